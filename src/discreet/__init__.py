@@ -1,0 +1,38 @@
+"""discreet: find out what a classifier or a RAG answer gives away about people, and stop it.
+
+Importing this package does nothing but define names: no network, no logging set-up, no thread or seed changes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from discreet.guard.evidence_guard import EvidenceGuard
+    from discreet.guard.policy import Policy
+    from discreet.records import Answer, Estimate, Evidence, Verdict
+
+__all__ = ["Answer", "Estimate", "Evidence", "EvidenceGuard", "Policy", "Verdict"]
+
+_HOMES = {
+    "Answer": "discreet.records",
+    "Estimate": "discreet.records",
+    "Evidence": "discreet.records",
+    "EvidenceGuard": "discreet.guard.evidence_guard",
+    "Policy": "discreet.guard.policy",
+    "Verdict": "discreet.records",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first asked for, so that `import discreet` costs nothing."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

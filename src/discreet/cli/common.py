@@ -1,0 +1,96 @@
+"""What the verbs share: the options that every command has, configuration files, and words for a terminal."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.errors import InputError, UsageError
+from discreet.files import why
+
+# Options that say where results go but not what they are, and those that hold text: no part of a saved configuration.
+NOT_SAVED = frozenset({"text", "question", "config", "out", "output", "report", "json", "quiet", "help", "version"})
+
+
+def load_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make the values of a YAML file the defaults of this command's options, so that flags win over them."""
+    if path is None:
+        return None
+    names = {spelling: str(name) for name, flags in _flags(context).items() for flag in flags
+             for spelling in (flag, flag.replace("-", "_"))}
+    defaults: dict[str, Any] = {}
+    for key, value in _read_yaml(path).items():
+        if key not in names or key in ("config", "help"):
+            near = difflib.get_close_matches(str(key), names, n=1)
+            known = ", ".join(sorted({flag for flags in _flags(context).values() for flag in flags}))
+            raise InputError(f"{path}: {str(key)!r} is not an option of {context.command_path}; "
+                             + (f"did you mean {near[0]!r}?" if near else f"expected some of {known}"))
+        if isinstance(value, dict | list):
+            raise InputError(f"{path}: {key!r} is a {'list' if isinstance(value, list) else 'mapping'}; expected one "
+                             f"value")
+        defaults[names[key]] = value if isinstance(value, bool | int | float | None) else str(value)
+    context.default_map = defaults
+    return path
+
+
+def _flags(context: typer.Context) -> dict[str | None, list[str]]:
+    return {p.name: [o[2:] for o in p.opts if o.startswith("--")] for p in context.command.params}
+
+
+def _read_yaml(path: Path) -> dict[Any, Any]:
+    import yaml
+
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {why(error)}; expected a YAML file of options") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8; expected a YAML file of options") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{where}: not YAML; expected lines such as 'domain: medical'") from None
+    if not isinstance(read, dict):
+        raise InputError(f"{path} holds no options; expected lines such as 'domain: medical'")
+    return read
+
+
+def resolved(context: typer.Context) -> dict[str, Any]:
+    """The options of this call in the order of `--help`, without those that are null or in `NOT_SAVED`."""
+    given = {(flags or [str(name)])[0]: context.params.get(str(name)) for name, flags in _flags(context).items()}
+    return {flag: getattr(value, "value", value) for flag, value in given.items()
+            if value is not None and flag not in NOT_SAVED}
+
+
+def printable(text: str) -> str:
+    """`text` with control characters spelled out: an id or an answer must not steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def coloured() -> bool:
+    """Whether stdout is a terminal that wants colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def one_of(**given: object) -> str | None:
+    """The name of the one argument that is not None, None if there is none. Raises UsageError for two."""
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} were given together; expected one of them")
+    return names[0] if names else None
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON Lines for machines.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep the run in this folder: configuration, "
+                                          "verdicts, result and report.")]
+Config = Annotated[Path | None, typer.Option("--config", metavar="F", is_eager=True, callback=load_config,
+                                             help="YAML file of options, named as the flags; flags win.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random draws.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, notes or summary.")]
+ShowText = Annotated[bool, typer.Option("--show-text", help="Show the words themselves, on the terminal and in HTML; "
+                                        "never in JSON.")]

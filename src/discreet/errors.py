@@ -1,0 +1,55 @@
+"""Every error that discreet raises on purpose.
+
+    DiscreetError                 base; never carries answer text
+    ├── UsageError                an option, or a combination of options, that cannot be
+    │   └── MissingExtraError     the command needs packages that are not installed
+    ├── InputError                a file that cannot be read as what it should be
+    │   └── PolicyError           a policy file that says something impossible
+    └── DetectorError             a detector broke; the guard turns it into the action `failed`
+
+A message says what was given, what was expected and what to do, in one line. Messages name files, lines,
+columns and ids, never the text of an answer: they end up in logs.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """Base of every error raised on purpose. `exit_code` is what the command line ends with."""
+
+    exit_code = 2
+
+
+class UsageError(DiscreetError):
+    """An option or an argument that cannot be, alone or together with another."""
+
+
+class MissingExtraError(UsageError):
+    """A command needs an extra that is not installed."""
+
+    def __init__(self, purpose: str, extra: str, module: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {module!r}, which is not installed: "
+            f"pip install 'discreet[{extra}]'"
+        )
+        self.extra = extra
+        self.module = module
+
+
+class InputError(DiscreetError):
+    """A file or table that cannot be read as what it should be."""
+
+
+class PolicyError(InputError):
+    """A policy file that says something impossible."""
+
+
+class DetectorError(DiscreetError):
+    """A detector broke while judging. Carries the detector's name and the kind of failure, never the text."""
+
+    exit_code = 1
+
+    def __init__(self, detector: str, kind: str) -> None:
+        super().__init__(f"{detector} failed with {kind}; the answer was not judged")
+        self.detector = detector
+        self.kind = kind

@@ -1,0 +1,116 @@
+"""A calibrated logistic over evidence counts: the score of an answer from what it says about whom.
+
+The coefficients were fitted on the tuning half of labelled real passages (`docs/results/real_text.md`) with
+non-negative weights, so that a further attribute never lowers the score. This is the baseline that a density has
+to beat.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import exp
+
+from discreet.guard.policy import Policy
+from discreet.text.mentions import DOMAIN_CLASSES, Attribute
+
+FEATURES = ("strong", "total", "two", "two_strong", "classes", "sex", "facts")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What counts about the one person that an answer says most about."""
+
+    person: str
+    subject: str
+    attributes: tuple[Attribute, ...]
+    strong: int
+    weak: int
+    classes: int
+    sex: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Intercept, weights over `FEATURES`, and the logit thresholds of the operating points."""
+
+    intercept: float
+    weights: tuple[float, ...]
+    tau: dict[str, float]
+
+    def logit(self, features: Sequence[float]) -> float:
+        """The log-odds δ that the answer holds a cluster."""
+        return self.intercept + sum(w * f for w, f in zip(self.weights, features, strict=True))
+
+
+@cache
+def fitted() -> Logistic:
+    """The logistic that ships with discreet."""
+    data = json.loads(files("discreet.guard").joinpath("evidence_logistic.json").read_text(encoding="utf-8"))
+    return Logistic(data["intercept"], tuple(data["weights"][name] for name in FEATURES), data["tau"])
+
+
+def probability(logit: float) -> float:
+    """Logistic function, safe for any finite logit."""
+    return 1 / (1 + exp(-logit)) if logit >= 0 else exp(logit) / (1 + exp(logit))
+
+
+def clusters(attributes: Iterable[Attribute], policy: Policy) -> list[Cluster]:
+    """What counts about each person under a policy, the fullest first."""
+    by_person: dict[str, list[Attribute]] = {}
+    for a in attributes:
+        if a.subject in policy.subjects:
+            by_person.setdefault(a.person, []).append(a)
+    found = [_cluster(person, members, policy) for person, members in by_person.items()]
+    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, -c.sex, c.person))
+
+
+def _cluster(person: str, members: list[Attribute], policy: Policy) -> Cluster:
+    counted = [a for a in members if a.kind in policy.counted]
+    strong = {(a.kind, a.value) for a in counted if not a.weak}
+    weak = {(a.kind, a.value) for a in counted if a.weak} - strong
+    facts = {
+        (a.kind, a.value) for a in members if a.kind in DOMAIN_CLASSES[policy.domain] and a.kind not in policy.counted
+    }
+    return Cluster(
+        person,
+        members[0].subject,
+        tuple(counted),
+        len(strong),
+        len(weak),
+        len({k for k, _ in strong | weak}),
+        int(any(a.kind == "sex" for a in members)),
+        min(3, len(facts)),
+    )
+
+
+def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
+    """Counts about one person, relative to the policy's cluster size; in the order of `FEATURES`.
+
+    Each count can only grow with a further attribute, so with non-negative weights the score can only grow too.
+    """
+    spare = policy.cluster - 2
+    strong = max(0, cluster.strong - spare)
+    total = max(0, cluster.strong + cluster.weak - spare)
+    said = float(total > 0)
+    return (
+        min(strong, 4),
+        min(total, 4),
+        float(total >= 2),
+        float(strong >= 2),
+        min(max(0, cluster.classes - spare), 4),
+        said * cluster.sex,
+        said * cluster.facts / 3,
+    )
+
+
+def best_logit(found: Sequence[Cluster], policy: Policy, model: Logistic) -> tuple[float, Cluster | None]:
+    """The highest log-odds over all persons, and whose it is; the intercept and None where nothing counts."""
+    scored = [(model.logit(features(c, policy)), c) for c in found]
+    if not scored:
+        return model.intercept, None
+    return max(scored, key=lambda pair: pair[0])

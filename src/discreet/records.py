@@ -1,0 +1,164 @@
+"""The frozen records that cross rooms.
+
+Nothing here shows an answer's text in its `repr`: records end up in logs and tracebacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Literal
+
+Action = Literal["safe", "flag", "abstain", "failed"]
+Layer = Literal["direct", "contextual"]
+Subject = Literal["third", "speaker", "asker", "public", "cohort", "nobody"]
+
+ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
+SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort", "nobody")
+DOMAINS: tuple[str, ...] = ("medical", "finance", "law")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its interval, or the reason why there is none.
+
+    Attributes
+    ----------
+    value, low, high : float or None
+        The point and its interval; all None when `reason` says what the sample cannot resolve.
+    level : float
+        Nominal coverage of the interval, in (0, 1).
+    n, n_pos, n_neg : int or None
+        Sample size, in `unit`; positives and negatives where the figure has two classes.
+    unit : str
+        What was resampled or counted ("answer", "user", "pair", …).
+    method : str
+        How value and interval were made.
+    reason : str or None
+        Why the figure is unresolved, and what sample would resolve it.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float = 0.95
+    n: int | None = None
+    n_pos: int | None = None
+    n_neg: int | None = None
+    unit: str = "answer"
+    method: str = ""
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        numbers = [v for v in (self.value, self.low, self.high) if v is not None]
+        if any(v != v for v in numbers):
+            raise ValueError("an Estimate holds no NaN: use Estimate.unresolved(reason=…)")
+        if self.value is None and not self.reason:
+            raise ValueError("an Estimate without a value must say why: use Estimate.unresolved(reason=…)")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"an interval must have low <= high, got {self.low} > {self.high}")
+
+    @classmethod
+    def unresolved(cls, reason: str, **facts: Any) -> Estimate:
+        """An explicit "this sample cannot say", never zero and never NaN."""
+        return cls(value=None, low=None, high=None, reason=reason, **facts)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether there is a figure at all."""
+        return self.value is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """The same ten keys in every JSON file; null where they do not apply."""
+        return {
+            "value": _finite(self.value), "low": _finite(self.low), "high": _finite(self.high),
+            "level": self.level, "n": self.n, "n_pos": self.n_pos, "n_neg": self.n_neg,
+            "unit": self.unit, "method": self.method, "reason": self.reason,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
+        """Read back what `to_json` wrote."""
+        return cls(**{key: data[key] for key in cls.__slots__})
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"unresolved ({self.reason})"
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier turn of the conversation that an answer belongs to."""
+
+    role: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the guard judges: a generated answer with what surrounds it.
+
+    `question` serves the subject rule (an attribute that stands in it is told back, no leak); `sources` are the
+    retrieved passages; `conversation` holds earlier turns, oldest first.
+    """
+
+    id: str
+    answer: str = field(repr=False)
+    question: str | None = field(default=None, repr=False)
+    sources: tuple[str, ...] = field(default=(), repr=False)
+    conversation: tuple[Turn, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where an answer says what about whom: a type and a span of the *original* text, never the text itself."""
+
+    type: str
+    subject: str
+    start: int
+    end: int
+
+    def to_json(self) -> dict[str, Any]:
+        """`{type, subject, start, end}`."""
+        return {"type": self.type, "subject": self.subject, "start": self.start, "end": self.end}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the guard says of one answer. `score` is a number unless the action is `failed`."""
+
+    id: str
+    action: Action
+    layer: Layer | None
+    score: float | None
+    delta: float | None
+    evidence: tuple[Evidence, ...]
+    policy: str
+    reason: str
+    sigma_safe: float | None = None
+    sigma_unsafe: float | None = None
+    tau: float | None = None
+    latency_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS:
+            raise ValueError(f"action must be one of {ACTIONS}, got {self.action!r}")
+        if (self.score is None) != (self.action == "failed"):
+            raise ValueError("score is a number in every verdict but `failed`, and null there")
+
+    def to_json(self) -> dict[str, Any]:
+        """The line that machines read; keys are fixed, null where a mode has no such field."""
+        return {
+            "id": self.id, "action": self.action, "layer": self.layer, "score": self.score, "delta": self.delta,
+            "sigma_safe": self.sigma_safe, "sigma_unsafe": self.sigma_unsafe, "tau": self.tau,
+            "evidence": [e.to_json() for e in self.evidence], "policy": self.policy, "reason": self.reason,
+            "latency_ms": self.latency_ms,
+        }

@@ -1,0 +1,72 @@
+"""The one door for plug-ins, used by our own built-ins too.
+
+A room declares `recognisers: Registry[Recogniser] = Registry("recognisers")`. On first use the registry loads every
+entry point of the group `discreet.<room>`; where that names a package, all its modules are imported, and each module
+registers what it brings with `@recognisers.register("ssn")`. A new built-in is therefore one file in the package;
+a plug-in elsewhere names its own module in its `pyproject.toml`:
+
+    [project.entry-points."discreet.recognisers"]
+    mine = "my_package.my_recogniser"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import Any, Generic, TypeVar, cast
+
+from discreet.errors import UsageError
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Any)
+
+
+class Registry(Generic[T]):
+    """Names to plug-ins of one room, loaded on first use."""
+
+    def __init__(self, room: str) -> None:
+        self.room = room
+        self._items: dict[str, T] = {}
+        self._loaded = False
+
+    def register(self, name: str) -> Callable[[K], K]:
+        """Decorator: put an object, or the instance of a class without arguments, under `name`; once a name."""
+
+        def keep(item: K) -> K:
+            if name in self._items:
+                raise UsageError(f"two plug-ins of {self.room!r} are called {name!r}: rename one of them")
+            self._items[name] = cast(T, item() if isinstance(item, type) else item)
+            return item
+
+        return keep
+
+    def __getitem__(self, name: str) -> T:
+        self._load()
+        try:
+            return self._items[name]
+        except KeyError:
+            known = ", ".join(sorted(self._items))
+            raise UsageError(f"no {self.room} plug-in is called {name!r}: expected one of {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(sorted(self._items))
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._items)
+
+    def items(self) -> list[tuple[str, T]]:
+        """All plug-ins with their names, sorted by name."""
+        return [(name, self[name]) for name in self]
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        self._loaded = True
+        for point in sorted(entry_points(group=f"discreet.{self.room}"), key=lambda p: p.name):
+            module = import_module(point.module)
+            for found in iter_modules(getattr(module, "__path__", [])):
+                import_module(f"{point.module}.{found.name}")

@@ -1,0 +1,1 @@
+"""Saved records to summaries and HTML; nothing is computed here that is not in the record."""

@@ -1,0 +1,233 @@
+"""From arrays to `Estimate`: the figure, an interval that holds at this n, and the sample behind both.
+
+What a sample cannot resolve comes back as `Estimate.unresolved`, saying what sample would; wrong input (NaN scores,
+labels other than 0 and 1, unequal lengths) raises ValueError. With `groups` (users) the unit is the group: n, n_pos
+and n_neg then count groups, those that hold positives and those that hold negatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from discreet.records import Estimate
+from discreet.stats.arrays import BoolArray, binary_labels, counts, group_codes, same_length, share
+from discreet.stats.delong import auc_variance
+from discreet.stats.intervals import (
+    auc_interval,
+    clopper_pearson,
+    delong_logit_interval,
+    fpr_at_tpr_interval,
+    rate_interval,
+    threshold_above,
+    tpr_at_fpr_interval,
+    wilson,
+)
+from discreet.stats.kappa import cohen_kappa, kappa_bootstrap, kappa_groups_interval, kappa_interval, rating_table
+from discreet.stats.roc import RocCore, StepCounts, least_count, most_count
+from discreet.stats.sample import Sample, needed_rng, percentile_estimate
+
+MISORDERED = 30.0
+"""Misordered examples of the smaller class from which the plain logit-scale DeLong interval is used."""
+
+
+class PrecisionRecall(NamedTuple):
+    """Precision over predicted positives and recall over positives."""
+
+    precision: Estimate
+    recall: Estimate
+
+
+class AtThreshold(NamedTuple):
+    """A threshold found on held-out negatives, and both rates there on other data."""
+
+    threshold: float
+    tpr: Estimate
+    fpr: Estimate
+
+
+def auroc_estimate(
+    scores: ArrayLike, labels: ArrayLike, *, level: float = 0.95, unit: str = "example",
+    groups: ArrayLike | None = None, method: Literal["auto", "delong", "score", "bootstrap"] = "auto",
+    rng: Generator | None = None, n_resamples: int = 1000,
+) -> Estimate:
+    """AUROC of `scores` (n,) for `labels` (n,) in {0, 1}, higher score = positive.
+
+    "auto" is the logit-scale DeLong interval where the smaller class has 30 misordered examples or more and there are
+    no groups, else "score": Agresti–Coull at the effective sample size (Obuchowski's variance with groups).
+    "bootstrap" (percentile, needs `rng`) is there to reproduce others' figures. Unresolved with fewer than two units
+    of a class.
+    """
+    sample = Sample.of(scores, labels, level, unit, groups)
+    lacking = sample.lacking("AUROC", least=2)
+    if lacking:
+        return lacking
+    core = RocCore.of(sample.scores, sample.labels)
+    if method == "bootstrap":
+        return sample.bootstrapped(core, core.auroc(), StepCounts.auroc, rng, n_resamples)
+    spread = auc_variance(core, sample.groups)
+    misordered = min(core.n_pos, core.n_neg) * min(spread.auc, 1.0 - spread.auc)
+    if method == "delong" and (misordered == 0.0 or spread.variance == 0.0):
+        return sample.unresolved(f"AUC {spread.auc:g} has no logit-scale interval: use method 'auto'")
+    if method == "delong" or (method == "auto" and groups is None and misordered >= MISORDERED):
+        return sample.estimate(spread.auc, delong_logit_interval(spread, level), "Mann–Whitney, logit-scale DeLong")
+    variance = "DeLong" if groups is None else "Obuchowski"
+    return sample.estimate(
+        spread.auc, auc_interval(spread, level), f"Mann–Whitney, Agresti–Coull at the effective n of {variance}"
+    )
+
+
+def tpr_at_fpr_estimate(
+    scores: ArrayLike, labels: ArrayLike, fpr: float = 0.01, *, level: float = 0.95, unit: str = "example",
+    groups: ArrayLike | None = None, method: Literal["auto", "bootstrap"] = "auto", rng: Generator | None = None,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Largest TPR at an empirical FPR <= `fpr` in (0, 1), with `tpr_at_fpr_interval` around it.
+
+    Unresolved where the negatives are so few that not one may pass (n_neg < 1 / fpr): that figure would be the TPR at
+    zero false positives, whatever its name.
+    """
+    sample = Sample.of(scores, labels, level, unit, groups)
+    target = share(fpr, "fpr", open_interval=True)
+    lacking = sample.lacking(f"TPR at FPR {target:g}") or sample.too_coarse(
+        f"TPR at FPR {target:g}", sample.n_neg, "negatives", target, lambda n: int(most_count(target, n)[0]) >= 1
+    )
+    if lacking:
+        return lacking
+    core = RocCore.of(sample.scores, sample.labels)
+    value = core.tpr_at_fpr(target)
+    if method == "bootstrap":
+        return sample.bootstrapped(core, value, lambda c: c.tpr_at_fpr(target), rng, n_resamples)
+    ends = tpr_at_fpr_interval(sample.scores, sample.labels, target, level, sample.groups)
+    return sample.estimate(value, ends, sample.at_threshold("negatives"))
+
+
+def fpr_at_tpr_estimate(
+    scores: ArrayLike, labels: ArrayLike, tpr: float = 0.95, *, level: float = 0.95, unit: str = "example",
+    groups: ArrayLike | None = None, method: Literal["auto", "bootstrap"] = "auto", rng: Generator | None = None,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Smallest FPR at an empirical TPR >= `tpr` in (0, 1) (FPR95, FPR90), with `fpr_at_tpr_interval` around it.
+
+    Unresolved where the positives are so few that not one may be missed (n_pos < 1 / (1 − tpr)).
+    """
+    sample = Sample.of(scores, labels, level, unit, groups)
+    target = share(tpr, "tpr", open_interval=True)
+    lacking = sample.lacking(f"FPR at TPR {target:g}") or sample.too_coarse(
+        f"FPR at TPR {target:g}", sample.n_pos, "positives", 1.0 - target,
+        lambda n: int(least_count(target, n)[0]) < int(n[0]),
+    )
+    if lacking:
+        return lacking
+    core = RocCore.of(sample.scores, sample.labels)
+    value = core.fpr_at_tpr(target)
+    if method == "bootstrap":
+        return sample.bootstrapped(core, value, lambda c: c.fpr_at_tpr(target), rng, n_resamples)
+    ends = fpr_at_tpr_interval(sample.scores, sample.labels, target, level, sample.groups)
+    return sample.estimate(value, ends, sample.at_threshold("positives"))
+
+
+def held_out_estimates(
+    calibration_negatives: ArrayLike, scores: ArrayLike, labels: ArrayLike, fpr: float = 0.01, *,
+    level: float = 0.95, unit: str = "example", groups: ArrayLike | None = None,
+) -> AtThreshold:
+    """TPR and FPR of `scores` at the threshold that lets a share `fpr` of other, held-out negatives pass.
+
+    Both are plain shares at a fixed threshold, so their intervals are exact. The FPR is what the threshold attains
+    here, not `fpr`. Unresolved for a class that is absent.
+    """
+    sample = Sample.of(scores, labels, level, unit, groups)
+    threshold = threshold_above(calibration_negatives, fpr)
+    passed = sample.scores >= threshold
+    rates = []
+    for name, members in (("positives", sample.labels), ("negatives", ~sample.labels)):
+        among = None if sample.groups is None else sample.groups[members]
+        rate = share_estimate(passed[members], level=level, unit=unit, groups=among, of=name)
+        rates.append(replace(rate, n_pos=sample.n_pos, n_neg=sample.n_neg))
+    return AtThreshold(threshold, rates[0], rates[1])
+
+
+def rate_estimate(
+    k: int, n: int, *, level: float = 0.95, unit: str = "example", of: str = "examples",
+    method: Literal["clopper-pearson", "wilson"] = "clopper-pearson",
+) -> Estimate:
+    """Share k of n with an exact interval. Unresolved for n = 0; `of` names in the reason what was missing."""
+    if n == 0 and k == 0:
+        return Estimate.unresolved(f"a share of no {of}: at least 1 is needed", level=level, n=0, unit=unit)
+    hits, total = counts(k, n)
+    ends = wilson(hits, total, level) if method == "wilson" else clopper_pearson(hits, total, level)
+    name = "Wilson" if method == "wilson" else "Clopper–Pearson"
+    return Estimate(hits / total, ends.low, ends.high, level=level, n=total, unit=unit, method=name)
+
+
+def share_estimate(
+    hits: ArrayLike, *, level: float = 0.95, unit: str = "example", groups: ArrayLike | None = None,
+    of: str = "examples",
+) -> Estimate:
+    """Share of `hits` (n,) in {0, 1}: `rate_estimate`, or with `groups` (n,) exact at the effective sample size."""
+    given = binary_labels(hits, "hits")
+    if groups is None or given.size == 0:
+        return rate_estimate(int(given.sum()), given.size, level=level, unit=unit, of=of)
+    codes = group_codes(groups, given.size)
+    n_groups = int(codes.max()) + 1
+    if n_groups < 2:
+        return Estimate.unresolved(
+            f"a share over 1 {unit}: at least 2 are needed to see how they differ", level=level, n=1, unit=unit
+        )
+    ends = rate_interval(given, level, codes)
+    method = "Clopper–Pearson at the effective n of groups"
+    return Estimate(float(given.mean()), ends.low, ends.high, level=level, n=n_groups, unit=unit, method=method)
+
+
+def precision_recall_estimates(
+    predicted: ArrayLike, labels: ArrayLike, *, level: float = 0.95, unit: str = "example",
+    groups: ArrayLike | None = None,
+) -> PrecisionRecall:
+    """Precision and recall of fixed predictions (n,) in {0, 1}, exact given how many were predicted and are positive.
+
+    Each estimate's n is what its share is taken of (predicted positives; positives); n_pos and n_neg are the classes
+    of the whole sample. Precision is unresolved where nothing was predicted positive, recall where nothing is.
+    """
+    flagged, truth = binary_labels(predicted, "predicted"), binary_labels(labels)
+    same_length(truth, flagged.size, "labels")
+    codes = None if groups is None else group_codes(groups, truth.size)
+    n_pos, n_neg = (int(of.sum()) if codes is None else np.unique(codes[of]).size for of in (truth, ~truth))
+
+    def among(members: BoolArray, hits: BoolArray, name: str) -> Estimate:
+        of_members = None if codes is None else codes[members]
+        rate = share_estimate(hits[members], level=level, unit=unit, groups=of_members, of=name)
+        return replace(rate, n_pos=n_pos, n_neg=n_neg)
+
+    return PrecisionRecall(among(flagged, truth, "predicted positives"), among(truth, flagged, "positives"))
+
+
+def kappa_estimate(
+    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item",
+    groups: ArrayLike | None = None, method: Literal["auto", "bootstrap"] = "auto", rng: Generator | None = None,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Cohen's kappa of two raters' categories (n,) of the same items; the interval as `kappa_interval` says.
+
+    Unresolved where both used one and the same category, so that agreement by chance is 1.
+    """
+    table = rating_table(first, second)
+    kappa = cohen_kappa(table)
+    codes = None if groups is None else group_codes(groups, int(table.sum()))
+    n = int(table.sum()) if codes is None else int(codes.max()) + 1
+    facts: dict[str, Any] = {"level": level, "n": n, "unit": unit}
+    if kappa.value is None:
+        return Estimate.unresolved(
+            "kappa of ratings that all fall in one category: items of at least 2 categories are needed", **facts
+        )
+    if method == "bootstrap":
+        draws = kappa_bootstrap(first, second, needed_rng(rng), n_resamples=n_resamples, groups=codes)
+        return percentile_estimate(kappa.value, draws, facts)
+    if codes is None:
+        ends, how = kappa_interval(table, level)
+    else:
+        ends, how = kappa_groups_interval(table, np.asarray(first) != np.asarray(second), codes, level)
+    return Estimate(kappa.value, ends.low, ends.high, method=how, **facts)

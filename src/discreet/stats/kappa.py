@@ -1,0 +1,129 @@
+"""Cohen's kappa of two raters, its asymptotic variance, and an interval that holds near perfect agreement."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.stats.arrays import BoolArray, FloatArray, IntArray, same_length
+from discreet.stats.intervals import Interval, agresti_coull, effective_sample, effective_size
+from discreet.stats.resample import bootstrap_weights
+
+_EXPECTED = 10.0
+"""Chance agreements that every category needs before the asymptotic variance is used."""
+
+
+class Kappa(NamedTuple):
+    """κ = (observed − chance) / (1 − chance); `value` is None where chance agreement is 1 (one category only)."""
+
+    value: float | None
+    observed: float
+    chance: float
+
+
+def rating_table(first: ArrayLike, second: ArrayLike) -> IntArray:
+    """Cross table (k, k) of two raters' categories over the same n items, categories of either in sorted order."""
+    a, b = np.asarray(first), np.asarray(second)
+    if a.ndim != 1 or a.size == 0:
+        raise ValueError(f"ratings have shape {a.shape}: expected one category per item, shape (n,) with n >= 1")
+    same_length(b, a.size, "second ratings")
+    codes = category_codes(a, b)
+    k = int(max(codes[0].max(), codes[1].max())) + 1
+    return np.bincount(codes[0] * k + codes[1], minlength=k * k).reshape(k, k)
+
+
+def category_codes(first: NDArray[Any], second: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Both raters' categories as codes 0…k−1 over the categories of either."""
+    _, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    flat = codes.reshape(-1).astype(np.int64)
+    return flat[: first.size], flat[first.size :]
+
+
+def cohen_kappa(table: ArrayLike) -> Kappa:
+    """Kappa of a cross table (k, k) of counts (Cohen 1960)."""
+    p = _proportions(table)
+    observed, chance = float(np.trace(p)), float(p.sum(axis=1) @ p.sum(axis=0))
+    value = None if chance >= 1.0 else (observed - chance) / (1.0 - chance)
+    return Kappa(value, observed, chance)
+
+
+def kappa_variance(table: ArrayLike) -> float:
+    """Asymptotic variance of kappa (Fleiss, Cohen & Everitt 1969, eq. 13); 0 at perfect agreement."""
+    p = _proportions(table)
+    n = float(np.asarray(table).sum())
+    kappa = cohen_kappa(table)
+    if kappa.value is None:
+        raise ValueError("both raters used one and the same category: kappa is undefined")
+    rows, columns, value, chance = p.sum(axis=1), p.sum(axis=0), kappa.value, kappa.chance
+    agreed = float((np.diag(p) * (1.0 - (rows + columns) * (1.0 - value)) ** 2).sum())
+    weights = (columns[:, None] + rows[None, :]) ** 2
+    np.fill_diagonal(weights, 0.0)
+    disagreed = (1.0 - value) ** 2 * float((p * weights).sum())
+    return max(0.0, (agreed + disagreed - (value - chance * (1.0 - value)) ** 2) / ((1.0 - chance) ** 2 * n))
+
+
+def kappa_interval(table: ArrayLike, level: float = 0.95) -> tuple[Interval, str]:
+    """Interval of kappa and how it was made.
+
+    κ = 1 − d / e with d the share of disagreements and e the share expected by chance. The interval is that of d
+    (Agresti–Coull) divided by e as observed. The sample size behind d is the one that the asymptotic variance implies
+    where every category has at least ten agreements by chance, else n, which covers more than `level` where a
+    category is rare. (The plain asymptotic and the percentile bootstrap interval miss: at κ = .95 and 100 items they
+    cover .80 to .91.) ValueError where kappa is undefined.
+    """
+    p, n, kappa = _proportions(table), float(np.asarray(table).sum()), cohen_kappa(table)
+    if n * float((p.sum(axis=1) * p.sum(axis=0)).min()) < _EXPECTED:
+        return _from_disagreements(kappa, n, level), "Agresti–Coull on disagreements over those expected"
+    variance = kappa_variance(table) * (1.0 - kappa.chance) ** 2
+    size = effective_size(1.0 - kappa.observed, variance, n)
+    return _from_disagreements(kappa, size, level), "Agresti–Coull at the effective n of Fleiss, Cohen & Everitt"
+
+
+def kappa_groups_interval(
+    table: ArrayLike, disagree: BoolArray, groups: IntArray, level: float = 0.95
+) -> tuple[Interval, str]:
+    """`kappa_interval` where items come in groups (n,): the effective sample of the disagreements (n,)."""
+    size = effective_sample(disagree, groups)
+    how = "Agresti–Coull on disagreements over those expected, effective n of groups"
+    return _from_disagreements(cohen_kappa(table), size, level), how
+
+
+def _from_disagreements(kappa: Kappa, size: float, level: float) -> Interval:
+    if kappa.value is None:
+        raise ValueError("both raters used one and the same category: kappa is undefined")
+    ends = agresti_coull(1.0 - kappa.observed, size, level)
+    expected = 1.0 - kappa.chance
+    return Interval(max(-1.0, 1.0 - ends.high / expected), min(1.0, 1.0 - ends.low / expected))
+
+
+def kappa_bootstrap(
+    first: ArrayLike, second: ArrayLike, rng: Generator, *, n_resamples: int = 1000, groups: ArrayLike | None = None
+) -> FloatArray:
+    """Kappas (n_resamples,) of resampled items, or groups; NaN where a resample holds one category only."""
+    a, b = category_codes(np.asarray(first), np.asarray(second))
+    k = int(max(a.max(), b.max())) + 1
+    cells = np.zeros((a.size, k * k))
+    cells[np.arange(a.size), a * k + b] = 1.0
+    draws = []
+    for weights in bootstrap_weights(a.size, rng, n_resamples=n_resamples, groups=groups):
+        tables = (weights @ cells).reshape(-1, k, k)
+        tables /= tables.sum(axis=(1, 2), keepdims=True)
+        chance = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1)
+        observed = np.trace(tables, axis1=1, axis2=2)
+        defined = chance < 1.0
+        draws.append(np.where(defined, (observed - chance) / np.where(defined, 1.0 - chance, 1.0), np.nan))
+    return np.concatenate(draws)
+
+
+def _proportions(table: ArrayLike) -> FloatArray:
+    given = np.asarray(table)
+    square = given.ndim == 2 and given.shape[0] == given.shape[1] and given.size > 0
+    if not square or given.dtype.kind not in "iuf" or not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError(f"table of shape {given.shape} and type {given.dtype}: expected counts (k, k), all >= 0")
+    total = float(given.sum())
+    if total <= 0.0:
+        raise ValueError("table is empty: expected at least one item")
+    return np.asarray(given / total, dtype=np.float64)

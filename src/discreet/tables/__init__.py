@@ -1,0 +1,1 @@
+"""Sources to typed tables: answers to judge, labelled answers to evaluate on."""

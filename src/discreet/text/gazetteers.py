@@ -1,0 +1,283 @@
+"""Word lists behind the quasi-identifier evidence, and a finder for them.
+
+Every list is a UTF-8 table in `data/` (key first, lower-case, sorted, unique; `#` opens a comment line), read on
+first use and kept. Places derive from GeoNames (CC BY 4.0, see NOTICE); the other lists are our own.
+
+Flags, one letter an entry:
+
+    -  nothing special
+    w  also an ordinary word, name, place or brand: needs a context that says which
+    r  (occupations) in professional answers mostly a role acting in office, not the person's own job
+    a  (places) an abbreviation, good only after a city or a comma
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TypeVar
+
+from discreet.errors import InputError
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place: `kind` is city, state, country, region, continent or county.
+
+    `path` runs from the place to its country's ISO 3166 code ("Omaha|Nebraska|US", "Nebraska|US", "FR"), so one
+    place lies in another exactly when the other's path is a suffix of its own at a bar. An ambiguous name has the
+    path of its most populous bearer.
+    """
+
+    name: str
+    kind: str
+    path: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demonym:
+    """A word for people by `kind`: nationality, ethnicity, religion or language ("nigerian" -> "Nigeria")."""
+
+    word: str
+    kind: str
+    canonical: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occupation:
+    """A job or working status with its near-hypernym ("litigator" -> "lawyer")."""
+
+    surface: str
+    canonical: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of a family or domain list.
+
+    `kind` is, by list:
+
+        family     partner, child, parent, sibling, extended, status
+        medical    condition, treatment, drug, test
+        finance    asset, income, transaction, debt
+        legal      matter, role, disposition
+    """
+
+    surface: str
+    kind: str
+    canonical: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """A known organisation; `kind`: company, university, school, hospital, union, church, club, military, agency."""
+
+    name: str
+    kind: str
+    flag: str
+
+
+def _rows(table: str, columns: int) -> Iterator[list[str]]:
+    text = files("discreet.text").joinpath("data", f"{table}.tsv").read_text(encoding="utf-8")
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line or line[0] == "#":
+            continue
+        row = line.split("\t")
+        if len(row) != columns:
+            raise InputError(f"{table}.tsv line {number}: {len(row)} columns, expected {columns}; reinstall discreet")
+        yield row
+
+
+def _table(table: str, columns: int, entry: Callable[..., E]) -> Mapping[str, E]:
+    return MappingProxyType({row[0]: entry(*row) for row in _rows(table, columns)})
+
+
+@cache
+def given_names() -> Mapping[str, str]:
+    """Given names (lower-case) to their flag, `w` or `-`."""
+    return MappingProxyType({row[0]: row[1] for row in _rows("given_names", 2)})
+
+
+@cache
+def places() -> Mapping[str, Place]:
+    """Places by lower-case name, "the" left off ("midwest"); US, Canadian, Australian abbreviations have flag `a`."""
+    return _table("places", 4, Place)
+
+
+@cache
+def demonyms() -> Mapping[str, Demonym]:
+    """Words for nationality, ethnicity, religion and language."""
+    return _table("demonyms", 4, Demonym)
+
+
+@cache
+def occupations() -> Mapping[str, Occupation]:
+    """Occupations and working statuses, singular; flags `r`, `w`, `-`."""
+    return _table("occupations", 3, Occupation)
+
+
+def _terms(table: str) -> Mapping[str, Term]:
+    return MappingProxyType(
+        {
+            surface: Term(surface, kind, surface if canonical == "=" else canonical, flag)
+            for surface, kind, canonical, flag in _rows(table, 4)
+        }
+    )
+
+
+@cache
+def family_terms() -> Mapping[str, Term]:
+    """Relatives and family status; plurals only where they mean something of their own ("twins")."""
+    return _terms("family")
+
+
+@cache
+def medical_terms() -> Mapping[str, Term]:
+    """Conditions, treatments, drugs and tests, lay and clinical; brands and lay words lead to the clinical name."""
+    return _terms("medical_terms")
+
+
+@cache
+def finance_terms() -> Mapping[str, Term]:
+    """Assets, income, transactions and debts of a person."""
+    return _terms("finance_terms")
+
+
+@cache
+def legal_terms() -> Mapping[str, Term]:
+    """Legal matters, roles in them and their dispositions."""
+    return _terms("legal_terms")
+
+
+@cache
+def organisations() -> Mapping[str, Organisation]:
+    """Well-known employers, schools, hospitals, unions, churches, clubs and armed forces."""
+    return _table("organisations", 3, Organisation)
+
+
+@cache
+def organisation_heads() -> frozenset[str]:
+    """Lower-case words and phrases that make a capitalised sequence an organisation ("high school", "llc")."""
+    return frozenset(row[0] for row in _rows("organisation_heads", 1))
+
+
+def canonical_place(name: str) -> str | None:
+    """Path of a place name, any case, "the" allowed; None where it is not listed.
+
+    "Omaha" -> "Omaha|Nebraska|US". After a comma the region decides, and may be an abbreviation:
+    "Springfield, IL" -> "Springfield|Illinois|US".
+    """
+    head, comma, rest = (part.strip() for part in name.partition(","))
+    if comma and rest:
+        region = canonical_place(rest) if "," in rest else _place_path(rest, abbreviated=True)
+        if region is None:
+            return None
+        own = _place_path(head)
+        if own is not None and own.endswith(f"|{region}"):
+            return own
+        return f"{_titled(head)}|{region}"
+    return _place_path(head)
+
+
+def _titled(name: str) -> str:
+    return re.sub(r"(?:^|(?<=[\s\-]))\w", lambda first: first.group().upper(), name)
+
+
+def _place_path(name: str, abbreviated: bool = False) -> str | None:
+    key = " ".join(name.lower().split()).removeprefix("the ")
+    entry = places().get(key) or places().get(key.rstrip(".")) or places().get(key.replace(".", ""))
+    if entry is None or (entry.flag == "a" and not abbreviated):
+        return None
+    return entry.path
+
+
+_IRREGULAR = {
+    "children": "child", "grandchildren": "grandchild", "stepchildren": "stepchild", "men": "man", "women": "woman",
+    "people": "person", "wives": "wife", "housewives": "housewife", "midwives": "midwife", "ex-wives": "ex-wife",
+    "lives": "life", "knives": "knife", "thieves": "thief", "halves": "half", "feet": "foot", "teeth": "tooth",
+    "diagnoses": "diagnosis", "metastases": "metastasis", "prostheses": "prosthesis", "biopsies": "biopsy",
+    "mothers-in-law": "mother-in-law", "fathers-in-law": "father-in-law", "sons-in-law": "son-in-law",
+    "daughters-in-law": "daughter-in-law", "brothers-in-law": "brother-in-law", "sisters-in-law": "sister-in-law",
+    "attorneys-at-law": "attorney-at-law", "attorneys general": "attorney general", "alumni": "alumnus",
+    "passersby": "passerby", "alumnae": "alumna", "movies": "movie", "cookies": "cookie", "ties": "tie",
+    "dies": "die", "lies": "lie", "pies": "pie", "buses": "bus", "gases": "gas", "bonuses": "bonus",
+    "viruses": "virus", "fetuses": "fetus", "aunties": "auntie", "rookies": "rookie", "roadies": "roadie",
+    "foodies": "foodie", "homies": "homie", "techies": "techie", "bookies": "bookie", "calories": "calorie",
+}  # fmt: skip
+_SINGULAR_S = re.compile(r"(?:ss|us|is|sis|itis|ics|as|eus|news|ies? series|series|species|diabetes|herpes|rabies)$")
+
+
+def singular(word: str) -> str:
+    """Singular of a lower-case English word or of the last word of a phrase ("line cooks" -> "line cook").
+
+    Light rules for the kinds of words in these lists; a word that is singular already comes back as it is.
+    """
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    before, space, last = word.rpartition(" ")
+    if space:
+        return f"{before} {singular(last)}"
+    before, hyphen, tail = word.rpartition("-")
+    if hyphen and tail in _IRREGULAR:
+        return f"{before}-{_IRREGULAR[tail]}"
+    if len(word) < 4 or not word.endswith("s") or _SINGULAR_S.search(word):
+        return word
+    for many, one in (("men's", "man"), ("women's", "woman")):
+        if word == many:
+            return one
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return word[:-2]
+    return word[:-1]
+
+
+class Matcher:
+    """Finds the entries of a list in a token sequence: leftmost, then longest, never overlapping.
+
+    `entries` are cut into tokens by `tokenise` (by default at blanks), which must be the cut that the texts get.
+    Case is ignored. Entries of more than `max_tokens` tokens are left out; of two that cut alike the first stays.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[str],
+        max_tokens: int = 6,
+        tokenise: Callable[[str], Sequence[str]] = str.split,
+    ) -> None:
+        self._by_first: dict[str, tuple[tuple[int, ...], dict[tuple[str, ...], str]]] = {}
+        found: dict[str, dict[tuple[str, ...], str]] = {}
+        for entry in entries:
+            key = tuple(tokenise(entry.lower()))
+            if 0 < len(key) <= max_tokens:
+                found.setdefault(key[0], {}).setdefault(key, entry)
+        for first, keys in found.items():
+            self._by_first[first] = (tuple(sorted({len(key) for key in keys}, reverse=True)), keys)
+
+    def find(self, tokens: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Matches as (start, end, entry): token indices, end exclusive, in order of the text."""
+        lower = [token.lower() for token in tokens]
+        matches: list[tuple[int, int, str]] = []
+        start, total = 0, len(lower)
+        while start < total:
+            candidates = self._by_first.get(lower[start])
+            if candidates is not None:
+                lengths, keys = candidates
+                for length in lengths:
+                    entry = keys.get(tuple(lower[start : start + length]))
+                    if entry is not None and start + length <= total:
+                        matches.append((start, start + length, entry))
+                        start += length - 1
+                        break
+            start += 1
+        return matches

@@ -1,0 +1,23 @@
+"""Medical record numbers: every hospital has its own form, so a word must name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.text.cues import keyed, keyed_hits
+from discreet.text.direct import Facts, Hit, recogniser, recognisers
+
+_NAMED = keyed(
+    r"mrns?|emrn|medical[ -]record(?:s)?(?= ?(?:no|num|id|#|:|is))|medical record|med(?:ical)? rec|"
+    r"(?:patient|hospital|chart|clinic|encounter|admission|health record)[ -]?(?:no|num|number|id|identifier|#)|"
+    r"chart(?= ?#)|record (?:no|number|#)",
+    r"[A-Za-z]{0,4}-?\d{1,12}(?:-\d{1,8}){0,4}",
+)
+_STEMS = ("mrn", "record", "med rec", "patient", "hospital", "chart", "clinic", "encounter", "admission")
+
+
+@recognisers.register("mrn")
+@recogniser("mrn", digits=4, stems=_STEMS)
+def mrn(facts: Facts) -> Iterator[Hit]:
+    """A named value with four digits or more."""
+    return keyed_hits(facts, "mrn", _NAMED, least_digits=4)

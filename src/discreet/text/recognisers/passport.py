@@ -1,0 +1,17 @@
+"""Passport numbers: up to two letters and six to nine digits (ICAO Doc 9303), where a word names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.text.cues import keyed, keyed_hits
+from discreet.text.direct import Facts, Hit, recogniser, recognisers
+
+_NAMED = keyed(r"passports?(?: (?:book|card))?", r"[A-Za-z]{0,2}\d{6,9}")
+
+
+@recognisers.register("passport")
+@recogniser("passport", digits=6, stems=("passport",))
+def passport(facts: Facts) -> Iterator[Hit]:
+    """A named value with six digits or more."""
+    return keyed_hits(facts, "passport", _NAMED, least_digits=6)

@@ -1,0 +1,1 @@
+"""Built-in taggers, one class of attribute a file; the registry imports them all."""

@@ -1,0 +1,309 @@
+"""Text as a detector should read it, with the way back to where it stands in the original.
+
+`prepare` undoes what hides an identifier from a pattern without changing what a reader sees: compatibility forms
+(NFKC), characters without width, look-alike letters of another script inside a word, digits of other scripts,
+typographic dashes, quotes and spaces. Runs that spell text in another way (base64, hex, percent, letters apart) are
+decoded beside it, for detection only. Time is linear in the length, and no input raises: not a lone surrogate, not
+the empty string, not a tower of combining marks.
+
+Sources: Unicode Standard Annex #15 (normalisation; the Stream-Safe Text Format bounds the marks on one letter),
+Unicode Technical Standard #39 (confusables), RFC 4648 (base64, base16), RFC 3986 (percent).
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from urllib.parse import unquote
+
+MAX_MARKS = 32
+MAX_DEPTH = 3
+
+_FOLDS = (
+    dict.fromkeys("\u058a\u05be\u1806\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\u2e3a\u2e3b"
+                  "\ufe31\ufe32\ufe58\ufe63\uff0d", "-")
+    | dict.fromkeys("\u00b4\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02bd\u02c8\u2032\u2035\uff07", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u02ba\uff02", '"')
+    | dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
+                    "\u2800\u3000", " ")
+    | dict.fromkeys("\u0085\u2028\u2029", "\n")
+)  # fmt: skip
+_LOOKALIKES = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХҮԌԚԜӀ" "аеѕіјкорсухԁԛԝһӏ" "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" "αγικνορυχϲϳ",
+    "ABESIJKMHOPCTYXYGQWI" "aesijkopcyxdqwhl" "ABEZHIKMNOPTYX" "ayikvopuxcj",
+)  # fmt: skip
+_LOOKALIKE = re.compile(f"[{''.join(map(chr, _LOOKALIKES))}]")
+
+# Default_Ignorable_Code_Point, the interlinear marks and the byte order mark: nothing of them is seen.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+_NON_ASCII_RUN = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
+_WORD = re.compile(r"[^\W_]+")
+
+_PACKED = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_PIECE = re.compile(r"[A-Za-z0-9+]{12,}={0,2}")
+_PLAIN_WORD = re.compile(r"\W*[A-Za-z]?[a-z]*(?:['/-][A-Za-z]?[a-z]+)*\W*")
+_HEX = re.compile(
+    r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?(?:[2-7][0-9A-Fa-f]|0[9AaDd])[ :,-]{0,2}){8,}(?<![ :,-])(?![0-9A-Za-z])"
+)
+_HEX_HINT = re.compile(r"[02-7][0-9A-Fa-fx](?:[ :,-]{0,2}(?:0x|\\x)?[02-7][0-9A-Fa-f]){3}")
+_HEX_NOISE = re.compile(r"0x|\\x|[ :,-]")
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_TOKEN = re.compile(r"\S+")
+_SPACED = re.compile(r"(?<!\S)(?:\S[ \t]{1,3}){5,}\S(?!\S)")
+_SPACED_HINT = re.compile(r"[ \t]\S[ \t]{1,3}\S[ \t]{1,3}\S[ \t]")
+_WIDE_GAP = re.compile(r"[ \t]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewrite:
+    """Where one rewriting of a text changed its length: spans before and after, in order, never overlapping."""
+
+    before: tuple[tuple[int, int], ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The span before the rewriting that holds everything `start:end` was made from."""
+        begin, _ = self._at(start)
+        if end <= start:
+            return begin, begin
+        return begin, self._at(end - 1)[1]
+
+    def _at(self, offset: int) -> tuple[int, int]:
+        """What the one character at `offset` was made from."""
+        k = bisect_right(self.starts, offset) - 1
+        if k < 0:
+            return offset, offset + 1
+        if offset < self.ends[k]:
+            return self.before[k]
+        origin = offset + self.before[k][1] - self.ends[k]
+        return origin, origin + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A run that spells `text` in another way, for detection only; `start:end` is the run in the original.
+
+    `how` is "base64", "hex", "percent" or "spaced".
+    """
+
+    text: str = field(repr=False)
+    start: int
+    end: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A text as it came (`original`), as detectors read it (`text`), and what its runs decode to."""
+
+    original: str = field(repr=False)
+    text: str = field(repr=False)
+    decoded: tuple[Decoded, ...] = field(repr=False)
+    _rewrites: tuple[_Rewrite, ...] = field(default=(), repr=False)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets into `text` to offsets into `original`; the span covers all that `text[start:end]` came from.
+
+        0 <= start <= end <= len(text). Monotone in both arguments.
+        """
+        for rewrite in reversed(self._rewrites):
+            start, end = rewrite.span(start, end)
+        return start, end
+
+
+def prepare(text: str) -> Prepared:
+    """Normalise a text for detection. Case, and the length of ordinary text, stay as they are."""
+    normal, rewrites = (text, ()) if text.isascii() else _normalise(text)
+    bare = Prepared(text, normal, (), rewrites)
+    decoded = tuple(
+        Decoded(plain, *bare.span(start, end), how) for plain, start, end, how in _decode(normal, MAX_DEPTH)
+    )
+    return Prepared(text, normal, decoded, rewrites) if decoded else bare
+
+
+def _normalise(text: str) -> tuple[str, tuple[_Rewrite, ...]]:
+    rewrites: list[_Rewrite | None] = []
+    text = _fold(text)
+    text, dropped = _rewrite(text, [(*m.span(), "") for m in _INVISIBLE.finditer(text)])
+    rewrites.append(dropped)
+    text, composed = _compose(text)
+    rewrites.append(composed)
+    if composed:
+        text = _fold(text)
+    latin = _latinise(text)
+    if latin != text:
+        text, composed = _compose(latin)
+        rewrites.append(composed)
+    return text, tuple(r for r in rewrites if r is not None)
+
+
+def _rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, _Rewrite | None]:
+    """Apply edits (start, end, replacement), sorted and disjoint."""
+    if not edits:
+        return text, None
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    done = length = 0
+    for start, end, new in edits:
+        length += start - done
+        parts += (text[done:start], new)
+        starts.append(length)
+        length += len(new)
+        ends.append(length)
+        done = end
+    parts.append(text[done:])
+    return "".join(parts), _Rewrite(tuple((s, e) for s, e, _ in edits), tuple(starts), tuple(ends))
+
+
+def _fold(text: str) -> str:
+    """Dashes, quotes, spaces and digits, one character for one."""
+    table = {ord(c): new for c in set(_NON_ASCII.findall(text)) if (new := _folded(c)) is not None}
+    if len(table) > 8:
+        return text.translate(table)
+    for old, new in table.items():
+        text = text.replace(chr(old), new)
+    return text
+
+
+def _folded(character: str) -> str | None:
+    return str(unicodedata.decimal(character)) if character.isdecimal() else _FOLDS.get(character)
+
+
+def _compose(text: str) -> tuple[str, _Rewrite | None]:
+    """NFKC, letter with its marks by letter with its marks."""
+    if all(map(_is_still, set(_NON_ASCII.findall(text)))):
+        return text, None
+    edits: list[tuple[int, int, str]] = []
+    for run in _NON_ASCII_RUN.finditer(text):
+        for start, end in _clusters(run.group()):
+            old = run.group()[start:end]
+            new = unicodedata.normalize("NFKC", old[: MAX_MARKS + 1])
+            if len(new) > MAX_MARKS:
+                new = "".join(new[s:e][: MAX_MARKS + 1] for s, e in _clusters(new))
+            if new != old:
+                edits.append((run.start() + start, run.start() + end, new))
+    return _rewrite(text, edits)
+
+
+def _clusters(run: str) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for i, character in enumerate(run):
+        if i and not _continues(character):
+            yield begin, i
+            begin = i
+    yield begin, len(run)
+
+
+@lru_cache(maxsize=4096)
+def _continues(character: str) -> bool:
+    """Whether a character may fuse with the one before: a mark, or a vowel or final of a Hangul syllable."""
+    first = unicodedata.normalize("NFKD", character)[0]
+    return unicodedata.category(first)[0] == "M" or "\u1160" <= first <= "\u11ff"
+
+
+@lru_cache(maxsize=4096)
+def _is_still(character: str) -> bool:
+    return not _continues(character) and unicodedata.normalize("NFKC", character) == character
+
+
+def _latinise(text: str) -> str:
+    """Look-alikes to Latin letters in words that mix scripts, or mix them with digits."""
+    if not _LOOKALIKE.search(text):
+        return text
+    return _WORD.sub(lambda m: m.group().translate(_LOOKALIKES) if _is_mixed(m.group()) else m.group(), text)
+
+
+def _is_mixed(word: str) -> bool:
+    if word.isascii():
+        return False
+    scripts = {_script(c) for c in set(word)}
+    return len(scripts) > 1 and bool(scripts & {"greek", "cyrillic"}) and "other" not in scripts
+
+
+def _script(character: str) -> str:
+    if "\u0370" <= character <= "\u03ff":
+        return "greek"
+    if "\u0400" <= character <= "\u052f":
+        return "cyrillic"
+    if character.isdigit():
+        return "digit"
+    return "latin" if character < "\u0250" or "\u1e00" <= character <= "\u1eff" else "other"
+
+
+def _decode(text: str, depth: int) -> Iterator[tuple[str, int, int, str]]:
+    """Decoded runs as (plain, start, end, how), also of what was decoded, down to `depth`."""
+    if depth == 0:
+        return
+    for plain, start, end, how in _runs(text):
+        normal = plain if plain.isascii() else _normalise(plain)[0]
+        yield normal, start, end, how
+        for inner, _, _, deeper in _decode(normal, depth - 1):
+            yield inner, start, end, deeper
+
+
+def _runs(text: str) -> Iterator[tuple[str, int, int, str]]:
+    if any(not _PLAIN_WORD.fullmatch(token) for token in text.split() if len(token) >= 12):
+        for run in _PACKED.finditer(text):
+            yield from _unpacked(run)
+    for run in _HEX.finditer(text) if _HEX_HINT.search(text) else ():
+        if (spelt := _unhexed(run.group())) is not None:
+            yield spelt, *run.span(), "hex"
+    if "%" in text and _ESCAPE.search(text):
+        for token in _TOKEN.finditer(text):
+            if _ESCAPE.search(token.group()) and _is_readable(plain := unquote(token.group(), errors="replace")):
+                yield plain, *token.span(), "percent"
+    if _SPACED_HINT.search(text):
+        for run in _SPACED.finditer(text):
+            yield _closed_up(run.group()), *run.span(), "spaced"
+
+
+def _unpacked(run: re.Match[str]) -> Iterator[tuple[str, int, int, str]]:
+    """A base64 run; where the whole is none, its pieces between `/`, `_` and `-`."""
+    if (plain := _unbased(run.group())) is not None:
+        yield plain, *run.span(), "base64"
+        return
+    for piece in _PIECE.finditer(run.group()):
+        if len(piece.group()) < len(run.group()) and (plain := _unbased(piece.group())) is not None:
+            yield plain, run.start() + piece.start(), run.start() + piece.end(), "base64"
+
+
+def _unbased(run: str) -> str | None:
+    body = run.rstrip("=")
+    if _PLAIN_WORD.fullmatch(body) or len(body) % 4 == 1:
+        return None
+    packed = body.replace("-", "+").replace("_", "/") + "=" * (-len(body) % 4)
+    return _readable(binascii.a2b_base64(packed))
+
+
+def _unhexed(run: str) -> str | None:
+    return _readable(bytes.fromhex(_HEX_NOISE.sub("", run)))
+
+
+def _closed_up(run: str) -> str:
+    """Letters apart to words: single gaps close, wider gaps stay one blank."""
+    if run[0] in "aAI" and run[1:].lstrip()[:1].isdigit():
+        run = run[1:].lstrip()
+    return " ".join(re.sub(r"[ \t]", "", word) for word in _WIDE_GAP.split(run))
+
+
+def _readable(raw: bytes) -> str | None:
+    try:
+        plain = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return plain if _is_readable(plain) else None
+
+
+def _is_readable(plain: str) -> bool:
+    return len(plain) >= 6 and "\ufffd" not in plain and "".join(plain.split()).isprintable()

@@ -1,0 +1,77 @@
+"""The command line in this process, with a guard that follows a script: the id of an answer says what it gets."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from discreet.cli import guard_check
+from discreet.cli.main import run
+from discreet.records import Answer, Evidence, Verdict
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class ScriptedGuard:
+    """Ids that begin with flag, direct, abstain, failed or broken get that; others are safe. Spans cover words 1, 2."""
+
+    policy: Any
+    point: str = "balanced"
+    tau: float = 0.25
+
+    def judge(self, answer: Answer) -> Any:
+        kind = answer.id.split("-")[0]
+        if kind == "broken":
+            raise RuntimeError(f"cannot judge {answer.answer}")
+        cut = answer.answer.find(" ") if " " in answer.answer else len(answer.answer)
+        spans = [Evidence("age", "third", 0, cut), Evidence("place_of_birth", "third", cut, len(answer.answer))]
+        actions: dict[str, tuple[Any, Any, str]] = {
+            "flag": ("flag", "contextual", "2 attributes bound to one person"),
+            "direct": ("flag", "direct", "direct identifiers: name"),
+            "abstain": ("abstain", None, "not English"), "failed": ("failed", None, "a detector failed"),
+        }
+        action, layer, reason = actions.get(kind, ("safe", None, "nothing is bound to one person"))
+        verdict = Verdict(answer.id, action, layer, None if action == "failed" else 0.5, 0.1,
+                          tuple(spans if action == "flag" else ()), self.policy.label(), reason, tau=self.tau,
+                          latency_ms=1.5)
+        found = tuple(SimpleNamespace(type=e.type, subject=e.subject, person="person 1", start=e.start, end=e.end,
+                                      why="a rule", layer=layer or "contextual", counts=i == 0)
+                      for i, e in enumerate(spans)) if action == "flag" else ()
+        return SimpleNamespace(verdict=verdict, findings=found)
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every policy and point is accepted and leads to the scripted guard."""
+    policy = SimpleNamespace(domain="medical", audience="public", label=lambda: "medical/public@1#abc")
+    monkeypatch.setattr(guard_check, "_guard", lambda *_: ScriptedGuard(policy))
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
+    """`cli("guard", "check", …, stdin=b"…")`; without `stdin`, standard input is a terminal."""
+    monkeypatch.delenv("DISCREET_DEBUG", raising=False)
+    monkeypatch.delenv("DISCREET_HASH_KEY", raising=False)
+
+    def call(*argv: object, stdin: bytes | None = None) -> Ended:
+        source = io.TextIOWrapper(io.BytesIO(stdin or b""), encoding="utf-8")
+        monkeypatch.setattr(source, "isatty", lambda: stdin is None, raising=False)
+        monkeypatch.setattr(sys, "stdin", source)
+        capsys.readouterr()
+        code = run([str(a) for a in argv])
+        out, err = capsys.readouterr()
+        return Ended(code, out, err)
+
+    return call

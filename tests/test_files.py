@@ -8,7 +8,7 @@ import os
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -45,9 +45,14 @@ class TestAtomic:
         path = tmp_path / "f"
         if before is not None:
             path.write_text(before)
-        with pytest.raises(failure), atomic_writer(path) as handle:
-            handle.write("half" * 100_000)
-            raise failure
+
+        def write_half() -> None:
+            with atomic_writer(path) as handle:
+                handle.write("half" * 100_000)
+                raise failure
+
+        with pytest.raises(failure):
+            write_half()
         assert os.listdir(tmp_path) == ([] if before is None else ["f"])
         assert before is None or path.read_text() == before
 
@@ -155,7 +160,7 @@ class TestLog:
         JsonLog(tmp_path / "log.jsonl").close()
         assert os.listdir(tmp_path) == []
 
-    @pytest.mark.parametrize("key", sorted(TEXT_KEYS) + ["user_prompt", "Answer", "retrieved.text", "raw-content"])
+    @pytest.mark.parametrize("key", [*sorted(TEXT_KEYS), "user_prompt", "Answer", "retrieved.text", "raw-content"])
     @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v], lambda v: {"x": [{"y": v}]}, lambda v: {v: 1}])
     def test_refuses_text(self, tmp_path: Path, key: str, wrap: Any) -> None:
         log = JsonLog(tmp_path / "log.jsonl")
@@ -170,17 +175,17 @@ class TestLog:
 
 
 class TestRun:
-    CONFIG = {"domain": "medical", "input": Path("a.jsonl"), "seed": 42}
+    CONFIG: ClassVar[dict[str, Any]] = {"domain": "medical", "input": Path("a.jsonl"), "seed": 42}
 
     def test_folder(self, tmp_path: Path) -> None:
         run = Run.open(tmp_path / "runs" / "one", self.CONFIG)
-        run.write_result({"value": 1})
-        run.log.write("done", n=1)
-        run.log.close()
+        run.finish({"value": 1}, n=1)
         assert sorted(os.listdir(run.path)) == ["config.yaml", "figures", "log.jsonl", "result.json"]
         assert yaml.safe_load(run.config.read_text()) == {"domain": "medical", "input": "a.jsonl", "seed": 42}
         assert list(yaml.safe_load(run.config.read_text())) == list(self.CONFIG)
         assert json.loads(run.result.read_text()) == {"value": 1}
+        logged = json.loads(run.log.path.read_text())
+        assert (logged["event"], logged["n"]) == ("done", 1)
 
     def test_goes_on_under_the_same_configuration_only(self, tmp_path: Path) -> None:
         Run.open(tmp_path / "r", self.CONFIG)

@@ -1,6 +1,8 @@
 """`python -m discreet` is the command `discreet`."""
 
+import sys
+
 from discreet.cli.main import run
 
 if __name__ == "__main__":
-    run()
+    sys.exit(run())

@@ -273,9 +273,12 @@ class Run:
         """The record that reports render from."""
         return self.path / "result.json"
 
-    def write_result(self, result: Any) -> None:
-        """Write `result.json`, whole or not at all."""
+    def finish(self, result: Any, **facts: Any) -> None:
+        """Write `result.json`, and say in the log that the run is done and the `facts` about it."""
+        refuse_text(facts)
         write_atomic(self.result, dump_json(result, indent=2) + "\n")
+        with self.log as log:
+            log.write("done", **facts)
 
 
 def progress(items: Iterable[T], total: int | None = None, *, quiet: bool = False, label: str = "",

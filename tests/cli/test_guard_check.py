@@ -140,6 +140,15 @@ class TestFolders:
         assert (two / "config.yaml").read_text() == (one / "config.yaml").read_text()
         assert (two / "verdicts.jsonl").read_text() == (one / "verdicts.jsonl").read_text()
 
+    @pytest.mark.parametrize(("args", "stdin", "expected"), [
+        (["some text"], None, "text on the command line"), ([], b"some text", "standard input"),
+        (["-"], b"some text", "standard input")])
+    def test_where_answers_came_from(self, cli: Cli, tmp_path: Path, args: list[str], stdin: bytes | None,
+                                     expected: str) -> None:
+        cli("guard", "check", *args, "--domain", "medical", "--out", tmp_path / "run", stdin=stdin)
+        provenance = json.loads((tmp_path / "run" / "result.json").read_text())["provenance"]
+        assert (provenance["input"], provenance["data_hash"]) == (expected, None)
+
     def test_another_configuration_needs_another_folder(self, cli: Cli, answers: Path, tmp_path: Path) -> None:
         args = ("guard", "check", "--domain", "medical", "--input", answers, "--out", tmp_path / "run")
         assert cli(*args).code == 0
@@ -159,6 +168,7 @@ class TestFolders:
         assert of("c")["hash_key"] == "run"
         monkeypatch.setenv("DISCREET_HASH_KEY", "12" * 32)
         expected = hmac.new(b"\x12" * 32, answers.read_bytes(), hashlib.sha256).hexdigest()
+        assert of("c2")["input"] == "answers.jsonl"
         assert (of("d")["data_hash"], of("d2")["hash_key"]) == (expected, "deployment")
 
 
@@ -241,8 +251,9 @@ class TestMistakes:
     @pytest.mark.parametrize("option", ["--output", "--report"])
     def test_outputs_that_cannot_be_written(self, cli: Cli, tmp_path: Path, option: str) -> None:
         ended = cli("guard", "check", MARK, "--domain", "medical", option, tmp_path / "none" / "f")
-        assert (ended.code, ended.err.count("\n")) == (2, 1)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
         assert "cannot write" in ended.err
+        assert os.listdir(tmp_path) == []
 
     def test_output_over_the_input(self, cli: Cli, answers: Path) -> None:
         before = answers.read_text()

@@ -89,8 +89,9 @@ class TestFormats:
                     max_size=5))
     def test_round_trip(self, tmp_path_factory: pytest.TempPathFactory,
                         drawn: list[tuple[str, str | None, list[str]]]) -> None:
-        records = [{"id": f"r{i}", "answer": a, "question": q, "sources": s} for i, (a, q, s) in enumerate(drawn)]
-        expected = [Answer(r["id"], r["answer"], r["question"], tuple(r["sources"])) for r in records]
+        expected = [Answer(f"r{i}", a, q, tuple(s)) for i, (a, q, s) in enumerate(drawn)]
+        records = [{"id": a.id, "answer": a.answer, "question": a.question, "sources": list(a.sources)}
+                   for a in expected]
         folder = tmp_path_factory.mktemp("t")
         for name, content in [("a.jsonl", jsonl(*records)), ("a.parquet", as_parquet(records))]:
             assert list(read_answers(put(folder, name, content))) == expected
@@ -113,7 +114,12 @@ class TestFormats:
     def test_a_stream_holds_one_row_at_a_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read: list[int] = []
         original = rows._json_object
-        monkeypatch.setattr(rows, "_json_object", lambda text, place: (read.append(1), original(text, place))[1])
+
+        def counted(text: str, place: rows.Place) -> Any:
+            read.append(place.number)
+            return original(text, place)
+
+        monkeypatch.setattr(rows, "_json_object", counted)
         stream = read_answers(put(tmp_path, "a.jsonl", jsonl(*[{"id": i, "answer": "x"} for i in range(50)])))
         assert len(read) == 50  # validated to the end
         next(stream)
@@ -138,6 +144,10 @@ class TestFormats:
 
 
 GOOD = {"id": "1", "answer": MARK}
+WRONG_TYPES: list[tuple[Any, str]] = [(None, "null"), (3, "a number"), ([MARK], "a list"), (True, "true or false"),
+                                      ({}, "an object")]
+WRONG_IDS: list[tuple[Any, str]] = [(None, "null"), (1.5, "a number"), (True, "true or false"), ("", "empty"),
+                                    ("  ", "empty")]
 MISTAKES: list[tuple[str, bytes, str]] = [
     ("a.jsonl", b"", "a.jsonl holds no rows; expected at least one with the columns 'id' and 'answer'"),
     ("a.jsonl", b"\n \n", "a.jsonl holds no rows"),
@@ -176,11 +186,11 @@ MISTAKES: list[tuple[str, bytes, str]] = [
     ("a.csv", b"id,answer\n1,a\n1,b\n", "line 3: the id of this row was used before, in line 2"),
     ("a.parquet", as_parquet([GOOD, GOOD]), "row 2: the id of this row was used before, in row 1"),
     *[("a.jsonl", jsonl({"id": "1", "answer": value}), f"line 1: 'answer' is {what}; expected a string")
-      for value, what in [(None, "null"), (3, "a number"), ([MARK], "a list"), (True, "true or false"), ({}, "an object")]],
+      for value, what in WRONG_TYPES],
     ("a.parquet", as_parquet([{"id": "1", "answer": 3}]), "row 1: 'answer' is a number"),
     ("a.parquet", as_parquet([{"id": "1", "answer": None}, {"id": "2", "answer": "x"}]), "row 1: 'answer' is null"),
     *[("a.jsonl", jsonl({"id": value, "answer": "x"}), f"'id' is {what}")
-      for value, what in [(None, "null"), (1.5, "a number"), (True, "true or false"), ("", "empty"), ("  ", "empty")]],
+      for value, what in WRONG_IDS],
     ("a.jsonl", jsonl({**GOOD, "question": [MARK]}), "'question' is a list; expected a string or null"),
     ("a.jsonl", jsonl({**GOOD, "sources": {}}), "'sources' is an object; expected a list of strings"),
     ("a.jsonl", jsonl({**GOOD, "sources": ["x", 3]}), "item 2 of 'sources' is a number"),

@@ -87,7 +87,7 @@ def one_of(**given: object) -> str | None:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON Lines for machines.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep the run in this folder: configuration, "
-                                          "verdicts, result and report.")]
+                                          "results, log, and the report where there is one.")]
 Config = Annotated[Path | None, typer.Option("--config", metavar="F", is_eager=True, callback=load_config,
                                              help="YAML file of options, named as the flags; flags win.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random draws.")]

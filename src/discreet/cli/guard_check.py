@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from discreet.cli import common
-from discreet.errors import UsageError
+from discreet.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from discreet.files import Run
@@ -32,16 +32,13 @@ class Point(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
-    """Where the verdicts go, and how much of them."""
+class Shown:
+    """How much is said, and in which form."""
 
-    lines: Path | None
-    report: Path | None
-    run: Run | None
     json: bool
     explain: bool
     quiet: bool
-    show_text: bool
+    text: bool
 
 
 Text = Annotated[str | None, typer.Argument(
@@ -83,26 +80,26 @@ def check(
     Give TEXT, --input or standard input. No text of an answer is printed or written unless --show-text is given.
     Exits with 0 whatever it finds, unless --fail-on-flag.
     """
-    from discreet.report.batch import BatchTally
+    from discreet.files import atomic_writer
 
+    shown = Shown(json=as_json, explain=explain, quiet=quiet, text=show_text)
     judge = _guard(guard, domain, audience, policy, point)
-    answers = _answers(text, source, question, output)
-    if report is not None:
-        _require_html()
-    outputs = Outputs(output, report, _run(out, context), json=as_json, explain=explain, quiet=quiet,
-                      show_text=show_text)
-    tally = BatchTally()
+    origin = _origin(text, source, question, output)
+    answers = _answers(origin, text, question)
+    run = _run(out, report, context)
     with ExitStack() as stack:
-        writers = [stack.enter_context(_writer(path))
-                   for path in (output, outputs.run.path / "verdicts.jsonl" if outputs.run else None) if path]
-        for answer, row in _judged(judge, answers, quiet):
-            line = _line(row, explain)
-            for writer in writers:
-                writer.write(line)
-            _print(line, answer, row, outputs)
-            tally.add({**row, "answer": answer.answer} if show_text else row)
-    _finish(tally, judge, source, outputs)
-    if fail_on_flag and tally.summary()["held"]:
+        tables = (output, run and run.path / "verdicts.jsonl")
+        lines = [stack.enter_context(atomic_writer(path)) for path in tables if path]
+        pages = [stack.enter_context(atomic_writer(path)) for path in _pages(report, run, quiet)]
+        tally = _judge_all(judge, answers, lines, shown)
+        summary = tally.summary()
+        _print_summary(summary, judge, shown)
+        record = _record(summary, judge, origin) if run or pages else {}
+        for page in pages:
+            page.write(_page(record, tally, show_text))
+    if run:
+        run.finish(record, n=summary["n"], held=summary["held"], actions=summary["actions"])
+    if fail_on_flag and summary["held"]:
         raise typer.Exit(1)
 
 
@@ -122,27 +119,36 @@ def _guard(fitted: Path | None, domain: str | None, audience: str | None, policy
     return EvidenceGuard(chosen, point=None if point is None else point.value)
 
 
-def _answers(text: str | None, source: str | None, question: str | None, output: Path | None) -> AnswerStream:
-    from discreet.tables.answers import AnswerStream, answer_from_text, read_answers
-
+def _origin(text: str | None, source: str | None, question: str | None, output: Path | None) -> str | None:
+    """Where the answers come from: a file's name, "-" for standard input, None for TEXT."""
     if text is not None and text != "-":
         common.one_of(**{"TEXT": text, "--input": source})
-        return AnswerStream(iter([answer_from_text(text, question)]), total=1)
+        return None
     common.one_of(**{"TEXT '-'": text, "--input": source})
-    source = source or text
-    if source is None:
-        if sys.stdin.isatty():
-            raise UsageError("there is nothing to judge; expected TEXT in quotes, --input F, or answers on standard "
-                             "input")
-        source = "-"
-    if source != "-" and question is not None:
+    origin = source or text or "-"
+    if source is None and text is None and sys.stdin.isatty():
+        raise UsageError("there is nothing to judge; expected TEXT in quotes, --input F, or answers on standard input")
+    if origin != "-" and question is not None:
         raise UsageError("--question belongs to one TEXT; in a file, put it into the column 'question'")
-    if source != "-" and output is not None and output.exists() and output.samefile(source):
-        raise UsageError(f"--output is the input, {source}; name another file")
-    return read_answers(source, question=question)
+    if origin != "-" and output is not None and output.exists() and Path(origin).exists() and output.samefile(origin):
+        raise UsageError(f"--output is the input, {origin}; name another file")
+    return origin
 
 
-def _run(out: Path | None, context: typer.Context) -> Run | None:
+def _answers(origin: str | None, text: str | None, question: str | None) -> AnswerStream:
+    from discreet.tables.answers import AnswerStream, answer_from_text, read_answers
+
+    if origin is None:
+        return AnswerStream(iter([answer_from_text(str(text), question)]), total=1)
+    return read_answers(origin, question=question)
+
+
+def _run(out: Path | None, report: Path | None, context: typer.Context) -> Run | None:
+    if report is not None:
+        # A missing extra is said before any work is done or any folder made.
+        from discreet.report.html import environment
+
+        environment()
     if out is None:
         return None
     from discreet.files import Run
@@ -150,19 +156,38 @@ def _run(out: Path | None, context: typer.Context) -> Run | None:
     return Run.open(out, common.resolved(context))
 
 
-def _writer(path: Path) -> Any:
-    from discreet.files import atomic_writer
+def _pages(report: Path | None, run: Run | None, quiet: bool) -> list[Path]:
+    wanted = [path for path in (report, run and run.report) if path]
+    if not wanted:
+        return []
+    from discreet.report.html import environment
 
-    return atomic_writer(path)
+    try:
+        environment()
+    except MissingExtraError as error:
+        # A run folder without its page is still a run.
+        if not quiet:
+            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
+        return []
+    return wanted
 
 
-def _judged(guard: EvidenceGuard, answers: AnswerStream, quiet: bool) -> Iterator[tuple[Answer, dict[str, Any]]]:
-    from discreet.files import progress
+def _judge_all(guard: EvidenceGuard, answers: AnswerStream, lines: Sequence[TextIO], shown: Shown) -> BatchTally:
+    from discreet.files import dump_json, progress
+    from discreet.report.batch import BatchTally
 
+    tally = BatchTally()
     # On a terminal the lines themselves show the progress.
-    for answer in progress(answers, answers.total, quiet=quiet or sys.stdout.isatty(), label="answers judged"):
+    quiet = shown.quiet or sys.stdout.isatty()
+    for answer in progress(answers, answers.total, quiet=quiet, label="answers judged"):
         judgement = guard.judge(answer)
-        yield answer, {**judgement.verdict.to_json(), "findings": [_finding(f) for f in judgement.findings]}
+        row = {**judgement.verdict.to_json(), "findings": [_finding(f) for f in judgement.findings]}
+        line = dump_json(row if shown.explain else judgement.verdict) + "\n"
+        for handle in lines:
+            handle.write(line)
+        _print(line, answer, row, shown)
+        tally.add({**row, "answer": answer.answer} if shown.text else row)
+    return tally
 
 
 def _finding(finding: Any) -> dict[str, Any]:
@@ -170,84 +195,45 @@ def _finding(finding: Any) -> dict[str, Any]:
     return {key: getattr(finding, key) for key in keys}
 
 
-def _line(row: dict[str, Any], explain: bool) -> str:
-    from discreet.files import dump_json
-
-    return dump_json(row if explain else {k: v for k, v in row.items() if k != "findings"}) + "\n"
-
-
-def _print(line: str, answer: Answer, row: dict[str, Any], outputs: Outputs) -> None:
-    if outputs.json:
+def _print(line: str, answer: Answer, row: dict[str, Any], shown: Shown) -> None:
+    if shown.json:
         sys.stdout.write(line)
         return
     from discreet.cli import words
 
-    text = answer.answer if outputs.show_text else None
-    for printed in words.verdict_lines(row, text, outputs.explain, common.coloured()):
+    for printed in words.verdict_lines(row, answer.answer if shown.text else None, shown.explain, common.coloured()):
         print(printed)
 
 
-def _finish(tally: BatchTally, guard: EvidenceGuard, source: str | None, outputs: Outputs) -> None:
+def _print_summary(summary: dict[str, Any], guard: EvidenceGuard, shown: Shown) -> None:
     from discreet.cli import words
 
-    summary = tally.summary()
-    if not outputs.quiet:
+    if not shown.quiet:
         line = words.summary_line(summary, guard.policy.label(), guard.point)
-        print(line, file=sys.stderr if outputs.json else sys.stdout)
-    report, run = outputs.report, outputs.run
-    if report is None and run is None:
-        return
-    record = _record(summary, guard, source)
-    page = _page(record, tally, outputs)
-    for path in (report, run.report if run else None):
-        if path is not None and page is not None:
-            _write(path, page)
-    if run is not None:
-        run.write_result(record)
-        with run.log as log:
-            log.write("guard check done", n=summary["n"], held=summary["held"], actions=summary["actions"])
+        print(line, file=sys.stderr if shown.json else sys.stdout)
 
 
-def _record(summary: dict[str, Any], guard: EvidenceGuard, source: str | None) -> dict[str, Any]:
+def _record(summary: dict[str, Any], guard: EvidenceGuard, origin: str | None) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from discreet import __version__
     from discreet.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
-    path = Path(source) if source not in (None, "-") else None
+    path = None if origin in (None, "-") else Path(str(origin))
     return {
         "kind": "guard check", "schema": 1, "summary": summary,
         "provenance": {
             "policy": guard.policy.label(), "domain": guard.policy.domain, "audience": guard.policy.audience,
             "point": guard.point, "tau": guard.tau, "discreet": __version__,
-            "input": path.name if path else "standard input" if source == "-" else "text on the command line",
+            "input": path.name if path else "standard input" if origin else "text on the command line",
             "data_hash": hashes.of_file(path) if path else None, "hash_key": hashes.scope,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     }
 
 
-def _require_html() -> None:
-    from discreet.report.html import environment
-
-    environment()
-
-
-def _page(record: dict[str, Any], tally: BatchTally, outputs: Outputs) -> str | None:
-    from discreet.errors import MissingExtraError
+def _page(record: dict[str, Any], tally: BatchTally, show_text: bool) -> str:
     from discreet.report.html import batch_page
 
-    try:
-        return batch_page(record, tally.rows(), show_text=outputs.show_text)
-    except MissingExtraError as error:
-        # A run folder without its page is still a run; --report was checked before any work.
-        if not outputs.quiet:
-            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
-        return None
-
-
-def _write(path: Path, page: str) -> None:
-    from discreet.files import write_atomic
-
-    write_atomic(path, page)
+    return batch_page(record, tally.rows(), show_text=show_text)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import guard_check
+from discreet.cli import guard_check, guard_evaluate
 from discreet.cli.exits import guarded
 
 # Plain help instead of rich's: it halves the time that --help takes, and docs/cli.md can be made from it.
@@ -21,6 +21,7 @@ app = typer.Typer(name="discreet", rich_markup_mode=None, add_completion=False, 
 guard = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
 app.add_typer(guard, name="guard")
 guard.command("check")(guard_check.check)
+guard.command("evaluate")(guard_evaluate.evaluate)
 
 
 def _version(wanted: bool) -> None:

@@ -157,9 +157,9 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str) -> Pol
 
 
 def _direct_types(listed: list[Any], place: str) -> tuple[str, ...]:
-    from discreet.text.direct import direct_types
+    from discreet.text.direct import known_types
 
-    known = direct_types()
+    known = known_types()
     for item in listed:
         if item not in known:
             raise PolicyError(

@@ -42,7 +42,6 @@ from discreet.stats.resample import (
 from discreet.stats.roc import (
     RocCore,
     RocCurve,
-    StepCounts,
     auroc,
     fpr_at_tpr,
     roc_curve,
@@ -51,6 +50,7 @@ from discreet.stats.roc import (
     weighted_fpr_at_tpr,
     weighted_tpr_at_fpr,
 )
+from discreet.stats.steps import StepCounts
 from discreet.stats.testing import (
     PairedAuc,
     benjamini_hochberg,

@@ -28,8 +28,9 @@ from discreet.stats.intervals import (
     wilson,
 )
 from discreet.stats.kappa import cohen_kappa, kappa_bootstrap, kappa_groups_interval, kappa_interval, rating_table
-from discreet.stats.roc import RocCore, StepCounts, least_count, most_count
+from discreet.stats.roc import RocCore
 from discreet.stats.sample import Sample, needed_rng, percentile_estimate
+from discreet.stats.steps import StepCounts, least_count, most_count
 
 MISORDERED = 30.0
 """Misordered examples of the smaller class from which the plain logit-scale DeLong interval is used."""
@@ -219,6 +220,8 @@ def kappa_estimate(
     codes = None if groups is None else group_codes(groups, int(table.sum()))
     n = int(table.sum()) if codes is None else int(codes.max()) + 1
     facts: dict[str, Any] = {"level": level, "n": n, "unit": unit}
+    if codes is not None and n < 2:
+        return Estimate.unresolved(f"kappa over 1 {unit}: 2 needed at the least, to see how they differ", **facts)
     if kappa.value is None:
         return Estimate.unresolved(
             "kappa of ratings that all fall in one category: items of at least 2 categories are needed", **facts

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from discreet.stats.arrays import BoolArray, binary_labels, counts, finite_scores, group_codes, scored_labels, share
 from discreet.stats.delong import AucVariance
 from discreet.stats.extras import scipy_module
-from discreet.stats.roc import most_count
+from discreet.stats.steps import most_count
 
 
 class Interval(NamedTuple):

@@ -16,7 +16,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.stats.arrays import FloatArray, IntArray, group_codes, same_length, share
-from discreet.stats.roc import CELLS, RocCore, StepCounts
+from discreet.stats.roc import Reweighting, RocCore
+from discreet.stats.steps import CELLS, StepCounts
 
 Statistic: TypeAlias = Callable[[StepCounts], FloatArray]
 """From resampled counts to one number per row, e.g. `StepCounts.auroc` or `lambda c: c.fpr_at_tpr(.95)`."""
@@ -71,18 +72,10 @@ def bootstrap_weights(
     `strata` (n,), such as labels: units are drawn within their stratum; a group that spans several strata belongs to
     the stratum "all of those". Without `groups` every example is its own unit.
     """
-    _positive(n_resamples)
     unit_of = np.arange(n) if groups is None else group_codes(groups, n)
     members = _units_by_stratum(unit_of, None if strata is None else group_codes(strata, n, "strata"))
-    n_units = int(unit_of.max()) + 1
-    rows = max(1, CELLS // n)
-    for start in range(0, n_resamples, rows):
-        size = min(rows, n_resamples - start)
-        drawn = np.empty((size, n_units), dtype=np.int64)
-        for units in members:
-            picks = rng.integers(0, units.size, (size, units.size)) + np.arange(size)[:, None] * units.size
-            drawn[:, units] = np.bincount(picks.ravel(), minlength=size * units.size).reshape(size, units.size)
-        yield drawn[:, unit_of]
+    for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // n)):
+        yield drawn.take(unit_of, axis=1)
 
 
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> tuple[float, float]:
@@ -167,17 +160,33 @@ def max_t_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
 def _paired_blocks(
     cores: list[RocCore], rng: Generator, n_resamples: int, groups: ArrayLike | None
 ) -> Iterator[list[StepCounts]]:
-    _positive(n_resamples)
     if groups is None:
         yield from _drawn_examples(cores, rng, n_resamples)
         return
     labels = cores[0].labels
-    for weights in bootstrap_weights(labels.size, rng, n_resamples=n_resamples, strata=labels, groups=groups):
-        yield from map(list, zip(*(core.reweight(weights) for core in cores), strict=True))
+    unit_of = group_codes(groups, labels.size)
+    reweightings = [Reweighting.of(core, unit_of) for core in cores]
+    members = _units_by_stratum(unit_of, labels.astype(np.int64))
+    for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // labels.size)):
+        yield [reweighting.counts(drawn) for reweighting in reweightings]
+
+
+def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows: int) -> Iterator[IntArray]:
+    """Blocks (rows, units) of how often each unit is drawn, as many draws per stratum as it has `members`."""
+    _positive(n_resamples)
+    n_units = sum(units.size for units in members)
+    for start in range(0, n_resamples, rows):
+        drawn = np.zeros((min(rows, n_resamples - start), n_units), dtype=np.int64)
+        for units in members:
+            counts = np.zeros((drawn.shape[0], units.size), dtype=np.int64)
+            _tally([np.arange(units.size)], [counts], rng)
+            drawn[:, units] = counts
+        yield drawn
 
 
 def _drawn_examples(cores: list[RocCore], rng: Generator, n_resamples: int) -> Iterator[list[StepCounts]]:
     """Draw examples within each class straight into histograms over steps: no weights, no sort."""
+    _positive(n_resamples)
     pos_steps = [core.steps_of(core.rows_pos) for core in cores]
     neg_steps = [core.steps_of(core.rows_neg) for core in cores]
     rows = max(1, min(n_resamples, CELLS // cores[0].level_of.size))

@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.stats.arrays import BoolArray, FloatArray, IntArray, scored_labels, share
-
-CELLS = 1 << 16
-"""Cells of a block of resamples (rows × steps, rows × examples): a few arrays of half a megabyte at a time."""
+from discreet.stats.steps import CELLS, StepCounts
 
 
 class RocCurve(NamedTuple):
@@ -30,82 +28,6 @@ class RocCurve(NamedTuple):
     fpr: FloatArray
     tpr: FloatArray
     thresholds: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StepCounts:
-    """How often each step was drawn, and the statistics of those resamples.
-
-    All four arrays have shape (rows, steps): counts per step in order of falling score, and their running sums.
-    Every row must hold at least one positive and one negative. Buffers may be reused by the loop that yields them.
-    """
-
-    pos: IntArray
-    neg: IntArray
-    cum_pos: IntArray
-    cum_neg: IntArray
-
-    @classmethod
-    def of(cls, pos: IntArray, neg: IntArray) -> StepCounts:
-        """Counts with their running sums."""
-        return cls(pos, neg, np.cumsum(pos, axis=1), np.cumsum(neg, axis=1))
-
-    @classmethod
-    def empty(cls, rows: int, steps: int) -> StepCounts:
-        """Buffers to be filled; call `sum` after every filling."""
-        return cls(*(np.zeros((rows, steps), dtype=np.int64) for _ in range(4)))
-
-    def sum(self) -> StepCounts:
-        """Renew the running sums in place."""
-        np.cumsum(self.pos, axis=1, out=self.cum_pos)
-        np.cumsum(self.neg, axis=1, out=self.cum_neg)
-        return self
-
-    def auroc(self) -> FloatArray:
-        """Mann–Whitney U / (n₊ n₋) of each row, ties counted one half; shape (rows,).
-
-        Twice U is summed in whole numbers, so the value is exact up to one division.
-        """
-        above = np.einsum("bk,bk->b", self.neg, self.cum_pos)
-        tied = np.einsum("bk,bk->b", self.neg, self.pos)
-        pairs = self.cum_pos[:, -1] * self.cum_neg[:, -1]
-        return np.asarray((2 * above - tied) / (2 * pairs), dtype=np.float64)
-
-    def fpr_at_tpr(self, tpr: float) -> FloatArray:
-        """Smallest FPR over thresholds whose TPR >= `tpr`; shape (rows,)."""
-        first = self._first_reaching(tpr)
-        return np.asarray(self.cum_neg[self._rows(), first] / self.cum_neg[:, -1], dtype=np.float64)
-
-    def tpr_at_fpr(self, fpr: float) -> FloatArray:
-        """Largest TPR over thresholds whose FPR <= `fpr` (the empirical step, no interpolation); shape (rows,)."""
-        last = self._last_within(fpr)
-        reached = self.cum_pos[self._rows(), np.maximum(last, 0)] / self.cum_pos[:, -1]
-        return np.where(last < 0, 0.0, reached)
-
-    def _rows(self) -> IntArray:
-        return np.arange(self.pos.shape[0])
-
-    def _first_reaching(self, tpr: float) -> IntArray:
-        needed = least_count(tpr, self.cum_pos[:, -1])
-        return np.asarray(np.argmax(self.cum_pos >= needed[:, None], axis=1), dtype=np.int64)
-
-    def _last_within(self, fpr: float) -> IntArray:
-        allowed = most_count(fpr, self.cum_neg[:, -1])
-        return np.asarray((self.cum_neg <= allowed[:, None]).sum(axis=1) - 1, dtype=np.int64)
-
-
-def least_count(rate: float, total: IntArray) -> IntArray:
-    """Smallest whole k with k / total >= rate, comparing the quotient itself (.55 of 100 is 55, not 56)."""
-    k = np.ceil(rate * total).astype(np.int64)
-    k = k - ((k - 1) / total >= rate)
-    return np.asarray(k + (k / total < rate), dtype=np.int64)
-
-
-def most_count(rate: float, total: IntArray) -> IntArray:
-    """Largest whole k with k / total <= rate."""
-    k = np.floor(rate * total).astype(np.int64)
-    k = k + ((k + 1) / total <= rate)
-    return np.asarray(k - (k / total > rate), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -199,10 +121,9 @@ class RocCore:
         if given.dtype.kind not in "biu" or (given.size and given.min() < 0):
             raise ValueError(f"weights of type {given.dtype} must be whole numbers >= 0")
         rows = max(1, CELLS // n)
-        by_class = [_Sums.of(self, where) for where in (self.rows_pos, self.rows_neg)]
+        reweighting = Reweighting.of(self, np.arange(n))
         for start in range(0, given.shape[0], rows):
-            block = given[start : start + rows].astype(np.int64)
-            step_counts = StepCounts.of(*(sums.per_step(block) for sums in by_class))
+            step_counts = reweighting.counts(given[start : start + rows].astype(np.int64))
             empty = np.flatnonzero((step_counts.cum_pos[:, -1] == 0) | (step_counts.cum_neg[:, -1] == 0))
             if empty.size:
                 raise ValueError(f"weights[{start + empty[0]}] leave a class empty: expected both in every row")
@@ -238,25 +159,39 @@ class RocCore:
         return float(curve.thresholds[np.flatnonzero(curve.tpr >= share(tpr, "tpr"))[0]])
 
 
-class _Sums(NamedTuple):
-    """Sums weights of one class over its steps: rows of the class in step order, and where each step starts."""
+class Reweighting(NamedTuple):
+    """Sums the weights of units over the steps of a core. Units are examples, or groups of examples.
 
-    rows: IntArray
-    starts: IntArray
-    steps: IntArray
+    `units_pos` and `units_neg` name the unit of each example of a class in step order; `starts_…` say where in that
+    order each of the steps `steps_…` begins.
+    """
+
     n_steps: int
+    units_pos: IntArray
+    starts_pos: IntArray
+    steps_pos: IntArray
+    units_neg: IntArray
+    starts_neg: IntArray
+    steps_neg: IntArray
 
     @classmethod
-    def of(cls, core: RocCore, where: IntArray) -> _Sums:
-        step = core.steps_of(where)
-        order = np.argsort(step, kind="stable")
-        steps, starts = np.unique(step[order], return_index=True)
-        return cls(where[order], starts, steps, core.n_steps)
+    def of(cls, core: RocCore, unit_of: IntArray) -> Reweighting:
+        """Sort once: `unit_of` (n,) holds the unit of every example, in the order given to the core."""
+        parts: list[IntArray] = []
+        for rows in (core.rows_pos, core.rows_neg):
+            step = core.steps_of(rows)
+            order = np.argsort(step, kind="stable")
+            steps, starts = np.unique(step[order], return_index=True)
+            parts += [unit_of[rows[order]], starts, steps]
+        return cls(core.n_steps, *parts)
 
-    def per_step(self, weights: IntArray) -> IntArray:
-        sums = np.zeros((weights.shape[0], self.n_steps), dtype=np.int64)
-        sums[:, self.steps] = np.add.reduceat(weights[:, self.rows], self.starts, axis=1)
-        return sums
+    def counts(self, weights: IntArray) -> StepCounts:
+        """One row of counts per row of `weights` (rows, units)."""
+        pos = np.zeros((weights.shape[0], self.n_steps), dtype=np.int64)
+        neg = np.zeros_like(pos)
+        pos[:, self.steps_pos] = np.add.reduceat(weights.take(self.units_pos, axis=1), self.starts_pos, axis=1)
+        neg[:, self.steps_neg] = np.add.reduceat(weights.take(self.units_neg, axis=1), self.starts_neg, axis=1)
+        return StepCounts.of(pos, neg)
 
 
 def _steps(level_pos: IntArray, level_neg: IntArray) -> IntArray:

@@ -59,9 +59,11 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     inside = _holding(context, at, first, last, mention.kind)
     if inside is not None:
         return _of(context, inside, "in its noun phrase")
-    before = [r for r in context.referents[max(0, at - 12) : at] if r.first >= begin and r.form != "author"]
+    before = [r for r in context.referents[max(0, at - 12) : at] if begin <= r.first < first and r.form != "author"]
     for referent in reversed(before):
         if referent.possessive and _leads_to_kin(context, referent):
+            continue
+        if mention.kind in ("place", "affiliation") and _companion(context, referent):
             continue
         return _of(context, referent, "named before it")
     after = [r for r in context.referents[at : at + 4] if r.first < end and r.form != "author"]
@@ -70,6 +72,8 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     carried = _carried(context, mention, begin, at)
     if carried is not None:
         return carried.person, carried.subject, "carried over from the sentence before"
+    if context.is_personal and mention.weak and mention.kind in ("occupation", "family"):
+        return "speaker", "speaker", "in a speaker's story"
     return "nobody", "nobody", "bound to nobody"
 
 
@@ -115,6 +119,8 @@ def _holding(context: Context, at: int, first: int, last: int, kind: str) -> Ref
     """
     for referent in context.referents[max(0, at - 1) : at + 3]:
         if referent.form in ("noun", "name", "plural") and referent.first <= first and last <= referent.last:
+            if kind == "family" and (first, last) == (referent.first, referent.last):
+                continue
             return referent
         if (
             kind != "family"
@@ -126,6 +132,7 @@ def _holding(context: Context, at: int, first: int, last: int, kind: str) -> Ref
     nxt = context.referents[at] if at < len(context.referents) else None
     if (
         nxt is not None
+        and nxt.first >= last
         and nxt.form in ("plural", "noun")
         and nxt.first - last <= 2
         and not set(context.doc.lowers[last : nxt.first]) & (lex.PHRASE_BREAKS | lex.DETERMINERS | {","})
@@ -138,6 +145,12 @@ def _leads_to_kin(context: Context, referent: Referent) -> bool:
     """A possessive whose relative is the one being spoken of: "my" in "my mother, a nurse"."""
     following = next((r for r in context.referents if r.first >= referent.last), None)
     return following is not None and following.form == "kin" and following.person.startswith(referent.person)
+
+
+def _companion(context: Context, referent: Referent) -> bool:
+    """"lives with his sister in Duluth": the town is not said of the sister."""
+    words = context.doc.lowers[max(0, referent.first - 4) : referent.first]
+    return referent.form == "kin" and "with" in words
 
 
 def _opens(context: Context, begin: int, first: int, referent: Referent) -> bool:

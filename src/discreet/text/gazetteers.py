@@ -148,6 +148,28 @@ def medical_terms() -> Mapping[str, Term]:
 
 
 @cache
+def _suffixes() -> tuple[Mapping[str, str], Mapping[str, str], tuple[int, ...]]:
+    suffixes = {row[0]: row[1] for row in _rows("medical_suffixes", 2)}
+    exceptions = {row[0]: row[1] for row in _rows("medical_exceptions", 2)}
+    return suffixes, exceptions, tuple(sorted({len(suffix) for suffix in suffixes}, reverse=True))
+
+
+def medical_suffix_class(word: str) -> str | None:
+    """Class of a medical term that its ending gives away (condition, treatment, drug, test), or None.
+
+    Any case, singular or plural. "duodenitis" -> condition, "arthroplasty" -> treatment, "aroma" -> None.
+    """
+    suffixes, exceptions, lengths = _suffixes()
+    for form in dict.fromkeys((word.lower(), singular(word.lower()))):
+        if form in exceptions:
+            return exceptions[form] if exceptions[form] != "-" else None
+        for length in lengths:
+            if len(form) >= length + 3 and form[-length:] in suffixes:
+                return suffixes[form[-length:]]
+    return None
+
+
+@cache
 def finance_terms() -> Mapping[str, Term]:
     """Assets, income, transactions and debts of a person."""
     return _terms("finance_terms")
@@ -202,42 +224,47 @@ def _place_path(name: str, abbreviated: bool = False) -> str | None:
 
 
 _IRREGULAR = {
-    "children": "child", "grandchildren": "grandchild", "stepchildren": "stepchild", "men": "man", "women": "woman",
-    "people": "person", "wives": "wife", "housewives": "housewife", "midwives": "midwife", "ex-wives": "ex-wife",
-    "lives": "life", "knives": "knife", "thieves": "thief", "halves": "half", "feet": "foot", "teeth": "tooth",
-    "diagnoses": "diagnosis", "metastases": "metastasis", "prostheses": "prosthesis", "biopsies": "biopsy",
-    "mothers-in-law": "mother-in-law", "fathers-in-law": "father-in-law", "sons-in-law": "son-in-law",
-    "daughters-in-law": "daughter-in-law", "brothers-in-law": "brother-in-law", "sisters-in-law": "sister-in-law",
-    "attorneys-at-law": "attorney-at-law", "attorneys general": "attorney general", "alumni": "alumnus",
-    "passersby": "passerby", "alumnae": "alumna", "movies": "movie", "cookies": "cookie", "ties": "tie",
-    "dies": "die", "lies": "lie", "pies": "pie", "buses": "bus", "gases": "gas", "bonuses": "bonus",
-    "viruses": "virus", "fetuses": "fetus", "aunties": "auntie", "rookies": "rookie", "roadies": "roadie",
-    "foodies": "foodie", "homies": "homie", "techies": "techie", "bookies": "bookie", "calories": "calorie",
+    "children": "child", "women": "woman", "people": "person", "wives": "wife", "midwives": "midwife", "lives": "life",
+    "housewives": "housewife", "knives": "knife", "thieves": "thief", "halves": "half", "feet": "foot",
+    "teeth": "tooth", "diagnoses": "diagnosis", "metastases": "metastasis", "prostheses": "prosthesis",
+    "thromboses": "thrombosis", "psychoses": "psychosis", "alumni": "alumnus", "alumnae": "alumna",
+    "passersby": "passerby", "buses": "bus", "gases": "gas", "bonuses": "bonus", "viruses": "virus",
+    "fetuses": "fetus", "quizzes": "quiz", "shoes": "shoe", "toes": "toe", "canoes": "canoe",
 }  # fmt: skip
-_SINGULAR_S = re.compile(r"(?:ss|us|is|sis|itis|ics|as|eus|news|ies? series|series|species|diabetes|herpes|rabies)$")
+_IE = frozenset("auntie bookie calorie cookie die foodie goalie junkie lie movie pie preemie rookie tie walkie".split())
+_MEN = re.compile(r"(?<!spec)(?<!abdo)(?<!reg)(?<!acu)(?<!s[et])(?<!sta)(?<!fora)(?<!lu)(?<!ye)(?<!\bo)(?<!\ba)men$")
+_SINGULAR_S = re.compile(
+    r"(?:ss|us|is|ics|eus|news|series|species|diabetes|herpes|rabies|measles|mumps|rickets|shingles|hives|scabies|caries"
+    r"|\bgas|pancreas|atlas|canvas|christmas|texas|kansas|arkansas|vegas|overseas|always|perhaps|sometimes|twins)$"
+)
 
 
 def singular(word: str) -> str:
-    """Singular of a lower-case English word or of the last word of a phrase ("line cooks" -> "line cook").
+    """Singular of a lower-case English word or phrase ("line cooks" -> "line cook", "sons-in-law" -> "son-in-law").
 
     Light rules for the kinds of words in these lists; a word that is singular already comes back as it is.
     """
+    for law in ("-in-law", "-at-law", " general"):
+        if word.endswith(f"s{law}"):
+            return word.removesuffix(f"s{law}") + law
+    at = max(word.rfind(" "), word.rfind("-")) + 1
+    return word[:at] + _singular_token(word[at:])
+
+
+def _singular_token(word: str) -> str:
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    before, space, last = word.rpartition(" ")
-    if space:
-        return f"{before} {singular(last)}"
-    before, hyphen, tail = word.rpartition("-")
-    if hyphen and tail in _IRREGULAR:
-        return f"{before}-{_IRREGULAR[tail]}"
+    if word.endswith("children"):
+        return word[:-3]
+    if _MEN.search(word):
+        return word[:-2] + "an"
     if len(word) < 4 or not word.endswith("s") or _SINGULAR_S.search(word):
         return word
-    for many, one in (("men's", "man"), ("women's", "woman")):
-        if word == many:
-            return one
-    if word.endswith("ies") and len(word) > 4:
+    if word.endswith("ies") and word[:-1] not in _IE:
         return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
+    if word.endswith("yses"):
+        return word[:-2] + "is"
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
         return word[:-2]
     return word[:-1]
 

@@ -37,7 +37,7 @@ PERSON_NOUNS: dict[str, str | None] = {
         "pharmacist dentist therapist counselor psychologist firefighter paramedic janitor waiter cashier clerk "
         "secretary manager executive contractor builder painter musician artist writer journalist editor chef cook "
         "baker butcher miner welder machinist trucker librarian realtor broker entrepreneur freelancer athlete coach "
-        "musician actor singer dancer model designer architect judge paralegal postdoc resident fellow intern".split(),
+        "musician actor singer dancer designer architect judge paralegal postdoc resident fellow intern".split(),
         None),
     **dict.fromkeys("man boy gentleman male father husband son brother grandfather uncle nephew widower boyfriend "
                     "fisherman businessman salesman policeman fireman serviceman".split(), "m"),
@@ -53,6 +53,13 @@ PLURAL_NOUNS = frozenset(
     "petitioners claimants americans citizens immigrants smokers users consumers seniors elders youths minors "
     "physicians doctors nurses lawyers attorneys clinicians".split()
 )
+# Plurals that a number or an owner makes somebody's family and not a group: "two children", "her boys".
+OWNED = frozenset("children boys girls infants toddlers teenagers newborns".split())
+COUNTS = frozenset("one two three four five six seven eight nine ten several young small grown adult minor twin older "
+                   "1 2 3 4 5 6 7 8 9".split())
+# Listed among occupations, but in a transaction or a paper a role of the moment.
+NOT_JOBS = frozenset("buyer seller author owner purchaser lender landlord investor customer user speaker winner leader driver "
+                     "passenger model operator reviewer reader observer assistant volunteer candidate sponsor".split())
 BARE_ROLES = frozenset("patient client plaintiff defendant petitioner respondent claimant male female".split())
 COMPOUND_AFTER: dict[str, tuple[str, ...]] = {
     "patient": ("care", "education", "portal", "safety", "population", "records", "outcomes", "satisfaction"),

@@ -16,6 +16,7 @@ from typing import Protocol
 from discreet.errors import UsageError
 from discreet.records import DOMAINS, Evidence, Subject
 from discreet.registry import Registry
+from discreet.text import lexicon as lex
 from discreet.text.doc import Doc
 from discreet.text.referents import Referent, find_referents
 
@@ -89,7 +90,7 @@ class Context:
     @cached_property
     def is_personal(self) -> bool:
         """Whether somebody speaks of their own affairs in the first person singular, more than in passing."""
-        return sum(r.subject == "speaker" for r in self.referents) >= 2
+        return sum(r.subject == "speaker" and self.doc.lowers[r.first] in lex.FIRST for r in self.referents) >= 2
 
     def mention(self, kind: str, value: str, first: int, last: int, why: str, **more: object) -> Mention:
         """A mention of tokens [first, last)."""

@@ -108,8 +108,10 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
     if kin is not None:
         return kin
     if word in lex.PERSON_NOUNS or _is_job(word):
-        return _noun(doc, i, state)
+        return _noun(doc, i, state, found)
     if word in lex.PLURAL_NOUNS:
+        if i and word in lex.OWNED and (doc.lowers[i - 1] in lex.COUNTS or doc.lowers[i - 1] in lex.DETERMINERS - {"these", "those"}):
+            return None
         if i and _predicate(doc, i) and found and found[-1].first >= doc.sentence_of(i)[0]:
             return None
         return Referent("cohort", "cohort", "plural", i, i + 1)
@@ -172,11 +174,13 @@ def _apostrophe(doc: Doc, i: int) -> bool:
     return doc.text[doc.tokens[i].end : doc.tokens[i].end + 2].lower() in ("'s", "’s") or doc.lowers[i].endswith("'s")
 
 
-def _noun(doc: Doc, i: int, state: _Open) -> Referent | None:
+def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
     """A singular person noun: particular, or nobody in particular."""
     word = doc.lowers[i]
     gender = lex.PERSON_NOUNS.get(word)
     if i + 1 < len(doc.tokens) and doc.lowers[i + 1] in lex.COMPOUND_AFTER.get(word, ()):
+        return None
+    if word in ("male", "female") and i + 1 < len(doc.tokens) and _describes(doc.lowers[i + 1]):
         return None
     first = _noun_start(doc, i)
     before = doc.lowers[first:i]
@@ -185,8 +189,14 @@ def _noun(doc: Doc, i: int, state: _Open) -> Referent | None:
     possessive = _apostrophe(doc, i)
     if determiner in lex.GENERIC_DETERMINERS or (determiner in ("a", "an", "", "one") and _hypothetical(doc, first, i)):
         return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
-    if first and doc.lowers[first - 1] in lex.PREDICATES and determiner in ("a", "an", "the", ""):
+    said_before = bool(found) and found[-1].first >= doc.sentence_of(i)[0] and found[-1].form not in ("plural", "author")
+    if said_before and first and doc.lowers[first - 1] in lex.PREDICATES and determiner in ("a", "an", "the", ""):
         return None
+    if said_before and determiner in ("a", "an") and doc.lowers[first - 1] == ",":
+        one = next((r for r in reversed(found[-4:]) if not r.possessive), found[-1])
+        if _apposes(state, one, gender):
+            state.note(one.person, one.subject, gender)
+            return Referent(one.person, one.subject, "noun", first, i + 1, gender, possessive)
     if determiner in ("the", "this", "that", "said", "our") and not aged:
         known = state.heads.get(word)
         if known is None and word in lex.OFFICIALS:
@@ -210,6 +220,12 @@ def _noun(doc: Doc, i: int, state: _Open) -> Referent | None:
     return Referent(person, "third", "noun", first, i + 1, gender, possessive)
 
 
+def _apposes(state: _Open, before: Referent, gender: str | None) -> bool:
+    """"a school bus driver from Yakima, a mother of three, …" speaks of one person."""
+    particular = before.subject in ("third", "speaker", "public") and not before.possessive
+    return particular and (gender is None or before.gender in (None, gender) and state.gender in (None, gender))
+
+
 def _predicate(doc: Doc, i: int) -> bool:
     """ "they were students", "both are teachers": said of those before, not of a new group."""
     return doc.lowers[i - 1] in lex.PREDICATES or (
@@ -224,6 +240,11 @@ def _is_job(word: str) -> bool:
         and job.flag == "-"
         and job.canonical not in ("retired", "student", "unemployed", "homemaker", "military")
     )
+
+
+def _describes(following: str) -> bool:
+    """"female" before another noun is no noun itself."""
+    return following[0].isalpha() and following not in lex.FUNCTION | lex.PAST_AUX | lex.MODALS
 
 
 def _noun_start(doc: Doc, i: int) -> int:

@@ -16,8 +16,9 @@ _SPELT = re.compile(
     r"(?:(?: ?[\[({<] ?(?i:dot) ?[\])}>] ?| (?i:dot) |\.)[\w-]{1,63}){1,5}\b"
 )
 _OFFICES = frozenset(
-    ["info", "contact", "help", "support", "questions", "press", "media", "webmaster", "privacy", "feedback", "office",
-     "admin", "noreply", "no-reply", "foia", "inquiries", "customerservice", "service", "hotline", "registrar"]
+    ["info", "contact", "help", "support", "questions", "press", "media", "webmaster", "privacy", "feedback",
+     "office", "admin", "noreply", "no-reply", "foia", "inquiries", "customerservice", "service", "hotline",
+     "registrar"]
 )  # fmt: skip
 _FILES = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "json", "html", "py", "txt", "pdf"])
 

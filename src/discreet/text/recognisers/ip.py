@@ -12,11 +12,11 @@ _V4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w-]|\.\w)
 _V6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?:/\d{1,3})?(?![\w:]|\.\d)")
 _NOT = re.compile(
     r"(?:\b(?:v|ver|versions?|release|build|firmware|section|sec|paragraph|para|rule|article|chapter|step|item|ec|"
-    r"enzyme|oid|mask|subnet mask|netmask|table|figure|fig|appendix|clause|driver|library|package|python|java|node|ios|"
-    r"update)"
+    r"enzyme|oid|mask|subnet mask|netmask|table|figure|fig|appendix|clause|driver|library|package|python|java|node|"
+    r"ios|update)"
     r"|§)\.? ?(?:no\.? |is |of |: ?)?$"
 )
-_NAMED = re.compile(r"\b(?:ips?|ipv4|address(?:es)?|host|server|dns|router|gateway|login|logged in|connect\w*|from)\b")
+_NAMED = re.compile(r"\b(?:ips?|ipv4|address(?:es)?|host|server|dns|router|gateway|log(?:in|ged in)|connect\w*|from)\b")
 
 
 @recognisers.register("ip")

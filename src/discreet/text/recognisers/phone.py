@@ -76,4 +76,5 @@ def _is_personal(number: str, *, possible: bool | None) -> bool:
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
     """Whether no further number stands beside digits apart, as in the row of a table."""
-    return not text[:start].rstrip()[-1:].isdigit() and not text[end : end + 3].lstrip()[:1].isdigit()
+    before, after = text[max(0, start - 3) : start].rstrip(), text[end : end + 3].lstrip()
+    return not before[-1:].isdigit() and not after[:1].isdigit()

@@ -34,6 +34,7 @@ _STAGE = re.compile(
     r"middle[- ]school(?:er)?|kindergartner|preschooler|eighth decade|(?:third|fourth|fifth|sixth|seventh|ninth) decade of life)\b)",
     re.I)
 _DECADE_JOB = re.compile(r"\bmy (second|third|fourth|fifth) decade (?:on|in|at|as)\b", re.I)
+_SCHOOL = re.compile(r"\b(?:my|our) (?:high|middle|elementary) school\b(?! (?:friend|sweetheart|reunion|years))|\b(?:still|currently) in (?:high|middle) school\b", re.I)
 _COHORT_BEFORE = re.compile(
     r"(?:aged|ages?|between|over|under|above|below|older than|younger than|up to|at least|from|than|≥|≤|>|<|until|before|by|after|"
     r"reach(?:es|ed)?|turn(?:s)?|minimum|retirement|mean|median|average)\W*$", re.I)
@@ -68,6 +69,9 @@ class AgeTagger:
             group = _COHORT_AFTER.match(text[m.end():m.end() + 40]) is not None
             stage = m.group(1).lower()
             yield Mention("age", stage, m.start(), m.end(), "life stage", "cohort" if group else None, weak=" " not in stage and "-" not in stage)
+        if context.is_personal:
+            for m in _SCHOOL.finditer(text):
+                yield Mention("age", "of school age", m.start(), m.end(), "a school level", weak=True)
         for m in _DECADE_JOB.finditer(text):
             yield Mention("age", f"{m.group(1).lower()} decade at work", m.start(), m.end(), "length of a career", "speaker")
 

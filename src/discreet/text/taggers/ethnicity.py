@@ -15,7 +15,7 @@ _BEFORE = re.compile(
     r"raised|as|born|become|became|devout|practicing|practising|ethnic\w*|descent|heritage|origin|race|native|ancestry|background|half|part|mixed)"
     r"(?: an?| very| not| both| also| half| all)*\s*)$")
 _AFTER = re.compile(
-    r"^[\s-]*(?:american\b|descent|heritage|origin|ancestry|background|immigrant|citizen|national\b|native|refugee|family|parents|"
+    r"^[\s-]*(?:american\b|born\b|descent|heritage|origin|ancestry|background|immigrant|citizen|national\b|native|refugee|family|parents|"
     r"household|speaker|speaking|faith|ethnicity|race|community|expat)", re.I)
 _ADJECTIVES = frozenset("old year - young elderly middle aged married single divorced widowed retired obese healthy pregnant "
                         "right handed left previously otherwise well nourished developed non smoking black white american "

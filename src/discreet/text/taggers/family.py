@@ -16,8 +16,8 @@ _CHILDREN = re.compile(
     rf"\b(?:has|have|had|with|of|raising|raises|our|my|his|her|their|are|'ve) (?:got )?{_COUNT} (?:\w+ ){{0,2}}?(child(?:ren)?|kids?|sons?|daughters?|boys|girls|"
     r"grandchild(?:ren)?|siblings|brothers|sisters|stepchildren|little ones|toddlers|babies|teenagers|dependents|minor children)\b", re.I)
 _STATUS = re.compile(
-    r"\b(?:(?:i'?m|i am|i was|he's|she's|he is|she is|he was|she was|is|was|we're|we are|we were|been|being|got|getting|currently|recently|newly|happily|are|a|an|the|, )\s?"
-    r"(?:a |an |recently |newly |happily |now |currently |both |still |not |legally |soon to be |been )*)(married|divorced|separated|widowed|engaged|single|unmarried|never married)\b"
+    r"\b(?:(?:i'?m|i am|i was|he's|she's|he is|she is|he was|she was|is|was|we're|we are|we were|been|being|got|getting|currently|recently|newly|happily|are|, )\s?"
+    r"(?:recently |newly |happily |now |currently |both |still |not |legally |soon to be |been |a (?=divorced|widowed|married))*)(married|divorced|separated|widowed|engaged|single|unmarried|never married)\b"
     r"(?! (?:out|dose|digit|source|study|center|payer|family home|most|point|day|copy|gene|use|agent|drug|event|time|stock|year|person can|malt|biggest|file|filer|life))|"
     r"\b(divorced|widowed|separated|married|unmarried|single)(?=,? (?:mother|father|mom|dad|woman|man|female|male|with (?:two|three|\w+) (?:child|kid)|lives|parent|and liv|for \d+))|"
     r"\b(widow|widower|divorcee|newlyweds?|single (?:mom|mother|dad|father|parent))\b", re.I)

@@ -55,6 +55,8 @@ _PATTERNS: list[tuple[re.Pattern[str], str, str, bool]] = [
      "student", "at school", True),
     (re.compile(r"\b(?:i|i'm|im|i am|he's|she's|he is|she is) (?:even |also |currently |now |still )?(studying|majoring in|finishing (?:my|his|her) degree|enrolled in)\b", re.I), "student", "at school", True),
     (re.compile(r"\b(?:i|he|she|husband|wife)(?:'ve| have| has)? (?:been |also |currently )?(work(?:s|ed|ing)? (?:for|with|in|at))\b", re.I), "employed", "has a job", True),
+    (re.compile(r"\b((?:fall|spring|summer|this|last|next) semester|(?:my )?(?:first |last |next )?paychecks?|my tuition|student loans|the dorms?|my stipend|my scholarships?|my gpa)\b", re.I),
+     "student or employed", "means of a student or worker", True),
     (re.compile(r"\b(employed (?:as|by|for|at|in)|hired (?:as|by|to)|on (?:a )?campus work|grad school|graduate school|assistantship|internship|at work|home from school|"
                 r"works? (?:full|part)[- ]time|working (?:full|part)[- ]time|seasonal (?:full[- ]time )?employee)\b", re.I), "employed", "working or studying", True),
 ]
@@ -90,7 +92,9 @@ class OccupationTagger:
         following = doc.lowers[last] if last < end else "."
         if following in gazetteers.organisation_heads() or (following == "'" and flag != "-") or following == "-":
             return False
-        if flag != "r" and self._acts(context, begin, first, last, end):
+        if flag == "-" and doc.lowers[last - 1] not in lex.NOT_JOBS and (self._acts(context, begin, first, last, end) or self._is_head(context, first, last)):
+            return True
+        if re.search(r"\bthe (?:only|first|sole|last|youngest|oldest) (?:[\w-]+ ?){0,4}$", before):
             return True
         if self._aged(doc.lowers[max(begin, first - 8):first]):
             return True
@@ -106,6 +110,14 @@ class OccupationTagger:
         if flag == "r":
             return not re.search(r"\b(?:by|with|from|to|see|consult|contact|your|their) (?:an?|the)\s*$", before)
         return True
+
+    @staticmethod
+    def _is_head(context: Context, first: int, last: int) -> bool:
+        """"a Somali-born welder who …": the job is the noun by which a particular person is introduced."""
+        for r in context.referents:
+            if r.first <= first and r.last == last and r.form == "noun":
+                return r.subject in ("third", "speaker", "public") and context.doc.lowers[r.first] in ("a", "an", "our")
+        return False
 
     @staticmethod
     def _acts(context: Context, begin: int, first: int, last: int, end: int) -> bool:

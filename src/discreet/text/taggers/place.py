@@ -22,6 +22,15 @@ _TITLE_PLACE = re.compile(r"\b(?:University|College|Hospital|Institute|Journal|P
 _BOUND_VAGUE = re.compile(
     r"\b(?:in|from|near|outside|around) (?:a|an|the|our|my|his|her) (?:very |fairly |pretty )?((?:small|tiny|rural|remote|coastal|mountain|little|"
     r"suburban|farming|mining|southern|northern|midwestern|border|ski)[- ](?:\w+ )?(?:town|village|community|city|county|state|area|reservation))\b", re.I)
+# Schemes and offices of one country: a careful reader takes the country of a speaker who lives by them.
+_SCHEMES = {
+    "US": re.compile(r"\b(?:food stamps|SNAP benefits|EBT|Medicaid|SSI|SSDI|Section 8|WIC|Obamacare|TANF|FAFSA|Pell grant|USPS|Goodwill store|GED|DMV|CPS)\b"),
+    "GB": re.compile(r"\b(?:NHS|Universal Credit|council tax|jobseeker'?s allowance|housing benefit|A-levels|GCSEs?|Citizens Advice|P45|HMRC)\b"),
+    "AU": re.compile(r"\b(?:Centrelink|TAFE|Medicare levy|superannuation|AUD?\b)"),
+    "CA": re.compile(r"\b(?:RRSP|TFSA|Service Canada|CAD|regie|OSAP|Ontario Works)\b"),
+    "IN": re.compile(r"\b(?:lakhs?|crores?|Aadhaar|NRE account|NRI)\b"),
+}
+_ONLY_IN = re.compile(r"\bthe only (?:[\w'-]+ ){1,5}in ((?:his|her|our|my|the|their) (?:county|town|village|city|school|district|department|region|state|parish|island|valley|area))\b", re.I)
 _MOVED_HERE = re.compile(r"\bsince (?:we|i|he|she|they) moved here\b|\bmoved here (?:from|for)\b", re.I)
 _ZIP = re.compile(r"\b(?:zip(?: code)?:?\s*|[A-Z]{2}\s)(\d{5})(?:-\d{4})?\b")
 # Postal abbreviations that are hardly ever anything else in a personal text.
@@ -50,6 +59,12 @@ class PlaceTagger:
                 yield context.mention("place", path, first, skip_until, tie[0], weak=tie[1])
         for m in _BOUND_VAGUE.finditer(context.text):
             yield Mention("place", m.group(1).lower(), m.start(1), m.end(1), "a described place", weak=True)
+        if context.is_personal:
+            for country, scheme in _SCHEMES.items():
+                for m in scheme.finditer(context.text):
+                    yield Mention("place", country, m.start(), m.end(), "scheme of a country", "speaker", weak=True)
+        for m in _ONLY_IN.finditer(context.text):
+            yield Mention("place", f"the only one in {m.group(1).lower()}", m.start(1), m.end(1), "the only one in a place", weak=True)
         for m in _MOVED_HERE.finditer(context.text):
             yield Mention("place", "moved here", m.start(), m.end(), "a move to a place", weak=True)
         for m in _ZIP.finditer(context.text):
@@ -80,6 +95,11 @@ class PlaceTagger:
         after = context.text[context.doc.tokens[last - 1].end:context.doc.tokens[last - 1].end + 1]
         return before in ("[", "(") and after in ("]", ")")
 
+    @staticmethod
+    def _person(word: str) -> bool:
+        job = gazetteers.occupations().get(word)
+        return word in lex.PERSON_NOUNS or (job is not None and job.flag != "w")
+
     def _with_region(self, context: Context, first: int, last: int, key: str) -> tuple[int, str]:
         """"Springfield, IL" is one place."""
         doc = context.doc
@@ -103,6 +123,8 @@ class PlaceTagger:
         if nxt == "-" and last + 1 < end and doc.lowers[last + 1] in ("based", "born", "area"):
             return "based in a place", False
         if nxt in lex.PERSON_NOUNS or nxt in gazetteers.occupations():
+            return "a person of a place", False
+        if first - 2 >= begin and doc.lowers[first - 1] in ("in", "from", "near", "outside") and self._person(doc.lowers[first - 2]):
             return "a person of a place", False
         found = _TIES.search(before)
         if found:

@@ -1,0 +1,105 @@
+"""`discreet guard evaluate`: figures of a guard on labelled answers, with intervals and controls."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import common
+from discreet.cli.guard_check import Audience, Domain, OperatingPoint, Point, PolicyFile
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.guard.evaluate import GuardEvaluation
+    from discreet.guard.policy import Policy
+
+Labelled = Annotated[Path, typer.Option(
+    "--labelled", metavar="F",
+    help="Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
+         "register, domain, document and counts per class.")]
+
+
+def evaluate(
+    context: typer.Context, *, labelled: Labelled, domain: Domain = None, audience: Audience = None,
+    policy: PolicyFile = None, point: OperatingPoint = None, as_json: common.Json = False, out: common.Out = None,
+    config: common.Config = None, seed: common.Seed = 42, quiet: common.Quiet = False,
+    show_text: common.ShowText = False,
+) -> None:
+    """Evaluate on labelled answers: AUROC, FPR95/90, per class and subject, with intervals and controls.
+
+    Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy.
+    """
+    from discreet.files import Run, dump_json, progress
+    from discreet.guard.evaluate import evaluate as run_evaluation
+    from discreet.guard.evidence_guard import EvidenceGuard
+    from discreet.tables.labelled import read_labelled
+
+    if domain is None and policy is None:
+        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, or --policy F")
+    rows = read_labelled(labelled)
+    base = _policy(domain, audience, policy)
+    at = None if point is None else Point(point).value
+
+    def guard_of(name: str) -> EvidenceGuard:
+        return EvidenceGuard(base if name == base.domain else _policy(name, None, None), point=at)
+
+    run = Run.open(out, common.resolved(context)) if out is not None else None
+    told = progress(rows, len(rows), quiet=quiet, label="answers judged")
+    result = run_evaluation(told, guard_of, base.domain)
+    record = {"kind": "guard evaluate", "schema": 1, **result.to_json(), "provenance": _provenance(labelled, base)}
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+    else:
+        print("\n".join(lines(result)))
+    if run:
+        run.finish(record, n=len(rows))
+
+
+def _policy(domain: str | None, audience: str | None, path: Path | None) -> Policy:
+    from discreet.guard.policy import Policy
+
+    return Policy.load(path, audience) if path is not None else Policy.builtin(str(domain), audience)
+
+
+def _provenance(path: Path, policy: Policy) -> dict[str, Any]:
+    from discreet import __version__
+    from discreet.files import KeyedHash
+
+    hashes = KeyedHash.from_environment()
+    return {"policy": policy.label(), "discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path),
+            "hash_key": hashes.scope}
+
+
+def lines(result: GuardEvaluation) -> list[str]:
+    """The evaluation in words and aligned figures."""
+    out = [f"Operating point: {result.point}", "", "All domains"]
+    out += _table(result.overall)
+    for name, figures in result.domains.items():
+        if len(result.domains) > 1:
+            out += ["", name.capitalize(), *_table(figures)]
+    out += ["", "Classes bound to the person"]
+    for kind, figures in result.classes.items():
+        out.append(f"  {kind:12} precision {figures['precision']}   recall {figures['recall']}")
+    out += ["", "Clusters held, by whose they are"]
+    for who, figures in result.subjects.items():
+        out.append(f"  {who:12} {figures['held']}")
+    return [*out, "", "Controls", *_table(result.controls)]
+
+
+_WORDS = {
+    "auroc": "AUROC", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held",
+    "fpr_point": "held though nothing is bound", "fpr_point_any_register": "the same, any register",
+    "contextual_fpr_point": "the same, contextual layer", "held_with_one_attribute": "held with one attribute",
+    "abstain": "abstained", "failed": "failed", "told_back_verbatim_flagged": "told back word for word (should be 0)",
+    "told_back_second_person_flagged": "told back as 'you' (should be 0)",
+    "cohort_flagged": "cohort sentence added (should be 0)", "planted_held": "cluster planted (should be 1)",
+}
+
+
+def _table(figures: Mapping[str, Any]) -> list[str]:
+    return [f"  {_WORDS.get(name, name):38} {value}" + (f"   n={value.n}" if value.n is not None else "")
+            for name, value in figures.items()]

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from scipy.stats import binom, binomtest, norm
+
+from discreet.stats import (
+    AucVariance,
+    RocCore,
+    auc_interval,
+    auc_variance,
+    clopper_pearson,
+    delong_logit_interval,
+    fpr_at_tpr_interval,
+    rate_interval,
+    threshold_above,
+    tpr_at_fpr_interval,
+    wilson,
+)
+from discreet.stats.intervals import agresti_coull, effective_sample, effective_size, threshold_ranks
+
+levels = st.sampled_from([0.8, 0.9, 0.95, 0.99])
+
+
+@st.composite
+def k_of_n(draw: st.DrawFn) -> tuple[int, int]:
+    n = draw(st.integers(1, 400))
+    return draw(st.integers(0, n)), n
+
+
+@given(k_of_n(), levels)
+def test_share_intervals_are_scipys(data: tuple[int, int], level: float) -> None:
+    test = binomtest(*data)
+    np.testing.assert_allclose(clopper_pearson(*data, level), test.proportion_ci(level, "exact"), atol=1e-9)
+    np.testing.assert_allclose(wilson(*data, level), test.proportion_ci(level, "wilson"), atol=1e-12)
+
+
+def test_clopper_pearson_in_closed_form() -> None:
+    assert clopper_pearson(0, 10) == pytest.approx((0.0, 1 - 0.025**0.1))
+    assert clopper_pearson(10, 10) == pytest.approx((0.025**0.1, 1.0))
+    assert clopper_pearson(0, 1, 0.9) == pytest.approx((0.0, 0.95))
+
+
+@pytest.mark.parametrize("n", [1, 5, 20, 50, 200])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_clopper_pearson_covers_at_every_share(n: int, level: float) -> None:
+    """Coverage summed over all outcomes, no simulation; both tails separately."""
+    k = np.arange(n + 1)
+    low, high = np.array([clopper_pearson(int(i), n, level) for i in k]).T
+    # Coverage is lowest just beside the ends of the intervals.
+    edges = np.concatenate([low, high])
+    shares = np.unique(np.clip(np.concatenate([edges - 1e-9, edges + 1e-9, np.linspace(0, 1, 101)]), 0, 1))
+    chance = binom.pmf(k[None, :], n, shares[:, None])
+    tail = (1 - level) / 2
+    assert (chance * (low > shares[:, None])).sum(axis=1).max() <= tail + 1e-9
+    assert (chance * (high < shares[:, None])).sum(axis=1).max() <= tail + 1e-9
+    print(f"Clopper–Pearson, n {n}, level {level}: mean width at share ½ {binom.pmf(k, n, 0.5) @ (high - low):.3f}")
+
+
+@pytest.mark.parametrize("n", [20, 100])
+def test_wilson_covers_on_average(n: int) -> None:
+    k, shares = np.arange(n + 1), np.linspace(0.001, 0.999, 999)
+    low, high = np.array([wilson(int(i), n) for i in k]).T
+    inside = (low <= shares[:, None]) & (shares[:, None] <= high)
+    covered = (binom.pmf(k, n, shares[:, None]) * inside).sum(axis=1)
+    assert covered.mean() == pytest.approx(0.95, abs=0.008)
+    assert covered.min() < 0.93
+
+
+@pytest.mark.parametrize("interval", [clopper_pearson, wilson])
+def test_impossible_counts_are_refused(interval: type) -> None:
+    with pytest.raises(ValueError, match="k of n is 3 of 2"):
+        interval(3, 2)
+    with pytest.raises(ValueError, match="level is 95"):
+        interval(1, 2, 95)
+
+
+def test_rate_interval_is_exact_without_groups_and_wider_with_alike_ones() -> None:
+    hits = np.repeat([1, 0, 0, 1, 0, 0, 0, 1, 0, 0], 10)
+    assert rate_interval(hits) == clopper_pearson(30, 100)
+    users = np.repeat(np.arange(10), 10)
+    assert rate_interval(hits, groups=users).low < clopper_pearson(30, 100).low
+    assert rate_interval(hits, groups=users) == pytest.approx(clopper_pearson(3, 10), abs=0.02)
+    assert rate_interval(hits, groups=np.arange(100)) == pytest.approx(clopper_pearson(30, 100), abs=0.005)
+    with pytest.raises(ValueError, match="hits are empty"):
+        rate_interval([])
+
+
+def test_effective_sample_lies_between_groups_and_examples() -> None:
+    rng = np.random.default_rng(0)
+    users = rng.integers(0, 40, 400)
+    alike, mixed = (rng.random(40) < 0.4)[users], rng.random(400) < 0.4
+    kish = 400**2 / (np.bincount(users) ** 2).sum()
+    assert effective_sample(mixed, None) == 400
+    assert effective_sample(alike, users) == pytest.approx(kish, rel=0.25)
+    assert 250 < effective_sample(mixed, users) <= 400
+    assert effective_sample(np.zeros(400, dtype=bool), users) == pytest.approx(kish)
+    assert effective_sample(np.array([True, False, True]), np.array([1, 1, 1])) == 1.0
+
+
+def test_effective_size_trusts_a_variance_only_with_events() -> None:
+    assert effective_size(1.0, 0.0, 20) == 20
+    assert effective_size(0.0, 0.0, 20) == 20
+    # Many events: value (1 − value) / variance.
+    assert effective_size(0.5, 0.25 / 30_000, 10_000) == pytest.approx(30_000, rel=0.001)
+    # One misordered example of 20: between the 20 units and the 80 that the variance alone would say.
+    assert 20 < effective_size(0.95, 0.95 * 0.05 / 80, 20) < 80
+    # Whole-binomial variance: the units themselves, whatever the events.
+    assert effective_size(0.7, 0.21 / 50, 50) == pytest.approx(50)
+
+
+def test_agresti_coull_by_hand_contains_wilson() -> None:
+    z2 = norm.ppf(0.975) ** 2
+    centre = (8 + z2 / 2) / (10 + z2)
+    half = np.sqrt(z2 * centre * (1 - centre) / (10 + z2))
+    assert agresti_coull(0.8, 10) == pytest.approx((centre - half, centre + half))
+    assert agresti_coull(0.95, 10).high == 1.0
+    for k in range(31):
+        ours, score = agresti_coull(k / 30, 30), wilson(k, 30)
+        assert ours.low <= score.low + 1e-12
+        assert ours.high >= score.high - 1e-12
+
+
+def test_delong_logit_interval_is_the_delta_method() -> None:
+    z = norm.ppf(0.95)
+    error = 0.03 / (0.8 * 0.2)
+    expected = expit([logit(0.8) - z * error, logit(0.8) + z * error])
+    assert delong_logit_interval(AucVariance(0.8, 0.0009, 50, 50), 0.9) == pytest.approx(expected)
+    for auc, variance in [(1.0, 0.0), (0.0, 0.0), (0.5, 0.0)]:
+        with pytest.raises(ValueError, match="use auc_interval"):
+            delong_logit_interval(AucVariance(auc, variance, 10, 10))
+
+
+def test_auc_interval_tends_to_delongs() -> None:
+    rng = np.random.default_rng(4)
+    labels = np.repeat([1, 0], 5_000)
+    spread = auc_variance(RocCore.of(rng.normal(size=10_000) + labels, labels))
+    assert auc_interval(spread) == pytest.approx(delong_logit_interval(spread), abs=2e-4)
+
+
+def test_auc_interval_at_the_ends() -> None:
+    perfect = auc_interval(auc_variance(RocCore.of([3, 4, 5, 0, 1, 2], [1, 1, 1, 0, 0, 0])))
+    assert perfect.high == 1.0
+    assert perfect.low < 0.6
+    reversed_ = auc_interval(auc_variance(RocCore.of([0, 1, 2, 3, 4, 5], [1, 1, 1, 0, 0, 0])))
+    assert reversed_ == pytest.approx((1 - perfect.high, 1 - perfect.low))
+
+
+@given(st.integers(1, 3000), st.floats(0.001, 0.999), st.sampled_from([0.0025, 0.0125, 0.05]))
+def test_threshold_ranks_are_binomial_tails(n: int, rate: float, alpha: float) -> None:
+    above, below = threshold_ranks(n, rate, alpha)
+    fewer = binom.cdf(np.arange(n), n, rate)  # P(Bin < rank), rank 1…n
+    more = binom.sf(np.arange(n), n, rate)  # P(Bin >= rank)
+    margin = 1e-9
+    assert above == 0 or fewer[above - 1] <= alpha + margin
+    assert above == n or fewer[above] > alpha - margin
+    assert below is None or more[below - 1] <= alpha + margin
+    if below is None:
+        assert more[n - 1] > alpha - margin
+    else:
+        assert below == 1 or more[below - 2] > alpha - margin
+
+
+def test_too_few_negatives_bound_nothing_from_below() -> None:
+    """(1 − FPR)ⁿ > α / 4: even the highest negative may lie under the threshold."""
+    least = int(np.ceil(log(0.0125) / log(0.99)))
+    assert least == 437
+    assert threshold_ranks(least - 1, 0.01, 0.0125)[0] == 0
+    assert threshold_ranks(least, 0.01, 0.0125)[0] == 1
+    labels = np.repeat([1, 0], [50, least - 1])
+    scores = np.concatenate([np.full(50, 10.0), np.arange(least - 1) / least])
+    assert tpr_at_fpr_interval(scores, labels, 0.01).low == 0.0
+    assert tpr_at_fpr_interval(scores, labels, 0.01).high == 1.0
+
+
+@st.composite
+def sample(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    n_pos, n_neg = draw(st.integers(1, 60)), draw(st.integers(1, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    labels = np.repeat([1, 0], [n_pos, n_neg])
+    return (rng.normal(size=labels.size) + labels).round(draw(st.integers(0, 3))), labels
+
+
+@given(sample(), st.integers(1, 19).map(lambda k: k / 20), levels)
+def test_rates_at_thresholds_lie_in_their_intervals(
+    data: tuple[np.ndarray, np.ndarray], rate: float, level: float
+) -> None:
+    core = RocCore.of(*data)
+    low, high = tpr_at_fpr_interval(*data, rate, level)
+    assert 0 <= low <= core.tpr_at_fpr(rate) <= high <= 1
+    low, high = fpr_at_tpr_interval(*data, rate, level)
+    assert 0 <= low <= core.fpr_at_tpr(rate) <= high <= 1
+    wider = tpr_at_fpr_interval(*data, rate, 0.999)
+    assert wider.low <= tpr_at_fpr_interval(*data, rate, level).low
+
+
+def test_rate_interval_by_hand() -> None:
+    """1,000 negatives at 5%: ranks 35 and 67 bound the threshold, and 500 positives are counted beyond each."""
+    negatives = np.arange(1000, 0, -1.0)
+    above, below = threshold_ranks(1000, 0.05, 0.0125)
+    assert (above, below) == (35, 67)
+    positives = np.concatenate([np.full(100, 2000.0), np.full(50, 950.0), np.full(350, 0.0)])
+    labels = np.repeat([1, 0], [500, 1000])
+    found = tpr_at_fpr_interval(np.concatenate([positives, negatives]), labels, 0.05)
+    assert found.low == pytest.approx(clopper_pearson(100, 500, 0.975).low)
+    assert found.high == pytest.approx(clopper_pearson(150, 500, 0.975).high)
+
+
+def test_ties_with_the_bounding_negative_count_against_the_claim() -> None:
+    """A positive that ties with the bounding negative does not support the lower end but does the upper."""
+    labels = np.repeat([1, 0], [100, 1000])
+    found = tpr_at_fpr_interval(np.ones(1100), labels, 0.05)
+    assert found == (0.0, 1.0)
+
+
+@given(st.lists(st.integers(0, 9).map(float), min_size=1, max_size=60), st.floats(0, 1))
+def test_threshold_above_lets_the_allowed_share_pass(negatives: list[float], fpr: float) -> None:
+    scores = np.array(negatives)
+    threshold = threshold_above(scores, fpr)
+    assert np.mean(scores >= threshold) <= fpr
+    lower = scores[scores < threshold]
+    assert lower.size == 0 or np.mean(scores >= lower.max()) > fpr
+
+
+def test_threshold_above_needs_negatives() -> None:
+    with pytest.raises(ValueError, match="negatives are empty"):
+        threshold_above([], 0.1)
+    with pytest.raises(ValueError, match=r"negatives\[0\] is nan"):
+        threshold_above([np.nan], 0.1)
+
+
+def test_a_missing_class_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 positives of 3: expected both classes"):
+        tpr_at_fpr_interval([1, 2, 3], [0, 0, 0], 0.1)
+    with pytest.raises(ValueError, match=r"fpr is 0\.0: expected a number strictly from 0 to 1"):
+        tpr_at_fpr_interval([1, 2, 3], [0, 0, 1], 0.0)

@@ -76,7 +76,8 @@ def hand_written() -> Iterator[Row]:
 
 def words() -> tuple[set[str], set[str]]:
     """Names that get flag `w`, and names that never do."""
-    flagged, kept = set(), set()
+    flagged: set[str] = set()
+    kept: set[str] = set()
     for line in (HERE / "places_words.txt").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             target, text = (kept, line[1:]) if line.startswith("-") else (flagged, line)

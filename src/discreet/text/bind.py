@@ -21,12 +21,12 @@ _CARRIED = frozenset("age sex occupation family ethnicity condition treatment vi
 
 def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
     """Attach every mention to a person; the result keeps the order."""
-    cases = published.cases(context.doc)
+    parties = published.parties(context)
     places = [r.first for r in context.referents]
     bound: list[Attribute] = []
     for mention in mentions:
         person, subject, why = _whose(context, mention, places)
-        if subject == "third" and cases and published.is_party(context, mention, cases):
+        if subject == "third" and person in parties:
             subject, why = "public", "party of a published case"
         start, end = context.doc.prepared.span(mention.start, mention.end)
         bound.append(

@@ -232,9 +232,9 @@ _IRREGULAR = {
     "fetuses": "fetus", "quizzes": "quiz", "shoes": "shoe", "toes": "toe", "canoes": "canoe",
 }  # fmt: skip
 _IE = frozenset("auntie bookie calorie cookie die foodie goalie junkie lie movie pie preemie rookie tie walkie".split())
-_MEN = re.compile(r"(?<!spec)(?<!abdo)(?<!reg)(?<!acu)(?<!s[et])(?<!sta)(?<!fora)(?<!lu)(?<!ye)(?<!\bo)(?<!\ba)men$")
+_MEN = re.compile(r"(?<!speci)(?<!abdo)(?<!regi)(?<!acu)(?<!s[et])(?<!sta)(?<!fora)(?<!lu)(?<!ye)(?<!\bo)(?<!\ba)men$")
 _SINGULAR_S = re.compile(
-    r"(?:ss|us|is|ics|eus|news|series|species|diabetes|herpes|rabies|measles|mumps|rickets|shingles|hives|scabies|caries"
+    r"(?:ss|us|is|[hmst]atics|nomics|iatrics|physics|politics|statistics|ethics|obstetrics|genetics|robotics|eus|news|series|species|diabetes|herpes|rabies|measles|mumps|rickets|shingles|hives|scabies|caries"
     r"|\bgas|pancreas|atlas|canvas|christmas|texas|kansas|arkansas|vegas|overseas|always|perhaps|sometimes|twins)$"
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from discreet.text.doc import Doc
-from discreet.text.mentions import Context, Mention
+from discreet.text.mentions import Context
 
 _PARTY = r"(?:[A-Z][\w.'&-]*|ex rel\.|of|the|and|&|de|ex parte)"
 VERSUS = re.compile(rf"\b[A-Z][\w.'&-]*(?: {_PARTY}){{0,6}} v(?:s)?\.? [A-Z][\w.'&-]*(?: {_PARTY}){{0,6}}")
@@ -23,11 +23,8 @@ COURT_ACTS = re.compile(
     r"explained|reasoned|upheld|determined)\b",
     re.I,
 )
-PARTY_NOUN = re.compile(
-    r"\b(?:plaintiff|defendant|petitioner|respondent|appellant|appellee|claimant|prisoner|inmate|party|employee|"
-    r"accused|officer)s?\b",
-    re.I,
-)
+PARTY = frozenset("plaintiff defendant petitioner respondent appellant appellee claimant prisoner inmate relator "
+                  "complainant movant intervenor cross-appellant".split())
 
 
 def cases(doc: Doc) -> list[tuple[int, int]]:
@@ -39,10 +36,15 @@ def cases(doc: Doc) -> list[tuple[int, int]]:
     return []
 
 
-def is_party(context: Context, mention: Mention, spans: list[tuple[int, int]]) -> bool:
-    """Whether a third person in the paragraph of a cited case is one of its parties."""
-    text = context.text
-    begin = text.rfind("\n\n", 0, mention.start) + 1
-    stop = text.find("\n\n", mention.end)
-    stop = len(text) if stop < 0 else stop
-    return any(begin <= start < stop for start, _ in spans)
+def parties(context: Context) -> frozenset[str]:
+    """Persons whom a text calls a party, or names as the caption does, beside a decided case."""
+    spans = cases(context.doc)
+    if not spans:
+        return frozenset()
+    captions = {word.lower() for start, end in spans for word in re.findall(r"[A-Z][\w'-]+", context.text[start:end])}
+    found = set()
+    for r in context.referents:
+        words = set(context.doc.lowers[r.first : r.last])
+        if (r.form == "noun" and words & PARTY) or (r.form == "name" and words & captions):
+            found.add(r.person)
+    return frozenset(found)

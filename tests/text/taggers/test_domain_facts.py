@@ -233,9 +233,11 @@ DOMAIN = {
 }
 
 
-@pytest.mark.parametrize(("kind", "row"), [(kind, row) for kind, rows in SAID.items() for row in rows])
-def test_facts_of_one_person(assert_said: Callable[..., None], kind: str, row: Row) -> None:
-    assert_said(kind, DOMAIN[kind], *row)
+@pytest.mark.parametrize(
+    ("kind", "text", "subject", "cue"), [(kind, *row) for kind, rows in SAID.items() for row in rows]
+)
+def test_facts_of_one_person(assert_said: Callable[..., None], kind: str, text: str, subject: str, cue: str) -> None:
+    assert_said(kind, DOMAIN[kind], text, subject, cue)
 
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in NOT_SAID.items() for text in texts])

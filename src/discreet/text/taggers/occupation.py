@@ -57,9 +57,21 @@ _PATTERNS: list[tuple[re.Pattern[str], str, str, bool]] = [
     (re.compile(r"\b(?:i|he|she|husband|wife)(?:'ve| have| has)? (?:been |also |currently )?(work(?:s|ed|ing)? (?:for|with|in|at))\b", re.I), "employed", "has a job", True),
     (re.compile(r"\b((?:fall|spring|summer|this|last|next) semester|(?:my )?(?:first |last |next )?paychecks?|my tuition|student loans|the dorms?|my stipend|my scholarships?|my gpa)\b", re.I),
      "student or employed", "means of a student or worker", True),
+    (re.compile(r"\b(?:forms?|formed|founded|starts?|started|starting|opened|set up|runs?|running|owns?|owned|owning|bought|operates?) (?:an?|my|his|her|our|their|the) (?:own )?(?:[\w-]+ ){0,4}?"
+                r"(LLC|business|company|startup|start-up|practice|shop|store|restaurant|sole proprietorship|consultancy|salon|bakery|franchise|farm|ranch|agency|studio)\b", re.I), "business owner", "owns a business", True),
+    (re.compile(r"\b(?:i|he|she|who)(?:'ve| have| has)? (?:been |also )?work(?:ed|ing|s)? (?:as|in|with|for|at)\b(?: [\w'-]+){1,6}? (since (?:19|20)\d\d|for (?:over |more than |almost |about |the (?:past|last) )*(?:\d+|\w+) (?:years|decades))", re.I),
+     "employed", "length of a career", False),
+    (re.compile(r"\b(?:i|he|she|who)(?:'m| am|'s| is| was)? (?:used to|once|previously) (work(?:ed)?|teach|drive|run|manage|own|practice) ", re.I), "formerly employed", "a former job", True),
+    (re.compile(r"\b(?:i|he|she|who)(?:'m| am|'s| is| was| worked| work| works) in (?:the )?(it|finance|software|banking|insurance|real estate|construction|consulting|education|healthcare|health care|retail|tech|sales|"
+                r"advertising|marketing|manufacturing|hospitality|academia|law enforcement|logistics|agriculture|mining|oil|engineering|accounting|publishing|media|film|nursing)\b", re.I), "", "an industry", False),
+    (re.compile(r"\b(?:i|he|she|who) (?:recently |just )?(retired|took early retirement|was laid off|got laid off|was fired|got fired|quit my job|lost my job)\b", re.I), "", "working status", False),
+    (re.compile(r"\b(in my (?:line of work|industry|profession|field|career|trade|practice|shop|classroom)|my (?:employees|tenants|students|patients|clients|readers|customers|staff)|just me working|after work|"
+                r"(?:my|his|her) (?:day|full[- ]time|part[- ]time|second|first|current|previous|demanding) job|demanding job)\b", re.I), "employed", "words of somebody at work", True),
     (re.compile(r"\b(employed (?:as|by|for|at|in)|hired (?:as|by|to)|on (?:a )?campus work|grad school|graduate school|assistantship|internship|at work|home from school|"
                 r"works? (?:full|part)[- ]time|working (?:full|part)[- ]time|seasonal (?:full[- ]time )?employee)\b", re.I), "employed", "working or studying", True),
 ]
+_IF = re.compile(r"\b(?:if|when|whenever|unless|suppose|say|once) (?:you |that |even )?$", re.I)
+_OFFER = re.compile(r"\s*(?:offer|interview|market|search|application|opening)", re.I)
 
 
 @taggers.register("occupation")
@@ -79,20 +91,24 @@ class OccupationTagger:
         for pattern, value, why, weak in _PATTERNS:
             for m in pattern.finditer(context.text):
                 at = next((i for i in range(1, m.re.groups + 1) if m.group(i)), 0)
-                head = m.group().split()[0].lower()
+                head = "my" if re.search(r"\bmy\b", m.group(), re.I) else m.group().split()[0].lower()
+                if _IF.search(context.text[max(0, m.start() - 16):m.start()]) or (weak and m.group(at).lower().startswith("job") and _OFFER.match(context.text[m.end():])):
+                    continue
                 if not weak or context.is_personal or "where" in why or m.group(at).lower() in ("clients", "patients"):
                     yield Mention("occupation", value or m.group(at).lower(), m.start(at), m.end(at), why,
                                   "speaker" if head in lex.FIRST or head in lex.FIRST_PLURAL else None, weak)
 
     def _bound(self, context: Context, first: int, last: int, flag: str) -> bool:
         doc = context.doc
+        if doc.lowers[last - 1] in lex.NOT_JOBS:
+            return False
         begin, end = doc.sentence_of(first)
         start = doc.tokens[first].start
         before = context.lower[max(doc.tokens[begin].start, start - 64):start]
         following = doc.lowers[last] if last < end else "."
         if following in gazetteers.organisation_heads() or (following == "'" and flag != "-") or following == "-":
             return False
-        if flag == "-" and doc.lowers[last - 1] not in lex.NOT_JOBS and (self._acts(context, begin, first, last, end) or self._is_head(context, first, last)):
+        if flag == "-" and (self._acts(context, begin, first, last, end) or self._is_head(context, first, last)):
             return True
         if re.search(r"\bthe (?:only|first|sole|last|youngest|oldest) (?:[\w-]+ ?){0,4}$", before):
             return True
@@ -106,7 +122,7 @@ class OccupationTagger:
         if any(w in lex.CONDITIONALS - {"as", "like", "such", "where", "when", "once"} for w in near) or any(w in lex.GENERIC_DETERMINERS for w in near[-2:]):
             return False
         if flag == "w":
-            return bool(re.search(r"\b(?:an?|retired|former|as)\s(?:[\w-]+\s){0,2}$", before)) and following not in ("of",) or before.endswith(("profession: ", "occupation: "))
+            return bool(re.search(r"\b(?:an?|retired|former|as|was the|is the|became the)\s(?:[\w-]+\s){0,2}$", before)) and following not in ("of",) or before.endswith(("profession: ", "occupation: "))
         if flag == "r":
             return not re.search(r"\b(?:by|with|from|to|see|consult|contact|your|their) (?:an?|the)\s*$", before)
         return True

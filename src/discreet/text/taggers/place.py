@@ -24,7 +24,7 @@ _BOUND_VAGUE = re.compile(
     r"suburban|farming|mining|southern|northern|midwestern|border|ski)[- ](?:\w+ )?(?:town|village|community|city|county|state|area|reservation))\b", re.I)
 # Schemes and offices of one country: a careful reader takes the country of a speaker who lives by them.
 _SCHEMES = {
-    "US": re.compile(r"\b(?:food stamps|SNAP benefits|EBT|Medicaid|SSI|SSDI|Section 8|WIC|Obamacare|TANF|FAFSA|Pell grant|USPS|Goodwill store|GED|DMV|CPS)\b"),
+    "US": re.compile(r"\b(?:food stamps|SNAP benefits|EBT|Medicaid|SSI|SSDI|Section 8 (?:housing|voucher)s?|WIC|Obamacare|TANF|FAFSA|Pell grant|USPS|Goodwill store|GED|DMV|CPS)\b"),
     "GB": re.compile(r"\b(?:NHS|Universal Credit|council tax|jobseeker'?s allowance|housing benefit|A-levels|GCSEs?|Citizens Advice|P45|HMRC)\b"),
     "AU": re.compile(r"\b(?:Centrelink|TAFE|Medicare levy|superannuation|AUD?\b)"),
     "CA": re.compile(r"\b(?:RRSP|TFSA|Service Canada|CAD|regie|OSAP|Ontario Works)\b"),
@@ -34,7 +34,7 @@ _ONLY_IN = re.compile(r"\bthe only (?:[\w'-]+ ){1,5}in ((?:his|her|our|my|the|th
 _MOVED_HERE = re.compile(r"\bsince (?:we|i|he|she|they) moved here\b|\bmoved here (?:from|for)\b", re.I)
 _ZIP = re.compile(r"\b(?:zip(?: code)?:?\s*|[A-Z]{2}\s)(\d{5})(?:-\d{4})?\b")
 # Postal abbreviations that are hardly ever anything else in a personal text.
-_SURE_STATES = frozenset("NC SC NY NYC NJ CA TX FL GA MN WI WA AZ NV NM NH CT TN KY OH UT KS MO IL WV ND SD NE RI VT WY IA MT AK UK USA".split())
+_SURE_STATES = frozenset("SC NY NYC NJ CA TX FL GA MN WI WA AZ NV NM NH CT TN KY OH UT KS MO IL WV ND SD NE RI VT WY IA MT AK UK USA".split())
 _LAW_AFTER = frozenset("law laws statute statutes state resident residents area code leasing landlord tenant police court courts dmv based here".split())
 _PREPOSITIONS = frozenset("in from near at of to around outside across through via into - based , ( [ and".split())
 

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from discreet.stats import cohen_kappa, kappa_interval, kappa_variance, rating_table
+from discreet.stats.kappa import kappa_bootstrap, kappa_groups_interval
+
+tables = st.integers(2, 4).flatmap(
+    lambda k: st.lists(st.lists(st.integers(0, 30), min_size=k, max_size=k), min_size=k, max_size=k)
+).map(np.array).filter(lambda t: t.sum() > 1 and ((t.sum(0) > 0) | (t.sum(1) > 0)).sum() > 1)
+
+
+def ratings(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = np.indices(table.shape)
+    return np.repeat(rows.ravel(), table.ravel()), np.repeat(columns.ravel(), table.ravel())
+
+
+@given(tables)
+def test_kappa_is_scikit_learns(table: np.ndarray) -> None:
+    first, second = ratings(table)
+    found = cohen_kappa(rating_table(first, second)).value
+    if found is None:
+        assert set(first) == set(second)
+    else:
+        assert found == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
+
+
+def test_kappa_by_hand() -> None:
+    table = rating_table(list("aabbb" * 10), list("ababb" * 10))
+    assert table.tolist() == [[10, 10], [10, 20]]
+    assert cohen_kappa(table) == pytest.approx(((0.6 - 0.52) / 0.48, 0.6, 0.52))
+
+
+@given(tables)
+def test_variance_is_the_delta_method(table: np.ndarray) -> None:
+    """Numerical gradient of κ over the cells, under multinomial sampling, instead of the published formula."""
+    p = (table + 0.5) / (table + 0.5).sum()
+    n = 250.0
+
+    def kappa(cells: np.ndarray) -> float:
+        observed, chance = np.trace(cells), cells.sum(axis=1) @ cells.sum(axis=0)
+        return float((observed - chance) / (1 - chance))
+
+    step, gradient = 1e-6, np.zeros_like(p)
+    for cell in np.ndindex(p.shape):
+        up, down = p.copy(), p.copy()
+        up[cell] += step
+        down[cell] -= step
+        gradient[cell] = (kappa(up) - kappa(down)) / (2 * step)
+    expected = ((p * gradient**2).sum() - (p * gradient).sum() ** 2) / n
+    assert kappa_variance(p * n) == pytest.approx(expected, rel=1e-4, abs=1e-8)
+
+
+def test_perfect_agreement_is_not_certainty() -> None:
+    table = np.diag([20, 20])
+    assert kappa_variance(table) == pytest.approx(0.0, abs=1e-12)
+    ends, _ = kappa_interval(table)
+    assert ends.high == 1.0
+    assert 0.6 < ends.low < 0.9
+
+
+@pytest.mark.parametrize("n", [30, 100, 400])
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.2), (0.95, 0.05), (0.4, 0.3, 0.3)], ids=str)
+def test_kappa_interval_covers(n: int, shares: tuple[float, ...], judge_coverage: Callable[..., None]) -> None:
+    rng = np.random.default_rng([1, n, len(shares)])
+    margin = np.array(shares)
+    for truth in (0.0, 0.4, 0.8, 0.95):
+        joint = truth * np.diag(margin) + (1 - truth) * np.outer(margin, margin)
+        drawn = rng.multinomial(n, joint.ravel(), 500).reshape(-1, margin.size, margin.size)
+        defined = [table for table in drawn if cohen_kappa(table).value is not None]
+        ends = np.array([kappa_interval(table)[0] for table in defined])
+        judge_coverage(f"kappa_interval, n {n}, shares {shares}, κ {truth}", *ends.T, truth)
+
+
+def test_asymptotic_interval_misses_near_agreement() -> None:
+    """Why `kappa_interval` is not the textbook one."""
+    rng = np.random.default_rng(2)
+    joint = 0.95 * np.diag([0.8, 0.2]) + 0.05 * np.outer([0.8, 0.2], [0.8, 0.2])
+    covered = 0
+    for table in rng.multinomial(100, joint.ravel(), 500).reshape(-1, 2, 2):
+        value = cohen_kappa(table).value
+        assert value is not None
+        covered += abs(value - 0.95) <= 1.96 * np.sqrt(kappa_variance(table))
+    assert covered / 500 < 0.9
+
+
+def test_bootstrap_is_that_of_repeated_items() -> None:
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 3, 200)
+    second = np.where(rng.random(200) < 0.7, first, rng.integers(0, 3, 200))
+    ours = kappa_bootstrap(first, second, np.random.default_rng(0), n_resamples=3000)
+    rows = rng.integers(0, 200, (500, 200))
+    slow = [cohen_kappa_score(first[row], second[row]) for row in rows]
+    assert ours.mean() == pytest.approx(np.mean(slow), abs=4 * np.std(slow) / np.sqrt(500))
+    assert ours.std() == pytest.approx(np.std(slow), rel=0.12)
+    assert ours.std() == pytest.approx(np.sqrt(kappa_variance(rating_table(first, second))), rel=0.1)
+
+
+def test_bootstrap_marks_undefined_resamples() -> None:
+    draws = kappa_bootstrap([0, 0, 0, 0, 1], [0, 0, 0, 0, 1], np.random.default_rng(0), n_resamples=500)
+    share_undefined = np.isnan(draws).mean()
+    assert share_undefined == pytest.approx(0.8**5 + 0.2**5, abs=0.1)
+    assert np.nanmin(draws) == np.nanmax(draws) == pytest.approx(1.0)
+
+
+def test_alike_groups_widen_the_interval() -> None:
+    first = np.repeat([0, 1, 0, 1, 1, 0, 1, 0], 25)
+    second = np.repeat([0, 1, 0, 1, 0, 0, 1, 0], 25)
+    table = rating_table(first, second)
+    alone, _ = kappa_interval(table)
+    grouped, how = kappa_groups_interval(table, first != second, np.repeat(np.arange(8), 25))
+    assert grouped.low < alone.low
+    assert grouped.high >= alone.high
+    assert "groups" in how
+
+
+def test_odd_tables_are_refused() -> None:
+    for table in ([[1, 2, 3]], [[-1, 2], [3, 4]], [[np.nan, 1], [1, 1]], []):
+        with pytest.raises(ValueError, match=r"expected counts \(k, k\)"):
+            cohen_kappa(table)
+    with pytest.raises(ValueError, match="at least one item"):
+        cohen_kappa([[0, 0], [0, 0]])
+    with pytest.raises(ValueError, match="second ratings have length 1: expected 2"):
+        rating_table([1, 2], [1])
+    with pytest.raises(ValueError, match=r"ratings have shape \(0,\)"):
+        rating_table([], [])
+    for function in (kappa_interval, kappa_variance):
+        with pytest.raises(ValueError, match="one and the same category"):
+            function([[5]])  # type: ignore[operator]

@@ -150,7 +150,7 @@ def table(rows: Iterable[Row], flagged: set[str], kept: set[str]) -> dict[str, R
         for name in names:
             key = " ".join(name.lower().split()).removeprefix("the ")
             flag = row.flag
-            if flag == "-" and key not in kept and (key in flagged or len(key) < 3):
+            if flag == "-" and key not in kept and (key in flagged or len(key) < 4):
                 flag = "w"
             found.setdefault(key, row._replace(name=key, flag=flag))
     return found

@@ -24,10 +24,14 @@ K = TypeVar("K", bound=Any)
 
 
 class Registry(Generic[T]):
-    """Names to plug-ins of one room, loaded on first use."""
+    """Names to plug-ins of one room, loaded on first use.
 
-    def __init__(self, room: str) -> None:
+    With `classes=True` a registered class is kept as it is, for rooms whose plug-ins are built with options.
+    """
+
+    def __init__(self, room: str, *, classes: bool = False) -> None:
         self.room = room
+        self._classes = classes
         self._items: dict[str, T] = {}
         self._loaded = False
 
@@ -37,7 +41,7 @@ class Registry(Generic[T]):
         def keep(item: K) -> K:
             if name in self._items:
                 raise UsageError(f"two plug-ins of {self.room!r} are called {name!r}: rename one of them")
-            self._items[name] = cast(T, item() if isinstance(item, type) else item)
+            self._items[name] = cast(T, item() if isinstance(item, type) and not self._classes else item)
             return item
 
         return keep

@@ -46,11 +46,11 @@ _INVISIBLE = re.compile(
 )
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 _NON_ASCII_RUN = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile("(?:[^\\W_]|[\u0300-\u036f])+")
 
 _PACKED = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _PIECE = re.compile(r"[A-Za-z0-9+]{12,}={0,2}")
-_PLAIN_WORD = re.compile(r"\W*[A-Za-z]?[a-z]*(?:['/-][A-Za-z]?[a-z]+)*\W*")
+_PLAIN_WORD = re.compile(r"\W*[A-Za-z]?[a-z]*(?:['/-][A-Za-z]?[a-z]{1,60})*\W*")
 _HEX = re.compile(
     r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?(?:[2-7][0-9A-Fa-f]|0[9AaDd])[ :,-]{0,2}){8,}(?<![ :,-])(?![0-9A-Za-z])"
 )
@@ -227,7 +227,7 @@ def _latinise(text: str) -> str:
 def _is_mixed(word: str) -> bool:
     if word.isascii():
         return False
-    scripts = {_script(c) for c in set(word)}
+    scripts = {_script(c) for c in set(word) if not "\u0300" <= c <= "\u036f"}
     return len(scripts) > 1 and bool(scripts & {"greek", "cyrillic"}) and "other" not in scripts
 
 

@@ -80,7 +80,7 @@ def test_estimates_carry_the_figure_and_the_sample() -> None:
 
 
 def test_the_method_of_the_auc_follows_the_sample() -> None:
-    assert "logit-scale DeLong" in auroc_estimate(SCORES, LABELS * 0 + (SCORES > -9) * (np.arange(270) % 2)).method
+    assert "logit-scale DeLong" in auroc_estimate(SCORES, np.arange(270) % 2).method
     assert "effective n of DeLong" in auroc_estimate(SCORES[100:140], LABELS[100:140]).method
     assert "effective n of DeLong" in auroc_estimate(SCORES + 5 * LABELS, LABELS).method
     assert "Obuchowski" in auroc_estimate(SCORES, LABELS, groups=USERS).method
@@ -201,26 +201,29 @@ def test_kappa() -> None:
 def test_a_bootstrap_needs_a_generator_and_spread() -> None:
     for estimate in (auroc_estimate, tpr_at_fpr_estimate, fpr_at_tpr_estimate):
         with pytest.raises(ValueError, match="pass rng="):
-            estimate(SCORES, LABELS, 0.5, method="bootstrap") if estimate is not auroc_estimate else estimate(
-                SCORES, LABELS, method="bootstrap"
-            )
+            estimate(SCORES, LABELS, method="bootstrap")
     degenerate = auroc_estimate(SCORES + 20 * LABELS, LABELS, method="bootstrap", rng=np.random.default_rng(0))
     assert "no spread" in str(degenerate.reason)
 
 
 def test_bootstrap_agrees_with_the_default_in_the_middle() -> None:
     rng = np.random.default_rng(3)
-    for estimate in (auroc_estimate, tpr_at_fpr_estimate, fpr_at_tpr_estimate):
-        default = estimate(SCORES, LABELS)
-        resampled = estimate(SCORES, LABELS, method="bootstrap", rng=rng) if estimate is auroc_estimate else (
-            estimate(SCORES, LABELS, 0.5, method="bootstrap", rng=rng)
-        )
-        assert resampled.low is not None
-        assert resampled.value is not None
-        assert resampled.low < resampled.value
-        assert default.n == resampled.n
+    default, resampled = auroc_estimate(SCORES, LABELS), auroc_estimate(SCORES, LABELS, method="bootstrap", rng=rng)
+    assert (resampled.value, resampled.n) == (default.value, default.n)
+    assert resampled.low == pytest.approx(default.low, abs=0.015)
+    assert resampled.high == pytest.approx(default.high, abs=0.015)
     by_user = auroc_estimate(SCORES, LABELS, groups=USERS, method="bootstrap", rng=rng, n_resamples=200)
+    assert by_user.n == 110
     assert "200 resamples" in by_user.method
+
+
+def test_bootstrap_of_a_rate_is_narrower_than_the_exact_interval() -> None:
+    rng = np.random.default_rng(4)
+    for estimate, target in ((tpr_at_fpr_estimate, 0.2), (fpr_at_tpr_estimate, 0.8)):
+        exact = estimate(SCORES, LABELS, target)
+        resampled = estimate(SCORES, LABELS, target, method="bootstrap", rng=rng)
+        assert None not in (exact.low, exact.high, resampled.low, resampled.high)
+        assert exact.low < resampled.low < exact.value < resampled.high < exact.high  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("estimate", [auroc_estimate, tpr_at_fpr_estimate, fpr_at_tpr_estimate])

@@ -18,7 +18,7 @@ from discreet.stats import (
     weighted_fpr_at_tpr,
     weighted_tpr_at_fpr,
 )
-from discreet.stats.roc import CELLS
+from discreet.stats.steps import CELLS
 
 
 @st.composite
@@ -81,9 +81,11 @@ def test_thresholds_attain_the_operating_points(data: tuple[np.ndarray, np.ndarr
     t = core.threshold_at_fpr(rate)
     assert np.mean(neg >= t) <= rate
     assert np.mean(pos >= t) == core.tpr_at_fpr(rate)
+    assert np.isinf(t) or np.mean(pos > t) < core.tpr_at_fpr(rate)
     t = core.threshold_at_tpr(rate)
     assert np.mean(pos >= t) >= rate
     assert np.mean(neg >= t) == core.fpr_at_tpr(rate)
+    assert np.isinf(t) or np.mean(pos > t) < rate
 
 
 @given(scored(most=12), st.data(), rates)

@@ -26,7 +26,9 @@ def test_refusals_say_what_would_do() -> None:
 def test_percentiles_of_draws() -> None:
     facts = {"level": 0.9, "n": 7, "unit": "record"}
     found = percentile_estimate(0.5, np.arange(101) / 100, facts)
-    assert (found.value, found.low, found.high, found.n) == (0.5, pytest.approx(0.05), pytest.approx(0.95), 7)
+    assert (found.value, found.n) == (0.5, 7)
+    assert found.low == pytest.approx(0.05)
+    assert found.high == pytest.approx(0.95)
     assert "no spread" in str(percentile_estimate(1.0, np.ones(10), facts).reason)
     assert "1 of 2 resamples" in str(percentile_estimate(1.0, np.array([1.0, np.nan]), facts).reason)
 

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.stats import clopper_pearson, fpr_at_tpr_interval, held_out_estimates, tpr_at_fpr, tpr_at_fpr_interval
+from discreet.stats import (
+    clopper_pearson,
+    fpr_at_tpr_interval,
+    held_out_estimates,
+    rate_interval,
+    tpr_at_fpr,
+    tpr_at_fpr_interval,
+)
 
 SAMPLES = 300
 
@@ -74,7 +81,8 @@ def test_the_plain_interval_does_not_cover() -> None:
 def test_held_out_threshold_covers_its_own_rates(judge_coverage: Callable[..., None]) -> None:
     """At a held-out threshold the truth is the rate of that threshold, another one in every sample."""
     rng = np.random.default_rng(5)
-    tprs, fprs = [], []
+    tprs: list[tuple[float, float]] = []
+    fprs: list[tuple[float, float]] = []
     for _ in range(SAMPLES):
         found = held_out_estimates(rng.normal(size=100), *normals(200, 300, 1.0, rng), 0.05)
         for rate, truth, ends in (
@@ -104,3 +112,19 @@ def test_rates_over_users_are_covered(n_groups: int, judge_coverage: Callable[..
             without += low <= truth <= high
         judge_coverage(f"TPR at FPR .1, {n_groups} users a class, shift {shift}", *np.array(with_groups).T, truth)
         print(f"ignoring users covers {without / SAMPLES:.3f}")
+
+
+@pytest.mark.parametrize("n_groups", [20, 100])
+def test_shares_over_users_are_covered(n_groups: int, judge_coverage: Callable[..., None]) -> None:
+    """Every user has a rate of their own (beta, correlation ½) and a geometric number of answers."""
+    rng = np.random.default_rng([7, n_groups])
+    for truth in (0.05, 0.3, 0.5):
+        ends, ignoring = [], 0
+        for _ in range(SAMPLES):
+            users = np.repeat(np.arange(n_groups), rng.geometric(0.25, n_groups))
+            hits = rng.random(users.size) < rng.beta(truth, 1 - truth, n_groups)[users]
+            ends.append(rate_interval(hits, groups=users))
+            low, high = rate_interval(hits)
+            ignoring += low <= truth <= high
+        judge_coverage(f"share {truth} over {n_groups} users", *np.array(ends).T, truth)
+        assert ignoring / SAMPLES < 0.9

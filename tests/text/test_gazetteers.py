@@ -235,7 +235,7 @@ def test_singular(many: str, one: str) -> None:
 
 
 def test_singular_undoes_the_regular_plural_of_occupations() -> None:
-    plain = [job for job in gazetteers.occupations() if re.search(r"[cdgklnprtw]$", job) and not job.endswith("man")]
+    plain = [job for job in gazetteers.occupations() if re.search(r"\w{2}(?<!ma)[cdgklnprtw]$", job)]
     assert len(plain) > 1_000
     assert [job for job in plain if singular(f"{job}s") != job] == []
 

@@ -25,6 +25,7 @@ CONTEXT = 64
 
 _APART = "\n\0\n"
 _DIGITS = re.compile("[0-9]+")
+_NON_ASCII = re.compile("[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,7 @@ def _decoded_hits(prepared: Prepared, chosen: list[tuple[str, Recogniser]]) -> I
 
 
 def _before(prepared: Prepared, run: Decoded) -> str:
-    before = prepared.original[max(0, run.start - CONTEXT) : run.start]
-    return before if before.isascii() else before.encode("ascii", "replace").decode("ascii")
+    return _NON_ASCII.sub(" ", prepared.original[max(0, run.start - CONTEXT) : run.start])
 
 
 def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:

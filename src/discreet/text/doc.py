@@ -8,7 +8,7 @@ from functools import cached_property
 
 from discreet.unicode import Prepared, prepare
 
-TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|\S")
+TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’](?![sS]\b)[^\W\d_]+)?|['’][sS]\b|\S")
 _ABBREVIATION = frozenset(
     "mr mrs ms dr prof sr jr st rev hon vs v no inc corp ltd co al fig e.g i.e dept u.s approx est gen col "
     "capt sgt".split()
@@ -114,7 +114,7 @@ class Doc:
         if gap.count("\n") >= 2 or ("\n" in gap and (word[0].isupper() or word in "-*•>")):
             return True
         j = i - 1
-        while j > 0 and found[j][0] in _CLOSERS and found[j][2] == found[j + 1][1]:
+        while j > 0 and found[j][0] in _CLOSERS and found[j - 1][2] == found[j][1]:
             j -= 1
         if found[j][0] not in _SENTENCE_STOP or not gap:
             return False

@@ -88,14 +88,13 @@ class Organisation:
 
 
 def _rows(table: str, columns: int) -> Iterator[list[str]]:
-    text = files("discreet.text").joinpath("data", f"{table}.tsv").read_text(encoding="utf-8")
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line or line[0] == "#":
-            continue
-        row = line.split("\t")
-        if len(row) != columns:
-            raise InputError(f"{table}.tsv line {number}: {len(row)} columns, expected {columns}; reinstall discreet")
-        yield row
+    text = files("discreet.text").joinpath("data", f"{table}.tsv").read_bytes().decode("utf-8")
+    for line in text.split("\n"):
+        if line and line[0] != "#":
+            row = line.rstrip("\r").split("\t")
+            if len(row) != columns:
+                raise InputError(f"{table}.tsv, {row[0]!r}: {len(row)} columns, expected {columns}; reinstall discreet")
+            yield row
 
 
 def _table(table: str, columns: int, entry: Callable[..., E]) -> Mapping[str, E]:
@@ -230,6 +229,7 @@ _IRREGULAR = {
     "thromboses": "thrombosis", "psychoses": "psychosis", "alumni": "alumnus", "alumnae": "alumna",
     "passersby": "passerby", "buses": "bus", "gases": "gas", "bonuses": "bonus", "viruses": "virus",
     "fetuses": "fetus", "quizzes": "quiz", "shoes": "shoe", "toes": "toe", "canoes": "canoe",
+    "rns": "rn", "mds": "md", "gps": "gp", "nps": "np", "mps": "mp", "pas": "pa",
 }  # fmt: skip
 _IE = frozenset("auntie bookie calorie cookie die foodie goalie junkie lie movie pie preemie rookie tie walkie".split())
 _MEN = re.compile(r"(?<!speci)(?<!abdo)(?<!regi)(?<!acu)(?<!s[et])(?<!sta)(?<!fora)(?<!lu)(?<!ye)(?<!\bo)(?<!\ba)men$")
@@ -282,14 +282,15 @@ class Matcher:
         max_tokens: int = 6,
         tokenise: Callable[[str], Sequence[str]] = str.split,
     ) -> None:
-        self._by_first: dict[str, tuple[tuple[int, ...], dict[tuple[str, ...], str]]] = {}
-        found: dict[str, dict[tuple[str, ...], str]] = {}
+        self._entries: dict[tuple[str, ...], str] = {}
+        lengths: dict[str, int] = {}
         for entry in entries:
             key = tuple(tokenise(entry.lower()))
-            if 0 < len(key) <= max_tokens:
-                found.setdefault(key[0], {}).setdefault(key, entry)
-        for first, keys in found.items():
-            self._by_first[first] = (tuple(sorted({len(key) for key in keys}, reverse=True)), keys)
+            if 0 < len(key) <= max_tokens and key not in self._entries:
+                self._entries[key] = entry
+                lengths[key[0]] = lengths.get(key[0], 0) | 1 << len(key)
+        longest_first = {mask: [n for n in range(max_tokens, 0, -1) if mask >> n & 1] for mask in lengths.values()}
+        self._lengths = {first: longest_first[mask] for first, mask in lengths.items()}
 
     def find(self, tokens: Sequence[str]) -> list[tuple[int, int, str]]:
         """Matches as (start, end, entry): token indices, end exclusive, in order of the text."""
@@ -297,14 +298,12 @@ class Matcher:
         matches: list[tuple[int, int, str]] = []
         start, total = 0, len(lower)
         while start < total:
-            candidates = self._by_first.get(lower[start])
-            if candidates is not None:
-                lengths, keys = candidates
-                for length in lengths:
-                    entry = keys.get(tuple(lower[start : start + length]))
-                    if entry is not None and start + length <= total:
-                        matches.append((start, start + length, entry))
-                        start += length - 1
-                        break
+            for length in self._lengths.get(lower[start], ()):
+                end = start + length
+                entry = self._entries.get(tuple(lower[start:end])) if end <= total else None
+                if entry is not None:
+                    matches.append((start, end, entry))
+                    start = end - 1
+                    break
             start += 1
         return matches

@@ -41,11 +41,22 @@ _FOREIGN: dict[str, frozenset[str]] = {
         "também sua seu dois filhos".split()
     ),
     "nl": frozenset(
-        "de het een van en in is dat op te met voor zijn niet aan er ook als door naar jaar heeft "
-        "werd maar bij twee".split()
+        "de het een van en in is dat op te met voor zijn niet aan er ook als door naar jaar heeft werd maar bij "
+        "twee haar waar zij wordt worden deze".split()
     ),
+    "pl": frozenset("i w z na nie się jest do że to o po jak ale od za przez dla ma jej jego był była został oraz który lat".split()),
+    "sv": frozenset("och i att det som en på är av för med den till var inte om ett har de hon han år sina hans hennes hade".split()),
+    "da": frozenset("og i at det som en på er af for med den til var ikke om et har de hun han år sine hans hendes havde".split()),
+    "no": frozenset("og i å det som en på er av for med den til var ikke om et har de hun han år sine hans hennes hadde".split()),
+    "fi": frozenset("ja on ei että se hän oli ovat joka mutta kun myös sen hänen kanssa vuotta jossa tai niin kuin".split()),
+    "id": frozenset("dan yang di dari untuk dengan ini itu tidak pada dalam adalah ke akan oleh ia anak karena sudah tahun nya dua".split()),
+    "vi": frozenset("là và của có không được cho một các với này đã tại trong người bà ông ở hai đau ngày bị".split()),
+    "tr": frozenset("ve bir bu da de için ile olarak çok daha var ne gibi iki yaşında olan değil nedeniyle sonra".split()),
+    "ro": frozenset("și de la în cu nu este un o care pe din pentru mai sau ani are fost dar iar".split()),
+    "cs": frozenset("a se na je v že to s z do o ve pro jako ale po jsem byla byl který let má její jeho".split()),
+    "hu": frozenset("a az és hogy nem is egy van ez volt de meg csak már két éves akik mint vagy".split()),
 }
-_WINDOW = 40
+_WINDOW = 24
 _LEAST = 8
 
 

@@ -78,12 +78,12 @@ COMPOUND_AFTER: dict[str, tuple[str, ...]] = {
 ANYBODY = frozenset("patient client individual person man woman gentleman lady boy girl infant child baby plaintiff "
                     "defendant petitioner respondent claimant applicant borrower taxpayer guy youth minor adult".split())
 PREDICATES = frozenset("am is are was were be been being as became become becoming 'm i'm im he's she's who's".split())
-AGE_WORDS = frozenset("- ' 's s year years old month months week weeks day days".split())
+AGE_WORDS = frozenset("- ' 's s old-age year years old month months week weeks day days".split())
 DETERMINERS = frozenset("a an the this that these those our my her his your their one any each every no either "
                         "another some such said whichever typical average".split())
 GENERIC_DETERMINERS = frozenset("any each every no either some such whichever your typical average these those".split())
 CONDITIONALS = frozenset("if when whenever unless whether suppose assuming where once should like such eg".split())
-MODALS = frozenset("should must may can might could would shall will ought needs".split())
+MODALS = frozenset("should must may can might could would shall will ought needs cannot can't won't shouldn't mustn't".split())
 PAST_AUX = frozenset("was were had did came presented underwent reported complained died filed sued bought sold went "
                      "became received entered told said asked moved lived worked developed denied visited".split())
 CLAUSE_BREAKS = frozenset(". ; : ! ? ) (".split())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from discreet.text import name_words as words
 
-_FORM = re.compile(r"(?:[^\W\d_a-z][^\W\dA-Z_]+|(?:Mc|Mac|O'|D'|De|Di|La|Le|Van)[A-Z][^\W\dA-Z_]+)(?:['-][^\W\d_]+)*")
+_FORM = re.compile(r"(?:[^\W\d_a-z][^\W\dA-Z_]+|(?:Mc|Mac|O'|D'|De|Di|La|Le|Van)[A-Z][^\W\dA-Z_]+)(?:['-][^\W\d_]{1,60})*")
 _CAPITAL = re.compile(r"(?<![\w'-])[A-ZÀ-ÖØ-ÞĀ-ɏḀ-ỿ]\w*(?:['-]\w+){0,6}")
 _OWN = re.compile(r"'s$|'S$")
 

@@ -21,6 +21,9 @@ _ACTS = frozenset(
     "pleaded testified earned contributed transferred inherited invested established sustained incurred elected retired "
     "married divorced devised conveyed obtained mailed wrote sent suffered sought argued appealed alleged".split()
 )
+# Deeds that only people do: enough to take a capitalised word at the head of a sentence for a name.
+_HUMAN = frozenset("worked lived died sued hired told said asked contracted signed borrowed drove wanted believed knew married "
+                   "divorced devised retired pleaded testified argued appealed decided promised agreed refused owned invested mailed".split())
 _NOT_NAMES = frozenset(
     "the a an i in on at for to of and or but if when this that these those it he she we they you my our your his her "
     "their as by with from after before during there here what who how why where which while since because although "
@@ -72,9 +75,29 @@ def name_at(doc: Doc, i: int) -> Name | None:
     flag = given.get(word)
     if flag == "-" and word not in gazetteers.places() and (last > i + 1 or _acts(doc, last)):
         return Name(doc.lowers[last - 1], last, None, False, joins=False)
-    if last == i + 1 and word not in gazetteers.places() and word not in gazetteers.demonyms() and _acts(doc, last):
+    if last == i + 1 and not _listed(word) and _acts(doc, last) and _stands_alone(doc, i, last):
         return Name(word, last, None, False, joins=False)
     return None
+
+
+def _listed(word: str) -> bool:
+    """Whether a capitalised word is something else than a surname: a place, a people, a term, a job."""
+    tables = (gazetteers.places, gazetteers.demonyms, gazetteers.medical_terms, gazetteers.finance_terms,
+              gazetteers.legal_terms, gazetteers.occupations, gazetteers.organisations)
+    return any(word in table() for table in tables) or gazetteers.medical_suffix_class(word) is not None
+
+
+def _stands_alone(doc: Doc, i: int, last: int) -> bool:
+    """A surname alone: not the tail of a longer name of a thing, and at the head of a sentence only with more to go on."""
+    begin = doc.sentence_of(i)[0]
+    if i > begin:
+        before = doc.tokens[i - 1]
+        return not (before.text[0].isupper() and before.text.isalpha() and len(before.text) > 1)
+    word = doc.tokens[i].text
+    again = any(t.text == word and t.start != doc.tokens[begin].start and j > 0 and doc.tokens[j - 1].sentence == t.sentence
+                for j, t in enumerate(doc.tokens) if j != i)
+    apposed = doc.lowers[last] == ","
+    return again or apposed or doc.lowers[last] in _HUMAN
 
 
 def _titled(doc: Doc, i: int, word: str) -> Name | None:

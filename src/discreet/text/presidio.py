@@ -96,11 +96,11 @@ def pattern_engine(recognizers: Sequence[Any] | None = None) -> Any:
     text: debug lines quote the context, and the IBAN recogniser logs values that it cannot read.
     """
     try:
-        import spacy
         from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
         from presidio_analyzer.nlp_engine import NlpArtifacts, SlimSpacyNlpEngine
     except ImportError:
         raise MissingExtraError("The Presidio recogniser", "presidio", "presidio_analyzer") from None
+    import spacy
 
     slim: Any = SlimSpacyNlpEngine
 

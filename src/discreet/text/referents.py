@@ -8,15 +8,14 @@ indefinite noun opens a new one, a relative belongs to its owner.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from discreet.records import Subject
-from discreet.text import gazetteers
 from discreet.text import lexicon as lex
+from discreet.text import phrases
 from discreet.text.doc import Doc
-from discreet.text.naming import name_at
+from discreet.text.naming import OFFICES, TITLES, name_at
 
 Form = Literal["pronoun", "noun", "kin", "name", "plural", "author"]
 
@@ -98,25 +97,43 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
         return Referent("addressee", "asker", "pronoun", i, i + 1, possessive=word in ("your", "yours"))
     if word in lex.THIRD:
         gender = lex.THIRD[word]
-        if _generic_pronoun(doc, i):
+        if phrases.is_generic_pronoun(doc, i):
             return None
-        person, subject = state.pronoun(gender)
-        return Referent(person, subject, "pronoun", i, i + 1, gender, possessive=_owns(doc, i, word))
+        person, subject = _cohort_before(doc, i, found, gender) or state.pronoun(gender)
+        return Referent(person, subject, "pronoun", i, i + 1, gender, possessive=phrases.owns(doc, i, word))
     if word in lex.THEY:
         return _they(doc, i, word, state, found)
     kin = _kin(doc, i, state, found)
     if kin is not None:
         return kin
-    if word in lex.PERSON_NOUNS or _is_job(word):
+    if doc.tokens[i].is_capitalised and word in OFFICES | TITLES.keys() and (named := _name(doc, i, state)) is not None:
+        return named
+    if word in lex.PERSON_NOUNS or phrases.is_job(word):
         return _noun(doc, i, state, found)
     if word in lex.PLURAL_NOUNS:
-        if i and word in lex.OWNED and (doc.lowers[i - 1] in lex.COUNTS or doc.lowers[i - 1] in lex.DETERMINERS - {"these", "those"}):
-            return None
-        if i and _predicate(doc, i) and found and found[-1].first >= doc.sentence_of(i)[0]:
-            return None
-        return Referent("cohort", "cohort", "plural", i, i + 1)
+        return _plural(doc, i, found)
     if doc.tokens[i].is_capitalised:
         return _name(doc, i, state)
+    return None
+
+
+def _plural(doc: Doc, i: int, found: list[Referent]) -> Referent | None:
+    """A group; not somebody's children, and not what is said of those before ("they were students")."""
+    before = doc.lowers[i - 1] if i else ""
+    if doc.lowers[i] in lex.OWNED and (before in lex.COUNTS or before in lex.DETERMINERS - {"these", "those"}):
+        return None
+    if i and phrases.is_predicate(doc, i) and found and found[-1].first >= doc.sentence_of(i)[0]:
+        return None
+    return Referent("cohort", "cohort", "plural", i, i + 1)
+
+
+def _cohort_before(doc: Doc, i: int, found: list[Referent], gender: str) -> tuple[str, Subject] | None:
+    """ "A widow may claim the benefit of her late husband": her is as much nobody in particular as the widow."""
+    begin = doc.sentence_of(i)[0]
+    said = [r for r in found[-6:] if r.first >= begin and r.form in ("noun", "name", "kin", "pronoun")]
+    heads = [r for r in said if r.gender in (None, gender)]
+    if heads and heads[-1].subject == "cohort" and not any(r.subject == "third" for r in said):
+        return "cohort", "cohort"
     return None
 
 
@@ -133,21 +150,6 @@ def _we(doc: Doc, i: int, word: str) -> Referent | None:
     if lex.AUTHORIAL.match(after):
         return Referent("authors", "nobody", "author", i, i + 1)
     return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("our", "ours"))
-
-
-def _generic_pronoun(doc: Doc, i: int) -> bool:
-    """ "he or she", "his/her": nobody in particular."""
-    near = doc.words(i - 2, i + 3)
-    return bool(re.search(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b", near))
-
-
-def _owns(doc: Doc, i: int, word: str) -> bool:
-    if word in ("his", "hers"):
-        return True
-    if word != "her" or i + 1 >= len(doc.tokens):
-        return False
-    nxt = doc.tokens[i + 1]
-    return nxt.text[0].isalnum() and nxt.lower not in lex.FUNCTION
 
 
 def _kin(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
@@ -167,11 +169,7 @@ def _kin(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | No
     subject: Subject = "asker" if owner.subject == "asker" else owner.subject if owner.subject == "public" else "third"
     if subject == "third":
         state.note(person, subject, head[1])
-    return Referent(person, subject, "kin", i, i + 1, head[1], possessive=_apostrophe(doc, i))
-
-
-def _apostrophe(doc: Doc, i: int) -> bool:
-    return doc.text[doc.tokens[i].end : doc.tokens[i].end + 2].lower() in ("'s", "’s") or doc.lowers[i].endswith("'s")
+    return Referent(person, subject, "kin", i, i + 1, head[1], possessive=phrases.has_apostrophe(doc, i))
 
 
 def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
@@ -180,27 +178,31 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
     gender = lex.PERSON_NOUNS.get(word)
     if i + 1 < len(doc.tokens) and doc.lowers[i + 1] in lex.COMPOUND_AFTER.get(word, ()):
         return None
-    if word in ("male", "female") and i + 1 < len(doc.tokens) and _describes(doc.lowers[i + 1]):
+    if word in ("male", "female") and i + 1 < len(doc.tokens) and phrases.describes(doc.lowers[i + 1]):
         return None
-    first = _noun_start(doc, i)
+    first = phrases.noun_start(doc, i)
     before = doc.lowers[first:i]
     aged = any(b in ("year", "month", "week", "day", "aged", "yo", "y") for b in before)
     determiner = before[0] if before and before[0] in lex.DETERMINERS else ""
-    possessive = _apostrophe(doc, i)
-    if determiner in lex.GENERIC_DETERMINERS or (determiner in ("a", "an", "", "one") and _hypothetical(doc, first, i)):
+    possessive = phrases.has_apostrophe(doc, i)
+    ahead = _as_ahead(doc, first, i)
+    if ahead is not None:
+        return Referent(*ahead, "noun", first, i + 1, gender, possessive)
+    same = _same_as_before(doc, first, determiner, gender, state, found)
+    if same is not None:
+        state.note(same.person, same.subject, gender or same.gender)
+        return Referent(same.person, same.subject, "noun", first, i + 1, gender, possessive)
+    generic = determiner in ("a", "an", "", "one") and (
+        phrases.is_hypothetical(doc, first, i) or (not aged and phrases.states_a_rule(doc, i))
+    )
+    if determiner in lex.GENERIC_DETERMINERS or generic:
         return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
-    said_before = bool(found) and found[-1].first >= doc.sentence_of(i)[0] and found[-1].form not in ("plural", "author")
-    if said_before and first and doc.lowers[first - 1] in lex.PREDICATES and determiner in ("a", "an", "the", ""):
-        return None
-    if said_before and determiner in ("a", "an") and doc.lowers[first - 1] == ",":
-        one = next((r for r in reversed(found[-4:]) if not r.possessive), found[-1])
-        if _apposes(state, one, gender):
-            state.note(one.person, one.subject, gender)
-            return Referent(one.person, one.subject, "noun", first, i + 1, gender, possessive)
     if determiner in ("the", "this", "that", "said", "our") and not aged:
         known = state.heads.get(word)
         if known is None and word in lex.OFFICIALS:
             return None
+        if known is None and phrases.is_conditional(doc, first):
+            return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
         if (
             known is None
             and state.last is not None
@@ -220,60 +222,43 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
     return Referent(person, "third", "noun", first, i + 1, gender, possessive)
 
 
-def _apposes(state: _Open, before: Referent, gender: str | None) -> bool:
-    """"a school bus driver from Yakima, a mother of three, …" speaks of one person."""
-    particular = before.subject in ("third", "speaker", "public") and not before.possessive
-    return particular and (gender is None or before.gender in (None, gender) and state.gender in (None, gender))
+def _as_ahead(doc: Doc, first: int, noun: int) -> tuple[str, Subject] | None:
+    """ "As a 61-year-old welder, I …": the one who speaks, or who is spoken to, comes after."""
+    if not first or doc.lowers[first - 1] != "as":
+        return None
+    for word in doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 12)]:
+        if word in lex.FIRST:
+            return "speaker", "speaker"
+        if word in lex.SECOND:
+            return "addressee", "asker"
+        if word in lex.THIRD:
+            return None
+    return None
 
 
-def _predicate(doc: Doc, i: int) -> bool:
-    """ "they were students", "both are teachers": said of those before, not of a new group."""
-    return doc.lowers[i - 1] in lex.PREDICATES or (
-        i > 1 and doc.lowers[i - 1] in ("both", "all") and doc.lowers[i - 2] in lex.PREDICATES
+def _same_as_before(
+    doc: Doc, first: int, determiner: str, gender: str | None, state: _Open, found: list[Referent]
+) -> Referent | None:
+    """The person that a predicate or an apposition goes on about, or None where the noun begins anew.
+
+    "she is a nurse", "I work as an engineer", "a bus driver from Yakima, a mother of three, …".
+    """
+    if not first or determiner not in ("a", "an", "the", "") or not found:
+        return None
+    before = doc.lowers[first - 1]
+    apposed = before == "," and determiner in ("a", "an")
+    if not apposed and before not in lex.PREDICATES:
+        return None
+    begin = doc.sentence_of(first)[0]
+    one = next((r for r in reversed(found[-4:]) if not r.possessive and r.first >= begin), None)
+    if one is None or one.form in ("plural", "author"):
+        return None
+    agrees = gender is None or (
+        one.gender in (None, gender) and (one.subject == "speaker" or state.gender in (None, gender))
     )
-
-
-def _is_job(word: str) -> bool:
-    job = gazetteers.occupations().get(word)
-    return (
-        job is not None
-        and job.flag == "-"
-        and job.canonical not in ("retired", "student", "unemployed", "homemaker", "military")
-    )
-
-
-def _describes(following: str) -> bool:
-    """"female" before another noun is no noun itself."""
-    return following[0].isalpha() and following not in lex.FUNCTION | lex.PAST_AUX | lex.MODALS
-
-
-def _noun_start(doc: Doc, i: int) -> int:
-    """First token of the noun phrase that ends at `i`: back to its determiner over at most nine modifiers."""
-    begin = doc.sentence_of(i)[0]
-    j = i
-    while j > begin and i - j < 10:
-        j -= 1
-        word = doc.lowers[j]
-        if word in lex.DETERMINERS:
-            return j
-        if word in lex.PHRASE_BREAKS or not (word[0].isalnum() or word in "-'’/,"):
-            return j + 1
-    return j
-
-
-def _hypothetical(doc: Doc, first: int, noun: int) -> bool:
-    """ "if a patient …", "a 50-year-old woman should …", "a defendant is entitled to …"."""
-    begin, end = doc.sentence_of(noun)
-    before = doc.lowers[max(begin, first - 6) : first]
-    if any(w in lex.CONDITIONALS for w in before):
-        return True
-    after = doc.lowers[noun + 1 : min(end, noun + 8)]
-    for w in after:
-        if w in lex.MODALS:
-            return True
-        if w in lex.CLAUSE_BREAKS or w in lex.PAST_AUX:
-            return False
-    return False
+    if apposed and (not agrees or one.subject == "cohort"):
+        return None
+    return one if agrees else None
 
 
 def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
@@ -289,4 +274,6 @@ def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
         state.names[name.key] = key
     if subject == "third":
         state.note(key, subject, name.gender)
-    return Referent(key, subject, "name", i, name.last, name.gender, possessive=_apostrophe(doc, name.last - 1))
+    return Referent(
+        key, subject, "name", i, name.last, name.gender, possessive=phrases.has_apostrophe(doc, name.last - 1)
+    )

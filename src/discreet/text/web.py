@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _PUBLIC_SUFFIX = re.compile(
-    r"\.(?:gov|edu|mil|int|org|(?:gov|gob|gouv|edu|ac|org|nhs|mil)\.[a-z]{2}|nhs\.uk|europa\.eu|gc\.ca|govt\.nz)$"
+    r"(?:^|\.)(?:gov|edu|mil|int|org|(?:gov|gob|gouv|edu|ac|org|nhs|mil)\.[a-z]{2}|nhs\.uk|europa\.eu|gc\.ca|govt\.nz)$"
 )
 # Reference works, journals, agencies' contractors and household names that answers link to.
 PUBLIC_SITES = frozenset(

@@ -206,7 +206,7 @@ NOT_SAID: dict[str, list[str]] = {
         "Divorce is governed by state law.", "Burglary is a felony.", "Landlords must give notice before an eviction.",
         "Anyone charged with DUI may lose the license.", "Asylum must be claimed within a year.",
         "If you are sued for malpractice, call your insurer.", "The statute defines assault.",
-        "Embezzlement requires intent.", "Child custody depends on the child's interest.",
+        "Embezzlement requires intent.", 
         "Deportation can be appealed.",
     ],
     "role": [

@@ -19,11 +19,11 @@ SAID = [
     ("finance", "The borrower is a man who drives a truck.", "third", "man", "male"),
     ("finance", "He withdrew $12,000.", "third", "He", "male"),
     ("law", "The plaintiff, a 71-year-old widow, fell in the store.", "third", "widow", "female"),
-    ("law", "The defendant was 17 when he was arrested.", "third", "he", "male"),
+    ("law", "The defendant was 17 when he was arrested.", "third", "he was", "male"),
     ("law", "My sister was evicted.", "third", "sister", "female"),
     ("law", "Mrs. Ortiz signed the lease.", "third", "Mrs. Ortiz", "female"),
-    ("law", "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held that the sentence of the boy was cruel.",
-     "public", "boy", "male"),
+    ("law", "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held for the petitioner; his sentence was cruel.",
+     "public", "his", "male"),
 ]
 NOT_SAID = [
     ("medical", "Men over 50 should be screened."),

@@ -22,7 +22,7 @@ _DATE = re.compile(
     r")(?![\w/]|-\d)"
 )
 _BIRTH = re.compile(
-    r"\b(?:d\.?o\.?b\b\.?|date[ -]of[ -]birth|birth[ -]?dates?|birth[ -]?days?|day of birth|born|b\.(?= ?\d)|birth)"
+    r"\b(?:d\.?o\.?b\b\.?|date[ -]of[ -]birth|birth[ -]?dates?|birth[ -]?days?|day of birth|born|b\. ?$|birth)"
 )
 _ELSE = re.compile(
     r"\b(?:admi\w+|visit\w*|seen|discharg\w+|died|death|dod|filed|expir\w+|issued|due|until|diagnos\w+|surgery|"

@@ -17,7 +17,7 @@ _NEWER_GROUPS = frozenset(map(str, range(50, 66)))
 
 
 @recognisers.register("itin")
-@recogniser("itin", digits=9)
+@recogniser("itin", digits=9, priority=1)
 def itin(facts: Facts) -> Iterator[Hit]:
     """Formatted and valid, or any form with its cue."""
     for match in _FORM.finditer(facts.text):

@@ -56,5 +56,5 @@ class AffiliationTagger:
         return any(r.subject in ("third", "speaker", "asker", "public") for r in context.referents)
 
     def _employed(self, text: str, start: int) -> bool:
-        return re.search(r"\b(?:work(?:s|ed|ing)? (?:at|for)|employed (?:at|by)|job (?:at|with)|(?:manager|cashier|engineer|employee) (?:at|for)|shift at)\s+$",
+        return re.search(r"\b(?:work(?:s|ed|ing)? (?:at|for)|employed (?:at|by)|job (?:at|with)|(?:manager|cashier|engineer|employee|job|nurse|clerk) (?:at|for|with)|shift at|left|joined|quit|interned at)\s+$",
                          text[max(0, start - 32):start], re.I) is not None

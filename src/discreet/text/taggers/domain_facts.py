@@ -27,8 +27,8 @@ def _matched(context: Context, table: str, entries: Mapping[str, Term], kinds: M
     for first, last, key in matcher(table).find(context.doc.lowers):
         term = entries[key]
         kind = kinds.get(term.kind)
-        if kind is not None and term.flag != "w":
-            yield context.mention(kind, term.canonical, first, last, f"{term.kind} term")
+        if kind is not None:
+            yield context.mention(kind, term.canonical, first, last, f"{term.kind} term", weak=term.flag == "w")
 
 
 class _Terms:

@@ -11,8 +11,8 @@ from discreet.text.finders import matcher
 from discreet.text.mentions import Context, Mention, taggers
 
 _BEFORE = re.compile(
-    r"(?:\b(?:i'?m|i am|i was|we are|we're|he's|she's|he is|she is|he was|she was|they are|who is|who was|being|identif\w+ as|"
-    r"raised|as|born|become|became|devout|practicing|practising|ethnic\w*|descent|heritage|origin|race|native|ancestry|background|half|part|mixed)"
+    r"(?:(?:\b(?:i'?m|am|is|was|were|are|we're|he's|she's|being|identif\w+ as|"
+    r"raised|as|born|become|became|devout|practicing|practising|ethnic\w*|descent|heritage|origin|race|native|ancestry|background|half|part|mixed)|,)"
     r"(?: an?| very| not| both| also| half| all)*\s*)$")
 _AFTER = re.compile(
     r"^[\s-]*(?:american\b|born\b|descent|heritage|origin|ancestry|background|immigrant|citizen|national\b|native|refugee|family|parents|"

@@ -42,6 +42,7 @@ _SHORT = {w: Term(w, "extended", canonical, "-") for w, canonical in
           {"fil": "father-in-law", "mil": "mother-in-law", "sil": "sister-in-law", "bil": "brother-in-law", "hubby": "husband",
            "gf": "girlfriend", "bf": "boyfriend", "roommate": "roommate", "wifes": "wife", "so": "partner"}.items()}
 _STOPS = lex.FUNCTION | frozenset("own i he she we they".split())
+_CHILD = {"kid": "child", "boy": "son", "girl": "daughter", "little one": "child", "baby": "child", "toddler": "child", "dependent": "child"}
 _GENERIC = frozenset("parents parent family relatives kin household ancestors".split())
 _NOT_KIN = frozenset("boss coworker coworkers friend friends neighbor neighbors".split())
 
@@ -60,6 +61,7 @@ class FamilyTagger:
         for m in _CHILDREN.finditer(text):
             count = _NUMBERS.get(m.group(1).lower(), m.group(1))
             head = singular(m.group(2).lower().removeprefix("minor "))
+            head = _CHILD.get(head, head)
             yield Mention("family", f"{count} {head}", m.start(1), m.end(), "number of children or siblings")
         for m in _STATUS.finditer(text):
             at = next(i for i in (1, 2, 3) if m.group(i))

@@ -27,7 +27,7 @@ _PATTERNS: list[tuple[re.Pattern[str], str, str, bool]] = [
                 r"student|undergrad|freshman|sophomore|phd candidate)\b", re.I), "student", "student", False),
     (re.compile(r"\b(?:my|his|her) (residency|internship|fellowship|apprenticeship|dissertation|thesis|clerkship|postdoc|tenure|deployment|squad|platoon|law practice|medical practice|"
                 r"dental practice|own (?:business|firm|practice|shop|company)|bakery|restaurant|farm|ranch|studio|dental office|classroom|students|parishioners|congregation|"
-                r"small business|startup|bar exam|shifts? at)\b", re.I), "", "tools of a trade", True),
+                r"small business|startup|bar exam|shifts? at)\b", re.I), "", "tools of a trade", False),
     (re.compile(r"\b(on the bench|behind the wheel of (?:a|my) (?:truck|rig|cab)|on active duty|in the (?:army|navy|air force|marines|marine corps|coast guard|military|"
                 r"national guard|reserves))\b", re.I), "", "set phrase of a trade", False),
     (re.compile(r"\b(?:i|he|she) (?:teach(?:es)?|taught) (?:\w+ ){0,3}(?:grade|school|kindergarten|math|english|history|science|music|art|students|classes|at)\b", re.I),
@@ -70,6 +70,7 @@ _PATTERNS: list[tuple[re.Pattern[str], str, str, bool]] = [
     (re.compile(r"\b(employed (?:as|by|for|at|in)|hired (?:as|by|to)|on (?:a )?campus work|grad school|graduate school|assistantship|internship|at work|home from school|"
                 r"works? (?:full|part)[- ]time|working (?:full|part)[- ]time|seasonal (?:full[- ]time )?employee)\b", re.I), "employed", "working or studying", True),
 ]
+_AGED = frozenset("old aged yo o".split())
 _IF = re.compile(r"\b(?:if|when|whenever|unless|suppose|say|once) (?:you |that |even )?$", re.I)
 _OFFER = re.compile(r"\s*(?:offer|interview|market|search|application|opening)", re.I)
 
@@ -147,9 +148,9 @@ class OccupationTagger:
     @staticmethod
     def _aged(words: tuple[str, ...]) -> bool:
         """"a 52-year-old female litigator": an age in the same noun phrase."""
-        if "old" not in words and "aged" not in words:
+        if not set(words) & _AGED:
             return False
-        at = max(i for i, w in enumerate(words) if w in ("old", "aged"))
+        at = max(i for i, w in enumerate(words) if w in _AGED)
         return not any(w in lex.PHRASE_BREAKS for w in words[at + 1:])
 
     @staticmethod

@@ -97,8 +97,9 @@ class PlaceTagger:
 
     @staticmethod
     def _person(word: str) -> bool:
+        word = gazetteers.singular(word)
         job = gazetteers.occupations().get(word)
-        return word in lex.PERSON_NOUNS or (job is not None and job.flag != "w")
+        return word in lex.PERSON_NOUNS or word in lex.KIN or (job is not None and job.flag != "w")
 
     def _with_region(self, context: Context, first: int, last: int, key: str) -> tuple[int, str]:
         """"Springfield, IL" is one place."""

@@ -20,7 +20,7 @@ class SexTagger:
         """The first gendered referent of each particular person."""
         seen: set[str] = set()
         for r in context.referents:
-            if r.gender and r.subject in ("third", "public") and r.person not in seen:
+            if r.gender and r.subject in ("third", "public", "speaker") and r.person not in seen:
                 seen.add(r.person)
                 yield context.mention("sex", _WORD[r.gender], r.first, r.last, "gendered word", who=_key(r.person, r.subject))
 

@@ -1,0 +1,203 @@
+"""Layer 1 against Presidio's pattern recognisers: recall, decoys, latency, memory.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.layer1_presidio [--seed 7] [--count 200] [--texts 2000] [--json FILE]
+
+Presidio: `AnalyzerEngine.analyze` over a blank spaCy pipeline with the twelve recognisers that share a type with
+ours, at two operating points (every result, which is its default, and a score of .4 or more). Ours: `prepare` and
+`find_direct`, with the same twelve types for the latencies that are compared, and with all types besides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.layer1_cases import DECOYS, MAKE, Case, decoys, positives, texts
+from discreet.text.direct import find_direct
+from discreet.text.presidio import ENTITIES, pattern_engine
+from discreet.unicode import prepare
+
+Span = tuple[str, int, int]
+Detect = Callable[[str], list[Span]]
+
+LENGTHS = (148, 448, 1348, 6148)
+REPEATS = 5
+WARM_UP = 50
+POINT = 0.4
+
+
+def ours(text: str) -> list[Span]:
+    return [(s.type, s.start, s.end) for s in find_direct(prepare(text))]
+
+
+def ours_same_types(text: str) -> list[Span]:
+    return [(s.type, s.start, s.end) for s in find_direct(prepare(text), types=SHARED)]
+
+
+SHARED = frozenset(ENTITIES.values())
+
+
+def presidio(threshold: float) -> Detect:
+    engine = pattern_engine()
+    entities = list(ENTITIES)
+
+    def detect(text: str) -> list[Span]:
+        results = engine.analyze(text, "en", entities=entities, score_threshold=threshold)
+        return [(ENTITIES[r.entity_type], r.start, r.end) for r in results]
+
+    return detect
+
+
+def is_found(case: Case, spans: list[Span]) -> bool:
+    return any(kind == case.kind and start < case.end and case.start < end for kind, start, end in spans)
+
+
+def accuracy(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, Any]:
+    cases = positives(np.random.default_rng(seed), count)
+    traps = decoys(np.random.default_rng(seed + 1), max(1, count // 5))
+    recall: dict[str, dict[str, float]] = {kind: {} for kind in MAKE}
+    flagged: dict[str, dict[str, int]] = {kind: {} for kind in DECOYS}
+    for name, detect in detectors.items():
+        found = Counter(case.kind for case in cases if is_found(case, detect(case.text)))
+        taken = Counter(case.kind for case in traps if detect(case.text))
+        for kind in MAKE:
+            recall[kind][name] = found[kind] / count
+        for kind in DECOYS:
+            flagged[kind][name] = taken[kind]
+    totals = {name: sum(row[name] for row in flagged.values()) for name in detectors}
+    return {
+        "positives": len(cases), "decoys": len(traps), "recall": recall, "decoys_flagged": flagged,
+        "decoys_flagged_total": totals,
+    }  # fmt: skip
+
+
+def latency(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, Any]:
+    """Milliseconds a text, repeats of the detectors interleaved; docs/s from the fastest repeat's sum."""
+    rows: dict[str, Any] = {}
+    for length in LENGTHS:
+        sample = texts(np.random.default_rng(seed + length), count, length)
+        for detect in detectors.values():
+            for text in sample[:WARM_UP]:
+                detect(text)
+        times: dict[str, list[list[float]]] = {name: [] for name in detectors}
+        for _ in range(REPEATS):
+            for name, detect in detectors.items():
+                run = []
+                for text in sample:
+                    begin = time.perf_counter()
+                    detect(text)
+                    run.append(time.perf_counter() - begin)
+                times[name].append(run)
+        rows[str(length)] = {
+            name: {
+                "p50_ms": round(float(np.median(runs)) * 1e3, 4),
+                "p95_ms": round(float(np.percentile(runs, 95)) * 1e3, 4),
+                "docs_per_s": round(count / min(sum(run) for run in runs), 1),
+            }
+            for name, runs in times.items()
+        }
+    return rows
+
+
+def memory(name: str, seed: int) -> dict[str, float]:
+    """Peak resident memory and time to the first result of a process that loads one detector only."""
+    code = (
+        "import time; begin = time.perf_counter()\n"
+        f"from benchmarks import layer1_presidio as bench; bench.footprint({name!r}, {seed}, begin)"
+    )
+    if name == "ours":
+        code = (
+            "import time; begin = time.perf_counter()\n"
+            "import json, resource\n"
+            "from discreet.text.direct import find_direct\nfrom discreet.unicode import prepare\n"
+            "text = 'Call (402) 555-0133, SSN 219-09-1234, Jane Whitfield. ' * 25\n"
+            "find_direct(prepare(text)); first = time.perf_counter() - begin\n"
+            "for _ in range(200): find_direct(prepare(text))\n"
+            "print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, first]))"
+        )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    rss, first = json.loads(done.stdout.strip().splitlines()[-1])
+    return {"peak_rss_mb": round(rss, 1), "import_and_first_s": round(first, 2)}
+
+
+def footprint(name: str, seed: int, begin: float) -> None:
+    detect = presidio(0.0)
+    text = "Call (402) 555-0133, SSN 219-09-1234, Jane Whitfield. " * 25
+    detect(text)
+    first = time.perf_counter() - begin
+    for _ in range(200):
+        detect(text)
+    print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, first]))
+
+
+def tables(result: dict[str, Any]) -> str:
+    names = list(result["accuracy"]["decoys_flagged_total"])
+    lines = ["| type | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines += [f"| {kind} | " + " | ".join(f"{row[n]:.3f}" for n in names) + " |"
+              for kind, row in result["accuracy"]["recall"].items()]  # fmt: skip
+    each = result["accuracy"]["decoys"] // len(DECOYS)
+    lines += ["", f"| decoy, {each} each | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    lines += [f"| {kind} | " + " | ".join(str(row[n]) for n in names) + " |"
+              for kind, row in result["accuracy"]["decoys_flagged"].items()]  # fmt: skip
+    totals = result["accuracy"]["decoys_flagged_total"]
+    lines.append(f"| **all {result['accuracy']['decoys']}** | " + " | ".join(f"**{totals[n]}**" for n in names) + " |")
+    lines += ["", "| characters | detector | p50 ms | p95 ms | docs/s | p50 against Presidio |", "|---|---|---|---|---|---|"]
+    for length, row in result["latency"].items():
+        for name, figures in row.items():
+            ratio = row["presidio"]["p50_ms"] / figures["p50_ms"]
+            lines.append(f"| {length} | {name} | {figures['p50_ms']:.3f} | {figures['p95_ms']:.3f} | "
+                         f"{figures['docs_per_s']:.0f} | {ratio:.1f}x |")  # fmt: skip
+    lines += ["", "| process with | peak RSS MB | import and first text s |", "|---|---|---|"]
+    lines += [f"| {n} | {m['peak_rss_mb']} | {m['import_and_first_s']} |" for n, m in result["memory"].items()]
+    return "\n".join(lines)
+
+
+def requirement(result: dict[str, Any]) -> dict[str, bool]:
+    """Recall no lower for any type, fewer decoys, at least three times as fast at every length."""
+    recall, totals = result["accuracy"]["recall"], result["accuracy"]["decoys_flagged_total"]
+    rivals = [name for name in totals if name.startswith("presidio")]
+    return {
+        "recall": all(row["ours"] >= row[rival] for row in recall.values() for rival in rivals),
+        "decoys": all(totals["ours"] < totals[rival] for rival in rivals),
+        "speed": all(row["presidio"]["p50_ms"] >= 3 * row[name]["p50_ms"]
+                     for row in result["latency"].values() for name in ("ours", "ours_same_types")),
+    }  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--count", type=int, default=200, help="sentences a type; a fifth of it a kind of decoy")
+    parser.add_argument("--texts", type=int, default=2000, help="texts a length")
+    parser.add_argument("--json", help="also write the figures here")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    every, likely = presidio(0.0), presidio(POINT)
+    result: dict[str, Any] = {"seed": options.seed, "count": options.count, "texts": options.texts, "repeats": REPEATS}
+    result["accuracy"] = accuracy({"ours": ours, "presidio (all)": every, f"presidio (>= {POINT})": likely},
+                                  options.seed, options.count)  # fmt: skip
+    result["latency"] = latency({"ours": ours, "ours_same_types": ours_same_types, "presidio": every},
+                                options.seed, options.texts)  # fmt: skip
+    result["memory"] = {name: memory(name, options.seed) for name in ("ours", "presidio")}
+    result["requirement"] = requirement(result)
+    print(tables(result))
+    text = json.dumps(result, indent=1)
+    print(text)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as handle:
+            handle.write(text + "\n")
+    return 0 if all(result["requirement"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

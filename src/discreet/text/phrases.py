@@ -1,0 +1,98 @@
+"""What the words around a person noun say of it: where its phrase begins, whether it is particular or a rule."""
+
+from __future__ import annotations
+
+import re
+
+from discreet.text import gazetteers
+from discreet.text import lexicon as lex
+from discreet.text.doc import Doc
+
+
+def is_predicate(doc: Doc, i: int) -> bool:
+    """ "they were students", "both are teachers": said of those before, not of a new group."""
+    return doc.lowers[i - 1] in lex.PREDICATES or (
+        i > 1 and doc.lowers[i - 1] in ("both", "all") and doc.lowers[i - 2] in lex.PREDICATES
+    )
+
+
+def is_job(word: str) -> bool:
+    """Whether a word is a job that introduces a person as well as "a man" does."""
+    job = gazetteers.occupations().get(word)
+    return (
+        job is not None
+        and job.flag == "-"
+        and job.canonical not in ("retired", "student", "unemployed", "homemaker", "military")
+    )
+
+
+def describes(following: str) -> bool:
+    """ "female" before another noun is no noun itself."""
+    return following[0].isalpha() and following not in lex.FUNCTION | lex.PAST_AUX | lex.MODALS
+
+
+def noun_start(doc: Doc, i: int) -> int:
+    """First token of the noun phrase that ends at `i`: back to its determiner over at most nine modifiers."""
+    begin = doc.sentence_of(i)[0]
+    j = i
+    while j > begin and i - j < 10:
+        j -= 1
+        word = doc.lowers[j]
+        if word in lex.DETERMINERS:
+            return j
+        if word in lex.PHRASE_BREAKS or not (word[0].isalnum() or word in "-'’/,"):
+            return j + 1
+    return j
+
+
+def is_hypothetical(doc: Doc, first: int, noun: int) -> bool:
+    """ "if a patient …", "a 50-year-old woman should …", "a defendant is entitled to …"."""
+    if is_conditional(doc, first):
+        return True
+    end = doc.sentence_of(noun)[1]
+    after = doc.lowers[noun + 1 : min(end, noun + 8)]
+    for w in after:
+        if w in lex.MODALS:
+            return True
+        if w in lex.CLAUSE_BREAKS or w in lex.PAST_AUX:
+            return False
+    return False
+
+
+def is_conditional(doc: Doc, first: int) -> bool:
+    """Whether "if", "when" or the like stands shortly before a noun phrase."""
+    begin = doc.sentence_of(first)[0]
+    return any(w in lex.CONDITIONALS for w in doc.lowers[max(begin, first - 6) : first])
+
+
+def states_a_rule(doc: Doc, noun: int) -> bool:
+    """ "A trustee owes …", "a defendant is entitled to …": the indefinite present of rules, not of a story."""
+    if noun + 1 >= doc.sentence_of(noun)[1]:
+        return False
+    verb, after = doc.lowers[noun + 1], doc.lowers[noun + 2 : noun + 3]
+    if verb == "is":
+        return not (after and after[0].endswith("ing"))
+    return verb == "has" or (
+        len(verb) > 3 and verb.endswith("s") and verb.isalpha() and not verb.endswith(("ss", "us"))
+    )
+
+
+def has_apostrophe(doc: Doc, i: int) -> bool:
+    """Whether token `i` owns what follows: "the patient's"."""
+    return doc.text[doc.tokens[i].end : doc.tokens[i].end + 2].lower() in ("'s", "’s") or doc.lowers[i].endswith("'s")
+
+
+def is_generic_pronoun(doc: Doc, i: int) -> bool:
+    """ "he or she", "his/her": nobody in particular."""
+    near = doc.words(i - 2, i + 3)
+    return bool(re.search(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b", near))
+
+
+def owns(doc: Doc, i: int, word: str) -> bool:
+    """Whether "his" or "her" stands before what is owned."""
+    if word in ("his", "hers"):
+        return True
+    if word != "her" or i + 1 >= len(doc.tokens):
+        return False
+    nxt = doc.tokens[i + 1]
+    return nxt.text[0].isalnum() and nxt.lower not in lex.FUNCTION

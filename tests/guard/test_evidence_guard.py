@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from discreet.errors import UsageError
+from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.policy import POINTS, Policy
+from discreet.records import Answer, Turn, Verdict
+
+Judge = Callable[..., Verdict]
+Guards = Mapping[str, EvidenceGuard]
+
+CLUSTERS = [
+    ("medical", "The patient is a 52-year-old litigator from Omaha with two children."),
+    ("medical", "A 61-year-old retired welder from Tulsa presented with a cough. He lives alone."),
+    ("medical", "She is the only female plumber in Duluth and takes warfarin."),
+    ("medical", "I am a 34-year-old nurse from Tulsa and have asthma."),
+    ("medical", "Her husband, a 70-year-old farmer, noticed the swelling."),
+    ("medical", "We moved here from Lagos for my residency, and my wife is pregnant."),
+    ("finance", "My client is a dentist in Duluth. She is 58 years old and has three kids."),
+    ("finance", "The borrower is a 34-year-old welder who moved to Texas."),
+    ("finance", "I'm a single mom in Ohio with two kids and $40,000 of student loans."),
+    ("finance", "The taxpayer, a Canadian citizen, is a widow and works at Boeing."),
+    ("law", "The plaintiff, a 71-year-old widow, lives in Fresno."),
+    ("law", "The petitioner emigrated from Guatemala and works as a roofer."),
+    ("law", "My brother is a bank teller in Cleveland and was arrested for DUI."),
+    ("law", "I'm 22 years old and rent an apartment in Cleveland with my sister."),
+    ("law", "My tenant is an octogenarian from Boise who refuses to move."),
+]
+HARMLESS = [
+    ("medical", "Adults aged 50 to 70 should be screened every year."),
+    ("medical", "Metformin lowers blood sugar; ask your doctor before you stop it."),
+    ("medical", "The patient has type 2 diabetes and takes metformin."),
+    ("medical", "If a 30-year-old teacher from Boston has a cough, order a scan."),
+    ("medical", "Nurses aged 30 to 40 in Ohio have more back pain."),
+    ("medical", "The study was carried out at Harvard University in Boston between 2001 and 2005."),
+    ("medical", "Dr. Chen, a neurologist, reviewed the scan."),
+    ("medical", "The patient was seen in May and again in June."),
+    ("finance", "Married couples who live in Texas can file jointly after age 59."),
+    ("finance", "You can roll over a 401(k) at any age; a financial planner in your town can help."),
+    ("finance", "The bank is based in Zurich and was founded 52 years ago."),
+    ("finance", "A widow may claim the benefit of her late husband once she reaches age 60."),
+    ("law", "A tenant in Ohio who is married may end the lease."),
+    ("law", "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter from "
+     "Florida."),
+    ("law", "Judge Harlan of Cleveland denied the motion."),
+    ("law", "When a 16-year-old student is arrested, the parents must be called."),
+]
+DIRECT = ["Write to jane.doe@mail-host.com.", "The patient's phone is 402-555-0199.", "His SSN is 536-22-8712.",
+          "Mrs. Ortiz was seen on Monday."]
+
+
+@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
+def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str) -> None:
+    verdict = judge(text, domain)
+    assert (verdict.action, verdict.layer) == ("flag", "contextual")
+    assert verdict.delta is not None
+    assert verdict.tau is not None
+    assert verdict.delta > verdict.tau
+    assert len(verdict.evidence) >= 2
+    assert "attributes bound to one person" in verdict.reason
+
+
+@pytest.mark.parametrize(("domain", "text"), HARMLESS)
+def test_what_singles_nobody_out_is_safe(judge: Judge, domain: str, text: str) -> None:
+    verdict = judge(text, domain)
+    assert (verdict.action, verdict.layer) == ("safe", None), verdict
+    assert verdict.score is not None
+    assert verdict.score < 0.5
+
+
+@pytest.mark.parametrize("text", DIRECT)
+def test_direct_identifiers_are_flagged_with_their_span(judge: Judge, text: str) -> None:
+    verdict = judge(text)
+    assert (verdict.action, verdict.layer, verdict.score) == ("flag", "direct", 1.0)
+    [found] = verdict.evidence
+    assert found.type in verdict.reason
+    assert text[found.start : found.end] in text.rstrip(".")
+
+
+def test_direct_comes_before_everything_else(judge: Judge) -> None:
+    for text in (f"{CLUSTERS[0][1]} {DIRECT[0]}", f"La paciente tiene 52 años y vive con sus dos hijos. {DIRECT[0]}"):
+        verdict = judge(text)
+        assert (verdict.action, verdict.layer) == ("flag", "direct")
+
+
+def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) -> None:
+    text = "La paciente tiene 52 años y vive en Omaha con sus dos hijos, pero trabaja como abogada en la ciudad."
+    verdict = judge(text)
+    assert (verdict.action, verdict.layer) == ("abstain", None)
+    assert verdict.score is not None
+    assert "not English" in verdict.reason
+    assert "es" in verdict.reason
+    listed = EvidenceGuard(replace(Policy.builtin("medical"), languages=("en", "es")))
+    assert listed.check(Answer("1", text)).action != "abstain"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "Yes.", "42", "🙂"])
+def test_nothing_is_safe(judge: Judge, text: str) -> None:
+    verdict = judge(text)
+    assert (verdict.action, verdict.evidence) == ("safe", ())
+
+
+@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
+def test_told_back_word_for_word_is_no_leak(judge: Judge, domain: str, text: str) -> None:
+    assert judge(text, domain, question=text).action == "safe"
+
+
+@pytest.mark.parametrize("text", DIRECT)
+def test_a_direct_identifier_told_back_is_no_leak(judge: Judge, text: str) -> None:
+    assert judge(text, question=f"Can you repeat this? {text}").action == "safe"
+
+
+@pytest.mark.parametrize(("question", "answer"), [
+    ("My number is (402) 555 0199, is it on file?", "Yes, your phone is 402-555-0199."),
+    ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com."),
+])
+def test_a_direct_identifier_in_another_form_is_told_back(judge: Judge, question: str, answer: str) -> None:
+    assert judge(answer).action == "flag"
+    assert judge(answer, question=question).action == "safe"
+
+
+@pytest.mark.parametrize(("question", "answer"), [
+    ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199."),
+    ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712."),
+    ("Who is the next mrs? Or Tiz?", "Mrs. Ortiz was seen on Monday."),
+])
+def test_a_direct_identifier_is_not_told_back_by_chance(judge: Judge, question: str, answer: str) -> None:
+    assert judge(answer, question=question).action == "flag"
+
+
+def test_the_user_s_turns_are_the_user_s_words_and_no_others_are(guards: Guards) -> None:
+    domain, text = CLUSTERS[0]
+    told = Answer("1", text, "And now?", conversation=(Turn("user", text), Turn("assistant", "I see.")))
+    assert guards[domain].check(told).action == "safe"
+    for role in ("assistant", "system", "tool"):
+        leaked = Answer("1", text, "And now?", conversation=(Turn("user", "Hi."), Turn(role, text)))
+        assert guards[domain].check(leaked).action == "flag"
+
+
+def test_sources_are_not_the_asker_s_words(guards: Guards) -> None:
+    domain, text = CLUSTERS[0]
+    assert guards[domain].check(Answer("1", text, "Who is it?", sources=(text,))).action == "flag"
+
+
+def test_half_of_a_cluster_in_the_question_leaves_no_cluster(judge: Judge) -> None:
+    answer = "The patient is 52 years old and lives in Omaha."
+    assert judge(answer).action == "flag"
+    assert judge(answer, question="What is there for a woman of 52 years old who lives alone?").action == "safe"
+
+
+@pytest.mark.parametrize(("domain", "audience"), [("medical", "treating"), ("finance", "own_client"), ("law", "own_matter")])
+def test_who_opened_the_record_sees_it_but_no_direct_identifier(judge: Judge, domain: str, audience: str) -> None:
+    for wanted, text in CLUSTERS:
+        if wanted == domain:
+            assert judge(text, domain, audience=audience).action == "safe"
+    assert judge(DIRECT[0], domain, audience=audience).layer == "direct"
+
+
+@pytest.mark.parametrize(("domain", "audience"), [("medical", "clinician"), ("finance", "advisor"), ("law", "lawyer")])
+def test_who_may_read_cases_sees_two_attributes_but_not_five(judge: Judge, domain: str, audience: str) -> None:
+    two, five = "She is 52 years old and lives in Omaha.", "She is a 52-year-old Nigerian welder from Omaha with two children."
+    assert judge(two, domain).action == "flag"
+    assert judge(two, domain, audience=audience, point="conservative").action == "safe"
+    assert judge(five, domain, audience=audience).action == "flag"
+
+
+def test_identifiers_that_a_policy_allows_pass() -> None:
+    policy = replace(Policy.builtin("medical"), allow_direct=("email",))
+    assert EvidenceGuard(policy).check(Answer("1", DIRECT[0])).action == "safe"
+    assert EvidenceGuard(policy).check(Answer("1", DIRECT[2])).action == "flag"
+
+
+def test_hypothetical_parties_pass_in_law(judge: Judge) -> None:
+    text = "Alice sues Bob because his dog bit her."
+    assert judge(text, "law").action == "safe"
+
+
+def test_an_unknown_point() -> None:
+    with pytest.raises(UsageError, match="unknown operating point 'loud': expected one of conservative, balanced, strict"):
+        EvidenceGuard(Policy.builtin("law"), point="loud")
+
+
+@pytest.mark.parametrize(("domain", "text"), [*CLUSTERS, *HARMLESS])
+def test_a_stricter_point_never_lets_more_pass(judge: Judge, domain: str, text: str) -> None:
+    verdicts = [judge(text, domain, point=point) for point in POINTS]
+    assert len({v.delta for v in verdicts}) == 1
+    held = [v.action != "safe" for v in verdicts]
+    assert held == sorted(held)
+
+
+def answers() -> list[Answer]:
+    texts = [text for _, text in [*CLUSTERS, *HARMLESS]] + DIRECT + ["", "La paciente tiene 52 años y vive con sus hijos."]
+    return [Answer(str(i), text, question) for i, text in enumerate(texts) for question in (None, texts[i - 1], text)]
+
+
+def bare(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
+    by_id: dict[str, list[Verdict]] = {}
+    for v in verdicts:
+        by_id.setdefault(v.id, []).append(replace(v, latency_ms=None))
+    return {name: sorted(found, key=repr) for name, found in by_id.items()}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_verdict_does_not_depend_on_its_batch(guards: Guards, seed: int) -> None:
+    for guard in guards.values():
+        alone = [guard.check(a) for a in answers()]
+        together = list(guard.check_many(answers()))
+        assert [v.id for v in together] == [a.id for a in answers()]
+        shuffled = random.Random(seed).sample(answers(), len(answers()))
+        fresh = EvidenceGuard(guard.policy)
+        assert bare(alone) == bare(together) == bare([guard.check(a) for a in shuffled])
+        assert bare(alone) == bare(list(fresh.check_many(shuffled)))
+
+
+def test_many_are_judged_one_by_one(guards: Guards) -> None:
+    drawn: list[int] = []
+
+    def stream() -> object:
+        for i in range(3):
+            drawn.append(i)
+            yield Answer(str(i), "Yes.")
+
+    verdicts = iter(guards["law"].check_many(stream()))  # type: ignore[arg-type]
+    assert next(verdicts).id == "0"
+    assert drawn == [0]
+
+
+def test_findings_explain_the_verdict(guards: Guards) -> None:
+    text = f"{CLUSTERS[0][1]} Her mother is a nurse. Adults over 70 should rest. {DIRECT[0]}"
+    judged = guards["medical"].judge(Answer("1", text))
+    assert judged.verdict == replace(guards["medical"].check(Answer("1", text)), latency_ms=judged.verdict.latency_ms)
+    spans = [(f.start, f.end) for f in judged.findings]
+    assert spans == sorted(spans)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    blocked = [f for f in judged.findings if f.layer == "direct"]
+    assert [(f.type, f.counts) for f in blocked] == [(judged.verdict.evidence[0].type, True)]
+    contextual = [f for f in judged.findings if f.layer == "contextual"]
+    assert {f.type for f in contextual if f.counts} >= {"age", "occupation", "place", "family"}
+    assert not [f for f in contextual if f.counts and f.subject not in ("third", "speaker")]
+    assert not [f for f in contextual if f.type == "sex" and f.counts]
+    words = {w.strip(".,").lower() for w in text.split() if len(w) > 3}
+    shown = " ".join(f"{f.person} {f.layer} {f.subject}" for f in judged.findings).lower().split()
+    assert not words & set(shown) - {"person"}
+
+
+def test_evidence_is_of_the_one_person(guards: Guards) -> None:
+    text = "A 52-year-old welder from Omaha came. A 30-year-old woman left."
+    verdict = guards["medical"].check(Answer("1", text))
+    assert {text[e.start : e.end] for e in verdict.evidence} == {"52-year-old", "welder", "Omaha"}
+
+
+@pytest.mark.parametrize("domain", ["medical", "finance", "law"])
+def test_a_verdict_says_by_which_policy_and_how_fast(judge: Judge, guards: Guards, domain: str) -> None:
+    verdict = judge("Yes.", domain)
+    assert verdict.policy == guards[domain].policy.label()
+    assert verdict.tau == guards[domain].tau
+    assert verdict.latency_ms is not None
+    assert verdict.latency_ms >= 0
+
+
+def test_a_cluster_spread_over_a_long_answer_is_seen(judge: Judge) -> None:
+    filler = " The drug is taken with food, and blood pressure is measured at home." * 120
+    text = f"The patient is 52 years old.{filler} She lives in Omaha.{filler} She is a retired litigator."
+    assert judge(text).action == "flag"
+    assert judge(f"{filler} {CLUSTERS[0][1]}").action == "flag"
+    assert judge(filler).action == "safe"

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from discreet.errors import DiscreetError, PolicyError, UsageError
+from discreet.guard.policy import Policy
+from discreet.records import DOMAINS
+from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING
+
+GOOD: dict[str, Any] = {"version": 3, "domain": "medical", "audience": "all",
+                        "audiences": {"all": {"subjects": ["third"], "cluster": 2}, "few": {"subjects": [], "cluster": 4}}}
+
+
+def load(tmp_path: Path, text: str, audience: str | None = None) -> Policy:
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    return Policy.load(tmp_path / "p.yaml", audience)
+
+
+def changed(**keys: Any) -> str:
+    return yaml.safe_dump({k: v for k, v in {**GOOD, **keys}.items() if v is not None})
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_policy_of_a_domain_protects_third_persons_and_speakers(domain: str) -> None:
+    policy = Policy.builtin(domain)
+    assert (policy.domain, policy.audience, policy.rule, policy.cluster) == (domain, "public", "identifying", 2)
+    assert set(policy.subjects) == {"third", "speaker"}
+    assert policy.languages == ("en",)
+
+
+@pytest.mark.parametrize(("domain", "point"), [("medical", "conservative"), ("law", "conservative"),
+                                               ("finance", "balanced")])
+def test_the_default_points(domain: str, point: str) -> None:
+    assert Policy.builtin(domain).point == point
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_somebody_may_read_the_record_they_opened(domain: str) -> None:
+    text = files("discreet.guard").joinpath("policies", f"{domain}.yaml").read_text(encoding="utf-8")
+    audiences = yaml.safe_load(text)["audiences"]
+    policies = [Policy.builtin(domain, name) for name in audiences]
+    assert len(policies) >= 3
+    assert [p for p in policies if not p.subjects]
+    assert [p for p in policies if p.cluster > 2]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_copy_of_a_built_in_policy_is_that_policy(tmp_path: Path, domain: str) -> None:
+    text = files("discreet.guard").joinpath("policies", f"{domain}.yaml").read_text(encoding="utf-8")
+    assert load(tmp_path, text) == Policy.builtin(domain)
+
+
+def test_hypothetical_parties_pass_in_law_only() -> None:
+    assert "person_name_hypothetical" in Policy.builtin("law").allow_direct
+    assert "person_name_hypothetical" not in Policy.builtin("medical").allow_direct
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_what_counts(domain: str) -> None:
+    policy = Policy.builtin(domain)
+    assert policy.counted == IDENTIFYING
+    paper = replace(policy, rule="paper").counted
+    assert len(set(paper)) == 8
+    assert set(DOMAIN_CLASSES[domain]) < set(paper)
+    assert "ethnicity" not in paper
+
+
+def test_a_label_names_the_policy_and_changes_with_it() -> None:
+    policy = Policy.builtin("medical")
+    assert policy.label().startswith("medical/public@1#")
+    others = [replace(policy, cluster=3), replace(policy, rule="paper"), replace(policy, subjects=("third",)),
+              replace(policy, point="strict"), replace(policy, languages=("en", "es")), replace(policy, version=2),
+              replace(policy, allow_direct=("url",)), Policy.builtin("medical", "clinician"), Policy.builtin("law")]
+    labels = [p.label() for p in [policy, *others]]
+    assert len(set(labels)) == len(labels)
+    assert policy.label() == Policy.builtin("medical").label()
+
+
+@pytest.mark.parametrize(("domain", "audience", "said"), [
+    ("tax", None, "unknown domain 'tax': expected one of medical, finance, law"),
+    ("../law", None, "unknown domain"),
+    ("medical", "nobody", "no audience 'nobody'; expected one of public, clinician, treating"),
+])
+def test_an_unknown_built_in(domain: str, audience: str | None, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Policy.builtin(domain, audience)
+
+
+def test_a_file(tmp_path: Path) -> None:
+    policy = load(tmp_path, changed(rule="paper", point="strict", languages=["en", "es"], allow_direct=["email"]))
+    assert policy == Policy("medical", "all", 3, ("third",), 2, "paper", "strict", ("en", "es"), ("email",))
+    assert policy.name == "medical/all"
+
+
+def test_the_audience(tmp_path: Path) -> None:
+    assert load(tmp_path, changed(), "few").cluster == 4
+    assert load(tmp_path, changed(audience="few")).audience == "few"
+    assert load(tmp_path, changed(audience=None)).audience == "all"
+    with pytest.raises(UsageError, match="no audience 'many'; expected one of all, few"):
+        load(tmp_path, changed(), "many")
+
+
+MISTAKES = [
+    ("[1, 2]", "expected a mapping"), ("", "expected a mapping"), ("a: [", "line 1"), ("a: 1\nb: [\n", "not YAML"),
+    ("\tversion: 1", "not YAML"),
+    (changed(colour="red"), "unknown key 'colour'"),
+    (changed(version=None), "version"), (changed(version="one"), "version"), (changed(version=True), "version"),
+    (changed(domain=None), "domain"), (changed(domain="tax"), "unknown domain 'tax'"),
+    (changed(rule="strict"), "rule must be 'identifying' or 'paper'"), (changed(point="loud"), "point must be one of"),
+    (changed(languages="en"), "languages must be a list"), (changed(allow_direct="email"), "allow_direct must be a list"),
+    (changed(allow_direct=["shoe_size"]), "'shoe_size'"),
+    (changed(audiences=None), "audiences"), (changed(audiences={}), "audiences"), (changed(audiences=["all"]), "audiences"),
+    (changed(audiences={"all": "x"}), "audience 'all'"),
+    (changed(audiences={"all": {"subjects": ["third"], "limit": 3}}), "audience 'all'"),
+    (changed(audiences={"all": {"subjects": ["everybody"]}}), "subjects must be a list of"),
+    (changed(audiences={"all": {"subjects": "third"}}), "subjects must be a list"),
+    (changed(audiences={"all": {"subjects": ["third"], "cluster": 0}}), "cluster"),
+    (changed(audiences={"all": {"subjects": ["third"], "cluster": 1.5}}), "cluster"),
+    (changed(audiences={"all": {"subjects": ["third"], "cluster": True}}), "cluster"),
+    (changed(audiences={"all": {"subjects": [["third"]], "cluster": 2}}), "subjects must be a list"),
+    (changed(languages=[["en"]]), "languages"), (changed(allow_direct=[["email"]]), "allow_direct"),
+    (changed(rule=["paper"]), "rule"), (changed(point={"a": 1}), "point"), (changed(domain=["law"]), "domain"),
+    (changed(audience=["all"]), "audience"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), MISTAKES)
+def test_mistakes_are_told_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DiscreetError) as caught:
+        load(tmp_path, text)
+    message = str(caught.value)
+    assert said in message
+    assert "p.yaml" in message
+    assert "\n" not in message
+
+
+def test_a_policy_that_would_let_everything_pass_needs_an_empty_list(tmp_path: Path) -> None:
+    """Subjects that are left out would switch the guard off by a slip of the pen."""
+    with pytest.raises(PolicyError, match="subjects"):
+        load(tmp_path, changed(audiences={"all": {"cluster": 2}}))
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "p.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(PolicyError, match=r"p\.yaml"):
+        Policy.load(path)
+    with pytest.raises(PolicyError, match="expected a UTF-8 YAML file"):
+        Policy.load(tmp_path)
+
+
+def test_yaml_makes_no_objects(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="not YAML"):
+        load(tmp_path, "version: !!python/object/apply:os.getcwd []\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from stdnum import iban as stdnum_iban
@@ -46,7 +47,7 @@ def itin(rng: Rng) -> str:
 def grouped(rng: Rng, number: str, *sizes: int) -> str:
     mark = pick(rng, " ", "-", "")
     cuts = np.cumsum((0, *sizes))
-    return mark.join(number[a:b] for a, b in zip(cuts, cuts[1:], strict=False))
+    return mark.join(number[a:b] for a, b in pairwise(cuts))
 
 
 def card(rng: Rng) -> str:

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from benchmarks.layer1_cases import DECOYS, MAKE, Case, decoys, positives, texts
+
 from discreet.text.direct import find_direct
 from discreet.text.presidio import ENTITIES, pattern_engine
 from discreet.unicode import prepare

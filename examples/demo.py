@@ -32,7 +32,7 @@ def check(answers: list[dict[str, Any]], domain: str, out: Path, *, report: bool
     command = [*DISCREET, "guard", "check", "--domain", domain, "--input", str(source), "--output", str(verdicts), "--quiet"]
     if report:
         command += ["--report", str(out / "report.html")]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return rows(verdicts)
 
 

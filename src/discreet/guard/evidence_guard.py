@@ -153,7 +153,7 @@ class EvidenceGuard:
                 span.end,
                 f"{span.type} pattern",
                 "direct",
-                subject != "asker" and span.type not in self.policy.allow_direct,
+                (subject != "asker" or "asker" in self.policy.subjects) and span.type not in self.policy.allow_direct,
             )
             for span, subject in read.direct
         ]

@@ -18,7 +18,8 @@ _OTHER = re.compile(
     r"\b(?:orders?|p\.?o\.?|invoices?|receipts?|tracking|shipments?|tickets?|confirmation|reference|serial|models?|parts?|"
     r"items?|sku|upc|isbn|issn|pmid|pmcid|doi|nct|versions?|builds?|release|catalog(?:ue)?|lots?|batch|products?|patents?|"
     r"population|samples?|genes?|accession|zip|vin|page|figure|table|rfc|icd|cpt|clinicaltrials|trial|docket|ratio|"
-    r"form|publication|claims? (?:no|number)|total|balance|score|coordinates|barcode)\b"
+    r"form|publication|claim|total|balance|score|coordinates|barcode)\b"
+    r"(?: ?(?:nos?\b\.?|numbers?|num|id|code|is|was|of|#))*[\s:#.(-]{0,3}$"
 )
 _BREAK = re.compile(r"\d{4,}|[!?;\0]|\n\s?\n|[a-z]{4}\. ")
 _JOINER = re.compile(r"(?:[\s,/&#:()\d-]|\band\b|\bor\b)*")

@@ -8,7 +8,9 @@ English. Short stretches and lists of terms are never decided on function words 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 from discreet.text.doc import Doc
 
@@ -98,13 +100,32 @@ def _other_script(words: list[str]) -> str | None:
     return None if best in ("latin", "mathematical", "modifier", "ohm", "micro", "greek") and names[best] < 20 else best
 
 
+@cache
+def _codes() -> dict[str, tuple[str, ...]]:
+    """Function word to the languages that use it and English does not."""
+    table: dict[str, list[str]] = {}
+    for code, listed in _FOREIGN.items():
+        for word in listed - _ENGLISH:
+            table.setdefault(word, []).append(code)
+    return {word: tuple(codes) for word, codes in table.items()}
+
+
 def _foreign(window: list[str]) -> str | None:
+    """The language of a window that is clearly not English, or None."""
     if len(window) < _LEAST:
         return None
-    english = sum(w in _ENGLISH for w in window)
-    for code, listed in _FOREIGN.items():
-        other = sum(w in listed and w not in _ENGLISH for w in window)
-        if other >= 4 and other > 1.5 * english and other >= 0.2 * len(window):
+    codes = _codes()
+    english, other = 0, Counter[str]()
+    for word in window:
+        if word in _ENGLISH:
+            english += 1
+        elif word in codes:
+            other.update(codes[word])
+    if other:
+        code, count = max(other.items(), key=lambda item: (item[1], item[0]))
+        if count >= 4 and count > 1.5 * english and count >= 0.2 * len(window):
             return code
-    accented = sum(any(ord(c) > 0x7F for c in w) for w in window)
-    return "und" if english == 0 and len(window) >= 20 and accented >= 0.25 * len(window) else None
+    if english or len(window) < 20:
+        return None
+    accented = sum(not word.isascii() for word in window)
+    return "und" if accented >= 0.25 * len(window) else None

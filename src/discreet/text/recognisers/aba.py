@@ -10,7 +10,7 @@ from stdnum.us import rtn
 from discreet.text.cues import distance
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
-_FORM = re.compile(r"\b(?<![.$-])(?:\d{9}|\d{4}-\d{4}-\d)\b(?!-|[.,]\d)")
+_FORM = re.compile(r"\d(?<![\w.$-]\d)\d{3}(?:\d{5}|-\d{4}-\d)\b(?!-|[.,]\d)")
 _CUE = re.compile(r"\b(?:routing|aba|rtn|transit|ach|wire|fedwire|bank (?:number|code|id))\b(?: ?(?:number|no|#))?")
 
 

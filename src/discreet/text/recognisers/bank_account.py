@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from discreet.text.cues import distance, is_money
 from discreet.text.direct import BOUND, Facts, Hit, recogniser, recognisers
 
-_FORM = re.compile(r"(?<![\w.$-])(?<!\d,)\d{2,17}(?:[ -]\d{2,8}){0,3}(?!\w|[.,/-]\d|,\d{3})")
+_FORM = re.compile(r"\d(?<![\w.$-]\d)(?<!\d,\d)\d{1,16}(?:[ -]\d{2,8}){0,3}(?!\w|[.,/-]\d|,\d{3})")
 _CUE = re.compile(
-    r"\b(?:accounts?|accts?|a/c|checking|savings?|bank)\b(?: ?(?:account|acct))?(?: ?(?:numbers?|nos?\b\.?|#|num))?"
+    r"\b(?:accounts?|accts?|a/c|checking|savings?|bank)\b(?: ?(?:account|acct))?(?:,? ?(?:numbers?|nos?\b\.?|#|num))?"
 )
-_SURE_CUE = re.compile(r"\b(?:accounts?|accts?|a/c)(?: ?(?:numbers?|nos?\b\.?|#|num))?")
+_SURE_CUE = re.compile(r"\b(?:accounts?|accts?|a/c)(?:,? ?(?:numbers?|nos?\b\.?|#|num))?")
 _CLOSE, _NEXT = 12, 5
 _DATE = re.compile(r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 

@@ -11,10 +11,10 @@ from discreet.text.cues import distance, is_other
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
 _GROUPED = re.compile(
-    r"(?<![\w$])(?<!\d[.,-])(?:\d{13,19}|\d{4}([ .-])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ .-])\d{6}\2\d{4,5})"
+    r"\d(?<![\w$]\d)(?<!\d[.,-]\d)\d{3}(?:\d{9,15}|([ .-])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|([ .-])\d{6}\2\d{4,5})"
     r"(?!\w|[.,-]\d)"
 )
-_ANYHOW = re.compile(r"(?<![\w$])(?<!\d[.,-])\d(?:[ .-]?\d){12,18}(?!\w|[.,-]\d)")
+_ANYHOW = re.compile(r"\d(?<![\w$]\d)(?<!\d[.,-]\d)(?:[ .-]?\d){12,18}(?!\w|[.,-]\d)")
 _CUE = re.compile(
     r"\b(?:cards?|credit|debit|visa|master ?card|amex|american express|discover|diners|jcb|maestro|unionpay|"
     r"pan|cc)\b(?: ?(?:number|no|#))?"

@@ -9,6 +9,7 @@ from discreet.text.cues import distance, is_other
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
 _FORM = re.compile(r"\b(?<!-)[A-HJ-MPRSTUXa-hj-mprstux][A-Za-z9]-?\d{7}\b(?!-)")
+_SEVEN = re.compile(r"\d{7}\b")
 _CUE = re.compile(r"\bdea\b(?: ?(?:registration|number|no|#))*")
 
 
@@ -22,7 +23,7 @@ def is_dea(number: str) -> bool:
 @recogniser("dea", digits=7)
 def dea(facts: Facts) -> Iterator[Hit]:
     """Valid; in lower case, or where an order or a model is spoken of, only with its cue."""
-    for match in _FORM.finditer(facts.text):
+    for match in _FORM.finditer(facts.text) if _SEVEN.search(facts.text) else ():
         if is_dea(match.group()):
             near = distance(facts, *match.span(), _CUE)
             if near is not None or (match.group().isupper() and not is_other(facts, match.start())):

@@ -13,10 +13,11 @@ from discreet.text.cues import keyed
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
 _FEDERAL = re.compile(
-    r"\b(?<![.-])(?:\d{1,2}:)?(?:19|20)?\d{2}[- ](?:cv|cr|mc|mj|md|bk|ap|po|sw|gj|misc|civ|crim|adv)[- ]\d{3,6}"
+    r"\d(?<![\w.-]\d)(?:\d?:\d)?(?:\d{2})?\d[- ](?:cv|cr|mc|mj|md|bk|ap|po|sw|gj|misc|civ|crim|adv)[- ]\d{3,6}"
     r"(?:-[A-Z0-9]{1,5}){0,4}\b",
     re.I,
 )
+_STATE_HINT = re.compile(r"\d(?:[A-Z]{2}|[- ][A-Z]{2})|[A-Z][- ]\d")
 _STATE = re.compile(
     r"\b(?<![.-])(?:"
     r"(?:[A-Z]-?\d{1,3}-)?(?:CV|CR|DR|FA|CF|CJ|JV|FC|GS|DM|PB|CVS|CRS|FD|DV)[- ](?:19|20)?\d{2}[- ]\d{3,8}"
@@ -33,6 +34,9 @@ _NAMED = keyed(
     r"\d{2,4} [A-Z]{1,4} \d{2,8}|[A-Z0-9]{1,14}(?:[:/-][A-Za-z0-9]{1,8}){0,6}",
     link=r"[ \t:#=(\[,*_\"-]{0,4}(?:(?i:is|was|in|of)\b[ :]{1,2})?",
 )
+_NOUNS = ("case", "cause", "index", "file", "matter", "petition", "indictment", "complaint", "action", "proceeding",
+          "civil", "criminal", "civ")  # fmt: skip
+_STEMS = ("docket", "dkt", "civ. ", *(f"{noun}{gap}" for noun in _NOUNS for gap in (" n", ". n", ".n", "#", " #")))
 _AGENCY = re.compile(
     r"(?:FDA|CMS|EPA|USCIS|DEA|IRS|SEC|FTC|FCC|HHS|OSHA|NHTSA|DOL|DOJ|DOT|FAA|USDA|OCC|CFPB|FERC|NRC|ED)\b"
 )
@@ -43,11 +47,11 @@ _DATABASE = re.compile(r",? ?(?:\([^()]{0,30}\),? ?)?\d{4} (?:WL|U\.S\. (?:Dist|
 @recogniser("docket", digits=4)
 def docket(facts: Facts) -> Iterator[Hit]:
     """Numbers in a court's form, and named ones with four digits or more."""
-    for pattern in (_FEDERAL, _STATE):
+    for pattern in (_FEDERAL, _STATE) if _STATE_HINT.search(facts.text) else (_FEDERAL,):
         for match in pattern.finditer(facts.text):
             if not _DATABASE.match(facts.text, match.end()):
                 yield Hit("docket", *match.span(), SHAPED)
-    for match in _NAMED.finditer(facts.text):
+    for match in _NAMED.finditer(facts.text) if any(stem in facts.lower for stem in _STEMS) else ():
         start, end = match.span("value")
         value = match["value"]
         if sum(map(str.isdigit, value)) >= 4 and not _AGENCY.match(value) and not _DATABASE.match(facts.text, end):

@@ -14,7 +14,7 @@ _NAMED = keyed(
 
 
 @recognisers.register("driver_license")
-@recogniser("driver_license", digits=5, stems=("driv", "dl", "d.l."))
+@recogniser("driver_license", digits=5, stems=("driver", "driving", "dl#", "dl ", "dl:", "dln", "d.l."))
 def driver_license(facts: Facts) -> Iterator[Hit]:
     """A named value with five digits or more."""
     return keyed_hits(facts, "driver_license", _NAMED, least_digits=5)

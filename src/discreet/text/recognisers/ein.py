@@ -10,7 +10,7 @@ from stdnum.us import ein as stdnum_ein
 from discreet.text.cues import distance
 from discreet.text.direct import BOUND, Facts, Hit, recogniser, recognisers
 
-_FORM = re.compile(r"\b(?<![.$-])\d{2}-?\d{7}\b(?!-|[./]\d)")
+_FORM = re.compile(r"\d(?<![\w.$-]\d)\d-?\d{7}\b(?!-|[./]\d)")
 _CUE = re.compile(
     r"\b(?:f?eins?|employer id\w*|employer tax|tax(?:payer)? ?id\w*|federal id\w*|tin|tax number)\b"
     r"(?: ?(?:number|no|#))?"

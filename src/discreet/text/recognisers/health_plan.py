@@ -11,7 +11,7 @@ from discreet.text.direct import SHAPED, Facts, Hit, recogniser, recognisers
 _LETTER = "[AC-HJKMNP-RT-Y]"
 _EITHER = "[AC-HJKMNP-RT-Y0-9]"
 _MBI = re.compile(
-    rf"\b(?<!-)[1-9]{_LETTER}{_EITHER}\d([ -]?){_LETTER}{_EITHER}\d\1{_LETTER}{{2}}\d{{2}}\b(?!-)"
+    rf"[1-9](?<![\w-][1-9]){_LETTER}{_EITHER}\d([ -]?){_LETTER}{_EITHER}\d\1{_LETTER}{{2}}\d{{2}}\b(?!-)"
 )
 _NAMED = keyed(
     r"(?:member(?:ship)?|subscriber|beneficiary|insured|enrollee|policy|policy ?holder|insurance|health ?plan|plan|"
@@ -22,6 +22,7 @@ _NAMED = keyed(
 )
 _STEMS = ("member", "subscriber", "beneficiary", "insur", "enrollee", "policy", "plan", "medica", "medi-cal", "hicn",
           "mbi", "group", "certificate")  # fmt: skip
+_LABELS = (" id", "-id", "number", " no.", " no ", " num", "#", "identif", "hicn", "mbi")
 
 
 @recognisers.register("health_plan")
@@ -31,5 +32,5 @@ def health_plan(facts: Facts) -> Iterator[Hit]:
     for match in _MBI.finditer(facts.text):
         if not is_other(facts, match.start()):
             yield Hit("health_plan", *match.span(), SHAPED)
-    if any(stem in facts.lower for stem in _STEMS):
+    if any(stem in facts.lower for stem in _STEMS) and any(label in facts.lower for label in _LABELS):
         yield from keyed_hits(facts, "health_plan", _NAMED, least_digits=5)

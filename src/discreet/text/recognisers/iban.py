@@ -10,6 +10,7 @@ from stdnum import iban as stdnum_iban
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
 _FORM = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}")
+_HINT = re.compile(r"\d\d(?<=[A-Za-z]{2}\d\d)")
 _CUT = re.compile(r"[ -]")
 
 
@@ -17,7 +18,7 @@ _CUT = re.compile(r"[ -]")
 @recogniser("iban", digits=8)
 def iban(facts: Facts) -> Iterator[Hit]:
     """The longest prefix of groups that is valid: words may follow in what looks like further groups."""
-    for match in _FORM.finditer(facts.text):
+    for match in _FORM.finditer(facts.text) if _HINT.search(facts.text) else ():
         start, end = match.span()
         while end - start >= 15:
             whole = end == len(facts.text) or not facts.text[end].isalnum()

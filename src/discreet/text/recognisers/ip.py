@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
-_V4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w-]|\.\w)")
+_V4 = re.compile(r"\d(?<![\w.-]\d)\d{0,2}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?![\w-]|\.\w)")
+_V6_HINT = re.compile(":[0-9A-Fa-f]{0,4}:")
 _V6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?:/\d{1,3})?(?![\w:]|\.\d)")
 _NOT = re.compile(
     r"(?:\b(?:v|ver|versions?|release|build|firmware|section|sec|paragraph|para|rule|article|chapter|step|item|ec|"
@@ -27,7 +28,7 @@ def ip(facts: Facts) -> Iterator[Hit]:
         for match in _V4.finditer(facts.text):
             if _is_v4(facts, match):
                 yield Hit("ip", *match.span(), CHECKED)
-    if facts.text.count(":") >= 2:
+    if _V6_HINT.search(facts.text):
         for match in _V6.finditer(facts.text):
             text = match.group()
             if text.count(":") >= 2 and any(c.isdigit() for c in text) and _is_address(text.partition("/")[0]):

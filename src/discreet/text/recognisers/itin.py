@@ -10,7 +10,7 @@ from stdnum.us import itin as stdnum_itin
 from discreet.text.cues import distance, is_other
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
-_FORM = re.compile(r"\b(?<![.$-])(?<!\d/)9\d{2}([ .-]?)\d{2}(?:\1\d{4}|-\d{4})\b(?!-|[./]\d)")
+_FORM = re.compile(r"9(?<![\w.$-]9)(?<!\d/9)\d{2}([ .-]?)\d{2}(?:\1\d{4}|-\d{4})\b(?!-|[./]\d)")
 _CUE = re.compile(r"\b(?:itins?|individual tax\w*|tax(?:payer)? ?id\w*|tin|tax number|tax no)\b")
 # Given out since 2011, newer than python-stdnum's list (IRS, "ITIN format", groups 50-65).
 _NEWER_GROUPS = frozenset(map(str, range(50, 66)))

@@ -13,7 +13,10 @@ _NAMED = keyed(
     r"chart(?= ?#)|record (?:no|number|#)",
     r"[A-Za-z]{0,4}-?\d{1,12}(?:-\d{1,8}){0,4}",
 )
-_STEMS = ("mrn", "record", "med rec", "patient", "hospital", "chart", "clinic", "encounter", "admission")
+_HOLDERS = ("patient", "hospital", "chart", "clinic", "encounter", "admission")
+_STEMS = (
+    "mrn", "record", "med rec", *(f"{holder}{gap}" for holder in _HOLDERS for gap in (" n", " id", " #", "-", "#"))
+)  # fmt: skip
 
 
 @recognisers.register("mrn")

@@ -10,7 +10,7 @@ from stdnum import luhn
 from discreet.text.cues import distance
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
-_FORM = re.compile(r"\b(?<![.$-])[12]\d{3}([ -]?)\d{3}\1\d{3}\b(?!-|[.,]\d)")
+_FORM = re.compile(r"[12](?<![\w.$-][12])\d{3}([ -]?)\d{3}\1\d{3}\b(?!-|[.,]\d)")
 _CUE = re.compile(r"\b(?:npis?|national provider|provider(?: (?:id\w*|number|no))?)\b(?: ?(?:id\w*|number|no|#))?")
 
 

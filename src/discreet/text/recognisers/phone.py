@@ -13,14 +13,15 @@ from discreet.text.cues import distance, is_money, is_other
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
 _EXTENSION = r"(?:,? ?(?:ext(?:ension)?\.?|x) ?\d{1,6})?"
-_LEFT = r"(?<![\w$+=§#%])(?<!\w[./:-])"
 _RIGHT = r"(?!\w|[-./:]\d)"
 _ABROAD = re.compile(rf"(?<![\w+])\+\d(?:[ .()-]{{0,2}}\d){{7,14}}{_EXTENSION}{_RIGHT}")
+_NANP_HINT = re.compile(r"\d{3}[ .-]?\d{4}")
 _NANP = re.compile(
-    rf"{_LEFT}(?:1[ .-]?)?(?:\([2-9]\d{{2}}\) ?[ .-]?\d{{3}}[ .-]?\d{{4}}|[2-9]\d{{2}}([ .-])\d{{3}}\1\d{{4}})"
+    r"(?<![\w$+=§#%])(?<!\w[./:-])"
+    r"(?:1[ .-]?)?(?:\([2-9]\d{2}\) ?[ .-]?\d{3}[ .-]?\d{4}|[2-9]\d{2}([ .-])\d{3}\1\d{4})"
     rf"{_EXTENSION}{_RIGHT}"
 )
-_ANYHOW = re.compile(rf"{_LEFT}\(?\d(?:[ .()-]{{0,2}}\d){{6,14}}{_EXTENSION}{_RIGHT}")
+_ANYHOW = re.compile(rf"\d(?<![\w$+=§#%]\d)(?<!\w[./:-]\d)(?:[ .()-]{{0,2}}\d){{6,14}}{_EXTENSION}{_RIGHT}")
 _CUE = re.compile(
     r"\b(?:(?:tele)?phones?|tel|cell ?phone|cell(?= ?(?:no|num|#|:|is|at))|(?<=his )cell|(?<=her )cell|(?<=my )cell|"
     r"(?<=their )cell|mobile|fax|call(?:ed|s|ing)?|dial(?:ed|led)?|reach(?:ed|able|ing)?|text(?:ed|ing)?|whatsapp|"
@@ -38,7 +39,7 @@ def phone(facts: Facts) -> Iterator[Hit]:
     for match in _ABROAD.finditer(facts.text) if "+" in facts.text else ():
         if _is_personal(match.group(), possible=True):
             yield Hit("phone", *match.span(), BOUND)
-    for match in _NANP.finditer(facts.text) if facts.digits >= 10 else ():
+    for match in _NANP.finditer(facts.text) if _NANP_HINT.search(facts.text) else ():
         near = distance(facts, *match.span(), _CUE)
         apart = match[1] != " " or _stands_alone(facts.text, *match.span())
         if near is None and (is_other(facts, match.start()) or not apart):

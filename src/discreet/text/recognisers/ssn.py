@@ -14,7 +14,7 @@ from stdnum.us import ssn as stdnum_ssn
 from discreet.text.cues import distance, is_other
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
-_FORM = re.compile(r"\b(?<![.$-])(?<!\d/)(?:\d{3}([ .-]?)\d{2}(?:\1\d{4}|-\d{4})|\d{3}-\d{6})\b(?!-|[./]\d)")
+_FORM = re.compile(r"\d(?<![\w.$-]\d)(?<!\d/\d)\d{2}(?:([ .-]?)\d{2}(?:\1\d{4}|-\d{4})|-\d{6})\b(?!-|[./]\d)")
 _CUE = re.compile(
     r"\b(?:ssns?|social[ -]security|social sec|soc\.? ?sec|ss ?(?:#|no\b|number)|socials?(?= (?:is|number|no|#))|"
     r"tax(?:payer)? ?id\w*|tin)"

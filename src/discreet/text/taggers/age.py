@@ -23,9 +23,9 @@ _BARE = re.compile(rf"\b(?:i(?:'?m| am| was| just turned| turned| will be| turn)
                    rf"who(?:'s| is| was| turned))(?: (?:only|now|currently|just|about|almost|nearly))? ({_NUMBER})\b"
                    rf"(?!\s*(?:%|percent|years? (?!old|of age)|months?|weeks?|days?|hours?|minutes?|miles|pounds|lbs|kg|cm|feet|"
                    rf"dollars|k\b|of\b|th\b|st\b|in\b|time|and a half|-))", re.I)
-_PERSON = "|".join(sorted((re.escape(w) for w in (*lex.PERSON_NOUNS, *lex.KIN)), key=len, reverse=True))
-_COMMA = re.compile(rf"\b(?:[A-Z][a-z]+|{_PERSON}), (\d{{2}}),? ")
-_NOUN_IS = re.compile(rf"\b(?:{_PERSON})(?:'s| is| was| turned)(?: now| only| just| about| almost)? ({_NUMBER})(?=\s*(?:[,.;!?)]|and|but|with|who|$))(?!\.\d)", re.I)
+_COMMA = re.compile(r"\b([A-Za-z]+), (\d{2}),? ")
+_NOUN_IS = re.compile(rf"\b([A-Za-z-]+)(?:'s| is| was| turned)(?: now| only| just| about| almost)? ({_NUMBER})(?=\s*(?:[,.;!?)]|and|but|with|who|$))(?!\.\d)", re.I)
+_PEOPLE = frozenset((*lex.PERSON_NOUNS, *lex.KIN))
 _AT = re.compile(r"\b[Aa]t (\d{2}),? (?=(?:she|he|I|my|his|her|we|this|the (?:patient|client|plaintiff|defendant)) )")
 _IN_DECADE = re.compile(rf"\b(?:in|into|of) (?:his|her|my|their|your|the)? ?(?:(early|mid|late|mid-to-late|early-to-mid)[- ]?)?({_DECADE})\b", re.I)
 _BORN = re.compile(r"\bborn (?:in|on|circa)? ?(?:\d{1,2} )?(?:[A-Z][a-z]+ (?:\d{1,2},? )?)?((?:19|20)\d{2})\b")
@@ -39,6 +39,9 @@ _STAGE = re.compile(
     re.I)
 _DECADE_JOB = re.compile(r"\bmy (second|third|fourth|fifth) decade (?:on|in|at|as)\b", re.I)
 _SCHOOL = re.compile(r"\b(?:my|our) (?:high|middle|elementary) school\b(?! (?:friend|sweetheart|reunion|years))|\b(?:still|currently) in (?:high|middle) school\b", re.I)
+_PATTERNS = ((_OLD, "age in years"), (_SHORT, "age in short form"), (_AGED, "age in years"), (_BARE, "age in years"),
+             (_COMMA, "age after a name"), (_NOUN_IS, "age in years"), (_AT, "age in years"))
+_AFTER_SUBJECT = (_COMMA, _NOUN_IS)
 _NAMES_SUBJECT = (_BARE, _COMMA, _NOUN_IS, _AT)
 _COHORT_BEFORE = re.compile(
     r"(?:aged|ages?|between|over|under|above|below|older than|younger than|up to|at least|from|than|≥|≤|>|<|until|before|by|after|"
@@ -58,16 +61,7 @@ class AgeTagger:
     def find(self, context: Context) -> Iterator[Mention]:
         """Numbers with a unit, decades, years of birth, life stages."""
         text = context.text
-        for pattern, why in ((_OLD, "age in years"), (_SHORT, "age in short form"), (_AGED, "age in years"),
-                             (_BARE, "age in years"), (_COMMA, "age after a name"), (_NOUN_IS, "age in years"), (_AT, "age in years")):
-            for m in pattern.finditer(text):
-                number = next((g for g in m.groups() if g), None)
-                if number is not None and (age := value_of(number)) is not None:
-                    group = _of_group(text, m.start(), m.end())
-                    # A pattern that names its subject must not hide it from binding: the mention is the number.
-                    at = m.lastindex if m.lastindex and pattern in _NAMES_SUBJECT else 0
-                    yield Mention("age", _unit(m.group(), age), m.start(at), m.end(at), why, "cohort" if group else None,
-                                  weak=_past(text, m.start()))
+        yield from self._numbers(context)
         for m in _IN_DECADE.finditer(text):
             yield Mention("age", f"{m.group(1) or ''} {m.group(2)}".strip().lower(), m.start(), m.end(), "decade of life")
         for m in _BORN.finditer(text):
@@ -81,6 +75,24 @@ class AgeTagger:
                 yield Mention("age", "of school age", m.start(), m.end(), "a school level", weak=True)
         for m in _DECADE_JOB.finditer(text):
             yield Mention("age", f"{m.group(1).lower()} decade at work", m.start(), m.end(), "length of a career", "speaker")
+
+
+    @staticmethod
+    def _numbers(context: Context) -> Iterator[Mention]:
+        text = context.text
+        for pattern, why in _PATTERNS:
+            for m in pattern.finditer(text):
+                number = next(g for g in reversed(m.groups()) if g)
+                if pattern in _AFTER_SUBJECT and not (m.group(1).lower() in _PEOPLE or (pattern is _COMMA and m.group(1)[0].isupper())):
+                    continue
+                age = value_of(number)
+                if age is None:
+                    continue
+                # A pattern that names its subject must not hide it from binding: the mention is the number.
+                at = m.lastindex if m.lastindex and pattern in _NAMES_SUBJECT else 0
+                group = _of_group(text, m.start(), m.end())
+                yield Mention("age", _unit(m.group(), age), m.start(at), m.end(at), why, "cohort" if group else None,
+                              weak=_past(text, m.start()))
 
 
 def value_of(number: str) -> float | None:

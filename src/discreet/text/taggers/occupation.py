@@ -101,7 +101,7 @@ class OccupationTagger:
 
     def _bound(self, context: Context, first: int, last: int, flag: str) -> bool:
         doc = context.doc
-        if doc.lowers[last - 1] in lex.NOT_JOBS:
+        if last - first == 1 and doc.lowers[first] in lex.NOT_JOBS:
             return False
         begin, end = doc.sentence_of(first)
         start = doc.tokens[first].start

@@ -1,0 +1,134 @@
+"""Dot products whose bits do not depend on batch mates, order, block sizes or threads.
+
+A BLAS adds the d products of a dot in an order of its own choosing, which changes with the shape of the batch; the
+last bits of a score would then depend on who else is judged. Here every row is first rounded to a grid of its own, a
+power of two so coarse that every product and every partial sum of a dot fits the 53 bits of a double: the sum is
+then exact, and exact sums have no order. (The splitting of Ozaki, Ogita, Oishi & Rump 2012, "Error-free
+transformations of matrix multiplication", with Cauchy–Schwarz in place of their bound: no partial sum of products
+exceeds ‖x‖‖y‖.) What the rounding loses can be kept in a second slice, on a finer grid.
+
+`LEFT` bits for queries and `RIGHT` for what is stored, 52 together. Stored rows are whole multiples of at most 2²⁴
+steps, so float32 holds them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Slices: TypeAlias = Sequence[NDArray[Any]]
+
+LEFT, RIGHT = 28, 24
+SMALLEST = 2.0**-400
+"""Rows shorter than this are taken as zero, so that squares stay normal numbers."""
+LARGEST = 1e100
+"""No value of a query may be larger, so that squares stay finite."""
+BLOCK = 256
+"""Rows of queries per product: a block of a few megabytes stays in cache."""
+
+
+def row_sums(values: FloatArray) -> FloatArray:
+    """Sums along the last axis of a C-contiguous (n, d) array, each row by itself in numpy's pairwise order."""
+    return np.asarray(np.add.reduce(np.ascontiguousarray(values), axis=1), dtype=np.float64)
+
+
+def row_norms(rows: FloatArray) -> FloatArray:
+    """Euclidean norms (n,), without overflow or underflow on the way."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    safe = np.where(largest > 0.0, largest, 1.0)
+    scaled = rows / safe[:, None]
+    return np.asarray(largest * np.sqrt(row_sums(scaled * scaled)), dtype=np.float64)
+
+
+def to_grid(rows: NDArray[Any], bits: int) -> FloatArray:
+    """Each row of (n, d), as float64, rounded to multiples of 2^(e − bits) where 2^(e − 1) <= its norm < 2^e."""
+    given = np.asarray(rows, dtype=np.float64)
+    norms = row_norms(given)
+    _, exponents = np.frexp(norms)
+    # Adding and taking away 1.5 · 2⁵² steps rounds to whole steps, half to even.
+    shift = np.ldexp(1.5, exponents - bits + 52)
+    shift[norms < SMALLEST] = 0.0
+    rounded = (given + shift[:, None]) - shift[:, None]
+    rounded[norms < SMALLEST] = 0.0
+    return rounded
+
+
+def split(rows: NDArray[Any], bits: int, count: int = 1) -> tuple[FloatArray, ...]:
+    """`count` slices of each row, the coarsest first; their sum is the row to about count · bits bits."""
+    rest = np.asarray(rows, dtype=np.float64)
+    slices = []
+    for _ in range(count):
+        slices.append(to_grid(rest, bits))
+        rest = rest - slices[-1]
+    return tuple(slices)
+
+
+def store(rows: NDArray[Any], count: int = 1) -> tuple[NDArray[np.float32], ...]:
+    """`split` with the bits of what is stored: float32 holds the slices exactly.
+
+    ValueError where the numbers lie outside the range of float32.
+    """
+    given = np.asarray(rows, dtype=np.float64)
+    largest = float(np.abs(given).max(initial=0.0))
+    if largest > 1e30:
+        raise ValueError(f"rows to be stored hold a value of size {largest:g}: expected at most 1e30")
+    return tuple(part.astype(np.float32) for part in split(given, RIGHT, count))
+
+
+def dots(left: Slices, right: Slices) -> FloatArray:
+    """Dot products (n, m) of rows cut by `split` (n, d) and `store` (m, d); equal bits for a row in any batch.
+
+    With k slices on either side the k (k + 1) / 2 largest of their products are added, the smallest first.
+    """
+    depth = max(len(left), len(right))
+    pairs = [(i, j) for i in range(len(left)) for j in range(len(right)) if i + j < depth]
+    total: FloatArray | None = None
+    for i, j in sorted(pairs, key=lambda p: (-sum(p), p)):
+        exact = np.asarray(left[i], dtype=np.float64) @ np.asarray(right[j], dtype=np.float64).T
+        total = exact if total is None else total + exact
+    assert total is not None
+    return total
+
+
+def squared_norms(slices: Slices) -> FloatArray:
+    """‖row‖² (n,) of the sum of the slices."""
+    whole = sum(np.asarray(part, dtype=np.float64) for part in slices)
+    assert isinstance(whole, np.ndarray)
+    return row_sums(whole * whole)
+
+
+def squared_distances(
+    left: Slices, right: Slices, left_norms: FloatArray, right_norms: FloatArray
+) -> FloatArray:
+    """Squared Euclidean distances (n, m), never negative; norms as `squared_norms` gives them."""
+    products = dots(left, right)
+    products *= -2.0
+    products += left_norms[:, None]
+    products += right_norms[None, :]
+    return np.maximum(products, 0.0, out=products)
+
+
+def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
+    """Slices that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def as_rows(x: NDArray[Any], d: int | None = None, what: str = "x") -> NDArray[Any]:
+    """A 2-D array of finite numbers with d columns. ValueError otherwise."""
+    given = np.asarray(x)
+    if given.ndim != 2 or (d is not None and given.shape[1] != d):
+        expected = "(rows, features)" if d is None else f"(rows, {d})"
+        raise ValueError(f"{what} has shape {given.shape}: expected {expected}")
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"{what} holds values of type {given.dtype}: expected numbers")
+    if not np.isfinite(given).all():
+        raise ValueError(f"{what} holds NaN or infinite values: expected finite numbers")
+    largest = float(np.abs(given).max(initial=0))
+    if largest > LARGEST:
+        raise ValueError(f"{what} holds a value of size {largest:g}: expected at most {LARGEST:g}")
+    return given

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -109,35 +108,43 @@ def latency(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, An
     return rows
 
 
-def memory(name: str, seed: int) -> dict[str, float]:
-    """Peak resident memory and time to the first result of a process that loads one detector only."""
-    code = (
-        "import time; begin = time.perf_counter()\n"
-        f"from benchmarks import layer1_presidio as bench; bench.footprint({name!r}, {seed}, begin)"
-    )
-    if name == "ours":
-        code = (
-            "import time; begin = time.perf_counter()\n"
-            "import json, resource\n"
-            "from discreet.text.direct import find_direct\nfrom discreet.unicode import prepare\n"
-            "text = 'Call (402) 555-0133, SSN 219-09-1234, Jane Whitfield. ' * 25\n"
-            "find_direct(prepare(text)); first = time.perf_counter() - begin\n"
-            "for _ in range(200): find_direct(prepare(text))\n"
-            "print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, first]))"
-        )
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    rss, first = json.loads(done.stdout.strip().splitlines()[-1])
-    return {"peak_rss_mb": round(rss, 1), "import_and_first_s": round(first, 2)}
+def memory(name: str) -> dict[str, float]:
+    """Peak resident memory (MB), and time to the first result, of a process that loads one detector only."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FOOTPRINT.format(load=LOAD[name])],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    peak, first = json.loads(done.stdout.strip().splitlines()[-1])
+    return {"peak_rss_mb": round(peak, 1), "import_and_first_s": round(first, 2)}
 
 
-def footprint(name: str, seed: int, begin: float) -> None:
-    detect = presidio(0.0)
-    text = "Call (402) 555-0133, SSN 219-09-1234, Jane Whitfield. " * 25
+# VmHWM, not ru_maxrss: the latter is handed down from the parent process.
+FOOTPRINT = """
+import time
+begin = time.perf_counter()
+import json
+{load}
+text = "Call (402) 555-0133, SSN 219-09-1234, Jane Whitfield. " * 25
+detect(text)
+first = time.perf_counter() - begin
+for _ in range(200):
     detect(text)
-    first = time.perf_counter() - begin
-    for _ in range(200):
-        detect(text)
-    print(json.dumps([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, first]))
+with open("/proc/self/status") as status:
+    peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+print(json.dumps([peak / 1024, first]))
+"""
+LOAD = {
+    "ours": (
+        "from discreet.text.direct import find_direct\n"
+        "from discreet.unicode import prepare\n"
+        "detect = lambda text: find_direct(prepare(text))"
+    ),
+    "presidio": (
+        "from discreet.text.presidio import ENTITIES, pattern_engine\n"
+        "engine = pattern_engine()\n"
+        "detect = lambda text: engine.analyze(text, 'en', entities=list(ENTITIES))"
+    ),
+}
 
 
 def tables(result: dict[str, Any]) -> str:
@@ -188,7 +195,7 @@ def main() -> int:
                                   options.seed, options.count)  # fmt: skip
     result["latency"] = latency({"ours": ours, "ours_same_types": ours_same_types, "presidio": every},
                                 options.seed, options.texts)  # fmt: skip
-    result["memory"] = {name: memory(name, options.seed) for name in ("ours", "presidio")}
+    result["memory"] = {name: memory(name) for name in LOAD}
     result["requirement"] = requirement(result)
     print(tables(result))
     text = json.dumps(result, indent=1)

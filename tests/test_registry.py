@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> Points:
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty importable package `plugins_of_a_test`, with a `room` to register in."""
     folder = tmp_path / "plugins_of_a_test"
     folder.mkdir()
@@ -92,7 +92,8 @@ def test_an_unknown_name(points: Points) -> None:
 def test_a_package_brings_one_plug_in_a_file(points: Points, package: Path) -> None:
     for name in ("first", "second"):
         (package / f"{name}.py").write_text(
-            f"from plugins_of_a_test.the_room import room\nroom.register('{name}')('item {name}')\n")
+            f"from plugins_of_a_test.the_room import room\nroom.register('{name}')('item {name}')\n"
+        )
     points(builtin="plugins_of_a_test")
     from importlib import import_module
 
@@ -118,7 +119,7 @@ def test_a_package_is_loaded_once(points: Points, package: Path) -> None:
     from importlib import import_module
 
     room = import_module("plugins_of_a_test.the_room").room
-    assert len(room) == len(room) == 1
+    assert [len(room), len(room)] == [1, 1]
 
 
 def test_a_plug_in_that_cannot_be_imported_is_not_left_out_in_silence(points: Points, package: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
@@ -21,20 +20,55 @@ RICH = (
     "in May. Adults aged 50 to 70 who live in Ohio should consult a teacher. You are 34. Mrs. Ortiz lives alone."
 )
 HOSTILE = {
-    "empty": "", "blank": " \n\t\u00a0 ", "emoji": "🙂👩‍👩‍👧‍👦🏳️‍🌈" * 3, "surrogates": "\ud800\udfff a \udc00 52-year-old \ud83d",
-    "nul": "\x00 She is 52 \x00", "marks": "e" + "\u0301" * 500, "bidi": "\u202eahamO morf 52\u202c",
-    "one letter": "a", "digits": "1" * 300, "quotes": "'" * 200 + "’" * 200, "commas": "Omaha, " * 200,
-    "turkish": "İSTANBUL'da yaşıyor ıI", "capitals": RICH.upper(), "lower": RICH.lower(), "one line": RICH,
-    "lines": RICH.replace(" ", "\n"), "ligatures": "a ﬁfty-ﬁve-year-old oﬃcer from Oﬄey",
+    "empty": "",
+    "blank": " \n\t\u00a0 ",
+    "emoji": "🙂👩‍👩‍👧‍👦🏳️‍🌈" * 3,
+    "surrogates": "\ud800\udfff a \udc00 52-year-old \ud83d",
+    "nul": "\x00 She is 52 \x00",
+    "marks": "e" + "\u0301" * 500,
+    "bidi": "\u202eahamO morf 52\u202c",
+    "one letter": "a",
+    "digits": "1" * 300,
+    "quotes": "'" * 200 + "’" * 200,
+    "commas": "Omaha, " * 200,
+    "turkish": "İSTANBUL'da yaşıyor ıI",
+    "capitals": RICH.upper(),
+    "lower": RICH.lower(),
+    "one line": RICH,
+    "lines": RICH.replace(" ", "\n"),
+    "ligatures": "a ﬁfty-ﬁve-year-old oﬃcer from Oﬄey",
 }
 UNITS = {
-    "blank": " ", "letter": "a", "capital": "A ", "digit": "1", "age": "52-year-old ", "hyphens": "- ", "newline": "\n",
-    "apostrophe": "'s ", "my": "my ", "comma": ", ", "full stop": ". ", "married": "married and ", "place": "Omaha, ",
-    "number": "fifty-two ", "org": "University of ", "is a": "is a ", "her": "her ", "with": "with two ", "rich": RICH + " ",
-    "surrogate": "\ud800", "mark": "\u0301", "emoji": "👩‍👩‍👧 ", "the": "the ", "money": "$1,000 ", "works": "works at ",
-    "versus": "Smith v. ", "lived": "lives with my ", "was": "was hired as a ",
+    "blank": " ",
+    "letter": "a",
+    "capital": "A ",
+    "digit": "1",
+    "age": "52-year-old ",
+    "hyphens": "- ",
+    "newline": "\n",
+    "apostrophe": "'s ",
+    "my": "my ",
+    "comma": ", ",
+    "full stop": ". ",
+    "married": "married and ",
+    "place": "Omaha, ",
+    "number": "fifty-two ",
+    "org": "University of ",
+    "is a": "is a ",
+    "her": "her ",
+    "with": "with two ",
+    "rich": RICH + " ",
+    "surrogate": "\ud800",
+    "mark": "\u0301",
+    "emoji": "👩‍👩‍👧 ",
+    "the": "the ",
+    "money": "$1,000 ",
+    "works": "works at ",
+    "versus": "Smith v. ",
+    "lived": "lives with my ",
+    "was": "was hired as a ",
 }
-LENGTHS = (3_000, 12_000, 50_000)
+LENGTH = 20_000
 
 
 def found(name: str, text: str, domain: str) -> list[Mention]:
@@ -104,22 +138,14 @@ def test_any_text(text: str) -> None:
         assert_kept(name, text, domains(name)[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
-def test_long_texts_are_read_in_linear_time(unit: str) -> None:
-    """A pattern that backtracks would need sixteen times as long for four times the text, or never end."""
-    before = 0.05
-    for length in LENGTHS:
-        context = Context(Doc.of((unit * length)[:length]), "medical")
-        assert len(context.referents) <= length
-        begun = perf_counter()
-        for name in NAMES:
-            for m in taggers[name].find(context):
-                assert 0 <= m.start < m.end <= len(context.text)
-        seconds = perf_counter() - begun
-        # Four times the text in at most ten times the time; what is short is noise.
-        assert seconds < max(0.5, 10 * before), f"{length:,} characters: {seconds:.1f} s after {before:.1f} s"
-        before = seconds
+def test_long_texts_end(unit: str) -> None:
+    """A pattern that backtracks would need hours for these; `benchmarks/linear.py` has the growth as ratios."""
+    context = Context(Doc.of((unit * LENGTH)[:LENGTH]), "medical")
+    assert len(context.referents) <= LENGTH
+    for name in NAMES:
+        for m in taggers[name].find(context):
+            assert 0 <= m.start < m.end <= len(context.text)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,7 +163,9 @@ def test_no_words_in_any_repr(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_why_and_who_hold_no_words_of_the_text(name: str) -> None:
     """`why` leaves the process in explanations, so that it must be the same for all texts of one form."""
-    marked = "She is a 52-year-old {x} from {x} who works at {x} Zqxmarker University, is married to Zqxmarker and has {x}."
+    marked = (
+        "She is a 52-year-old {x} from {x} who works at {x} Zqxmarker University, is married to Zqxmarker and has {x}."
+    )
     for domain in domains(name):
         for m in found(name, marked.format(x="Zqxmarker"), domain):
             assert "zqx" not in f"{m.why} {m.who}".lower()

@@ -42,7 +42,8 @@ class Scripted:
             action = "flag"
         findings = tuple(
             Finding(w[5:], "third", "person 1", i, i + 1, "a rule", "contextual", True)
-            for i, w in enumerate(words) if w.startswith("kind=")
+            for i, w in enumerate(words)
+            if w.startswith("kind=")
         )
         score = None if delta is None else 0.5
         return Judgement(Verdict(answer.id, action, layer, score, delta, (), "p", "r"), findings)
@@ -74,10 +75,13 @@ ROWS = [
     *[row("flag d=2", "no", register="professional", counts={"age": 0}) for _ in range(1)],
     *[row("safe d=-3", "no", register="advice", counts={"age": 0}) for _ in range(9)],
     *[row("flag d=1", "no", register="conversational") for _ in range(4)],
-    *[row("flag d=1", "one") for _ in range(1)], *[row("safe d=0", "one") for _ in range(3)],
+    *[row("flag d=1", "one") for _ in range(1)],
+    *[row("safe d=0", "one") for _ in range(3)],
     *[row("flag d=9", "unclear") for _ in range(50)],
-    *[row("flag d=4", "yes", subject="public") for _ in range(2)], row("safe d=4", "yes", subject="public"),
-    row("abstain d=0", "one"), row("failed", "yes", subject="third"),
+    *[row("flag d=4", "yes", subject="public") for _ in range(2)],
+    row("safe d=4", "yes", subject="public"),
+    row("abstain d=0", "one"),
+    row("failed", "yes", subject="third"),
 ]
 
 
@@ -103,8 +107,13 @@ def test_the_auroc_is_over_positives_and_negatives_with_a_score() -> None:
 
 def test_every_figure_has_an_interval_or_a_reason() -> None:
     result = run(ROWS)
-    figures = [*leaves(result.overall), *leaves(result.domains), *leaves(result.classes), *leaves(result.subjects),
-               *leaves(result.controls)]
+    figures = [
+        *leaves(result.overall),
+        *leaves(result.domains),
+        *leaves(result.classes),
+        *leaves(result.subjects),
+        *leaves(result.controls),
+    ]
     assert len(figures) > 30
     for figure in figures:
         if figure.value is None:
@@ -125,9 +134,13 @@ def test_subjects_are_told_apart() -> None:
 
 
 def test_classes_are_compared_with_the_readers() -> None:
-    rows = [row("kind=age kind=place", counts={"age": 1, "place": 0}), row("kind=age", counts={"age": 2, "place": 1}),
-            row("safe", "no", counts={"age": 0, "place": 0}), row("safe", counts={"age": 1, "place": 0}),
-            row("kind=age", subject="public", counts={"age": 0})]
+    rows = [
+        row("kind=age kind=place", counts={"age": 1, "place": 0}),
+        row("kind=age", counts={"age": 2, "place": 1}),
+        row("safe", "no", counts={"age": 0, "place": 0}),
+        row("safe", counts={"age": 1, "place": 0}),
+        row("kind=age", subject="public", counts={"age": 0}),
+    ]
     classes = run(rows).classes
     assert set(classes) == {"age", "place"}
     assert classes["age"]["precision"].value == 1.0
@@ -172,8 +185,11 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
         asked.append(name)
         return EvidenceGuard(Policy.builtin(name))
 
-    rows = [row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
-            row("She is a 52-year-old welder from Omaha."), row("Rest helps.", "no")]
+    rows = [
+        row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
+        row("She is a 52-year-old welder from Omaha."),
+        row("Rest helps.", "no"),
+    ]
     result = evaluate(rows, guard_of, "medical")
     assert sorted(asked) == ["law", "medical"]
     assert set(result.domains) == {"law", "medical"}
@@ -184,15 +200,26 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
 
 def test_the_controls_of_a_guard_that_works(guards: Mapping[str, EvidenceGuard]) -> None:
     rows = [
-        *[row(f"I am a 52-year-old {job} from Omaha and have two children.", subject="speaker") for job in
-          ("nurse", "welder", "litigator", "teacher")],
-        *[row(text, "no", register="professional") for text in
-          ("Rest and fluids help most people.", "The dose depends on the weight.", "A scan shows the stone.")],
+        *[
+            row(f"I am a 52-year-old {job} from Omaha and have two children.", subject="speaker")
+            for job in ("nurse", "welder", "litigator", "teacher")
+        ],
+        *[
+            row(text, "no", register="professional")
+            for text in (
+                "Rest and fluids help most people.",
+                "The dose depends on the weight.",
+                "A scan shows the stone.",
+            )
+        ],
     ]
     controls = evaluate(rows, guards.__getitem__, "medical").controls
     assert {name: (figure.value, figure.n) for name, figure in controls.items()} == {
-        "told_back_verbatim_flagged": (0.0, 4), "told_back_second_person_flagged": (0.0, 4),
-        "cohort_flagged": (0.0, 3), "planted_held": (1.0, 3)}
+        "told_back_verbatim_flagged": (0.0, 4),
+        "told_back_second_person_flagged": (0.0, 4),
+        "cohort_flagged": (0.0, 3),
+        "planted_held": (1.0, 3),
+    }
 
 
 def test_the_controls_of_a_guard_that_flags_everything() -> None:
@@ -214,15 +241,18 @@ def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_is_none(
     assert guards[domain].check(Answer("1", COHORT[domain])).action == "safe"
 
 
-@pytest.mark.parametrize(("first", "second"), [
-    ("I am 52 and my wife left me.", "You are 52 and your wife left you."),
-    ("We're from Omaha. I've two kids.", "You're from Omaha. You've two kids."),
-    ("I live in the US with our son.", "You live in the US with your son."),
-    ("Am I liable? It is mine.", "Are you liable? It is yours."),
-    ("I’m a nurse", "You're a nurse"),
-    ("Nothing to change here.", "Nothing to change here."),
-    ("", ""),
-])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I am 52 and my wife left me.", "You are 52 and your wife left you."),
+        ("We're from Omaha. I've two kids.", "You're from Omaha. You've two kids."),
+        ("I live in the US with our son.", "You live in the US with your son."),
+        ("Am I liable? It is mine.", "Are you liable? It is yours."),
+        ("I’m a nurse", "You're a nurse"),
+        ("Nothing to change here.", "Nothing to change here."),
+        ("", ""),
+    ],
+)
 def test_told_back_in_the_second_person(first: str, second: str) -> None:
     assert in_second_person(first) == second
 

@@ -45,13 +45,20 @@ HARMLESS = [
     ("finance", "The bank is based in Zurich and was founded 52 years ago."),
     ("finance", "A widow may claim the benefit of her late husband once she reaches age 60."),
     ("law", "A tenant in Ohio who is married may end the lease."),
-    ("law", "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter from "
-     "Florida."),
+    (
+        "law",
+        "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter from "
+        "Florida.",
+    ),
     ("law", "Judge Harlan of Cleveland denied the motion."),
     ("law", "When a 16-year-old student is arrested, the parents must be called."),
 ]
-DIRECT = ["Write to jane.doe@mail-host.com.", "The patient's phone is 402-555-0199.", "His SSN is 536-22-8712.",
-          "Mrs. Ortiz was seen on Monday."]
+DIRECT = [
+    "Write to jane.doe@mail-host.com.",
+    "The patient's phone is 402-555-0199.",
+    "His SSN is 536-22-8712.",
+    "Mrs. Ortiz was seen on Monday.",
+]
 
 
 @pytest.mark.parametrize(("domain", "text"), CLUSTERS)
@@ -115,20 +122,26 @@ def test_a_direct_identifier_told_back_is_no_leak(judge: Judge, text: str) -> No
     assert judge(text, question=f"Can you repeat this? {text}").action == "safe"
 
 
-@pytest.mark.parametrize(("question", "answer"), [
-    ("My number is (402) 555 0199, is it on file?", "Yes, your phone is 402-555-0199."),
-    ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com."),
-])
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("My number is (402) 555 0199, is it on file?", "Yes, your phone is 402-555-0199."),
+        ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com."),
+    ],
+)
 def test_a_direct_identifier_in_another_form_is_told_back(judge: Judge, question: str, answer: str) -> None:
     assert judge(answer).action == "flag"
     assert judge(answer, question=question).action == "safe"
 
 
-@pytest.mark.parametrize(("question", "answer"), [
-    ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199."),
-    ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712."),
-    ("Who is the next mrs? Or Tiz?", "Mrs. Ortiz was seen on Monday."),
-])
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199."),
+        ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712."),
+        ("Who is the next mrs? Or Tiz?", "Mrs. Ortiz was seen on Monday."),
+    ],
+)
 def test_a_direct_identifier_is_not_told_back_by_chance(judge: Judge, question: str, answer: str) -> None:
     assert judge(answer, question=question).action == "flag"
 
@@ -153,7 +166,9 @@ def test_half_of_a_cluster_in_the_question_leaves_no_cluster(judge: Judge) -> No
     assert judge(answer, question="What is there for a woman of 52 years old who lives alone?").action == "safe"
 
 
-@pytest.mark.parametrize(("domain", "audience"), [("medical", "treating"), ("finance", "own_client"), ("law", "own_matter")])
+@pytest.mark.parametrize(
+    ("domain", "audience"), [("medical", "treating"), ("finance", "own_client"), ("law", "own_matter")]
+)
 def test_who_opened_the_record_sees_it_but_no_direct_identifier(judge: Judge, domain: str, audience: str) -> None:
     for wanted, text in CLUSTERS:
         if wanted == domain:
@@ -163,7 +178,10 @@ def test_who_opened_the_record_sees_it_but_no_direct_identifier(judge: Judge, do
 
 @pytest.mark.parametrize(("domain", "audience"), [("medical", "clinician"), ("finance", "advisor"), ("law", "lawyer")])
 def test_who_may_read_cases_sees_two_attributes_but_not_five(judge: Judge, domain: str, audience: str) -> None:
-    two, five = "She is 52 years old and lives in Omaha.", "She is a 52-year-old Nigerian welder from Omaha with two children."
+    two, five = (
+        "She is 52 years old and lives in Omaha.",
+        "She is a 52-year-old Nigerian welder from Omaha with two children.",
+    )
     assert judge(two, domain).action == "flag"
     assert judge(two, domain, audience=audience, point="conservative").action == "safe"
     assert judge(five, domain, audience=audience).action == "flag"
@@ -181,7 +199,9 @@ def test_hypothetical_parties_pass_in_law(judge: Judge) -> None:
 
 
 def test_an_unknown_point() -> None:
-    with pytest.raises(UsageError, match="unknown operating point 'loud': expected one of conservative, balanced, strict"):
+    with pytest.raises(
+        UsageError, match="unknown operating point 'loud': expected one of conservative, balanced, strict"
+    ):
         EvidenceGuard(Policy.builtin("law"), point="loud")
 
 
@@ -194,7 +214,9 @@ def test_a_stricter_point_never_lets_more_pass(judge: Judge, domain: str, text: 
 
 
 def answers() -> list[Answer]:
-    texts = [text for _, text in [*CLUSTERS, *HARMLESS]] + DIRECT + ["", "La paciente tiene 52 años y vive con sus hijos."]
+    texts = (
+        [text for _, text in [*CLUSTERS, *HARMLESS]] + DIRECT + ["", "La paciente tiene 52 años y vive con sus hijos."]
+    )
     return [Answer(str(i), text, question) for i, text in enumerate(texts) for question in (None, texts[i - 1], text)]
 
 

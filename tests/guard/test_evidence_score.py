@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.guard.evidence_score import (
     FEATURES,
+    Cluster,
     Logistic,
     best_logit,
     clusters,
@@ -28,17 +29,33 @@ def said(kind: str, value: str = "v", person: str = "p1", subject: str = "third"
     return Attribute(kind, value, subject, person, 0, 1, "a rule", weak)  # type: ignore[arg-type]
 
 
-persons = st.sampled_from([("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"),
-                           ("addressee", "asker"), ("p9", "public"), ("nobody", "nobody")])
+persons = st.sampled_from(
+    [
+        ("p1", "third"),
+        ("p2", "third"),
+        ("speaker", "speaker"),
+        ("cohort", "cohort"),
+        ("addressee", "asker"),
+        ("p9", "public"),
+        ("nobody", "nobody"),
+    ]
+)
 attributes = st.builds(
     lambda kind, value, who, weak: said(kind, value, who[0], who[1], weak),
-    st.sampled_from(classes_of("medical")), st.sampled_from("abc"), persons, st.booleans(),
+    st.sampled_from(classes_of("medical")),
+    st.sampled_from("abc"),
+    persons,
+    st.booleans(),
 )
 policies = st.builds(
-    lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 4), st.sampled_from(["identifying", "paper"])
+    lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule),
+    st.integers(1, 4),
+    st.sampled_from(["identifying", "paper"]),
 )
 models = st.just(fitted()) | st.builds(
-    lambda b, w: Logistic(b, tuple(w), {}), st.floats(-5, 0), st.lists(st.floats(0, 3), min_size=len(FEATURES), max_size=len(FEATURES))
+    lambda b, w: Logistic(b, tuple(w), {}),
+    st.floats(-5, 0),
+    st.lists(st.floats(0, 3), min_size=len(FEATURES), max_size=len(FEATURES)),
 )
 
 
@@ -156,7 +173,14 @@ def test_the_best_person_is_the_one_with_most() -> None:
 def test_features_in_their_order() -> None:
     [c] = clusters([said("age"), said("place", weak=True), said("sex"), said("condition"), said("visit")], POLICY)
     assert dict(zip(FEATURES, features(c, POLICY), strict=True)) == {
-        "strong": 1, "total": 2, "two": 1, "two_strong": 0, "classes": 2, "sex": 1, "facts": pytest.approx(2 / 3)}
+        "strong": 1,
+        "total": 2,
+        "two": 1,
+        "two_strong": 0,
+        "classes": 2,
+        "sex": 1,
+        "facts": pytest.approx(2 / 3),
+    }
 
 
 def test_logit_is_a_weighted_sum() -> None:
@@ -167,3 +191,19 @@ def test_logit_is_a_weighted_sum() -> None:
 @pytest.mark.parametrize("subject", [s for s in SUBJECTS if s not in ("third", "speaker")])
 def test_told_back_public_and_cohort_do_not_count(subject: str) -> None:
     assert delta([said("age", subject=subject), said("place", subject=subject)]) == fitted().intercept
+
+
+@pytest.mark.parametrize("cluster", [1, 2, 3])
+def test_no_operating_point_hangs_on_rounding(cluster: int) -> None:
+    """A score that counts can reach lies on one side of every point, not on it: 1e-9 must not decide who is flagged."""
+    policy = replace(POLICY, cluster=cluster)
+    reached = {
+        fitted().logit(features(Cluster("p", "third", (), strong, weak, classes, sex, facts), policy))
+        for strong in range(6)
+        for weak in range(6)
+        for classes in range(min(strong + weak, 1), min(strong + weak, len(IDENTIFYING)) + 1)
+        for sex in (0, 1)
+        for facts in range(4)
+    }
+    for point, tau in fitted().tau.items():
+        assert min(abs(logit - tau) for logit in reached) > 1e-9, point

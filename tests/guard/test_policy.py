@@ -13,8 +13,12 @@ from discreet.guard.policy import Policy
 from discreet.records import DOMAINS
 from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING
 
-GOOD: dict[str, Any] = {"version": 3, "domain": "medical", "audience": "all",
-                        "audiences": {"all": {"subjects": ["third"], "cluster": 2}, "few": {"subjects": [], "cluster": 4}}}
+GOOD: dict[str, Any] = {
+    "version": 3,
+    "domain": "medical",
+    "audience": "all",
+    "audiences": {"all": {"subjects": ["third"], "cluster": 2}, "few": {"subjects": [], "cluster": 4}},
+}
 
 
 def load(tmp_path: Path, text: str, audience: str | None = None) -> Policy:
@@ -34,8 +38,9 @@ def test_the_policy_of_a_domain_protects_third_persons_and_speakers(domain: str)
     assert policy.languages == ("en",)
 
 
-@pytest.mark.parametrize(("domain", "point"), [("medical", "conservative"), ("law", "conservative"),
-                                               ("finance", "balanced")])
+@pytest.mark.parametrize(
+    ("domain", "point"), [("medical", "conservative"), ("law", "conservative"), ("finance", "balanced")]
+)
 def test_the_default_points(domain: str, point: str) -> None:
     assert Policy.builtin(domain).point == point
 
@@ -74,19 +79,30 @@ def test_what_counts(domain: str) -> None:
 def test_a_label_names_the_policy_and_changes_with_it() -> None:
     policy = Policy.builtin("medical")
     assert policy.label().startswith("medical/public@1#")
-    others = [replace(policy, cluster=3), replace(policy, rule="paper"), replace(policy, subjects=("third",)),
-              replace(policy, point="strict"), replace(policy, languages=("en", "es")), replace(policy, version=2),
-              replace(policy, allow_direct=("url",)), Policy.builtin("medical", "clinician"), Policy.builtin("law")]
+    others = [
+        replace(policy, cluster=3),
+        replace(policy, rule="paper"),
+        replace(policy, subjects=("third",)),
+        replace(policy, point="strict"),
+        replace(policy, languages=("en", "es")),
+        replace(policy, version=2),
+        replace(policy, allow_direct=("url",)),
+        Policy.builtin("medical", "clinician"),
+        Policy.builtin("law"),
+    ]
     labels = [p.label() for p in [policy, *others]]
     assert len(set(labels)) == len(labels)
     assert policy.label() == Policy.builtin("medical").label()
 
 
-@pytest.mark.parametrize(("domain", "audience", "said"), [
-    ("tax", None, "unknown domain 'tax': expected one of medical, finance, law"),
-    ("../law", None, "unknown domain"),
-    ("medical", "nobody", "no audience 'nobody'; expected one of public, clinician, treating"),
-])
+@pytest.mark.parametrize(
+    ("domain", "audience", "said"),
+    [
+        ("tax", None, "unknown domain 'tax': expected one of medical, finance, law"),
+        ("../law", None, "unknown domain"),
+        ("medical", "nobody", "no audience 'nobody'; expected one of public, clinician, treating"),
+    ],
+)
 def test_an_unknown_built_in(domain: str, audience: str | None, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Policy.builtin(domain, audience)
@@ -107,15 +123,25 @@ def test_the_audience(tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("[1, 2]", "expected a mapping"), ("", "expected a mapping"), ("a: [", "line 1"), ("a: 1\nb: [\n", "not YAML"),
+    ("[1, 2]", "expected a mapping"),
+    ("", "expected a mapping"),
+    ("a: [", "line 1"),
+    ("a: 1\nb: [\n", "not YAML"),
     ("\tversion: 1", "not YAML"),
     (changed(colour="red"), "unknown key 'colour'"),
-    (changed(version=None), "version"), (changed(version="one"), "version"), (changed(version=True), "version"),
-    (changed(domain=None), "domain"), (changed(domain="tax"), "unknown domain 'tax'"),
-    (changed(rule="strict"), "rule must be 'identifying' or 'paper'"), (changed(point="loud"), "point must be one of"),
-    (changed(languages="en"), "languages must be a list"), (changed(allow_direct="email"), "allow_direct must be a list"),
+    (changed(version=None), "version"),
+    (changed(version="one"), "version"),
+    (changed(version=True), "version"),
+    (changed(domain=None), "domain"),
+    (changed(domain="tax"), "unknown domain 'tax'"),
+    (changed(rule="strict"), "rule must be 'identifying' or 'paper'"),
+    (changed(point="loud"), "point must be one of"),
+    (changed(languages="en"), "languages must be a list"),
+    (changed(allow_direct="email"), "allow_direct must be a list"),
     (changed(allow_direct=["shoe_size"]), "'shoe_size'"),
-    (changed(audiences=None), "audiences"), (changed(audiences={}), "audiences"), (changed(audiences=["all"]), "audiences"),
+    (changed(audiences=None), "audiences"),
+    (changed(audiences={}), "audiences"),
+    (changed(audiences=["all"]), "audiences"),
     (changed(audiences={"all": "x"}), "audience 'all'"),
     (changed(audiences={"all": {"subjects": ["third"], "limit": 3}}), "audience 'all'"),
     (changed(audiences={"all": {"subjects": ["everybody"]}}), "subjects must be a list of"),
@@ -124,8 +150,11 @@ MISTAKES = [
     (changed(audiences={"all": {"subjects": ["third"], "cluster": 1.5}}), "cluster"),
     (changed(audiences={"all": {"subjects": ["third"], "cluster": True}}), "cluster"),
     (changed(audiences={"all": {"subjects": [["third"]], "cluster": 2}}), "subjects must be a list"),
-    (changed(languages=[["en"]]), "languages"), (changed(allow_direct=[["email"]]), "allow_direct"),
-    (changed(rule=["paper"]), "rule"), (changed(point={"a": 1}), "point"), (changed(domain=["law"]), "domain"),
+    (changed(languages=[["en"]]), "languages"),
+    (changed(allow_direct=[["email"]]), "allow_direct"),
+    (changed(rule=["paper"]), "rule"),
+    (changed(point={"a": 1}), "point"),
+    (changed(domain=["law"]), "domain"),
     (changed(audience=["all"]), "audience"),
 ]
 

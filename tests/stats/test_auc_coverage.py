@@ -90,7 +90,7 @@ def test_logit_delong_covers_where_errors_are_many(
         judge_coverage(f"logit DeLong, {size}, {shape}, AUC {auc}", low, high, auc, alternative="two-sided")
 
 
-@pytest.mark.parametrize("size", [(60, 60), (100, 400), (150, 150), (300, 300)], ids=str)
+@pytest.mark.parametrize("size", [(75, 75), (100, 400), (150, 150), (300, 300)], ids=str)
 def test_the_estimate_covers_where_it_changes_its_method(
     size: tuple[int, int], judge_coverage: Callable[..., None]
 ) -> None:
@@ -101,8 +101,7 @@ def test_the_estimate_covers_where_it_changes_its_method(
     for shape in ("equal", "wide positives", "memorised few"):
         found = [auroc_estimate(row, labels) for row in np.concatenate(draw(shape, auc, *size, rng), axis=1)]
         low, high = np.array([(e.low, e.high) for e in found]).T
-        methods = {e.method for e in found}
-        assert len(methods) == (1 if auc == 0.5 and methods == {found[0].method} else 2)
+        assert len({e.method for e in found}) == 2
         judge_coverage(f"auroc_estimate, {size}, {shape}, AUC {auc:.2f}", low, high, auc)
 
 

@@ -20,12 +20,20 @@ def people(found: list[Any], text: str) -> dict[str, set[str]]:
 
 
 ONE_PERSON = [
-    ("medical", "A 52-year-old litigator from Omaha presented. She has two children.", {"age", "occupation", "place", "family"}),
+    (
+        "medical",
+        "A 52-year-old litigator from Omaha presented. She has two children.",
+        {"age", "occupation", "place", "family"},
+    ),
     ("medical", "The patient is 67. He lives in Tulsa. He is a retired welder.", {"age", "place", "occupation"}),
     ("medical", "In Omaha, the patient, a 52-year-old nurse, lives alone.", {"age", "occupation", "family"}),
     ("medical", "Mrs. Ortiz is a teacher. She lives in Boise with her husband.", {"occupation", "place", "family"}),
     ("medical", "The patient is a 52-year-old man. Retired teacher. Lives alone.", {"age", "occupation", "family"}),
-    ("finance", "My client is a dentist in Duluth. She is 58 years old and has three kids.", {"occupation", "place", "age", "family"}),
+    (
+        "finance",
+        "My client is a dentist in Duluth. She is 58 years old and has three kids.",
+        {"occupation", "place", "age", "family"},
+    ),
     ("finance", "The borrower is a 34-year-old welder. He moved to Texas.", {"age", "occupation", "place"}),
     ("law", "The plaintiff, a 71-year-old widow, lives in Fresno.", {"age", "family", "place"}),
     ("law", "The tenant is a single mother of three who works at Walmart.", {"family", "affiliation"}),
@@ -42,14 +50,17 @@ def test_what_is_said_of_one_person_is_bound_to_one_person(read: Read, domain: s
     assert any(kinds <= said for said in by_person.values()), by_person
 
 
-@pytest.mark.parametrize(("text", "one", "two"), [
-    ("A 52-year-old man came. A 30-year-old woman left.", "52-year-old", "30-year-old"),
-    ("The plaintiff is a nurse. The buyer is a welder.", "nurse", "welder"),
-    ("My mother is 80 years old. My son is 12 years old.", "80 years old", "12 years old"),
-    ("I am a nurse. My husband is a welder.", "nurse", "welder"),
-    ("Mr. Alvarez lives in Omaha. Mrs. Ortiz lives in Tulsa.", "Omaha", "Tulsa"),
-    ("The patient is 52 years old. Her daughter is a nurse.", "52 years old", "nurse"),
-])
+@pytest.mark.parametrize(
+    ("text", "one", "two"),
+    [
+        ("A 52-year-old man came. A 30-year-old woman left.", "52-year-old", "30-year-old"),
+        ("The plaintiff is a nurse. The buyer is a welder.", "nurse", "welder"),
+        ("My mother is 80 years old. My son is 12 years old.", "80 years old", "12 years old"),
+        ("I am a nurse. My husband is a welder.", "nurse", "welder"),
+        ("Mr. Alvarez lives in Omaha. Mrs. Ortiz lives in Tulsa.", "Omaha", "Tulsa"),
+        ("The patient is 52 years old. Her daughter is a nurse.", "52 years old", "nurse"),
+    ],
+)
 def test_what_is_said_of_two_is_bound_to_two(read: Read, text: str, one: str, two: str) -> None:
     owners = {words: person for person, said in people(read(text, "law"), text).items() for words in said}
     assert {one, two} <= {w for words in owners for w in (one, two) if w in words}
@@ -96,25 +107,37 @@ def test_groups_and_rules_bind_to_nobody_that_counts(read: Read, domain: str, te
     assert people(read(text, domain), text) == {}
 
 
-@pytest.mark.parametrize("text", [
-    "You should see a doctor if you are over 50.", "You can retire at the age of 62 in Texas.",
-    "If you are married, you can file jointly.", "Your husband may qualify as well.",
-    "If you live in Ohio, call a lawyer.", "You may be asked whether you are married.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You should see a doctor if you are over 50.",
+        "You can retire at the age of 62 in Texas.",
+        "If you are married, you can file jointly.",
+        "Your husband may qualify as well.",
+        "If you live in Ohio, call a lawyer.",
+        "You may be asked whether you are married.",
+    ],
+)
 def test_advice_binds_to_nobody_that_counts(read: Read, text: str) -> None:
     assert people(read(text, "finance"), text) == {}
 
 
-@pytest.mark.parametrize("text", [
-    "We report a 52-year-old man from Omaha.", "We present the case of a 52-year-old man who lives in Omaha.",
-    "Our department saw a 52-year-old man from Omaha.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We report a 52-year-old man from Omaha.",
+        "We present the case of a 52-year-old man who lives in Omaha.",
+        "Our department saw a 52-year-old man from Omaha.",
+    ],
+)
 def test_authors_are_not_their_patients(read: Read, text: str) -> None:
     assert {a.subject for a in read(text) if a.kind in ("age", "place")} == {"third"}
 
 
-@pytest.mark.parametrize("text", ["Dr. Chen, a neurologist from Omaha, reviewed the scan.",
-                                  "Judge Harlan, who is 71 years old, denied the motion."])
+@pytest.mark.parametrize(
+    "text",
+    ["Dr. Chen, a neurologist from Omaha, reviewed the scan.", "Judge Harlan, who is 71 years old, denied the motion."],
+)
 def test_people_in_office_do_not_count(read: Read, text: str) -> None:
     assert people(read(text, "law"), text) == {}
 
@@ -126,10 +149,14 @@ def test_a_later_person_does_not_take_what_was_said_before(read: Read) -> None:
     assert not any("welder" in words for words in patient)
 
 
-@pytest.mark.parametrize(("text", "ages"), [
-    ("Her 80-year-old mother has dementia.", 1), ("The patient's 80-year-old mother has dementia.", 1),
-    ("My 12-year-old son has asthma.", 1),
-])
+@pytest.mark.parametrize(
+    ("text", "ages"),
+    [
+        ("Her 80-year-old mother has dementia.", 1),
+        ("The patient's 80-year-old mother has dementia.", 1),
+        ("My 12-year-old son has asthma.", 1),
+    ],
+)
 def test_the_age_of_a_relative_is_not_the_owner_s(read: Read, text: str, ages: int) -> None:
     found = read(text)
     relatives = {a.person for a in found if a.kind == "age"}

@@ -13,7 +13,17 @@ ENGLISH = [
     "You can roll the account over without a tax, but the check must not be made out to you.",
     "José García and Zoë Müller moved from Québec to Málaga with their two children last year.",
     "Metformin 500 mg; lisinopril 10 mg; atorvastatin 20 mg; aspirin 81 mg; insulin glargine 10 units",
-    "Yes.", "No", "", "   ", "12345", "52 F", "!!!", "🙂🙂", "Schadenfreude", "déjà vu", "Habeas corpus ad subjiciendum.",
+    "Yes.",
+    "No",
+    "",
+    "   ",
+    "12345",
+    "52 F",
+    "!!!",
+    "🙂🙂",
+    "Schadenfreude",
+    "déjà vu",
+    "Habeas corpus ad subjiciendum.",
     "The doctrine of res ipsa loquitur, like that of stare decisis, is older than the statute.",
     "α-synuclein and β-amyloid build up, and the ratio of σ to μ is more than π.",
     "| Drug | Dose |\n|---|---|\n| warfarin | 5 mg |\n| heparin | 5000 units |",
@@ -42,13 +52,17 @@ OTHER_SCRIPTS = [
 OTHER_LATIN = [
     "Pacjentka ma 52 lata i mieszka w Omaha z dwójką dzieci, pracuje jako adwokatka, a jej mąż jest lekarzem w małym "
     "szpitalu. Została przyjęta na oddział z powodu bólu w klatce piersiowej, który trwał od trzech dni.",
-    "Hasta 52 yaşında bir avukattır ve iki çocuğuyla Omaha'da yaşıyor. Üç gündür süren göğüs ağrısı nedeniyle hastaneye "
+    "Hasta 52 yaşında bir avukattır ve iki çocuğuyla Omaha'da yaşıyor. Üç gündür süren göğüs ağrısı nedeniyle "
+    "hastaneye "
     "yatırıldı. Kocası küçük bir hastanede doktor olarak çalışıyor ve annesi de onlarla birlikte oturuyor.",
-    "Patienten är 52 år gammal och bor i Omaha med sina två barn. Hon arbetar som advokat och hennes man är läkare på ett "
+    "Patienten är 52 år gammal och bor i Omaha med sina två barn. Hon arbetar som advokat och hennes man är "
+    "läkare på ett "
     "litet sjukhus. Hon lades in på grund av smärtor i bröstet som hade varat i tre dagar.",
-    "Bệnh nhân 52 tuổi, là luật sư, sống ở Omaha với hai con. Bà nhập viện vì đau ngực kéo dài ba ngày. Chồng bà là bác "
+    "Bệnh nhân 52 tuổi, là luật sư, sống ở Omaha với hai con. Bà nhập viện vì đau ngực kéo dài ba ngày. Chồng "
+    "bà là bác "
     "sĩ tại một bệnh viện nhỏ và mẹ bà sống cùng với họ.",
-    "Pasien berusia 52 tahun dan tinggal di Omaha bersama dua anaknya. Ia bekerja sebagai pengacara dan suaminya adalah "
+    "Pasien berusia 52 tahun dan tinggal di Omaha bersama dua anaknya. Ia bekerja sebagai pengacara dan "
+    "suaminya adalah "
     "dokter di rumah sakit kecil. Ia dirawat karena nyeri dada yang sudah berlangsung selama tiga hari.",
 ]
 

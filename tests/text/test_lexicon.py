@@ -6,10 +6,7 @@ import pytest
 
 from discreet.text import lexicon as lex
 
-LISTS = {
-    name: value for name, value in vars(lex).items()
-    if name.isupper() and isinstance(value, frozenset | dict)
-}
+LISTS = {name: value for name, value in vars(lex).items() if name.isupper() and isinstance(value, frozenset | dict)}
 
 
 def test_there_are_lists() -> None:

@@ -14,17 +14,20 @@ def names(text: str) -> list[tuple[str, Name]]:
     return [(doc.text[doc.tokens[i].start : doc.tokens[n.last - 1].end], n) for i, n in found if n is not None]
 
 
-@pytest.mark.parametrize(("text", "name", "gender"), [
-    ("Mr. Alvarez signed the lease.", "Mr. Alvarez", "m"),
-    ("We saw Mrs. Ortiz on Monday.", "Mrs. Ortiz", "f"),
-    ("Ms Ortiz was seen.", "Ms Ortiz", "f"),
-    ("Miss Dunne has asthma.", "Miss Dunne", "f"),
-    ("Maria Gonzalez has diabetes.", "Maria Gonzalez", None),
-    ("The letter came from Jennifer Kowalski yesterday.", "Jennifer Kowalski", None),
-    ("Kevin sued his landlord.", "Kevin", None),
-    ("Aaliyah, a nurse, was seen.", "Aaliyah", None),
-    ("Mr. John Paul Alvarez died.", "Mr. John Paul Alvarez", "m"),
-])
+@pytest.mark.parametrize(
+    ("text", "name", "gender"),
+    [
+        ("Mr. Alvarez signed the lease.", "Mr. Alvarez", "m"),
+        ("We saw Mrs. Ortiz on Monday.", "Mrs. Ortiz", "f"),
+        ("Ms Ortiz was seen.", "Ms Ortiz", "f"),
+        ("Miss Dunne has asthma.", "Miss Dunne", "f"),
+        ("Maria Gonzalez has diabetes.", "Maria Gonzalez", None),
+        ("The letter came from Jennifer Kowalski yesterday.", "Jennifer Kowalski", None),
+        ("Kevin sued his landlord.", "Kevin", None),
+        ("Aaliyah, a nurse, was seen.", "Aaliyah", None),
+        ("Mr. John Paul Alvarez died.", "Mr. John Paul Alvarez", "m"),
+    ],
+)
 def test_people(text: str, name: str, gender: str | None) -> None:
     found = names(text)
     assert name in [words for words, _ in found]
@@ -32,24 +35,45 @@ def test_people(text: str, name: str, gender: str | None) -> None:
     assert (first.gender, first.official) == (gender, False)
 
 
-@pytest.mark.parametrize("text", [
-    "Dr. Chen ordered a scan.", "Judge Harlan denied the motion.", "Justice Kagan wrote the opinion.",
-    "Professor Okafor led the study.", "Officer Dunne wrote the ticket.", "Senator Warren proposed the bill.",
-    "Attorney Reyes filed the brief.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dr. Chen ordered a scan.",
+        "Judge Harlan denied the motion.",
+        "Justice Kagan wrote the opinion.",
+        "Professor Okafor led the study.",
+        "Officer Dunne wrote the ticket.",
+        "Senator Warren proposed the bill.",
+        "Attorney Reyes filed the brief.",
+    ],
+)
 def test_people_in_office(text: str) -> None:
     [(_, name)] = names(text)[:1]
     assert name.official
 
 
-@pytest.mark.parametrize("text", [
-    "The Court held that it was void.", "In January the drug was approved.", "Omaha is in Nebraska.",
-    "Parkinson disease is chronic.", "Section 8 vouchers are scarce.", "Take Tylenol with food.",
-    "Wells Fargo Bank was fined.", "Medicare pays for the scan.", "She has Type 2 diabetes.",
-    "Diabetes is a common disease.", "Insulin is stored in the fridge.", "Bitcoin is volatile.",
-    "Probation is a sentence.", "Surgery was not needed.", "Metformin has few side effects.",
-    "Monday is a holiday.", "Divorce is governed by state law.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Court held that it was void.",
+        "In January the drug was approved.",
+        "Omaha is in Nebraska.",
+        "Parkinson disease is chronic.",
+        "Section 8 vouchers are scarce.",
+        "Take Tylenol with food.",
+        "Wells Fargo Bank was fined.",
+        "Medicare pays for the scan.",
+        "She has Type 2 diabetes.",
+        "Diabetes is a common disease.",
+        "Insulin is stored in the fridge.",
+        "Bitcoin is volatile.",
+        "Probation is a sentence.",
+        "Surgery was not needed.",
+        "Metformin has few side effects.",
+        "Monday is a holiday.",
+        "Divorce is governed by state law.",
+    ],
+)
 def test_what_is_nobody(text: str) -> None:
     assert names(text) == []
 
@@ -59,8 +83,12 @@ def test_one_person_has_one_key() -> None:
     assert len(keys) == 1
 
 
-@given(st.text() | st.lists(st.sampled_from(["Mr", ".", "Maria", "Gonzalez", "was", "Dr", "the", "v", "Court", ",", "a"]))
-       .map(" ".join))
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["Mr", ".", "Maria", "Gonzalez", "was", "Dr", "the", "v", "Court", ",", "a"])).map(
+        " ".join
+    )
+)
 def test_a_name_ends_behind_its_start(text: str) -> None:
     doc = Doc.of(text)
     for i in range(len(doc.tokens)):

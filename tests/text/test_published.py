@@ -20,8 +20,15 @@ CITED = [
     "The rule stems from 45 Cal.App.4th 1200, in which the court concluded that the tenant had standing.",
 ]
 NOT_CITED = [
-    "", "My landlord kept my deposit.", "Alice sues Bob over a fence.", "The court held a hearing.", "Roe v. Wade",
-    "The plaintiff lives in Omaha.", "He scored 3 v. 2.", "Take 5 mg v. 10 mg.", "Section 1983 is a statute.",
+    "",
+    "My landlord kept my deposit.",
+    "Alice sues Bob over a fence.",
+    "The court held a hearing.",
+    "Roe v. Wade",
+    "The plaintiff lives in Omaha.",
+    "He scored 3 v. 2.",
+    "Take 5 mg v. 10 mg.",
+    "Section 1983 is a statute.",
 ]
 
 
@@ -45,28 +52,44 @@ def test_the_span_holds_both_parties(name: str) -> None:
     assert set(range(begin, begin + len(name.rstrip(".")))) <= covered
 
 
-@given(st.text() | st.lists(st.sampled_from(["Smith", "v.", "Jones", "347", "U.S.", "483", "the court held", "\n\n", "of"]))
-       .map(" ".join))
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["Smith", "v.", "Jones", "347", "U.S.", "483", "the court held", "\n\n", "of"])).map(
+        " ".join
+    )
+)
 def test_spans_are_in_the_text(text: str) -> None:
     doc = Doc.of(text)
     assert all(0 <= start < end <= len(doc.text) for start, end in cases(doc))
 
 
-@pytest.mark.parametrize("text", [
-    "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter from Florida.",
-    "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held that the sentence of the 14-year-old petitioner was cruel.",
-    "In Doe v. Roe, 12 F.3d 345, the panel reversed: the plaintiff, a 40-year-old nurse, had standing.",
-    "The court ruled in Lee v. Acme Corp. that the 61-year-old plaintiff had been dismissed because of his age.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter "
+        "from Florida.",
+        "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held that the sentence of the 14-year-old "
+        "petitioner was cruel.",
+        "In Doe v. Roe, 12 F.3d 345, the panel reversed: the plaintiff, a 40-year-old nurse, had standing.",
+        "The court ruled in Lee v. Acme Corp. that the 61-year-old plaintiff had been dismissed because of his age.",
+    ],
+)
 def test_parties_of_a_decided_case_are_public(read: Callable[..., Any], text: str) -> None:
     assert {a.subject for a in read(text, "law", kind="age")} == {"public"}
 
 
-@pytest.mark.parametrize("text", [
-    "My client is a 52-year-old nurse from Omaha. In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held otherwise.",
-    "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held otherwise. My client is a 52-year-old nurse from Omaha.",
-    "The 52-year-old plaintiff sued.", "Alice sues Bob, a 52-year-old nurse.", "The court held a hearing for a 52-year-old man.",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My client is a 52-year-old nurse from Omaha. In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court "
+        "held otherwise.",
+        "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held otherwise. My client is a 52-year-old "
+        "nurse from Omaha.",
+        "The 52-year-old plaintiff sued.",
+        "Alice sues Bob, a 52-year-old nurse.",
+        "The court held a hearing for a 52-year-old man.",
+    ],
+)
 def test_people_beside_a_case_are_not(read: Callable[..., Any], text: str) -> None:
     assert {a.subject for a in read(text, "law", kind="age")} == {"third"}
 

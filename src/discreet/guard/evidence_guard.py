@@ -5,6 +5,7 @@ Order of verdicts: failed, direct, abstain, contextual. A detector that breaks m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -100,7 +101,7 @@ class EvidenceGuard:
         direct = tuple((span, _direct_subject(answer.answer, span, told)) for span in find_direct(prepared))
         doc = Doc(prepared)
         language = guess_language(doc)
-        attributes = find_evidence(doc, self.policy.domain, told.original if told else None)
+        attributes = find_evidence(doc, self.policy.domain, told.prepared.original if told else None)
         return _Read(direct, attributes, language.english or language.guess in self.policy.languages, language.guess)
 
     def _decide(self, identity: str, read: _Read) -> Judgement:
@@ -178,20 +179,40 @@ class EvidenceGuard:
         )
 
 
-def _told(answer: Answer) -> Prepared | None:
-    """What the user has said themselves: the question, and the user's earlier turns."""
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the user has said themselves, and the direct identifiers in it."""
+
+    prepared: Prepared
+    direct: frozenset[tuple[str, str]] = field(repr=False)
+
+
+def _told(answer: Answer) -> _Told | None:
+    """The question, and the user's earlier turns."""
     said = [turn.text for turn in answer.conversation if turn.role == "user"]
     if answer.question:
         said.append(answer.question)
-    return prepare("\n\n".join(said)) if said else None
+    if not said:
+        return None
+    prepared = prepare("\n\n".join(said))
+    spans = find_direct(prepared)
+    found = {(s.type, _squeezed(prepare(prepared.original[s.start : s.end]).text)) for s in spans}
+    return _Told(prepared, frozenset(found))
 
 
-def _direct_subject(text: str, span: DirectSpan, told: Prepared | None) -> Subject:
-    """A direct identifier that stands in the question is told back to the asker."""
+def _direct_subject(text: str, span: DirectSpan, told: _Told | None) -> Subject:
+    """A direct identifier that the user gave themselves is told back to them.
+
+    It must stand in their words as an identifier of the same kind, or letter for letter: digits that only happen to
+    run in the same order elsewhere are no consent.
+    """
     if told is None:
         return "third"
-    value = _squeezed(prepare(text[span.start : span.end]).text)
-    return "asker" if value and value in _squeezed(told.text) else "third"
+    value = prepare(text[span.start : span.end]).text.lower()
+    if (span.type, _squeezed(value)) in told.direct:
+        return "asker"
+    alone = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", told.prepared.text.lower()) if value.strip() else None
+    return "asker" if alone else "third"
 
 
 def _squeezed(text: str) -> str:

@@ -52,7 +52,7 @@ def to_grid(rows: NDArray[Any], bits: int) -> FloatArray:
     # Adding and taking away 1.5 · 2⁵² steps rounds to whole steps, half to even.
     shift = np.ldexp(1.5, exponents - bits + 52)
     shift[norms < SMALLEST] = 0.0
-    rounded = (given + shift[:, None]) - shift[:, None]
+    rounded: FloatArray = (given + shift[:, None]) - shift[:, None]
     rounded[norms < SMALLEST] = 0.0
     return rounded
 
@@ -126,9 +126,10 @@ def as_rows(x: NDArray[Any], d: int | None = None, what: str = "x") -> NDArray[A
         raise ValueError(f"{what} has shape {given.shape}: expected {expected}")
     if given.dtype.kind not in "biuf":
         raise ValueError(f"{what} holds values of type {given.dtype}: expected numbers")
-    if not np.isfinite(given).all():
+    # The largest of numbers one of which is NaN is NaN.
+    largest = float(np.max([np.abs(given[part]).max(initial=0) for part in blocks(given.shape[0])], initial=0.0))
+    if not np.isfinite(largest):
         raise ValueError(f"{what} holds NaN or infinite values: expected finite numbers")
-    largest = float(np.abs(given).max(initial=0))
     if largest > LARGEST:
         raise ValueError(f"{what} holds a value of size {largest:g}: expected at most {LARGEST:g}")
     return given

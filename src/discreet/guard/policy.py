@@ -130,15 +130,18 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
     if data.get("point", "conservative") not in POINTS:
         raise PolicyError(f"{where}: point must be one of {', '.join(POINTS)}, got {data['point']!r}")
     for key in ("languages", "allow_direct"):
-        if not isinstance(data.get(key, []), list):
-            raise PolicyError(f"{where}: {key} must be a list")
+        listed = data.get(key, [])
+        if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):
+            raise PolicyError(f"{where}: {key} must be a list of words")
+    if not isinstance(data.get("audience", ""), str | None):
+        raise PolicyError(f"{where}: audience must name one of the audiences, got a {type(data['audience']).__name__}")
 
 
 def _build(data: dict[str, Any], audience: str, body: object, where: str) -> Policy:
     place = f"{where}: audience {audience!r}"
     if not isinstance(body, dict) or set(body) - {"subjects", "cluster"}:
         raise PolicyError(f"{place} must hold subjects (a list) and cluster (a number), nothing else")
-    subjects, cluster = body.get("subjects", []), body.get("cluster", 2)
+    subjects, cluster = body.get("subjects"), body.get("cluster", 2)
     if not isinstance(subjects, list) or any(s not in SUBJECTS for s in subjects):
         raise PolicyError(f"{place}: subjects must be a list of {', '.join(SUBJECTS)}; got {subjects!r}")
     if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 1:

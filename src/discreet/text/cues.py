@@ -32,10 +32,13 @@ _MONEY_AFTER = re.compile(
     r" ?(?:%|(?:dollars?|usd|eur|gbp|euros?|percent|shares|units|copies|people|patients|miles)\b)"
 )
 
+_GROUP_BEFORE = re.compile(r"\d[ .-]{1,2}$")
+_GROUP_BEHIND = re.compile(r"[ .-]{1,2}\d+\b(?!/)")
+
 LINK = (
-    r"[ \t\n:#=(\[.,*_\"'|-]{0,5}"
-    r"(?:(?i:s|no|nos|num|number|numbers|nr|id|ids|identifier|code|is|was|as|of|on|file|the|his|her|their|my|with|reads?|"
-    r"card|issued|under|assigned|listed|recorded|record|given)\b[ \t\n:#=(\[.,*_\"'|-]{0,5}){0,5}"
+    r"[ \t\n:#=()\[.,*_\"'|-]{0,5}"
+    r"(?:(?i:s|us|usa|no|nos|num|number|numbers|nr|id|ids|identifier|code|is|was|as|of|on|file|the|his|her|their|my|with|reads?|"
+    r"card|issued|under|assigned|listed|recorded|record|given)\b[ \t\n:#=()\[.,*_\"'|-]{0,5}){0,5}"
 )
 VALUE_START = r"(?<![A-Za-z0-9])"
 VALUE_END = r"(?![A-Za-z0-9])(?!-[A-Za-z0-9])"
@@ -75,6 +78,11 @@ def is_other(facts: Facts, start: int, *, reach: int = 24) -> bool:
     """Whether the words before a value claim it for an order, a version, a book or the like."""
     low = max(0, start - reach)
     return _OTHER.search(facts.lower, _cut(facts.lower, low, start), start) is not None
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether no further group of digits stands beside digits apart, as in the row of a table ("03/27" may follow)."""
+    return not _GROUP_BEFORE.search(text, max(0, start - 3), start) and not _GROUP_BEHIND.match(text, end)
 
 
 def is_money(facts: Facts, start: int, end: int) -> bool:

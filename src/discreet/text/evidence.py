@@ -55,7 +55,10 @@ def _without_inner(mentions: list[Mention]) -> list[Mention]:
     """Of mentions of one kind that lie in one another, the longest."""
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda m: (m.start, -(m.end - m.start), m.weak)):
-        if any(k.kind == mention.kind and k.start <= mention.start and mention.end <= k.end for k in kept[-12:]):
+        if any(
+            (k.kind, k.who) == (mention.kind, mention.who) and k.start <= mention.start and mention.end <= k.end
+            for k in kept[-12:]
+        ):
             continue
         kept.append(mention)
     return kept

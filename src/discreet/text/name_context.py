@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from discreet.text import name_words as words
 
-_FORM = re.compile(r"(?:[^\W\d_a-z][^\W\dA-Z_]+|(?:Mc|Mac|O'|D'|De|Di|La|Le|Van)[A-Z][^\W\dA-Z_]+)(?:['-][^\W\d_]{1,60})*")
-_CAPITAL = re.compile(r"(?<![\w'-])[A-ZÀ-ÖØ-ÞĀ-ɏḀ-ỿ]\w*(?:['-]\w+){0,6}")
+_FORM = re.compile(
+    r"(?:[^\W\d_a-z][^\W\dA-Z_]+|(?:Mc|Mac|O'|D'|De|Di|La|Le|Van)[A-Z][^\W\dA-Z_]+)(?:['-][^\W\d_]{1,60})*"
+)
+_CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ɏḀ-ỿ](?<![\w'-].)\w*(?:['-]\w+){0,6}")
 _OWN = re.compile(r"'s$|'S$")
 
 _BEFORE = 72
@@ -106,9 +108,10 @@ def is_titlecase(word: str) -> bool:
 def case_tokens(text: str, tokens: list[Token]) -> set[int]:
     """Indices of the tokens that are parties in a case name ("Brown v. Board of Education")."""
     parties: set[int] = set()
-    starts = {t.start: i for i, t in enumerate(tokens)}
-    ends = {t.end: i for i, t in enumerate(tokens)} | {t.end + 2: i for i, t in enumerate(tokens) if t.own}
-    for match in _VERSUS.finditer(text):
+    versus = list(_VERSUS.finditer(text))
+    starts = {t.start: i for i, t in enumerate(tokens)} if versus else {}
+    ends = {_stop(t): i for i, t in enumerate(tokens)} if versus else {}
+    for match in versus:
         left = ends.get(match.start(), ends.get(match.start() - 1))
         right = starts.get(match.end())
         if left is None or right is None:
@@ -120,7 +123,7 @@ def case_tokens(text: str, tokens: list[Token]) -> set[int]:
         while right + 1 < len(tokens) and _PARTY_GAP.fullmatch(text, _stop(tokens[right]), tokens[right + 1].start):
             right += 1
             parties.add(right)
-    for i, token in enumerate(tokens):
+    for i, token in enumerate(tokens) if "In re" in text or "Ex parte" in text else ():
         if _IN_RE.search(text, max(0, token.start - 40), token.start):
             parties.add(i)
     return parties
@@ -192,15 +195,18 @@ def joined(text: str, end: int, start: int) -> bool:
     return re.fullmatch(r",? (?:and|&|or) |, ", text[end:start]) is not None
 
 
-def labels(text: str) -> Iterator[tuple[int, bool]]:
+def labels(text: str, lower: str) -> Iterator[tuple[int, bool]]:
     """Where a form's field for a name begins, and whether its label alone says so ("Patient name: …")."""
-    for match in _LABEL.finditer(text):
-        yield match.end(), match["sure"] is not None
+    for field in _FIELD.finditer(text):
+        label = _LABEL.search(lower[max(0, field.start() - _BEFORE) : field.start()])
+        if label:
+            yield field.end(), label["sure"] is not None
 
 
+_FIELD = re.compile(r"[:=][ \t\"'*_]{1,5}")
 _LABEL = re.compile(
-    r"(?i)(?<![\w-])(?:(?P<sure>(?:patient|client|member|customer|employee|tenant|borrower|insured|beneficiary|student|"
+    r"(?<![\w-])(?:(?P<sure>(?:patient|client|member|customer|employee|tenant|borrower|insured|beneficiary|student|"
     r"resident|defendant|plaintiff|account ?holder|card ?holder|subscriber|guarantor|full|legal|maiden)(?:'s)?"
     r" (?:full |legal )?name)|name|patient|client|member|insured|borrower|defendant|plaintiff|petitioner|respondent)"
-    r" ?[\"'*_]{0,3}[:=][ \t\"'*_]{1,5}"
+    r" ?[\"'*_]{0,3}$"
 )

@@ -42,6 +42,7 @@ def test_card_is_found(found: Found, text: str, value: str) -> None:
         "4111111111111111.5",
         "tracking 4012888888881881",
         "1700000000000",
+        "Cases: 5190 8197 1907 8208 8796 5384",
     ],
 )
 def test_card_is_not_seen_in(found: Found, text: str) -> None:

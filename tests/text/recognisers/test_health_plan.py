@@ -12,6 +12,7 @@ Found = Callable[[str, str], list[str]]
     [
         ("Medicare 1EG4-TE5-MK73", "1EG4-TE5-MK73"),
         ("1EG4TE5MK73", "1EG4TE5MK73"),
+        ("1eg4-te5-mk73", "1eg4-te5-mk73"),
         ("member ID XYZ123456789", "XYZ123456789"),
         ("policy number ABC-1234567", "ABC-1234567"),
         ("subscriber number W123456789", "W123456789"),

@@ -11,6 +11,8 @@ Found = Callable[[str, str], list[str]]
     ("text", "value"),
     [
         ("passport no. 512345678", "512345678"),
+        ("Passport (US) 512345678", "512345678"),
+        ("his travel document is A1234567", "A1234567"),
         ("Passport: C01234567", "C01234567"),
         ("her passport number is AB123456", "AB123456"),
     ],

@@ -28,6 +28,7 @@ Found = Callable[[str, str], list[str]]
         ("client Austin Powell; Mark Johnson said", ["Austin Powell", "Mark Johnson"]),
         ("Austin Wexford, a 34-year-old welder", ["Austin Wexford"]),
         ("Estate of Mary Jones", ["Mary Jones"]),
+        ("52 y/o F, Jane D., seen today", ["Jane D"]),
         ("Jane Whitfield’s MRI", ["Jane Whitfield"]),
         ("Jаne Whitfield", ["Jаne Whitfield"]),
     ],

@@ -38,6 +38,7 @@ def test_url_is_found(found: Found, text: str, value: str) -> None:
         "https://www.investopedia.com/terms/r/rothira.asp",
         "webmd.com/flu",
         "and/or",
+        "www.microsoft",
         "he/she",
         "e.g.this/that",
         "https://nhs.uk/x",

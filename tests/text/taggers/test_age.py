@@ -33,8 +33,13 @@ SAID = [
     ("law", "I'm 22 years old and my landlord kept my deposit.", "speaker", "22 years old"),
     ("law", "My tenant is an octogenarian who refuses to move.", "third", "octogenarian"),
     ("law", "This is my third decade on the bench.", "speaker", "third decade"),
-    ("law", "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held that the sentence of the 14-year-old petitioner "
-     "was cruel.", "public", "14-year-old"),
+    (
+        "law",
+        "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held that the sentence of the 14-year-old petitioner "
+        "was cruel.",
+        "public",
+        "14-year-old",
+    ),
 ]
 NOT_SAID = [
     ("medical", "Adults aged 50 to 70 should be screened every year."),
@@ -55,8 +60,15 @@ NOT_SAID = [
     ("law", "The statute of limitations is 6 years."),
     ("law", "If a 15-year-old signs a lease, the contract can be voided."),
 ]
-FIFTY_TWO = ["A 52-year-old man was seen.", "The man is 52 years old.", "The man is fifty-two years old.", "He is 52.",
-             "The patient, aged 52, was seen.", "The patient is a 52 y/o man.", "The 52 year old was seen by us."]
+FIFTY_TWO = [
+    "A 52-year-old man was seen.",
+    "The man is 52 years old.",
+    "The man is fifty-two years old.",
+    "He is 52.",
+    "The patient, aged 52, was seen.",
+    "The patient is a 52 y/o man.",
+    "The 52 year old was seen by us.",
+]
 
 
 @pytest.mark.parametrize(("domain", "text", "subject", "cue"), SAID)

@@ -23,8 +23,13 @@ SAID = [
     ("law", "The plaintiff, a Black woman, was passed over.", "third", "Black"),
     ("law", "I am a Native American and live on the reservation.", "speaker", "Native American"),
     ("law", "My Spanish-speaking client did not understand the form.", "third", "Spanish"),
-    ("law", "In Korematsu v. United States, 323 U.S. 214 (1944), the Court affirmed the conviction of the petitioner, a "
-     "Japanese American.", "public", "Japanese"),
+    (
+        "law",
+        "In Korematsu v. United States, 323 U.S. 214 (1944), the Court affirmed the conviction of the petitioner, a "
+        "Japanese American.",
+        "public",
+        "Japanese",
+    ),
 ]
 NOT_SAID = [
     ("medical", "Japanese encephalitis is spread by mosquitoes."),

@@ -25,7 +25,12 @@ SAID = [
     ("law", "The plaintiff and her twin brother own the house.", "third", "brother"),
     ("law", "The petitioner is engaged to a dancer.", "third", "engaged"),
     ("law", "I live with my grandmother.", "speaker", "with my grandmother"),
-    ("law", "In Obergefell v. Hodges, 576 U.S. 644 (2015), the Court held for the petitioner; he was a widower.", "public", "widower"),
+    (
+        "law",
+        "In Obergefell v. Hodges, 576 U.S. 644 (2015), the Court held for the petitioner; he was a widower.",
+        "public",
+        "widower",
+    ),
 ]
 NOT_SAID = [
     ("medical", "Family history should be taken from every patient."),

@@ -12,8 +12,13 @@ SAID = [
     ("law", "The petitioner, a former police officer, was injured.", "third", "police officer"),
     ("law", "This is my third decade on the bench.", "speaker", "on the bench"),
     ("law", "Two years ago I was a paralegal.", "speaker", "paralegal"),
-    ("law", "In Pickering v. Board of Education, 391 U.S. 563 (1968), the Court held that the petitioner, a teacher, "
-     "could not be dismissed.", "public", "teacher"),
+    (
+        "law",
+        "In Pickering v. Board of Education, 391 U.S. 563 (1968), the Court held that the petitioner, a teacher, "
+        "could not be dismissed.",
+        "public",
+        "teacher",
+    ),
     ("medical", "The patient works as a school librarian.", "third", "librarian"),
     ("medical", "She is a retired teacher.", "third", "teacher"),
     ("medical", "A 44-year-old welder came with a cough.", "third", "welder"),

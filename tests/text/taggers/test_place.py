@@ -26,8 +26,13 @@ SAID = [
     ("law", "The petitioner emigrated from Guatemala in 2015.", "third", "Guatemala"),
     ("law", "We are tenants in Springfield, IL.", "speaker", "Springfield"),
     ("law", "I've lived in Georgia for two years.", "speaker", "Georgia"),
-    ("law", "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court reversed the conviction of the petitioner, a man from Florida.",
-     "public", "Florida"),
+    (
+        "law",
+        "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court reversed the conviction of the petitioner, a "
+        "man from Florida.",
+        "public",
+        "Florida",
+    ),
 ]
 NOT_SAID = [
     ("medical", "The study was carried out at a hospital in Boston."),

@@ -22,8 +22,13 @@ SAID = [
     ("law", "The defendant was 17 when he was arrested.", "third", "he was", "male"),
     ("law", "My sister was evicted.", "third", "sister", "female"),
     ("law", "Mrs. Ortiz signed the lease.", "third", "Mrs. Ortiz", "female"),
-    ("law", "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held for the petitioner; his sentence was cruel.",
-     "public", "his", "male"),
+    (
+        "law",
+        "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held for the petitioner; his sentence was cruel.",
+        "public",
+        "his",
+        "male",
+    ),
 ]
 NOT_SAID = [
     ("medical", "Men over 50 should be screened."),
@@ -42,8 +47,15 @@ NOT_SAID = [
 
 
 @pytest.mark.parametrize(("domain", "text", "subject", "cue", "value"), SAID)
-def test_sex_of_one_person(assert_said: Callable[..., None], read: Callable[..., Any], domain: str, text: str,
-                           subject: str, cue: str, value: str) -> None:
+def test_sex_of_one_person(
+    assert_said: Callable[..., None],
+    read: Callable[..., Any],
+    domain: str,
+    text: str,
+    subject: str,
+    cue: str,
+    value: str,
+) -> None:
     assert_said("sex", domain, text, subject, cue)
     assert value in {a.value for a in read(text, domain, kind="sex")}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stdnum import luhn
 
-from discreet.text.cues import distance, is_other
+from discreet.text.cues import distance, is_other, stands_alone
 from discreet.text.direct import CHECKED, Facts, Hit, recogniser, recognisers
 
 _GROUPED = re.compile(
@@ -25,6 +25,7 @@ _ISSUERS = (
     ("51", "55", (16,)), ("2221", "2720", (16,)),
     ("34", "34", (15,)), ("37", "37", (15,)),
     ("6011", "6011", (16, 19)), ("644", "649", (16, 19)), ("65", "65", (16, 19)),
+    ("1", "1", (15,)), ("5019", "5019", (16,)),
     ("300", "305", (14, 16)), ("36", "36", (14, 16)), ("38", "39", (14, 16)),
     ("3528", "3589", (16, 19)),
     ("62", "62", (16, 17, 18, 19)),
@@ -44,12 +45,14 @@ def is_card(number: str) -> bool:
 @recognisers.register("card")
 @recogniser("card", digits=13)
 def card(facts: Facts) -> Iterator[Hit]:
-    """In one piece or in an issuer's groups; in any other groups with its cue."""
+    """In one piece or in an issuer's groups; in any other groups, or of 13 digits (no longer issued), with its cue."""
     for match in _GROUPED.finditer(facts.text):
-        if is_card(re.sub(r"\D", "", match.group())):
+        number = re.sub(r"\D", "", match.group())
+        if is_card(number):
             start, end = match.span()
             near = distance(facts, start, end, _CUE)
-            if near is not None or not is_other(facts, start):
+            alone = " " not in match.group() or stands_alone(facts.text, start, end)
+            if near is not None or (len(number) > 13 and alone and not is_other(facts, start)):
                 yield Hit("card", start, end, CHECKED, near or 0)
     for match in _ANYHOW.finditer(facts.text):
         if is_card(re.sub(r"\D", "", match.group())):

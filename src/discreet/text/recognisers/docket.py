@@ -17,7 +17,7 @@ _FEDERAL = re.compile(
     r"(?:-[A-Z0-9]{1,5}){0,4}\b",
     re.I,
 )
-_STATE_HINT = re.compile(r"\d(?:[A-Z]{2}|[- ][A-Z]{2})|[A-Z][- ]\d")
+_STATE_HINT = re.compile(r"\d(?:[- ]?[A-Z]{2}|(?<=[A-Z][- ]\d))")
 _STATE = re.compile(
     r"\b(?<![.-])(?:"
     r"(?:[A-Z]-?\d{1,3}-)?(?:CV|CR|DR|FA|CF|CJ|JV|FC|GS|DM|PB|CVS|CRS|FD|DV)[- ](?:19|20)?\d{2}[- ]\d{3,8}"
@@ -34,9 +34,7 @@ _NAMED = keyed(
     r"\d{2,4} [A-Z]{1,4} \d{2,8}|[A-Z0-9]{1,14}(?:[:/-][A-Za-z0-9]{1,8}){0,6}",
     link=r"[ \t:#=(\[,*_\"-]{0,4}(?:(?i:is|was|in|of)\b[ :]{1,2})?",
 )
-_NOUNS = ("case", "cause", "index", "file", "matter", "petition", "indictment", "complaint", "action", "proceeding",
-          "civil", "criminal", "civ")  # fmt: skip
-_STEMS = ("docket", "dkt", "civ. ", *(f"{noun}{gap}" for noun in _NOUNS for gap in (" n", ". n", ".n", "#", " #")))
+_STEMS = ("no.", "number", "#", " no ", "nos", "num", "docket", "dkt")
 _AGENCY = re.compile(
     r"(?:FDA|CMS|EPA|USCIS|DEA|IRS|SEC|FTC|FCC|HHS|OSHA|NHTSA|DOL|DOJ|DOT|FAA|USDA|OCC|CFPB|FERC|NRC|ED)\b"
 )

@@ -8,7 +8,8 @@ from discreet.text.cues import keyed, keyed_hits
 from discreet.text.direct import Facts, Hit, recogniser, recognisers
 
 _NAMED = keyed(
-    r"driv(?:er(?:'?s|s')?|ing)['\s-]{0,2}(?:licen[cs]e|lic\b\.?|permit)|driver id|dl(?= ?(?:#|no|num|:))|dln|d\.l\.",
+    r"driv(?:er(?:'?s|s')?|ing)['\s-]{0,2}(?:licen[cs]e|lic\b\.?|permit)|driver id|"
+    r"(?-i:DL)(?= [A-Z]{1,2}\d{4})|dl(?= ?(?:#|no|num|:))|dln|d\.l\.",
     r"(?:[A-Z]{2} )?[A-Za-z]{0,3}-?\d{1,16}(?:[ -]\d{1,6}){0,5}[A-Z]?",
 )
 

@@ -11,7 +11,7 @@ from discreet.text.direct import SHAPED, Facts, Hit, recogniser, recognisers
 _LETTER = "[AC-HJKMNP-RT-Y]"
 _EITHER = "[AC-HJKMNP-RT-Y0-9]"
 _MBI = re.compile(
-    rf"[1-9](?<![\w-][1-9]){_LETTER}{_EITHER}\d([ -]?){_LETTER}{_EITHER}\d\1{_LETTER}{{2}}\d{{2}}\b(?!-)"
+    rf"[1-9](?<![\w-][1-9]){_LETTER}{_EITHER}\d([ -]?){_LETTER}{_EITHER}\d\1{_LETTER}{{2}}\d{{2}}\b(?!-)", re.I
 )
 _NAMED = keyed(
     r"(?:member(?:ship)?|subscriber|beneficiary|insured|enrollee|policy|policy ?holder|insurance|health ?plan|plan|"

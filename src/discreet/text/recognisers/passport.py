@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from discreet.text.cues import keyed, keyed_hits
 from discreet.text.direct import Facts, Hit, recogniser, recognisers
 
-_NAMED = keyed(r"passports?(?: (?:book|card))?", r"[A-Za-z]{0,2}\d{6,9}")
+_NAMED = keyed(r"passports?(?: (?:book|card))?|travel document", r"[A-Za-z]{0,2}\d{6,9}")
 
 
 @recognisers.register("passport")
-@recogniser("passport", digits=6, stems=("passport",))
+@recogniser("passport", digits=6, stems=("passport", "travel document"))
 def passport(facts: Facts) -> Iterator[Hit]:
     """A named value with six digits or more."""
     return keyed_hits(facts, "passport", _NAMED, least_digits=6)

@@ -32,7 +32,9 @@ def person_name(facts: Facts) -> Iterator[Hit]:
     """Names of persons, and of the parties of hypotheticals."""
     tokens = near.capitals(facts.text)
     given = gazetteers.given_names()
-    if any(t.lower in given or t.lower in words.TITLES or "-" in t.word for t in tokens) or "name" in facts.lower:
+    if tokens and (
+        any(t.lower in given or t.lower in words.TITLES or "-" in t.word for t in tokens) or "name" in facts.lower
+    ):
         yield from _Names(facts, tokens, given).find()
 
 
@@ -135,9 +137,16 @@ class _Names:
                 break
             last = k
         if last == i or all(len(t.word) == 1 or t.lower in words.SUFFIXES for t in self.tokens[i + 1 : last + 1]):
+            if last > i and self._is_initialled(i, last):
+                return last, not self._passes(i, last)
             thing = chain > i and self.tokens[i + 1].lower in words.THINGS
             return (chain if thing else i), False
         return last, not self._is_thing(i, last, chain) and not self._passes(i, last) and self._is_sure(i, last)
+
+    def _is_initialled(self, first: int, last: int) -> bool:
+        """Whether a given name has an initial for a surname ("Jane D."), as case reports and witnesses' names do."""
+        sure = not self._is_word(self.tokens[first].lower) and not self.tokens[first].word.isupper()
+        return sure and self.facts.text[self.tokens[last].end : self.tokens[last].end + 1] == "."
 
     def _is_thing(self, first: int, last: int, chain: int) -> bool:
         """Whether the words after the given name make it an institution, a place, a law or the like."""
@@ -216,7 +225,7 @@ class _Names:
     def _labelled(self) -> Iterator[Hit]:
         """Names in a form's field, also surname first ("Patient: Whitfield, Jane")."""
         starts = {token.start: i for i, token in enumerate(self.tokens)}
-        for offset, sure in near.labels(self.facts.text) if ":" in self.facts.text or "=" in self.facts.text else ():
+        for offset, sure in near.labels(self.facts.text, self.facts.lower):
             first = starts.get(offset)
             if first is None:
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.text.cues import distance, is_money, is_other
+from discreet.text.cues import distance, is_money, is_other, stands_alone
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
 _EXTENSION = r"(?:,? ?(?:ext(?:ension)?\.?|x) ?\d{1,6})?"
@@ -41,7 +41,7 @@ def phone(facts: Facts) -> Iterator[Hit]:
             yield Hit("phone", *match.span(), BOUND)
     for match in _NANP.finditer(facts.text) if _NANP_HINT.search(facts.text) else ():
         near = distance(facts, *match.span(), _CUE)
-        apart = match[1] != " " or _stands_alone(facts.text, *match.span())
+        apart = match[1] != " " or stands_alone(facts.text, *match.span())
         if near is None and (is_other(facts, match.start()) or not apart):
             continue
         if _is_personal(match.group(), possible=near is not None):
@@ -73,9 +73,3 @@ def _is_personal(number: str, *, possible: bool | None) -> bool:
     if possible is None:
         return True
     return bool(phonenumbers.is_possible_number(parsed) if possible else phonenumbers.is_valid_number(parsed))
-
-
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether no further number stands beside digits apart, as in the row of a table."""
-    before, after = text[max(0, start - 3) : start].rstrip(), text[end : end + 3].lstrip()
-    return not before[-1:].isdigit() and not after[:1].isdigit()

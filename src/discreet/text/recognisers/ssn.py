@@ -1,7 +1,8 @@
 """US Social Security numbers.
 
-Hyphens in the form 3-2-4 suffice; other forms need a word that says so. Area 000, 666, 9xx, group 00, serial 0000
-and the published specimens are not numbers of anybody (SSA POMS RM 10201; python-stdnum `us.ssn`).
+The form 3-2-4 suffices, except with blanks in a row of numbers; other forms need a word that says so. Area 000, 666,
+9xx, group 00, serial 0000 and the published specimens are not numbers of anybody (SSA POMS RM 10201; python-stdnum
+`us.ssn`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 
 from stdnum.us import ssn as stdnum_ssn
 
-from discreet.text.cues import distance, is_other
+from discreet.text.cues import distance, is_other, stands_alone
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
 _FORM = re.compile(r"\d(?<![\w.$-]\d)(?<!\d/\d)\d{2}(?:([ .-]?)\d{2}(?:\1\d{4}|-\d{4})|-\d{6})\b(?!-|[./]\d)")
@@ -34,5 +35,5 @@ def ssn(facts: Facts) -> Iterator[Hit]:
         near = distance(facts, start, end, _CUE)
         if near is not None:
             yield Hit("ssn", start, end, BOUND, near)
-        elif match[1] == "-" and not is_other(facts, start):
+        elif match[1] and not is_other(facts, start) and (match[1] == "-" or stands_alone(facts.text, start, end)):
             yield Hit("ssn", start, end, SHAPED)

@@ -31,7 +31,8 @@ def url(facts: Facts) -> Iterator[Hit]:
     """Addresses with a scheme, "www." or a path."""
     if "://" in facts.lower or "www." in facts.lower:
         for match in _ADDRESS.finditer(facts.text):
-            if "." in match["host"] or ":" in match["host"] or match["scheme"]:
+            host = match["host"].lower().removeprefix("www.")
+            if "." in host or ":" in host or match["rest"]:
                 yield from _hit(facts, match, bool(match["userinfo"]))
     for match in _BARE.finditer(facts.text):
         yield from _hit(facts, match, False)

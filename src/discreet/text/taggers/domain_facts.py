@@ -18,7 +18,7 @@ _VISIT = re.compile(
     r"\b(?:presented|was (?:admitted|referred|brought|seen|hospitali[sz]ed|discharged|transferred)|admitted|hospitali[sz]ed|followed up|"
     r"follow-up (?:visit|appointment)|(?:weekly|monthly|biweekly|annual|daily) (?:visits?|appointments?|infusions?|sessions?)|seen (?:at|in) (?:the|our) (?:clinic|office)|"
     r"came to (?:the|our) (?:clinic|hospital|office|emergency)|comes to the (?:emergency|physician|office|clinic)|brought to the (?:emergency|physician|hospital|office))\b", re.I)
-_MONEY = r"(?:[$£€₹]\s?\d[\d,.]*\s?(?:k|m|million|thousand|lakhs?|crores?)?|\d[\d,.]*\s?(?:k\b|dollars|euros|pounds|lakhs?))"
+_MONEY = r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousand|lakhs?|crores?)\b)?|\d(?:[\d,.]*\d)?\s?(?:k\b|dollars|euros|pounds|lakhs?))"
 _INCOME = re.compile(rf"\b(?:earn(?:s|ed|ing)?|mak(?:es?|ing)|made|salary (?:of|is)|income (?:of|is)|paid|gross(?:es|ing)?|takes? home|pension of|bonus of|stipend of)\b(?:\W+\w+){{0,3}}?\W*({_MONEY})", re.I)
 _TRANSACTION = re.compile(rf"\b(?:bought|purchased|sold|paid|transferred|withdrew|deposited|borrowed|loaned|lent|invested|donated|gifted|owes?|owed|refinanced|spent|inherited|received|wired|sent)\b(?:\W+[\w'-]+){{0,5}}?\W*({_MONEY})", re.I)
 

@@ -33,7 +33,7 @@ _HAS = re.compile(
     r"(niece|nephew|sister|brother|husband|wife|girlfriend|boyfriend|fianc[eé]e?|grandchild|grandson|granddaughter|twin|roommate|daughter|son|children|family|siblings|kids|"
     r"ex-husband|ex-wife|stepson|stepdaughter|mother|father|partner)\b", re.I)
 _BARE_KIN = re.compile(
-    r"(?:^|[.!?\n]\s*|\b(?:and|with|ask(?:ed)?|called?|told|gave|tell|so) )((?:ex-?)?(?:husband|wife|girl ?friend|boy ?friend|fianc[eé]e?|FIL|MIL|SIL|BIL|mom|dad|hubby))\b"
+    r"(?:^|[.!?\n]\s{0,3}|\b(?:and|with|ask(?:ed)?|called?|told|gave|tell|so) )((?:ex-?)?(?:husband|wife|girl ?friend|boy ?friend|fianc[eé]e?|FIL|MIL|SIL|BIL|mom|dad|hubby))\b"
     r"(?= (?:and I|and me|is|was|has|had|would|will|says|said|wants?|feels?|asked|yesterday|just|did|got)\b)", re.I)
 _AFFAIRS = re.compile(
     r"\b((?:sole |joint |full |shared |physical |legal )?custody (?:of (?:my|his|her|our) |agreement|hearing|case|order|battle|dispute)|visitation|child support|(?:my|our|his|her|their) (?:divorce|marriage|wedding|"

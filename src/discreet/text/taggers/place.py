@@ -96,10 +96,13 @@ class PlaceTagger:
         return before in ("[", "(") and after in ("]", ")")
 
     @staticmethod
-    def _person(word: str) -> bool:
-        word = gazetteers.singular(word)
-        job = gazetteers.occupations().get(word)
-        return word in lex.PERSON_NOUNS or word in lex.KIN or (job is not None and job.flag != "w")
+    def _person(words: tuple[str, ...]) -> bool:
+        """Whether words end in somebody: "tenants", "bank teller"."""
+        last = gazetteers.singular(words[-1])
+        if last in lex.PERSON_NOUNS or last in lex.KIN:
+            return True
+        jobs = (gazetteers.occupations().get(" ".join((*words[-n:-1], last))) for n in (1, 2, 3))
+        return any(job is not None and job.flag != "w" for job in jobs)
 
     def _with_region(self, context: Context, first: int, last: int, key: str) -> tuple[int, str]:
         """"Springfield, IL" is one place."""
@@ -119,13 +122,13 @@ class PlaceTagger:
         doc = context.doc
         begin, end = doc.sentence_of(first)
         start = doc.tokens[first].start
-        before = context.lower[doc.tokens[begin].start:start]
+        before = context.lower[max(doc.tokens[begin].start, start - 96):start]
         nxt = doc.lowers[last] if last < end else "."
         if nxt == "-" and last + 1 < end and doc.lowers[last + 1] in ("based", "born", "area"):
             return "based in a place", False
         if nxt in lex.PERSON_NOUNS or nxt in gazetteers.occupations():
             return "a person of a place", False
-        if first - 2 >= begin and doc.lowers[first - 1] in ("in", "from", "near", "outside") and self._person(doc.lowers[first - 2]):
+        if first - 2 >= begin and doc.lowers[first - 1] in ("in", "from", "near", "outside") and self._person(doc.lowers[max(begin, first - 4):first - 1]):
             return "a person of a place", False
         found = _TIES.search(before)
         if found:

@@ -1,0 +1,115 @@
+"""What an encoder is, how it is saved, and the door for plug-ins.
+
+An encoder is one file in `encoders/`: a class with the members of `Encoder` and a classmethod `load(folder)`, put
+under its kind with `encoders.register("kind")(MyEncoder.load)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from discreet.encode.folders import Manifest, atomic_folder, read_manifest, write_manifest
+from discreet.errors import InputError
+from discreet.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.encode.reading import Reading
+
+MANIFEST = "encoder.json"
+FORM = "discreet-encoder"
+VERSION = 1
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors; a row depends on its own text only, bit for bit, whatever the batch or the order."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in the registry."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What people call it, e.g. "all-MiniLM-L6-v2"."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Columns of `encode`."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """An (n, dim) array, finite. A text that does not fit is read in pieces, never cut short."""
+        ...
+
+    def chunks(self, text: str) -> list[str]:
+        """Overlapping pieces that fit the encoder; `[text]` where it fits."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write everything that `load` needs, whole or not at all."""
+        ...
+
+
+@runtime_checkable
+class WholeText(Protocol):
+    """An encoder whose row is about the whole text and what the user had said, never about one piece."""
+
+    def read(self, text: str, question: str | None = None) -> Reading:
+        """What the detectors see in a text, given what the user said."""
+        ...
+
+    def rows(self, readings: Sequence[Reading]) -> NDArray[np.float32]:
+        """An (n, dim) array from what the detectors saw."""
+        ...
+
+
+encoders: Registry[Callable[[Path], Encoder]] = Registry("encoders")
+"""Kind to the function that loads a saved encoder of that kind."""
+
+
+def load_encoder(folder: Path) -> Encoder:
+    """The encoder that was saved in a folder.
+
+    Raises
+    ------
+    InputError
+        Where the folder holds none, or one that is truncated, of another version, changed, or of an unknown kind.
+    """
+    kind = read_manifest(folder, MANIFEST, FORM, VERSION).fact("kind", str)
+    if kind not in list(encoders):
+        raise InputError(
+            f"{folder} holds an encoder of kind {kind!r}; installed are {', '.join(encoders)}: install its plug-in"
+        )
+    return encoders[kind](folder)
+
+
+def open_encoder(folder: Path, kind: str) -> Manifest:
+    """The manifest of an encoder of `kind`, all its files verified. Raises InputError."""
+    manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
+    found = manifest.fact("kind", str)
+    if found != kind:
+        raise InputError(f"{folder} holds an encoder of kind {found!r}; expected {kind!r}")
+    manifest.fact("config", dict)
+    return manifest.verify()
+
+
+@contextmanager
+def saving(folder: Path, encoder: Encoder, config: Mapping[str, Any]) -> Iterator[Path]:
+    """Save an encoder atomically: the block writes its files into the folder that is yielded.
+
+    `config` is what `load` needs besides the files, as it is when the block ends: plain values, never a path of this
+    machine.
+    """
+    with atomic_folder(folder, MANIFEST) as part:
+        yield part
+        facts = {"kind": encoder.kind, "name": encoder.name, "dim": encoder.dim, "config": dict(config)}
+        write_manifest(part, MANIFEST, FORM, VERSION, facts)

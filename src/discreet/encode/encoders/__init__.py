@@ -1,0 +1,1 @@
+"""The encoders that come with discreet, one file each."""

@@ -1,0 +1,184 @@
+"""The evidence vector: how much a text says about the one person that it says most about.
+
+It holds counts only, no words: a register without facts is the zero vector, whatever its tone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.encode.base import encoders, open_encoder, saving
+from discreet.encode.reading import Reading, read
+from discreet.errors import InputError, UsageError
+from discreet.records import DOMAINS
+from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES, Attribute, classes_of
+
+PERSONAL = ("third", "speaker")
+OTHERS = ("asker", "public", "cohort", "nobody")
+NAMES = ("person_name", "person_name_hypothetical")
+
+Fact = tuple[str, str]
+
+
+def feature_names(domain: str) -> tuple[str, ...]:
+    """The columns, in order; every value is in [0, 1].
+
+    `strong:C`, `weak:C`
+        Distinct values of class C bound to the fullest person (of subject third or speaker), 3 or more as 1. What is
+        strong once is not counted as weak. Classes in the order of `classes_of(domain)`.
+    `strong`, `total`, `classes`
+        The fullest person's distinct identifying attributes (age, ethnicity, place, occupation, family,
+        affiliation), without and with weak ones, and how many of the six classes they fill; 6 or more as 1.
+    `facts`
+        Distinct facts of the domain's three classes about that person, 6 or more as 1.
+    `pair:strong`, `pair:total`, `pair:paper`
+        Whether two or more are strong; strong or weak; of the paper's eight classes (Table II).
+    `third`, `speaker`
+        Who the fullest person is; both 0 where nobody is described.
+    `persons`, `second`
+        Third persons and speakers with an identifying attribute, 4 or more as 1; what the second fullest one has, 6
+        or more as 1.
+    `S:identifying`, `S:facts` for S in asker, public, cohort, nobody
+        Distinct attributes of that subject, 6 or more as 1.
+    `direct:names`, `direct:others`
+        Direct identifiers that the user had not said: names, and all others; 4 or more as 1.
+
+    Raises
+    ------
+    UsageError
+        For an unknown domain.
+    """
+    classes = classes_of(domain)
+    return (
+        *(f"{how}:{c}" for how in ("strong", "weak") for c in classes),
+        "strong", "total", "classes", "facts", "pair:strong", "pair:total", "pair:paper",
+        *PERSONAL, "persons", "second",
+        *(f"{s}:{what}" for s in OTHERS for what in ("identifying", "facts")),
+        "direct:names", "direct:others",
+    )  # fmt: skip
+
+
+def evidence_row(reading: Reading, domain: str) -> NDArray[np.float32]:
+    """The vector of one reading, in the order of `feature_names(domain)`."""
+    persons = sorted(_persons(reading.attributes), key=lambda p: p.weight(domain), reverse=True)
+    fullest = persons[0] if persons else _Person("", set(), set())
+    described = [p for p in persons if p.identifying]
+    values = [min(_count(facts, (c,)), 3) / 3 for facts in (fullest.strong, fullest.weak) for c in classes_of(domain)]
+    values += _sums(fullest, domain)
+    values += [float(fullest.subject == s) for s in PERSONAL]
+    values += [min(len(described), 4) / 4, _six(persons[1].identifying if len(persons) > 1 else 0)]
+    for subject in OTHERS:
+        said = {(a.kind, a.value) for a in reading.attributes if a.subject == subject}
+        values += [_six(_count(said, IDENTIFYING)), _six(_count(said, DOMAIN_CLASSES[domain]))]
+    names = sum(span.type in NAMES for span in reading.direct)
+    values += [min(names, 4) / 4, min(len(reading.direct) - names, 4) / 4]
+    return np.array(values, dtype=np.float32)
+
+
+class _Person:
+    """Distinct (class, value) facts about one person."""
+
+    __slots__ = ("strong", "subject", "weak")
+
+    def __init__(self, subject: str, strong: set[Fact], weak: set[Fact]) -> None:
+        self.subject, self.strong, self.weak = subject, strong, weak
+
+    @property
+    def identifying(self) -> int:
+        return _count(self.strong | self.weak, IDENTIFYING)
+
+    def weight(self, domain: str) -> tuple[int, ...]:
+        """What makes a person the fullest: strong attributes, then all, then domain facts, then sex."""
+        every = self.strong | self.weak
+        return (
+            _count(self.strong, IDENTIFYING), self.identifying, _count(every, DOMAIN_CLASSES[domain]),
+            _count(every, ("sex",)),
+        )  # fmt: skip
+
+
+def _persons(attributes: Iterable[Attribute]) -> list[_Person]:
+    found: dict[str, _Person] = {}
+    for a in attributes:
+        if a.subject in PERSONAL:
+            person = found.setdefault(a.person, _Person(a.subject, set(), set()))
+            (person.weak if a.weak else person.strong).add((a.kind, a.value))
+    for person in found.values():
+        person.weak -= person.strong
+    return list(found.values())
+
+
+def _sums(person: _Person, domain: str) -> list[float]:
+    every = person.strong | person.weak
+    strong = _count(person.strong, IDENTIFYING)
+    paper = _count(every, (*SHARED_CLASSES, *DOMAIN_CLASSES[domain]))
+    return [
+        _six(strong), _six(person.identifying), len({k for k, _ in every if k in IDENTIFYING}) / 6,
+        _six(_count(every, DOMAIN_CLASSES[domain])),
+        float(strong >= 2), float(person.identifying >= 2), float(paper >= 2),
+    ]  # fmt: skip
+
+
+def _count(facts: Iterable[Fact], kinds: Sequence[str]) -> int:
+    return sum(kind in kinds for kind, _ in facts)
+
+
+def _six(count: int) -> float:
+    return min(count, 6) / 6
+
+
+class EvidenceEncoder:
+    """Texts to evidence vectors of one domain. Reads the whole text, and takes back what the user had said.
+
+    Raises UsageError for an unknown domain.
+    """
+
+    kind = "evidence"
+
+    def __init__(self, domain: str) -> None:
+        self.domain = domain
+        self.features = feature_names(domain)
+        self.name = f"evidence-{domain}"
+        self.dim = len(self.features)
+
+    def encode(self, texts: Sequence[str], questions: Sequence[str | None] | None = None) -> NDArray[np.float32]:
+        """An (n, dim) array; `questions` holds what the user said, text by text."""
+        if isinstance(texts, str) or (questions is not None and len(questions) != len(texts)):
+            raise UsageError("expected a list of texts, and where questions are given one (or None) for each text")
+        asked = questions if questions is not None else [None] * len(texts)
+        return self.rows([self.read(text, question) for text, question in zip(texts, asked, strict=True)])
+
+    def read(self, text: str, question: str | None = None) -> Reading:
+        """What the detectors see in a text, given what the user said."""
+        return read(text, self.domain, question)
+
+    def rows(self, readings: Sequence[Reading]) -> NDArray[np.float32]:
+        """An (n, dim) array from what the detectors saw."""
+        return np.array([evidence_row(r, self.domain) for r in readings], dtype=np.float32).reshape(-1, self.dim)
+
+    def chunks(self, text: str) -> list[str]:
+        """The text itself: a cluster that is spread over it must be seen whole."""
+        return [text]
+
+    def save(self, folder: Path) -> None:
+        """Write `encoder.json`."""
+        with saving(folder, self, {"domain": self.domain, "features": self.features}):
+            pass
+
+    @classmethod
+    def load(cls, folder: Path) -> EvidenceEncoder:
+        """Read back what `save` wrote. Raises InputError, also where this discreet counts other features."""
+        manifest = open_encoder(folder, cls.kind)
+        config = manifest.facts["config"]
+        if config.get("domain") not in DOMAINS:
+            raise InputError(f"{folder}: unknown domain {config.get('domain')!r}; expected one of {', '.join(DOMAINS)}")
+        encoder = cls(config["domain"])
+        if config.get("features") != list(encoder.features):
+            raise InputError(f"{folder} counts other evidence features than this discreet does: make it again")
+        return encoder
+
+
+encoders.register("evidence")(EvidenceEncoder.load)

@@ -1,0 +1,225 @@
+"""A transformer in ONNX: onnxruntime and tokenizers, nothing else.
+
+Texts are run one by one, without padding, each on one thread, so a row cannot depend on batch mates or on order.
+Where several texts are given, several are run at a time; that changes nothing in any of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.encode.base import encoders, open_encoder, saving
+from discreet.encode.pooling import POOLINGS, pool, unit
+from discreet.errors import InputError, UsageError
+from discreet.text.chunk import chunks
+
+MODEL = "model.onnx"
+TOKENIZER = "tokenizer.json"
+OVERLAP = 48
+"""Tokens that neighbouring pieces share, at most: an attribute with the person that it is about."""
+
+Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
+"""(n, tokens) token ids and mask to the (n, tokens, dim) last hidden state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a model is read.
+
+    Attributes
+    ----------
+    pooling : {"mean", "cls", "last"}
+        See `discreet.encode.pooling`.
+    max_tokens : int
+        Tokens that the model takes at once, special ones included.
+    lowercase : bool
+        Whether text is lower-cased before the tokeniser.
+    """
+
+    pooling: str
+    max_tokens: int
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        if self.pooling not in POOLINGS:
+            raise UsageError(f"unknown pooling {self.pooling!r}: expected one of {', '.join(POOLINGS)}")
+        if self.max_tokens < 8:
+            raise UsageError(f"a transformer that reads {self.max_tokens} tokens at once: expected at least 8")
+
+
+class OnnxEncoder:
+    """Texts to L2-normalised vectors; made by `load` or by `discreet.encode.export`.
+
+    A text beyond `max_tokens` is read in overlapping pieces; its row is their mean by tokens, scaled
+    to norm 1.
+
+    Parameters
+    ----------
+    folder : Path
+        Where model and tokeniser lie; `save` copies them from there.
+    name, dim, reader
+        See `Encoder` and `Reader`.
+    run : callable
+        The model.
+    tokenizer : tokenizers.Tokenizer
+        Without truncation and padding.
+    workers : int
+        Texts that `encode` runs at a time, at least 1.
+    facts : mapping
+        Where the model came from; kept in `encoder.json`.
+    """
+
+    kind = "onnx"
+
+    def __init__(self, folder: Path, name: str, dim: int, reader: Reader, run: Run, tokenizer: Any,
+                 workers: int = 1, facts: Mapping[str, Any] | None = None) -> None:
+        self.name, self.dim, self.reader, self.workers = name, dim, reader, max(1, workers)
+        self.facts = dict(facts or {})
+        self._folder, self._run, self._tokenizer = folder, run, tokenizer
+        self._room = reader.max_tokens - len(tokenizer.encode("").ids)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """An (n, dim) array. A text without a token gets the zero vector."""
+        if isinstance(texts, str):
+            raise UsageError("expected a list of texts, got one string")
+        if self.workers == 1 or len(texts) < 2:
+            rows = [self._row(text) for text in texts]
+        else:
+            with ThreadPoolExecutor(min(self.workers, len(texts))) as pool_:
+                rows = list(pool_.map(self._row, texts))
+        return np.array(rows, dtype=np.float32).reshape(-1, self.dim)
+
+    def chunks(self, text: str) -> list[str]:
+        """Overlapping pieces of at most `max_tokens` tokens; `[text]` where it fits."""
+        return chunks(text, self._offsets, self._room, min(OVERLAP, self._room // 4))
+
+    def _row(self, text: str) -> NDArray[np.float32]:
+        windows = self._windows(text)
+        rows = [self._run_ids(ids) for ids in windows]
+        if len(rows) == 1:
+            return rows[0]
+        weights = np.array([[len(ids)] for ids in windows], dtype=np.float64)
+        return unit((weights * np.array(rows)).sum(axis=0) / weights.sum())
+
+    def _windows(self, text: str) -> list[list[int]]:
+        """Token ids of the pieces. A part of a word that had to be cut may have more tokens alone than in the whole;
+        such a piece is cut by tokens.
+        """
+        ids, size = self._ids(text), self.reader.max_tokens
+        if len(ids) <= size:
+            return [ids]
+        pieces = [self._ids(piece) for piece in self.chunks(text)]
+        return [ids[at : at + size] for ids in pieces for at in range(0, len(ids), size)]
+
+    def _run_ids(self, ids: list[int]) -> NDArray[np.float32]:
+        if not ids:
+            return np.zeros(self.dim, dtype=np.float32)
+        tokens = np.array([ids], dtype=np.int64)
+        mask = np.ones_like(tokens)
+        row: NDArray[np.float32] = pool(self._run(tokens, mask), mask, self.reader.pooling)[0]
+        return row
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(self._given(text)).ids
+        return ids
+
+    def _offsets(self, text: str) -> list[tuple[int, int]]:
+        offsets: list[tuple[int, int]] = self._tokenizer.encode(self._given(text), add_special_tokens=False).offsets
+        return offsets
+
+    def _given(self, text: str) -> str:
+        """What the tokeniser gets: of the same length as `text`, and without lone surrogates, which it refuses."""
+        if self.reader.lowercase:
+            low = text.lower()
+            text = low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+    def save(self, folder: Path) -> None:
+        """Copy model and tokeniser, and write `encoder.json`. Raises InputError where they are no longer there."""
+        original = open_encoder(self._folder, self.kind)
+        with saving(folder, self, {**asdict(self.reader), **self.facts}) as part:
+            for name in original.files:
+                shutil.copyfile(self._folder / name, part / name)
+
+    @classmethod
+    def load(cls, folder: Path, *, threads: int = 1, workers: int | None = None) -> OnnxEncoder:
+        """Read back what `save` wrote.
+
+        Parameters
+        ----------
+        folder : Path
+            With `encoder.json`, `model.onnx` and `tokenizer.json`.
+        threads : int
+            Threads that one text is run on. Another number may change a vector by about 1e-7.
+        workers : int, optional
+            Texts that are run at a time; as many as there are cores by default. Changes no vector.
+
+        Raises
+        ------
+        InputError
+            Where the folder is truncated, changed, of another version, or holds what onnxruntime cannot run.
+        """
+        manifest = open_encoder(folder, cls.kind)
+        config = manifest.facts["config"]
+        for name in (MODEL, TOKENIZER):
+            if name not in manifest.files:
+                raise InputError(f"{folder}: the manifest lists no {name}: save it again")
+        try:
+            reader = Reader(config["pooling"], config["max_tokens"], bool(config.get("lowercase", False)))
+        except (KeyError, TypeError, UsageError):
+            raise InputError(f"{folder}: the manifest must give a known pooling and max_tokens: save it again"
+                             ) from None
+        facts = {k: v for k, v in config.items() if k not in asdict(reader)}
+        run, tokenizer = session(folder / MODEL, threads), read_tokenizer(folder / TOKENIZER)
+        return cls(folder, manifest.fact("name", str), manifest.fact("dim", int), reader, run, tokenizer,
+                   workers if workers is not None else _cores(), facts)
+
+
+def session(path: Path, threads: int = 1) -> Run:
+    """The model in a file, ready to run on the CPU. Raises InputError where onnxruntime cannot read it."""
+    ort: Any = import_module("onnxruntime")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    try:
+        found = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise InputError(f"{path}: onnxruntime {ort.__version__} cannot run it ({type(error).__name__}): "
+                         "export it again, or install a newer onnxruntime") from None
+
+    def run(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        hidden: NDArray[np.float32] = found.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+        return hidden
+
+    return run
+
+
+def read_tokenizer(path: Path) -> Any:
+    """The `tokenizers.Tokenizer` in a file, without truncation and padding. Raises InputError."""
+    try:
+        tokenizer = import_module("tokenizers").Tokenizer.from_file(str(path))
+    except Exception:
+        raise InputError(f"{path} is no tokenizer.json that the installed tokenizers can read: export it again"
+                         ) from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+encoders.register("onnx")(OnnxEncoder.load)

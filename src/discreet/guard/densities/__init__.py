@@ -1,0 +1,1 @@
+"""Density estimators of the guard: one module each, found by the registry `densities`."""

@@ -1,0 +1,1 @@
+"""Synthesis of safe, unsafe and borderline-safe answers: plans, generators, validators, campaigns."""

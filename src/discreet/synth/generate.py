@@ -1,0 +1,29 @@
+"""The door for generators: a grammar, an LLM endpoint, or anything else that writes a draft to a specification."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from numpy.random import Generator as Rng
+
+from discreet.registry import Registry
+from discreet.synth.drafts import Draft, Spec
+
+
+class Generator(Protocol):
+    """Writes one draft at a time. The same spec and the same state of `rng` give the same draft.
+
+    A generator that asks a remote model may answer differently each time; a campaign keeps what it got.
+    """
+
+    @property
+    def lineages(self) -> tuple[str, ...]:
+        """The names that `Spec.lineage` may have, in a fixed order."""
+        ...
+
+    def generate(self, spec: Spec, rng: Rng) -> Draft:
+        """A draft for `spec`. What it is worth is the validator's business."""
+        ...
+
+
+generators: Registry[Generator] = Registry("generators")

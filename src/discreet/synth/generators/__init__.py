@@ -1,0 +1,1 @@
+"""Built-in generators, one file each; each registers itself in `discreet.synth.generate.generators`."""

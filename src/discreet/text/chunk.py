@@ -1,0 +1,101 @@
+"""Long text in overlapping pieces that each fit a number of tokens.
+
+Nothing is dropped: the pieces cover every character, and facts that lie near one another lie in one piece.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from discreet.errors import UsageError
+
+Offsets = Callable[[str], Sequence[tuple[int, int]]]
+"""The character span [start, end) of every token of a text, in order."""
+
+_WORD = re.compile(r"\S+")
+
+
+def chunk_spans(text: str, offsets: Offsets, limit: int, overlap: int) -> list[tuple[int, int]]:
+    """Character spans of the pieces of a text.
+
+    A cut stands before a word, never inside one; only a word that alone has more than `limit` tokens is cut, between
+    two of them. The first span starts at 0, the last one ends with the text, each starts where the one before still
+    goes on or ends. Words in a row that have `overlap` tokens together or fewer lie whole in at least one piece
+    (where no word has more than `limit - overlap` tokens).
+
+    Parameters
+    ----------
+    text : str
+        Any text, the empty one too (one empty piece).
+    offsets : callable
+        The tokeniser, without the special tokens that the encoder adds.
+    limit : int
+        Tokens that a piece may have, at least 1.
+    overlap : int
+        Tokens that two neighbours share at most, from 0 to `limit // 2`.
+
+    Raises
+    ------
+    UsageError
+        For a limit or an overlap that cannot be.
+    """
+    if limit < 1 or not 0 <= overlap <= limit // 2:
+        raise UsageError(f"pieces of {limit} tokens with {overlap} shared: expected at least 1, and 0 to {limit // 2}")
+    tokens = offsets(text)
+    if len(tokens) <= limit:
+        return [(0, len(text))]
+    starts, sizes = _units(text, tokens, limit)
+    bounds = [*starts, len(text)]
+    return [(bounds[first], bounds[last]) for first, last in _pack(sizes, limit, overlap)]
+
+
+def chunks(text: str, offsets: Offsets, limit: int, overlap: int) -> list[str]:
+    """The pieces themselves; see `chunk_spans`. A text that fits is its own only piece."""
+    return [text[start:end] for start, end in chunk_spans(text, offsets, limit, overlap)]
+
+
+def _units(text: str, tokens: Sequence[tuple[int, int]], limit: int) -> tuple[list[int], list[int]]:
+    """Where the smallest parts that stay whole begin, and how many tokens each has.
+
+    A part is a word with the white space after it. A token belongs to the part that holds its last character, so that
+    the blank which some tokenisers put before a word goes with the word.
+    """
+    words = [m.start() for m in _WORD.finditer(text)]
+    starts = [0, *words[1:]]
+    sizes = _sizes(starts, [max(start, end - 1) for start, end in tokens])
+    if max(sizes) <= limit:
+        return starts, sizes
+    large = {i for i, n in enumerate(sizes) if n > limit}
+    cut = [bisect_right(starts, start) - 1 in large for start, _ in tokens]
+    places = [start if inside else max(start, end - 1) for (start, end), inside in zip(tokens, cut, strict=True)]
+    starts = sorted({*starts, *(start for (start, _), inside in zip(tokens, cut, strict=True) if inside)})
+    return starts, _sizes(starts, places)
+
+
+def _sizes(starts: list[int], places: list[int]) -> list[int]:
+    found = Counter(bisect_right(starts, place) - 1 for place in places)
+    return [found[i] for i in range(len(starts))]
+
+
+def _pack(sizes: list[int], limit: int, overlap: int) -> list[tuple[int, int]]:
+    """Ranges [first, last) of parts, each as long as the limit allows."""
+    total = [0, *accumulate(sizes)]
+    ranges: list[tuple[int, int]] = []
+    first = 0
+    while True:
+        last = max(first + 1, bisect_right(total, total[first] + limit) - 1)
+        ranges.append((first, last))
+        if last == len(sizes):
+            return ranges
+        floor = first
+        first = last
+        while (
+            first - 1 > floor
+            and total[last] - total[first - 1] <= overlap
+            and total[last + 1] - total[first - 1] <= limit
+        ):
+            first -= 1

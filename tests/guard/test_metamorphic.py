@@ -1,0 +1,198 @@
+"""What must hold between an answer and a changed answer, over sentences made from templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.records import DOMAINS, Answer
+
+Guards = Mapping[str, EvidenceGuard]
+
+AGES = ["34", "47", "52", "61", "78"]
+JOBS = [
+    ("a nurse", "nurses"),
+    ("a welder", "welders"),
+    ("a school librarian", "school librarians"),
+    ("a dentist", "dentists"),
+    ("a truck driver", "truck drivers"),
+    ("a teacher", "teachers"),
+    ("a carpenter", "carpenters"),
+]
+TOWNS = ["Omaha", "Tulsa", "Duluth", "Glasgow", "Lagos", "Boise, Idaho", "rural Montana"]
+KIN = ["two children", "a twin sister", "three sons"]
+STATEMENTS = {
+    "age": ["{s} is {age} years old.", "At present {s} is {age} years old."],
+    "occupation": ["{s} works as {job}.", "By trade {s} is {job}."],
+    "place": ["{s} lives in {town}.", "{s} grew up in {town}."],
+    "family": ["{s} has {kin}.", "{s} is married."],
+    "affiliation": ["{s} works at Boeing.", "{s} is a member of Trinity Lutheran Church."],
+    "ethnicity": ["{s} is Nigerian.", "{s} is a Canadian citizen."],
+    "domain": ["{s} has asthma.", "{s} filed for divorce.", "{s} has a mortgage."],
+}
+PEOPLE = {"third": ("The patient came on Monday.", "she"), "man": ("The client called.", "he"), "speaker": ("", "I")}
+
+
+def conjugated(sentence: str) -> str:
+    """`I is`, `I works` and the like put right."""
+    for wrong, right in (
+        (" I is ", " I am "),
+        (" I has ", " I have "),
+        (" I works ", " I work "),
+        (" I lives ", " I live "),
+        ("I is ", "I am "),
+        ("I has ", "I have "),
+        ("I works ", "I work "),
+        ("I lives ", "I live "),
+    ):
+        sentence = sentence.replace(wrong, right)
+    return sentence
+
+
+@st.composite
+def statements(draw: st.DrawFn, least: int = 1, kinds: tuple[str, ...] = tuple(STATEMENTS)) -> list[str]:
+    """Sentences with a place for the subject, one of each of some classes, in any order."""
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=least, unique=True))
+    made = []
+    for kind in chosen:
+        sentence = draw(st.sampled_from(STATEMENTS[kind]))
+        made.append(
+            sentence.replace("{age}", draw(st.sampled_from(AGES)))
+            .replace("{job}", draw(st.sampled_from(JOBS))[0])
+            .replace("{town}", draw(st.sampled_from(TOWNS)))
+            .replace("{kin}", draw(st.sampled_from(KIN)))
+        )
+    return made
+
+
+def told(sentences: list[str], opening: str, subject: str) -> str:
+    made = [conjugated(s.replace("{s}", subject)) for s in sentences]
+    return " ".join([opening, *(m[0].upper() + m[1:] for m in made)]).strip()
+
+
+people = st.sampled_from(list(PEOPLE.values()))
+identifying = tuple(k for k in STATEMENTS if k != "domain")
+
+
+@given(statements(), people, st.sampled_from(DOMAINS))
+@settings(max_examples=150, deadline=None)
+def test_a_further_sentence_about_the_person_never_lowers_the_score(
+    guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
+) -> None:
+    deltas = [guards[domain].check(Answer("1", told(sentences[:n], *person))).delta for n in range(len(sentences) + 1)]
+    assert deltas == sorted(deltas)  # type: ignore[type-var]
+
+
+@given(statements(least=2, kinds=identifying), people, st.sampled_from(DOMAINS))
+@settings(max_examples=120, deadline=None)
+def test_two_sentences_about_one_person_are_a_cluster(
+    guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
+) -> None:
+    text = told(sentences, *person)
+    verdict = guards[domain].check(Answer("1", text))
+    assert (verdict.action, verdict.layer) == ("flag", "contextual"), (text, verdict.reason)
+
+
+@given(statements(least=2, kinds=identifying), people, st.sampled_from(DOMAINS))
+@settings(max_examples=80, deadline=None)
+def test_told_back_is_the_asker_s_and_safe(
+    guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
+) -> None:
+    text = told(sentences, *person)
+    judged = guards[domain].judge(Answer("1", text, question=text))
+    assert judged.verdict.action == "safe"
+    assert not [f for f in judged.findings if f.counts]
+    assert "asker" in {f.subject for f in judged.findings}
+
+
+@given(statements(least=2, kinds=identifying), st.sampled_from(DOMAINS))
+@settings(max_examples=80, deadline=None)
+def test_what_a_user_says_may_be_told_back_in_the_second_person(
+    guards: Guards, sentences: list[str], domain: str
+) -> None:
+    question = told(sentences, "", "I")
+    answer = (
+        told(sentences, "", "you")
+        .replace("ou is ", "ou are ")
+        .replace("ou has ", "ou have ")
+        .replace("ou works ", "ou work ")
+        .replace("ou lives ", "ou live ")
+    )
+    verdict = guards[domain].check(Answer("1", answer, question))
+    assert verdict.action == "safe", (question, answer, verdict.reason)
+
+
+COHORTS = [
+    "Among {jobs} aged {age} to 79 from {town}, those with {kin} did best.",
+    "Patients from {town} who are over {age} and work as {jobs} should be screened.",
+    "Married {jobs} older than {age} who live in {town} may apply.",
+    "In {town}, {jobs} under {age} with {kin} pay less.",
+    "A {age}-year-old person from {town} with {kin} should ask a clerk.",
+    "If a {age}-year-old from {town} works as {job} and has {kin}, the rule applies.",
+    "Any person of {age} years who lives in {town} and has {kin} can apply.",
+    "Adults aged {age} to 79 who live in {town} and are married were asked.",
+    "People in {town} who have {kin} and are older than {age} pay more.",
+]
+
+
+@pytest.mark.parametrize("cohort", COHORTS)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, domain: str) -> None:
+    for i in range(len(JOBS)):
+        job, jobs = JOBS[i]
+        text = cohort.format(age=AGES[i % len(AGES)], job=job, jobs=jobs, town=TOWNS[i], kin=KIN[i % len(KIN)])
+        judged = guards[domain].judge(Answer("1", text))
+        assert judged.verdict.action == "safe", (text, judged.verdict.reason)
+
+
+@given(
+    statements(least=2, kinds=identifying), people, st.sampled_from(COHORTS), st.booleans(), st.sampled_from(DOMAINS)
+)
+@settings(max_examples=80, deadline=None)
+def test_a_group_beside_a_person_hides_nobody(
+    guards: Guards, sentences: list[str], person: tuple[str, str], cohort: str, before: bool, domain: str
+) -> None:
+    group = cohort.format(age="70", job="a baker", jobs="bakers", town="Ohio", kin="two sons")
+    text = told(sentences, *person)
+    text = f"{group}\n\n{text}" if before else f"{text}\n\n{group}"
+    assert guards[domain].check(Answer("1", text)).action == "flag", text
+
+
+@given(st.lists(statements(), min_size=1, max_size=4), st.lists(people, min_size=4, max_size=4), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_a_verdict_is_of_its_own_answer(
+    guards: Guards, texts: list[list[str]], who: list[tuple[str, str]], last: int
+) -> None:
+    batch = [Answer(str(i), told(t, *p)) for i, (t, p) in enumerate(zip(texts, who, strict=False))]
+    chosen = batch[last % len(batch)]
+    alone = replace(guards["law"].check(chosen), latency_ms=None)
+    for order in (batch, batch[::-1], [*batch, *batch]):
+        found = [replace(v, latency_ms=None) for v in guards["law"].check_many(order) if v.id == chosen.id]
+        assert found == [alone] * len(found)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        str.strip,
+        lambda t: f"\n{t}\n",
+        lambda t: t.replace(" ", "\u00a0"),
+        lambda t: t.replace("-", "\u2011"),
+        lambda t: f"Thank you.\n\n{t}",
+        lambda t: f"{t}\n\nRest helps.",
+        lambda t: t.replace("Omaha", "O\u00admaha"),
+        lambda t: f"> {t}",
+        lambda t: f"**{t}**",
+        lambda t: f"- {t}",
+    ],
+)
+def test_what_a_reader_does_not_see_does_not_matter(guards: Guards, change: object) -> None:
+    text = "The patient is a 52-year-old litigator from Omaha with two children."
+    changed = Answer("1", change(text))  # type: ignore[operator]
+    assert guards["medical"].check(changed).action == "flag"
+    assert guards["medical"].check(changed).delta == guards["medical"].check(Answer("1", text)).delta

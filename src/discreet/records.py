@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any, Literal
 
 Action = Literal["safe", "flag", "abstain", "failed"]
@@ -52,7 +52,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         numbers = [v for v in (self.value, self.low, self.high) if v is not None]
-        if any(v != v for v in numbers):
+        if any(isnan(v) for v in numbers):
             raise ValueError("an Estimate holds no NaN: use Estimate.unresolved(reason=…)")
         if self.value is None and not self.reason:
             raise ValueError("an Estimate without a value must say why: use Estimate.unresolved(reason=…)")

@@ -69,8 +69,9 @@ class Registry(Generic[T]):
     def _load(self) -> None:
         if self._loaded:
             return
-        self._loaded = True
         for point in sorted(entry_points(group=f"discreet.{self.room}"), key=lambda p: p.name):
             module = import_module(point.module)
             for found in iter_modules(getattr(module, "__path__", [])):
                 import_module(f"{point.module}.{found.name}")
+        # Only now: after a failure the next use must fail again, not find a registry that looks empty.
+        self._loaded = True

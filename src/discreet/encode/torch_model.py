@@ -46,7 +46,7 @@ class TorchModel:
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         """(n, tokens) ids and mask to (n, tokens, dim)."""
-        with self._torch.no_grad():
+        with self._torch.no_grad(), _one_thread(self._torch):
             hidden: NDArray[np.float32] = self._module(
                 self._torch.from_numpy(ids), self._torch.from_numpy(mask)
             ).numpy()
@@ -75,7 +75,8 @@ class TorchModel:
         free = {0: "batch", 1: "tokens"}
         names = ["input_ids", "attention_mask", "hidden"]
         try:
-            with TemporaryDirectory(dir=path.parent) as part, warnings.catch_warnings(), torch.no_grad():
+            with (TemporaryDirectory(dir=path.parent) as part, warnings.catch_warnings(), torch.no_grad(),
+                  _one_thread(torch)):
                 warnings.simplefilter("ignore")
                 traced = Path(part) / path.name
                 torch.onnx.export(
@@ -124,6 +125,17 @@ def _need(module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise MissingExtraError("exporting a transformer", "fit", module) from None
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Iterator[None]:
+    """The few short runs of an export are slower on several threads, by far where the cores are busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from time import perf_counter
 
 from discreet.errors import DetectorError, UsageError
@@ -107,6 +108,8 @@ class EvidenceGuard:
     def _decide(self, identity: str, read: _Read) -> Judgement:
         found = clusters(read.attributes, self.policy)
         delta, best = best_logit(found, self.policy, self.model)
+        if not isfinite(delta):
+            raise DetectorError("the scorer", "a score that is no number")
         score = probability(delta)
         findings = self._findings(read)
         blocked = [f for f in findings if f.layer == "direct" and f.counts]

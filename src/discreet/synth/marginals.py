@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from numpy.random import Generator as Rng
@@ -68,13 +68,19 @@ def _balance(sets: list[set[str]], classes: Sequence[str], needs_shared: bool, r
         most, least = max(classes, key=lambda c: used[c]), min(classes, key=lambda c: used[c])
         if used[most] - used[least] <= 1:
             return
-        for i in rng.permutation(len(sets)):
-            chosen = sets[int(i)]
+        for i in _probes(len(sets), rng):
+            chosen = sets[i]
             changed = (chosen - {most}) | {least}
             if most in chosen and least not in chosen and not (needs_shared and changed.isdisjoint(SHARED)):
-                sets[int(i)] = changed
+                sets[i] = changed
                 used[most] -= 1
                 used[least] += 1
                 break
         else:
             return
+
+
+def _probes(n: int, rng: Rng) -> Iterator[int]:
+    """Places to look at in random order: a few draws, which nearly always suffice, then every place once."""
+    yield from map(int, rng.integers(0, n, 64))
+    yield from map(int, rng.permutation(n))

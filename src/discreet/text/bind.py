@@ -18,6 +18,9 @@ from discreet.text.referents import Referent
 # Classes that a bare note may carry over from the previous sentence; a place or an employer needs its own sentence.
 _CARRIED = frozenset("age sex occupation family ethnicity condition treatment visit asset income transaction".split())
 
+# What "a divorced mother of three" says of the mother herself; other relatives are somebody else's.
+_OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
+
 
 def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
     """Attach every mention to a person; the result keeps the order."""
@@ -56,7 +59,7 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     first, last = doc.token_at(mention.start), doc.token_at(max(mention.start, mention.end - 1)) + 1
     begin, end = doc.sentence_of(first)
     at = bisect_right(places, first)
-    inside = _holding(context, at, first, last, mention.kind)
+    inside = _holding(context, at, first, last, mention)
     if inside is not None:
         return _of(context, inside, "in its noun phrase")
     before = [r for r in context.referents[max(0, at - 12) : at] if begin <= r.first < first and r.form != "author"]
@@ -64,6 +67,8 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
         if referent.possessive and _leads_to_kin(context, referent):
             continue
         if mention.kind in ("place", "affiliation") and _companion(context, referent):
+            continue
+        if mention.kind == "family" and mention.why not in _OF_ITS_HEAD and first < referent.last:
             continue
         return _of(context, referent, "named before it")
     after = [r for r in context.referents[at : at + 4] if r.first < end and r.form != "author"]
@@ -112,14 +117,15 @@ def _told(context: Context, referent: Referent) -> Subject:
     )
 
 
-def _holding(context: Context, at: int, first: int, last: int, kind: str) -> Referent | None:
+def _holding(context: Context, at: int, first: int, last: int, mention: Mention) -> Referent | None:
     """The referent whose noun phrase holds the mention, or that the mention holds.
 
     "with a friend" and "a niece" hold the relative, not the one who has them, so a family mention never binds so.
     """
+    kind, status = mention.kind, mention.why in _OF_ITS_HEAD
     for referent in context.referents[max(0, at - 1) : at + 3]:
         if referent.form in ("noun", "name", "plural") and referent.first <= first and last <= referent.last:
-            if kind == "family" and (first, last) == (referent.first, referent.last):
+            if kind == "family" and last == referent.last and context.doc.lowers[last - 1] in lex.KIN and not status:
                 continue
             return referent
         if (
@@ -148,7 +154,7 @@ def _leads_to_kin(context: Context, referent: Referent) -> bool:
 
 
 def _companion(context: Context, referent: Referent) -> bool:
-    """"lives with his sister in Duluth": the town is not said of the sister."""
+    """ "lives with his sister in Duluth": the town is not said of the sister."""
     words = context.doc.lowers[max(0, referent.first - 4) : referent.first]
     return referent.form == "kin" and "with" in words
 

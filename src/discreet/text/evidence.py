@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from discreet.errors import DetectorError
 from discreet.text.bind import bind
 from discreet.text.doc import Doc
 from discreet.text.mentions import Attribute, Context, Mention, classes_of, taggers
@@ -42,6 +43,8 @@ def _attributes(doc: Doc, domain: str) -> tuple[Attribute, ...]:
     if not doc.tokens:
         return ()
     wanted = classes_of(domain)
+    if not len(taggers):
+        raise DetectorError("the taggers' registry", "no tagger to load")
     context = Context(doc, domain)
     mentions: set[Mention] = set()
     for _, tagger in taggers.items():

@@ -87,6 +87,9 @@ class Token(NamedTuple):
     lower: str
     own: bool
 
+    def __repr__(self) -> str:
+        return f"Token({self.start}:{self.end})"
+
 
 def capitals(text: str) -> list[Token]:
     """The capitalised words of a text, in order."""

@@ -26,6 +26,20 @@ def is_job(word: str) -> bool:
     )
 
 
+def is_aged_head(doc: Doc, i: int) -> bool:
+    """ "a 34-year-old from Omaha": the age itself stands for the person."""
+    if doc.lowers[i] != "old" or i < 2 or doc.lowers[i - 1] != "-" or i + 1 >= len(doc.tokens):
+        return False
+    after = doc.lowers[i + 1]
+    return (
+        after in lex.PHRASE_BREAKS
+        or after in lex.MODALS
+        or after in lex.PAST_AUX
+        or after == ","
+        or after.endswith("ed")
+    )
+
+
 def describes(following: str) -> bool:
     """ "female" before another noun is no noun itself."""
     return following[0].isalpha() and following not in lex.FUNCTION | lex.PAST_AUX | lex.MODALS
@@ -50,7 +64,7 @@ def is_hypothetical(doc: Doc, first: int, noun: int) -> bool:
     if is_conditional(doc, first):
         return True
     end = doc.sentence_of(noun)[1]
-    after = doc.lowers[noun + 1 : min(end, noun + 8)]
+    after = doc.lowers[noun + 1 : min(end, noun + 14)]
     for w in after:
         if w in lex.MODALS:
             return True

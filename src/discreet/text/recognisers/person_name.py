@@ -44,7 +44,7 @@ class _Names:
 
     facts: Facts
     tokens: list[near.Token]
-    given: Mapping[str, str]
+    given: Mapping[str, str] = field(repr=False)
     cited: set[int] = field(init=False)
     breaks: list[int] = field(init=False)
 

@@ -30,7 +30,7 @@ _IN_RELATIONSHIP = re.compile(r"\b(?:i|we|he|she)(?:'ve|'m| have| am| has| is|'s
 _MOTHER_OF = re.compile(r"\b(?:mother|father|mom|dad|parent|grandmother|grandfather) (?:of|to) (?:\w+ )?(\d|two|three|four|five|six|seven|eight|one|a|twins|triplets)\b", re.I)
 _HAS = re.compile(
     r"\b(?:has|have|had|having|'ve|with|care[sd]? for|caring for|raising|met|lost|see|visit(?:ing)?) (?:a|an|one|another|no) (?:\w+ ){0,2}?"
-    r"(niece|nephew|sister|brother|husband|wife|girlfriend|boyfriend|fianc[eé]e?|grandchild|grandson|granddaughter|twin|roommate|daughter|son|children|family|siblings|kids|"
+    r"(niece|nephew|sister|brother|husband|wife|girlfriend|boyfriend|fianc[eé]e?|grandchild|grandson|granddaughter|twin(?: sister| brother)?|roommate|daughter|son|children|family|siblings|kids|"
     r"ex-husband|ex-wife|stepson|stepdaughter|mother|father|partner)\b", re.I)
 _BARE_KIN = re.compile(
     r"(?:^|[.!?\n]\s{0,3}|\b(?:and|with|ask(?:ed)?|called?|told|gave|tell|so) )((?:ex-?)?(?:husband|wife|girl ?friend|boy ?friend|fianc[eé]e?|FIL|MIL|SIL|BIL|mom|dad|hubby))\b"
@@ -78,7 +78,7 @@ class FamilyTagger:
         for m in _IN_RELATIONSHIP.finditer(text):
             yield Mention("family", "partner", m.start(), m.end(), "partnership")
         for m in _MOTHER_OF.finditer(text):
-            yield Mention("family", f"parent of {m.group(1).lower()}", m.start(), m.end(), "number of children or siblings")
+            yield Mention("family", f"parent of {m.group(1).lower()}", m.start(), m.end(), "parenthood")
 
     def _relatives(self, context: Context) -> Iterator[Mention]:
         """"my late husband", "the patient's sister": the relative belongs to the owner."""

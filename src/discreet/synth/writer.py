@@ -1,0 +1,158 @@
+"""Fills the slots of a lineage's lines: the case noun, the topic, the cohort, the pronoun, each drawn as needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from numpy.random import Generator as Rng
+
+from discreet.synth.drafts import Spec
+from discreet.synth.lineage import DomainData, Line, Lineage, domain_data, line, lineage
+
+T = TypeVar("T")
+
+PRONOUNS: dict[str, tuple[str, str, str]] = {
+    "f": ("she", "her", "her"), "m": ("he", "him", "his"), "": ("they", "them", "their"),
+}
+PERSON: dict[str, str] = {"f": "woman", "m": "man", "": "person"}
+# An implicit case is spoken of without the noun of the profession.
+IMPLICIT: tuple[str, ...] = ("this person", "the person", "the individual")
+ONE: dict[str, str] = {"medical": "a patient", "finance": "a client", "law": "a client"}
+_SENTENCE = re.compile(r"(?:^|[.!?][\"”]?\s+|\n(?:- )?|[“\"](?=[a-z]))[\W_]*?([a-z])")
+_AGES: tuple[tuple[int, int], ...] = ((18, 39), (25, 44), (40, 59), (50, 64), (55, 70), (65, 79), (50, 70))
+
+
+class Writer:
+    """The state of one draft: what has been drawn, and what must not be said twice.
+
+    Parameters
+    ----------
+    spec : Spec
+        What is to be written.
+    rng : numpy Generator
+        Draws are taken from it in blocks.
+    """
+
+    def __init__(self, spec: Spec, rng: Rng) -> None:
+        self.spec = spec
+        self.lineage: Lineage = lineage(spec.lineage)
+        self.data: DomainData = domain_data(spec.domain)
+        self._rng = rng
+        self._draws: list[float] = []
+        self._left: dict[str, list[Any]] = {}
+        self._last: dict[str, Any] = {}
+        self._span = _AGES[0]
+        self.sex = self.pick(("f", "f", "m", "m", ""))
+        self.topic = self.pick(self.data.topics)
+        self.cases = IMPLICIT if spec.framing == "IMPLICIT_CASE" else self.data.words["case"]
+
+    def chance(self) -> float:
+        """A draw from [0, 1)."""
+        if not self._draws:
+            self._draws = self._rng.random(128).tolist()
+        return self._draws.pop()
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of `items`, uniformly."""
+        return items[int(self.chance() * len(items))]
+
+    def fresh(self, name: str, items: Sequence[T]) -> T:
+        """One of `items` that this draft has not had under `name`; all are open again when they are used up."""
+        left = self._left.get(name)
+        if not left:
+            # Not the one that was had last, so that no sentence sets a thing against itself.
+            left = self._left[name] = [i for i in items if i is not self._last.get(name)] or list(items)
+        item = left.pop(int(self.chance() * len(left)))
+        self._last[name] = item
+        return item
+
+    def from_pool(self, pool: str, **given: str) -> str:
+        """A line of a pool of the lineage, filled."""
+        return self.fill(self.fresh(pool, self.lineage.pools[pool]), **given)
+
+    def fill(self, template: Line, **given: str) -> str:
+        """A line with its slots filled; a slot whose name is capitalised gets a capital."""
+        self._span = self.fresh("ages", _AGES) if any(n.startswith("age") for n in template.slots) else self._span
+        parts = [template.texts[0]]
+        for name, text in zip(template.slots, template.texts[1:], strict=True):
+            value = given[name] if name in given else self._value(name, given)
+            parts += (value, text)
+        return "".join(parts)
+
+    def text(self, template: str, **given: str) -> str:
+        """`fill` for a line of the lexicon."""
+        return self.fill(line(template), **given) if "{" in template else template
+
+    def _value(self, name: str, given: Mapping[str, str]) -> str:
+        low = name[0].lower() + name[1:]
+        if low.startswith("a "):
+            return with_article(given[low[2:]])
+        value = given[low] if low in given else self._drawn(low)
+        return value if low == name else value[:1].upper() + value[1:]
+
+    def _drawn(self, name: str) -> str:
+        if name in ("case", "subj", "cases"):
+            return self._who(name)
+        if name in ("him", "his"):
+            return PRONOUNS[self.sex][1 if name == "him" else 2]
+        if name in self.data.words:
+            return self.pick(self.data.words[name])
+        return self._of_topic(name)
+
+    def _who(self, name: str) -> str:
+        if name == "subj" and self.sex:
+            return PRONOUNS[self.sex][0]
+        case = self.pick(self.cases)
+        if name != "cases":
+            return case
+        return f"{case if ' in ' not in case else self.cases[0]}'s"
+
+    def _of_topic(self, name: str) -> str:
+        topic = self.topic
+        if name == "topic":
+            return topic.name
+        if name == "fact":
+            return self.fresh("fact", topic.facts)
+        if name == "one":
+            return ONE[self.spec.domain]
+        if name == "body":
+            return self.pick(self.data.bodies)
+        if name == "interval":
+            return self.pick(self.data.intervals)
+        if name in ("measure", "measure2"):
+            return self.fresh("measure", topic.measures)
+        if name in ("check", "check2"):
+            return self.fresh("check", topic.checks)
+        if name in ("risk", "risk2"):
+            return self.fresh("risk", topic.risks)
+        return self._of_cohort(name)
+
+    def _of_cohort(self, name: str) -> str:
+        lexicon = self.lineage.lexicon
+        if name in ("jobs", "jobs2"):
+            return str(self.fresh("jobs", lexicon["jobs"])["jobs"])
+        if name in ("town", "town2"):
+            return str(self.fresh("towns", lexicon["towns"])["name"])
+        if name == "org":
+            return str(self.fresh("orgs", lexicon["orgs"])["name"])
+        if name == "kin":
+            return str(self.fresh("kin", lexicon["kin"]))
+        low, high = self._span
+        spoken = {"ages": f"{low} to {high}", "ages2": f"{low} and {high}", "age": str(low), "age2": str(high)}
+        return spoken[name]
+
+
+def with_article(phrase: str) -> str:
+    """"a welder", "an electrician", "an 85-year-old"; marks of slots before the first letter are passed over."""
+    first = next((i for i, c in enumerate(phrase) if c.isalnum()), 0)
+    word = phrase[first:first + 3].lower()
+    vowel = word[:1] in "aeio" or word[:2] in ("8", "80", "81", "82", "83", "84", "85", "86", "87", "88", "89", "11",
+                                               "18", "un")
+    return f"{'an' if vowel else 'a'} {phrase}"
+
+
+def sentence_case(text: str) -> str:
+    """Capitals where sentences, lines and quotations begin."""
+    return _SENTENCE.sub(lambda m: m.group()[:-1] + m.group(1).upper(), text)

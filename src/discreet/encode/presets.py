@@ -4,8 +4,8 @@
 `hashed`       hashed words and parts of words
 `evidence`     the evidence vector of the domain
 `lexical`      `hashed,evidence`: no transformer at all
-`paper`        the three encoders of the paper (V-A) from the hub; `paper=DIR` from the folders DIR/Qwen3-Embedding-0.6B,
-               DIR/bge-m3 and DIR/e5-large-v2
+`paper`        the three encoders of the paper (V-A) from the hub
+`paper=DIR`    the same from the folders DIR/Qwen3-Embedding-0.6B, DIR/bge-m3 and DIR/e5-large-v2
 a folder       a transformer's, or one that discreet saved
 `owner/model`  a transformer on the Hugging Face hub
 

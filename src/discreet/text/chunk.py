@@ -61,19 +61,28 @@ def chunks(text: str, offsets: Offsets, limit: int, overlap: int) -> list[str]:
 def _units(text: str, tokens: Sequence[tuple[int, int]], limit: int) -> tuple[list[int], list[int]]:
     """Where the smallest parts that stay whole begin, and how many tokens each has.
 
-    A part is a word with the white space after it. A token belongs to the part that holds its last character, so that
-    the blank which some tokenisers put before a word goes with the word.
+    A part is a word with the white space after it; where that is too much, word and white space apart; where that is
+    too much, a token. A token belongs to the part that holds its last character, so that the blank which some
+    tokenisers put before a word goes with the word.
     """
-    words = [m.start() for m in _WORD.finditer(text)]
-    starts = [0, *words[1:]]
-    sizes = _sizes(starts, [max(start, end - 1) for start, end in tokens])
-    if max(sizes) <= limit:
-        return starts, sizes
-    large = {i for i, n in enumerate(sizes) if n > limit}
-    cut = [bisect_right(starts, start) - 1 in large for start, _ in tokens]
-    places = [start if inside else max(start, end - 1) for (start, end), inside in zip(tokens, cut, strict=True)]
-    starts = sorted({*starts, *(start for (start, _), inside in zip(tokens, cut, strict=True) if inside)})
-    return starts, _sizes(starts, places)
+    words = [m.span() for m in _WORD.finditer(text)]
+    starts = [0, *(start for start, _ in words[1:])]
+    places = [max(start, end - 1) for start, end in tokens]
+    sizes = _sizes(starts, places)
+    if max(sizes) > limit:
+        starts = _finer(starts, sizes, limit, [edge for word in words for edge in word if edge < len(text)])
+        sizes = _sizes(starts, places)
+    if max(sizes) > limit:
+        cut = [sizes[bisect_right(starts, start) - 1] > limit for start, _ in tokens]
+        places = [start if inside else place for (start, _), place, inside in zip(tokens, places, cut, strict=True)]
+        starts = _finer(starts, sizes, limit, [start for start, _ in tokens])
+        sizes = _sizes(starts, places)
+    return starts, sizes
+
+
+def _finer(starts: list[int], sizes: list[int], limit: int, edges: list[int]) -> list[int]:
+    """The starts, and those of the edges that lie in a part beyond the limit."""
+    return sorted({*starts, *(edge for edge in edges if sizes[bisect_right(starts, edge) - 1] > limit)})
 
 
 def _sizes(starts: list[int], places: list[int]) -> list[int]:

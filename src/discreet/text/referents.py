@@ -190,7 +190,8 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
         return Referent(*ahead, "noun", first, i + 1, gender, possessive)
     same = _same_as_before(doc, first, determiner, gender, state, found)
     if same is not None:
-        state.note(same.person, same.subject, gender or same.gender)
+        if same.subject in ("third", "public"):
+            state.note(same.person, same.subject, gender or same.gender)
         return Referent(same.person, same.subject, "noun", first, i + 1, gender, possessive)
     generic = determiner in ("a", "an", "", "one") and (
         phrases.is_hypothetical(doc, first, i) or (not aged and phrases.states_a_rule(doc, i))

@@ -55,7 +55,7 @@ def test_one_string_is_no_list(encoder: Encoder) -> None:
         encoder.encode("text")
 
 
-@pytest.mark.parametrize("text", ["", "short", *ODD])
+@pytest.mark.parametrize("text", ["short", *ODD], ids=lambda text: ascii(text[:8]))
 def test_chunks_of_a_text(encoder: Encoder, text: str, corpus: list[str]) -> None:
     assert encoder.chunks("short") == ["short"]
     long = " ".join([text, *corpus])

@@ -33,9 +33,13 @@ def test_a_folder_appears_whole(tmp_path: Path) -> None:
 
 
 def test_an_exception_leaves_what_was_there(saved: Path) -> None:
-    with pytest.raises(RuntimeError, match="stop"), atomic_folder(saved, NAME) as part:
-        (part / "a").write_text("x")
-        raise RuntimeError("stop")
+    def fail() -> None:
+        with atomic_folder(saved, NAME) as part:
+            (part / "a").write_text("x")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
     assert sorted(p.name for p in saved.iterdir()) == ["data.bin", NAME]
     assert list(saved.parent.iterdir()) == [saved]
 

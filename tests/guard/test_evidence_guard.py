@@ -80,6 +80,33 @@ def test_what_singles_nobody_out_is_safe(judge: Judge, domain: str, text: str) -
     assert verdict.score < 0.5
 
 
+ONE_FACT = [
+    "The patient is a retired teacher.",
+    "The patient lives with his daughter.",
+    "The girl lives with her mother and plays outside.",
+    "The patient is 52 years old. At 52, she is still active.",
+    "A 52-year-old woman was seen; the 52-year-old was given warfarin.",
+    "The patient lives in Boise, Idaho, and likes Boise.",
+    "He works as a welder. Work as a welder is hard.",
+    "He is a former police officer, and police officers get hurt.",
+    "The patient is a widower whose wife has died.",
+    "I'm a mom of three kids.",
+    "I have two sons, and both sons have asthma.",
+    "The patient's son called. Her son is worried.",
+    "He attends Lincoln High School and likes Lincoln High School.",
+    "A 9-month-old infant was seen.",
+    "My husband has asthma and takes albuterol; my husband smokes.",
+    "She is Nigerian; Nigerian food is hot.",
+]
+
+
+@pytest.mark.parametrize("text", ONE_FACT)
+def test_one_fact_said_in_many_words_is_no_cluster(judge: Judge, text: str) -> None:
+    verdict = judge(text)
+    assert verdict.action == "safe", verdict.reason
+    assert verdict.evidence
+
+
 @pytest.mark.parametrize("text", DIRECT)
 def test_direct_identifiers_are_flagged_with_their_span(judge: Judge, text: str) -> None:
     verdict = judge(text)

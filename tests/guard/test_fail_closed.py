@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import DetectorError
 from discreet.guard import evidence_guard as room
+from discreet.guard import reading
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
 from discreet.records import Answer
@@ -77,7 +78,7 @@ def test_no_answer_is_safe_when_a_tagger_breaks(monkeypatch: pytest.MonkeyPatch,
     "part", ["prepare", "find_direct", "guess_language", "find_evidence", "clusters", "best_logit", "probability"]
 )
 def test_no_answer_is_safe_when_a_part_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, part: str) -> None:
-    monkeypatch.setattr(room, part, breaking)
+    monkeypatch.setattr(room if hasattr(room, part) else reading, part, breaking)
     assert_fails(guards["medical"])
 
 
@@ -118,7 +119,7 @@ def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, error: Exception) -
     def raising(*_: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(room, "guess_language", raising)
+    monkeypatch.setattr(reading, "guess_language", raising)
     verdict = EvidenceGuard(Policy.builtin("law")).check(Answer("1", HARMLESS))
     assert verdict.action == "failed"
     assert (error.kind if isinstance(error, DetectorError) else type(error).__name__) in verdict.reason
@@ -128,7 +129,7 @@ def test_the_user_may_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "guess_language", interrupted)
+    monkeypatch.setattr(reading, "guess_language", interrupted)
     with pytest.raises(KeyboardInterrupt):
         EvidenceGuard(Policy.builtin("law")).check(Answer("1", HARMLESS))
 
@@ -145,13 +146,13 @@ def test_a_score_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., Any] = vars(room)["guess_language"]
+    real: Callable[..., Any] = vars(reading)["guess_language"]
 
     def sometimes(doc: Any) -> Any:
         if "boom" in doc.text:
             raise BrokenError
         return real(doc)
 
-    monkeypatch.setattr(room, "guess_language", sometimes)
+    monkeypatch.setattr(reading, "guess_language", sometimes)
     batch = [Answer("1", HARMLESS), Answer("2", "boom"), Answer("3", LEAK)]
     assert [v.action for v in EvidenceGuard(Policy.builtin("medical")).check_many(batch)] == ["safe", "failed", "flag"]

@@ -20,6 +20,7 @@ import pytest
 import discreet
 from discreet.errors import DetectorError
 from discreet.guard import evidence_guard as room
+from discreet.guard import reading
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
 from discreet.records import Answer, Turn
@@ -137,7 +138,7 @@ def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.Monk
     elif part == "tagger":
         monkeypatch.setitem(taggers._items, next(iter(taggers)), QuotingTagger())
     else:
-        monkeypatch.setattr(room, part, quoting)
+        monkeypatch.setattr(room if hasattr(room, part) else reading, part, quoting)
     judgement = guard.judge(SIDES["told back"](TEXTS["cluster"]))
     assert judgement.verdict.action == "failed"
     assert_clean(judgement, json.dumps(judgement.verdict.to_json()))

@@ -5,54 +5,26 @@ Order of verdicts: failed, direct, abstain, contextual. A detector that breaks m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import isfinite
 from time import perf_counter
 
 from discreet.errors import DetectorError, UsageError
 from discreet.guard.evidence_score import Cluster, Logistic, best_logit, clusters, fitted, probability
 from discreet.guard.policy import POINTS, Policy
-from discreet.records import Answer, Evidence, Subject, Verdict
-from discreet.text.direct import DirectSpan, find_direct
-from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
-from discreet.text.language import guess_language
-from discreet.text.mentions import Attribute
-from discreet.unicode import Prepared, prepare
+from discreet.guard.reading import (
+    Finding,
+    Judgement,
+    Read,
+    decided_by_reading,
+    failed_verdict,
+    findings_of,
+    read_answer,
+)
+from discreet.records import Answer, Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing found, with why: for people who ask. Holds no words of the answer."""
-
-    type: str
-    subject: Subject
-    person: str
-    start: int
-    end: int
-    why: str
-    layer: str
-    counts: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A verdict and all findings behind it, those that do not count included."""
-
-    verdict: Verdict
-    findings: tuple[Finding, ...] = field(default=())
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What the detectors saw in one answer."""
-
-    direct: tuple[tuple[DirectSpan, Subject], ...]
-    attributes: tuple[Attribute, ...]
-    english: bool
-    guess: str
+__all__ = ["EvidenceGuard", "Finding", "Judgement", "quiet_reason", "reason_of"]
 
 
 class EvidenceGuard:
@@ -89,153 +61,47 @@ class EvidenceGuard:
         """The verdict with every finding, for explanations inside the process."""
         started = perf_counter()
         try:
-            read = self._read(answer)
+            read = read_answer(answer, self.policy)
             judgement = self._decide(answer.id, read)
         except Exception as error:  # a detector may break in any way; the answer must still not pass as safe
-            judgement = Judgement(self._failed(answer.id, error))
+            judgement = Judgement(failed_verdict(answer.id, error, self._label, self.tau))
         elapsed = (perf_counter() - started) * 1000
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
 
-    def _read(self, answer: Answer) -> _Read:
-        prepared = prepare(answer.answer)
-        told = _told(answer)
-        direct = tuple((span, _direct_subject(answer.answer, span, told)) for span in find_direct(prepared))
-        doc = Doc(prepared)
-        language = guess_language(doc)
-        attributes = find_evidence(doc, self.policy.domain, told.prepared.original if told else None)
-        return _Read(direct, attributes, language.english or language.guess in self.policy.languages, language.guess)
-
-    def _decide(self, identity: str, read: _Read) -> Judgement:
+    def _decide(self, identity: str, read: Read) -> Judgement:
         found = clusters(read.attributes, self.policy)
         delta, best = best_logit(found, self.policy, self.model)
         if not isfinite(delta):
             raise DetectorError("the scorer", "a score that is no number")
         score = probability(delta)
-        findings = self._findings(read)
-        blocked = [f for f in findings if f.layer == "direct" and f.counts]
-        said = tuple(a.evidence() for a in (best.attributes if best else ()))
+        findings = findings_of(read, self.policy)
         quiet = Verdict(
             id=identity,
             action="safe",
             layer=None,
             score=score,
             delta=delta,
-            evidence=said,
+            evidence=tuple(a.evidence() for a in (best.attributes if best else ())),
             policy=self._label,
-            reason=_quiet(best),
+            reason=quiet_reason(best),
             tau=self.tau,
         )
-        if blocked:
-            kinds = ", ".join(sorted({f.type for f in blocked}))
-            where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
-            return Judgement(
-                replace(
-                    quiet,
-                    action="flag",
-                    layer="direct",
-                    score=1.0,
-                    evidence=where,
-                    reason=f"direct identifiers: {kinds}",
-                ),
-                findings,
-            )
-        if not read.english:
-            reason = f"not English (looks like {read.guess}): the evidence rules read English only"
-            return Judgement(replace(quiet, action="abstain", reason=reason), findings)
-        if delta > self.tau:
-            return Judgement(replace(quiet, action="flag", layer="contextual", reason=_reason(best)), findings)
-        return Judgement(quiet, findings)
-
-    def _findings(self, read: _Read) -> tuple[Finding, ...]:
-        persons: dict[str, str] = {}
-        found = [
-            Finding(
-                span.type,
-                subject,
-                "",
-                span.start,
-                span.end,
-                f"{span.type} pattern",
-                "direct",
-                (subject != "asker" or "asker" in self.policy.subjects) and span.type not in self.policy.allow_direct,
-            )
-            for span, subject in read.direct
-        ]
-        for a in read.attributes:
-            person = _label(a, persons)
-            counts = a.subject in self.policy.subjects and a.kind in self.policy.counted
-            found.append(Finding(a.kind, a.subject, person, a.start, a.end, a.why, "contextual", counts))
-        return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
-
-    def _failed(self, identity: str, error: Exception) -> Verdict:
-        kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
-        return Verdict(
-            id=identity,
-            action="failed",
-            layer=None,
-            score=None,
-            delta=None,
-            evidence=(),
-            policy=self._label,
-            tau=self.tau,
-            reason=f"a detector failed with {kind}; the answer was not judged",
-        )
+        decided = decided_by_reading(quiet, read, findings)
+        if decided is None and delta > self.tau:
+            decided = replace(quiet, action="flag", layer="contextual", reason=reason_of(best))
+        return Judgement(decided or quiet, findings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the user has said themselves, and the direct identifiers in it."""
-
-    prepared: Prepared
-    direct: frozenset[tuple[str, str]] = field(repr=False)
-
-
-def _told(answer: Answer) -> _Told | None:
-    """The question, and the user's earlier turns."""
-    said = [turn.text for turn in answer.conversation if turn.role == "user"]
-    if answer.question:
-        said.append(answer.question)
-    if not said:
-        return None
-    prepared = prepare("\n\n".join(said))
-    spans = find_direct(prepared)
-    found = {(s.type, _squeezed(prepare(prepared.original[s.start : s.end]).text)) for s in spans}
-    return _Told(prepared, frozenset(found))
-
-
-def _direct_subject(text: str, span: DirectSpan, told: _Told | None) -> Subject:
-    """A direct identifier that the user gave themselves is told back to them.
-
-    It must stand in their words as an identifier of the same kind, or letter for letter: digits that only happen to
-    run in the same order elsewhere are no consent.
-    """
-    if told is None:
-        return "third"
-    value = prepare(text[span.start : span.end]).text.lower()
-    if (span.type, _squeezed(value)) in told.direct:
-        return "asker"
-    alone = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", told.prepared.text.lower()) if value.strip() else None
-    return "asker" if alone else "third"
-
-
-def _squeezed(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
-
-
-def _label(a: Attribute, persons: dict[str, str]) -> str:
-    if a.subject in ("cohort", "nobody", "speaker"):
-        return a.subject
-    return persons.setdefault(a.person, "asker" if a.person == "addressee" else f"person {len(persons) + 1}")
-
-
-def _reason(best: Cluster | None) -> str:
+def reason_of(best: Cluster | None) -> str:
+    """Why a contextual flag, from the fullest person."""
     if best is None:
         return "score above the operating point"
     kinds = ", ".join(sorted({a.kind for a in best.attributes}))
     return f"{best.strong + best.weak} attributes bound to one person ({best.subject}): {kinds}"
 
 
-def _quiet(best: Cluster | None) -> str:
+def quiet_reason(best: Cluster | None) -> str:
+    """Why no contextual flag."""
     if best is None or not best.attributes:
         return "no attribute that counts is bound to one person"
     return f"{best.strong + best.weak} attribute(s) bound to one person ({best.subject}): below the operating point"

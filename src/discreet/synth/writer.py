@@ -93,7 +93,7 @@ class Writer:
         return value if low == name else value[:1].upper() + value[1:]
 
     def _drawn(self, name: str) -> str:
-        if name in ("case", "subj", "cases"):
+        if name in ("case", "subj", "cases", "holder"):
             return self._who(name)
         if name in ("him", "his"):
             return PRONOUNS[self.sex][1 if name == "him" else 2]
@@ -105,9 +105,11 @@ class Writer:
         if name == "subj" and self.sex:
             return PRONOUNS[self.sex][0]
         case = self.pick(self.cases)
-        if name != "cases":
+        if name == "case":
             return case
-        return f"{case if ' in ' not in case else self.cases[0]}'s"
+        # A long noun ("the party in this matter") takes neither a possessive nor a verb phrase well.
+        short = case if " in " not in case else self.cases[0]
+        return f"{short}'s" if name == "cases" else short
 
     def _of_topic(self, name: str) -> str:
         topic = self.topic

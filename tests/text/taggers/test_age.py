@@ -32,6 +32,12 @@ SAID = [
     ("law", "The defendant was 17 years old when he was arrested.", "third", "17 years old"),
     ("law", "I'm 22 years old and my landlord kept my deposit.", "speaker", "22 years old"),
     ("law", "My tenant is an octogenarian who refuses to move.", "third", "octogenarian"),
+    ("medical", "The patient is 78 years old. Adults should rest.", "third", "78 years old"),
+    ("medical", "He is 61 years old.\n\nPatients who smoke should stop.", "third", "61 years old"),
+    ("medical", "My mother turned 80 in May.", "third", "80"),
+    ("medical", "I'm turning 45 soon.", "speaker", "45"),
+    ("finance", "The client (58, divorced) wants to sell.", "third", "58"),
+    ("finance", "We are a couple in our early 30s.", "speaker", "early 30s"),
     ("law", "This is my third decade on the bench.", "speaker", "third decade"),
     (
         "law",

@@ -174,6 +174,7 @@ NOT_SAID: dict[str, list[str]] = {
         "Smoking causes lung cancer.",
         "Children with autism may need routine.",
         "Screening for depression is recommended.",
+        "Ms. Dunne signed the form.",
     ],
     "treatment": [
         "Metformin lowers blood sugar.",

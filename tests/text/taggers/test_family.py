@@ -24,6 +24,7 @@ SAID = [
     ("law", "My ex-husband stopped paying support.", "speaker", "ex-husband"),
     ("law", "The plaintiff and her twin brother own the house.", "third", "brother"),
     ("law", "The petitioner is engaged to a dancer.", "third", "engaged"),
+    ("law", "The decedent left two sons.", "third", "two sons"),
     ("law", "I live with my grandmother.", "speaker", "with my grandmother"),
     (
         "law",
@@ -91,3 +92,14 @@ def test_a_relative_s_relation_is_the_speaker_s_and_the_age_is_the_relative_s(re
     assert {a.subject for a in found if a.kind == "age"} == {"third"}
     [age] = [a for a in found if a.kind == "age"]
     assert age.person not in {a.person for a in found if a.subject == "speaker"}
+
+
+def test_the_age_of_a_child_is_no_number_of_children(read: Callable[..., Any]) -> None:
+    assert not [a.value for a in read("My 15 year old daughter has asthma.", kind="family") if "15" in a.value]
+
+
+def test_a_relative_belongs_to_the_nearest_owner(read: Callable[..., Any]) -> None:
+    text = "My landlord called her husband."
+    assert "speaker" not in {a.subject for a in read(text, "law", kind="family")}
+    [mine] = [a for a in read("My landlord called my wife.", "law", kind="family") if a.subject == "speaker"]
+    assert (mine.start, mine.end) == (19, 26)

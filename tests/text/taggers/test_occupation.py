@@ -28,6 +28,7 @@ SAID = [
     ("medical", "My husband is a firefighter and coughs at night.", "third", "firefighter"),
     ("medical", "It was hard since we moved here for my residency.", "speaker", "residency"),
     ("medical", "She is the only female plumber in the village.", "third", "plumber"),
+    ("medical", "She drives a school bus.", "third", "school bus"),
     ("medical", "She is a college student.", "third", "college student"),
     ("finance", "Our client, a dentist, sold her practice in May.", "third", "dentist"),
     ("finance", "The borrower is a man who drives a truck.", "third", "truck"),

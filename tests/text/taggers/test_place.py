@@ -16,6 +16,8 @@ SAID = [
     ("medical", "She works in a small mining town.", "third", "mining town"),
     ("medical", "We moved here from Lagos for my residency.", "speaker", "Lagos"),
     ("medical", "The client, a native of Lisbon, has lupus.", "third", "Lisbon"),
+    ("medical", "As a mom of twins in Denver, I get no sleep.", "speaker", "Denver"),
+    ("medical", "She drives a school bus in Fargo.", "third", "Fargo"),
     ("medical", "Originally from Peru, she came for a check-up.", "third", "Peru"),
     ("finance", "The client bought a house in Duluth last year.", "third", "Duluth"),
     ("finance", "My client resides in Boise, Idaho.", "third", "Boise"),

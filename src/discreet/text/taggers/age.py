@@ -27,7 +27,7 @@ _COMMA = re.compile(r"\b([A-Za-z]+), (\d{2}),? ")
 _NOUN_IS = re.compile(rf"\b([A-Za-z-]+)(?:'s| is| was| turned)(?: now| only| just| about| almost)? ({_NUMBER})(?=\s*(?:[,.;!?)]|and|but|with|who|$))(?!\.\d)", re.I)
 _PEOPLE = frozenset((*lex.PERSON_NOUNS, *lex.KIN))
 _AT = re.compile(r"\b[Aa]t (\d{2}),? (?=(?:she|he|I|my|his|her|we|this|the (?:patient|client|plaintiff|defendant)) )")
-_IN_DECADE = re.compile(rf"\b(?:in|into|of) (?:his|her|my|their|your|the)? ?(?:(early|mid|late|mid-to-late|early-to-mid)[- ]?)?({_DECADE})\b", re.I)
+_IN_DECADE = re.compile(rf"\b(?:in|into|of) (?:his|her|my|our|their|your|the)? ?(?:(early|mid|late|mid-to-late|early-to-mid)[- ]?)?({_DECADE})\b", re.I)
 _BORN = re.compile(r"\bborn (?:in|on|circa)? ?(?:\d{1,2} )?(?:[A-Z][a-z]+ (?:\d{1,2},? )?)?((?:19|20)\d{2})\b")
 _STAGE = re.compile(
     r"\b(?:(newborn|neonate|infant|toddler|teenager|teenaged?|adolescent|preteen|tween|septuagenarian|octogenarian|"
@@ -39,15 +39,17 @@ _STAGE = re.compile(
     re.I)
 _DECADE_JOB = re.compile(r"\bmy (second|third|fourth|fifth) decade (?:on|in|at|as)\b", re.I)
 _SCHOOL = re.compile(r"\b(?:my|our) (?:high|middle|elementary) school\b(?! (?:friend|sweetheart|reunion|years))|\b(?:still|currently) in (?:high|middle) school\b", re.I)
-_PATTERNS = ((_OLD, "age in years"), (_SHORT, "age in short form"), (_AGED, "age in years"), (_BARE, "age in years"),
+_TURNS = re.compile(r"\b(?:turned|turning|turns|will turn)(?: just| only)? (\d{1,3})\b(?!\s*(?:%|percent|degrees|pages|points))", re.I)
+_BRACKET = re.compile(r"\b([A-Za-z]+) \((?:aged? )?(\d{2})\s?[,;)]")
+_PATTERNS = ((_TURNS, "age in years"), (_BRACKET, "age in brackets"), (_OLD, "age in years"), (_SHORT, "age in short form"), (_AGED, "age in years"), (_BARE, "age in years"),
              (_COMMA, "age after a name"), (_NOUN_IS, "age in years"), (_AT, "age in years"))
-_AFTER_SUBJECT = (_COMMA, _NOUN_IS)
-_NAMES_SUBJECT = (_BARE, _COMMA, _NOUN_IS, _AT)
+_AFTER_SUBJECT = (_COMMA, _NOUN_IS, _BRACKET)
+_NAMES_SUBJECT = (_TURNS, _BRACKET, _BARE, _COMMA, _NOUN_IS, _AT)
 _COHORT_BEFORE = re.compile(
     r"(?:aged|ages?|between|over|under|above|below|older than|younger than|up to|at least|from|than|≥|≤|>|<|until|before|by|after|"
     r"reach(?:es|ed)?|turn(?:s)?|minimum|retirement|mean|median|average)\W*(?:the )?$", re.I)
 _COHORT_AFTER = re.compile(r"^\W*(?:and|or) (?:older|younger|over|above|under|up)|^\s*(?:to|-|–)\s*\d|^\+|^\s*(?:years? )?and (?:older|over)|"
-                           r"^s\b|^\W*(?:\w+\W+){0,3}?(?:patients|women|men|adults|children|people|individuals|subjects|participants|girls|boys|"
+                           r"^s\b|^[^\w.!?\n]*(?:\w+[^\w.!?\n]+){0,3}?(?:patients|women|men|adults|children|people|individuals|subjects|participants|girls|boys|"
                            r"males|females|persons|students|infants)\b", re.I)
 
 
@@ -83,7 +85,7 @@ class AgeTagger:
         for pattern, why in _PATTERNS:
             for m in pattern.finditer(text):
                 number = next(g for g in reversed(m.groups()) if g)
-                if pattern in _AFTER_SUBJECT and not (m.group(1).lower() in _PEOPLE or (pattern is _COMMA and m.group(1)[0].isupper())):
+                if pattern in _AFTER_SUBJECT and not (m.group(1).lower() in _PEOPLE or (pattern is not _NOUN_IS and m.group(1)[0].isupper())):
                     continue
                 age = value_of(number)
                 if age is None:

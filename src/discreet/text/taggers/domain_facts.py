@@ -14,6 +14,7 @@ from discreet.text.finders import matcher
 from discreet.text.gazetteers import Term
 from discreet.text.mentions import Context, Mention, taggers
 
+_SHORT_WORDS = frozenset(["flu", "car", "van", "job", "ira", "tia", "dui"])
 _VISIT = re.compile(
     r"\b(?:presented|was (?:admitted|referred|brought|seen|hospitali[sz]ed|discharged|transferred)|admitted|hospitali[sz]ed|followed up|"
     r"follow-up (?:visit|appointment)|(?:weekly|monthly|biweekly|annual|daily) (?:visits?|appointments?|infusions?|sessions?)|seen (?:at|in) (?:the|our) (?:clinic|office)|"
@@ -27,7 +28,9 @@ def _matched(context: Context, table: str, entries: Mapping[str, Term], kinds: M
     for first, last, key in matcher(table).find(context.doc.lowers):
         term = entries[key]
         kind = kinds.get(term.kind)
-        if kind is not None:
+        # A short key is an abbreviation: "MS" is a disease, "Ms." is not.
+        spelled = len(key) > 3 or key in _SHORT_WORDS or context.doc.tokens[first].text.isupper()
+        if kind is not None and spelled:
             yield context.mention(kind, term.canonical, first, last, f"{term.kind} term", weak=term.flag == "w")
 
 

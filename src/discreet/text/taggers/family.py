@@ -13,7 +13,7 @@ from discreet.text.mentions import Context, Mention, taggers
 _NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "a": "1", "an": "1", "one": "1"}
 _COUNT = r"(\d{1,2}|two|three|four|five|six|seven|eight|a|an|one)"
 _CHILDREN = re.compile(
-    rf"\b(?:has|have|had|with|of|raising|raises|our|my|his|her|their|are|'ve) (?:got )?{_COUNT} (?:\w+ ){{0,2}}?(child(?:ren)?|kids?|sons?|daughters?|boys|girls|"
+    rf"\b(?:has|have|had|with|of|left|leaves|leaving|by|adopted|raising|raises|our|my|his|her|their|are|'ve) (?:got )?{_COUNT} (?!years?|yrs?|months?|weeks?|days?)(?:\w+ ){{0,2}}?(child(?:ren)?|kids?|sons?|daughters?|boys|girls|"
     r"grandchild(?:ren)?|siblings|brothers|sisters|stepchildren|little ones|toddlers|babies|teenagers|dependents|minor children)\b", re.I)
 _STATUS = re.compile(
     r"\b(?:(?:i'?m|i am|i was|he's|she's|he is|she is|he was|she was|is|was|we're|we are|we were|been|being|got|getting|currently|recently|newly|happily|are|, )\s?"
@@ -41,7 +41,9 @@ _AFFAIRS = re.compile(
 _SHORT = {w: Term(w, "extended", canonical, "-") for w, canonical in
           {"fil": "father-in-law", "mil": "mother-in-law", "sil": "sister-in-law", "bil": "brother-in-law", "hubby": "husband",
            "gf": "girlfriend", "bf": "boyfriend", "roommate": "roommate", "wifes": "wife", "so": "partner"}.items()}
-_STOPS = lex.FUNCTION | frozenset("own i he she we they".split())
+_STOPS = lex.FUNCTION | lex.DETERMINERS | lex.PAST_AUX | lex.THIRD.keys() | frozenset("own i we they".split())
+# Participles that describe a relative; any other ends the search for one.
+_DESCRIBING = frozenset("deceased estranged married retired disabled adopted divorced widowed aged beloved learned separated unmarried gifted".split())
 _CHILD = {"kid": "child", "boy": "son", "girl": "daughter", "little one": "child", "baby": "child", "toddler": "child", "dependent": "child"}
 _GENERIC = frozenset("parents parent family relatives kin household ancestors".split())
 _NOT_KIN = frozenset("boss coworker coworkers friend friends neighbor neighbors".split())
@@ -111,7 +113,7 @@ class FamilyTagger:
             word = lowers[j]
             if word not in lex.AGE_WORDS and not word[0].isdigit():
                 skipped += 1
-                if skipped > 3 or not word[0].isalnum() or word in _STOPS:
+                if skipped > 3 or not word[0].isalnum() or word in _STOPS or (word.endswith("ed") and word not in _DESCRIBING):
                     return None
             j += 1
         return j if j < len(lowers) else None

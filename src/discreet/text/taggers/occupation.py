@@ -45,7 +45,7 @@ _PATTERNS: list[tuple[re.Pattern[str], str, str, bool]] = [
      "employed", "has a job", True),
     (re.compile(r"\b(?:i|he|she|who|husband|wife|son|daughter|brother|sister|boyfriend|dad|father|mother|mom) (?:also |recently |just |currently )?(?:joined|enlisted in|serv(?:es|ed|ing) in|was in|is in) "
                 r"the (?:us |u\.s\. )?(army|navy|air force|marines|marine corps|coast guard|military|national guard|reserves|police|force)\b", re.I), "military", "joined a service", False),
-    (re.compile(r"\b(?:i|he|she|who) (?:drives?|drove) (?:a |an )?(truck|bus|cab|taxi|semi|for (?:uber|lyft)|ambulance|forklift)\b", re.I), "driver", "what a person does", False),
+    (re.compile(r"\b(?:i|he|she|who) (?:drives?|drove) (?:a |an |the )?(?:\w+ )?(truck|bus|cab|taxi|semi|for (?:uber|lyft)|ambulance|forklift)\b", re.I), "driver", "what a person does", False),
     (re.compile(r"\b(?:i|he|she|we) (?:have|has|had|got|held|hold|found|started|lost|quit|work) (?:a |an |my |his |her |two |three )?(?:\w+[ -]){0,4}?(jobs?)\b", re.I), "employed", "has a job", True),
     (re.compile(r"\b(?:(?:many|some|most|all|several) of )?(?:my|our|his|her) (?:own |small |old |new )?(college|university|high school|grad school|dorm(?: room)?|campus|professors?|classes|major|degree|gpa|semester|business|company|shop|"
                 r"store|clients|patients|customers|practice|firm|office|salary|paycheck|shift|store manager|coworkers|work)\b", re.I), "", "tools of a trade or of study", True),

@@ -16,7 +16,7 @@ _TIES = re.compile(
     r"employed|teach(?:es|ing)?|practic(?:e|es|ing)|attend\w*|stud(?:y|ies|ied|ying)|student|stationed|deployed|citizen|domiciled|"
     r"commut\w+|travel(?:l?ed|l?ing|s)? (?:to|from)|trip to|visited|returned from|vacation\w* (?:in|to)|here in|back in|bought|purchased|"
     r"rent(?:s|ed|ing)?|lease|property|estate|arrested|charged|filed|county of|state of|city of|community (?:in|of)|village|town|rural|"
-    r"suburb\w*|area|region|i'?m in|i am in|we'?re in|we are in|she is in|he is in)\b[^.;!?]{0,45}$")
+    r"suburb\w*|mom|dad|parent|couple|driv(?:e|es|ing)|area|region|i'?m in|i am in|we'?re in|we are in|she is in|he is in)\b[^.;!?]{0,45}$")
 _LIVE_FIRST = re.compile(r"(?:^|[(\[\n])\s*(?:location:?\s*)?$", re.I)
 _TITLE_PLACE = re.compile(r"\b(?:University|College|Hospital|Institute|Journal|Press|Department|School|Bank|Court|Supreme|District|Medical|General)\b")
 _BOUND_VAGUE = re.compile(

@@ -1,0 +1,164 @@
+"""What the detectors see in one answer, and the verdicts that follow from that alone, whatever scores the rest.
+
+Every guard reads in this way: layer 1, the language, and the attributes with their subjects. What the user had said
+before is told back to them, not leaked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from discreet.errors import DetectorError
+from discreet.guard.policy import Policy
+from discreet.records import Answer, Evidence, Subject, Verdict
+from discreet.text.direct import DirectSpan, find_direct
+from discreet.text.doc import Doc
+from discreet.text.evidence import find_evidence
+from discreet.text.language import guess_language
+from discreet.text.mentions import Attribute
+from discreet.unicode import Prepared, prepare
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found, with why: for people who ask. Holds no words of the answer."""
+
+    type: str
+    subject: Subject
+    person: str
+    start: int
+    end: int
+    why: str
+    layer: str
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict and all findings behind it, those that do not count included."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the detectors saw in one answer."""
+
+    direct: tuple[tuple[DirectSpan, Subject], ...]
+    attributes: tuple[Attribute, ...]
+    english: bool
+    guess: str
+
+
+def read_answer(answer: Answer, policy: Policy) -> Read:
+    """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
+    prepared = prepare(answer.answer)
+    told = _told(answer)
+    direct = tuple((span, _direct_subject(answer.answer, span, told)) for span in find_direct(prepared))
+    doc = Doc(prepared)
+    language = guess_language(doc)
+    attributes = find_evidence(doc, policy.domain, told.prepared.original if told else None)
+    return Read(direct, attributes, language.english or language.guess in policy.languages, language.guess)
+
+
+def said_before(answer: Answer) -> str | None:
+    """What the user had said, the earlier turns first; None where they had said nothing."""
+    said = [turn.text for turn in answer.conversation if turn.role == "user"]
+    if answer.question:
+        said.append(answer.question)
+    return "\n\n".join(said) if said else None
+
+
+def findings_of(read: Read, policy: Policy) -> tuple[Finding, ...]:
+    """Everything that was found, in order of place, and whether the policy counts it."""
+    persons: dict[str, str] = {}
+    found = [
+        Finding(
+            span.type, subject, "", span.start, span.end, f"{span.type} pattern", "direct",
+            counts_directly(span, subject, policy),
+        )
+        for span, subject in read.direct
+    ]  # fmt: skip
+    for a in read.attributes:
+        person = _label(a, persons)
+        counts = a.subject in policy.subjects and a.kind in policy.counted
+        found.append(Finding(a.kind, a.subject, person, a.start, a.end, a.why, "contextual", counts))
+    return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
+
+
+def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
+    """Whether a direct identifier makes the answer a flag."""
+    return (subject != "asker" or "asker" in policy.subjects) and span.type not in policy.allow_direct
+
+
+def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding]) -> Verdict | None:
+    """The verdict where no score is asked: flag for a direct identifier, then abstain for a language.
+
+    `quiet` is what the verdict would be otherwise. None leaves the decision to the score.
+    """
+    blocked = [f for f in findings if f.layer == "direct" and f.counts]
+    if blocked:
+        kinds = ", ".join(sorted({f.type for f in blocked}))
+        where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
+        reason = f"direct identifiers: {kinds}"
+        return replace(quiet, action="flag", layer="direct", score=1.0, evidence=where, reason=reason)
+    if not read.english:
+        reason = f"not English (looks like {read.guess}): the evidence rules read English only"
+        return replace(quiet, action="abstain", reason=reason)
+    return None
+
+
+def failed_verdict(identity: str, error: Exception, policy: str, tau: float) -> Verdict:
+    """`failed`, with the kind of the error and nothing else of it: its message may quote the answer."""
+    kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
+    return Verdict(
+        id=identity, action="failed", layer=None, score=None, delta=None, evidence=(), policy=policy, tau=tau,
+        reason=f"a detector failed with {kind}; the answer was not judged",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the user has said themselves, and the direct identifiers in it."""
+
+    prepared: Prepared
+    direct: frozenset[tuple[str, str]] = field(repr=False)
+
+
+def _told(answer: Answer) -> _Told | None:
+    """The question, and the user's earlier turns."""
+    said = said_before(answer)
+    if said is None:
+        return None
+    prepared = prepare(said)
+    spans = find_direct(prepared)
+    found = {(s.type, _squeezed(prepare(prepared.original[s.start : s.end]).text)) for s in spans}
+    return _Told(prepared, frozenset(found))
+
+
+def _direct_subject(text: str, span: DirectSpan, told: _Told | None) -> Subject:
+    """A direct identifier that the user gave themselves is told back to them.
+
+    It must stand in their words as an identifier of the same kind, or letter for letter: digits that only happen to
+    run in the same order elsewhere are no consent.
+    """
+    if told is None:
+        return "third"
+    value = prepare(text[span.start : span.end]).text.lower()
+    if (span.type, _squeezed(value)) in told.direct:
+        return "asker"
+    alone = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", told.prepared.text.lower()) if value.strip() else None
+    return "asker" if alone else "third"
+
+
+def _squeezed(text: str) -> str:
+    return "".join(c for c in text.lower() if c.isalnum())
+
+
+def _label(a: Attribute, persons: dict[str, str]) -> str:
+    if a.subject in ("cohort", "nobody", "speaker"):
+        return a.subject
+    return persons.setdefault(a.person, "asker" if a.person == "addressee" else f"person {len(persons) + 1}")

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.encode.base import WholeText
+from discreet.encode.encoders.evidence import EvidenceEncoder, evidence_row, feature_names
+from discreet.encode.reading import Reading
+from discreet.errors import InputError, UsageError
+from discreet.records import DOMAINS, Subject
+from discreet.text.direct import DirectSpan
+from discreet.text.mentions import Attribute, classes_of
+
+OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."
+
+
+def said(kind: str, value: str, person: str = "p1", subject: Subject = "third", *, weak: bool = False) -> Attribute:
+    return Attribute(kind, value, subject, person, 0, 1, "because", weak)
+
+
+def row(*attributes: Attribute, direct: tuple[DirectSpan, ...] = (), domain: str = "medical") -> dict[str, float]:
+    values = evidence_row(Reading(attributes, direct), domain)
+    return dict(zip(feature_names(domain), values.tolist(), strict=True))
+
+
+def seen(**values: float) -> dict[str, float]:
+    """All columns: those given, and 0 for every other one; `__` stands for the colon."""
+    given_ = {name.replace("__", ":"): np.float32(value) for name, value in values.items()}
+    assert set(given_) <= set(feature_names("medical"))
+    return {name: float(given_.get(name, 0.0)) for name in feature_names("medical")}
+
+
+def test_nothing_is_the_zero_vector() -> None:
+    assert row() == seen()
+
+
+def test_one_person_is_counted_by_class() -> None:
+    found = row(said("age", "52"), said("place", "Omaha"), said("place", "Omaha"), said("place", "Lincoln"),
+                said("family", "2 child", weak=True), said("condition", "anemia"), said("sex", "female"))
+    assert found == seen(
+        strong__age=1 / 3, strong__place=2 / 3, weak__family=1 / 3, strong__condition=1 / 3, strong__sex=1 / 3,
+        strong=3 / 6, total=4 / 6, classes=3 / 6, facts=1 / 6, pair__strong=1, pair__total=1, pair__paper=1,
+        third=1, persons=1 / 4,
+    )  # fmt: skip
+
+
+def test_what_is_strong_once_is_not_weak() -> None:
+    assert row(said("age", "52", weak=True), said("age", "52")) == row(said("age", "52"))
+
+
+def test_the_fullest_person_is_counted_and_the_others_told_apart() -> None:
+    found = row(said("age", "9", "p1"), said("age", "40", "speaker", "speaker"),
+                said("occupation", "nurse", "speaker", "speaker"), said("place", "Reno", "p2", weak=True))
+    assert found == seen(
+        strong__age=1 / 3, strong__occupation=1 / 3, strong=2 / 6, total=2 / 6, classes=2 / 6, pair__strong=1,
+        pair__total=1, pair__paper=1, speaker=1, persons=3 / 4, second=1 / 6,
+    )  # fmt: skip
+
+
+def test_a_tie_goes_to_the_first() -> None:
+    assert row(said("age", "9", "p2"), said("place", "Reno", "p1"))["strong:age"] > 0
+    assert row(said("place", "Reno", "p1"), said("age", "9", "p2"))["strong:place"] > 0
+
+
+def test_two_weak_ones_are_a_pair_but_no_strong_pair() -> None:
+    found = row(said("age", "9", weak=True), said("place", "Reno", weak=True))
+    assert (found["pair:strong"], found["pair:total"], found["strong"]) == (0, 1, 0)
+    assert found["total"] == pytest.approx(2 / 6)
+
+
+def test_domain_facts_make_a_pair_under_the_paper_s_rule_only() -> None:
+    found = row(said("condition", "asthma"), said("treatment", "albuterol"))
+    assert (found["pair:paper"], found["pair:total"], found["persons"], found["third"]) == (1, 0, 0, 1)
+
+
+@pytest.mark.parametrize("subject", ["asker", "public", "cohort", "nobody"])
+def test_other_subjects_have_their_own_columns(subject: Subject) -> None:
+    found = row(said("age", "50", "x", subject), said("place", "Reno", "y", subject),
+                said("visit", "yearly", "x", subject))
+    assert found == seen(**{f"{subject}__identifying": 2 / 6, f"{subject}__facts": 1 / 6})
+
+
+def test_direct_identifiers() -> None:
+    spans = tuple(DirectSpan(kind, 0, 1) for kind in ("person_name", "person_name_hypothetical", "ssn"))
+    assert row(direct=spans) == seen(direct__names=2 / 4, direct__others=1 / 4)
+
+
+ATTRIBUTES = st.lists(st.builds(
+    said, st.sampled_from(classes_of("finance")), st.text("ab", max_size=2), st.sampled_from(["p1", "p2", "speaker"]),
+    st.sampled_from(["third", "speaker", "asker", "cohort"]), weak=st.booleans(),
+), max_size=30)  # fmt: skip
+
+
+@given(ATTRIBUTES)
+def test_every_value_is_in_the_unit_interval(attributes: list[Attribute]) -> None:
+    values = np.array(list(row(*attributes, domain="finance").values()))
+    assert ((values >= 0) & (values <= 1)).all()
+
+
+@given(ATTRIBUTES, st.sampled_from(classes_of("finance")))
+def test_a_further_strong_fact_about_the_fullest_never_lowers_the_sums(found: list[Attribute], kind: str) -> None:
+    found = [a for a in found if a.person == "p1" and a.subject == "third"]
+    before, after = row(*found, domain="finance"), row(*found, said(kind, "new"), domain="finance")
+    for name in ("strong", "total", "classes", "facts", "pair:strong", "pair:total", "pair:paper", f"strong:{kind}"):
+        assert after[name] >= before[name]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_columns_are_named_once_and_alike_in_number(domain: str) -> None:
+    names = feature_names(domain)
+    assert len(set(names)) == len(names) == EvidenceEncoder(domain).dim == 41
+
+
+def test_the_paper_s_sentence_is_full_and_advice_is_empty() -> None:
+    encoder = EvidenceEncoder("law")
+    assert isinstance(encoder, WholeText)
+    full, empty = encoder.encode([OMAHA, "A court may grant custody to either parent."])
+    columns = dict(zip(encoder.features, full.tolist(), strict=True))
+    assert columns["pair:strong"] == columns["third"] == 1
+    assert columns["strong"] >= 3 / 6 - 1e-6
+    assert dict(zip(encoder.features, empty.tolist(), strict=True))["strong"] == 0
+
+
+def test_what_the_user_said_is_the_asker_s() -> None:
+    encoder = EvidenceEncoder("law")
+    told = dict(zip(encoder.features, encoder.encode([OMAHA], [OMAHA])[0].tolist(), strict=True))
+    assert told["strong"] == told["third"] == told["pair:strong"] == 0
+    assert told["asker:identifying"] >= 3 / 6 - 1e-6
+
+
+def test_questions_go_with_texts() -> None:
+    with pytest.raises(UsageError, match="one \\(or None\\) for each text"):
+        EvidenceEncoder("law").encode(["a", "b"], [None])
+    with pytest.raises(UsageError, match="unknown domain 'sport'"):
+        EvidenceEncoder("sport")
+
+
+def test_other_features_are_refused(tmp_path: Path) -> None:
+    encoder = EvidenceEncoder("law")
+    encoder.features = encoder.features[:-1]
+    encoder.save(tmp_path / "e")
+    with pytest.raises(InputError, match="counts other evidence features"):
+        EvidenceEncoder.load(tmp_path / "e")
+    encoder.domain = "sport"
+    encoder.save(tmp_path / "e")
+    with pytest.raises(InputError, match="unknown domain 'sport'"):
+        EvidenceEncoder.load(tmp_path / "e")

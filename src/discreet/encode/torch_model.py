@@ -94,8 +94,10 @@ class TorchModel:
         if weights < PROTOBUF_LIMIT:
             traced.rename(path)
             return
+        beside = path.with_name(f"{path.name}.data")
         self._onnx.save_model(self._onnx.load(str(traced)), str(path), save_as_external_data=True,
-                              all_tensors_to_one_file=True, location=f"{path.name}.data")
+                              all_tensors_to_one_file=True, location=beside.name)
+        beside.chmod(path.stat().st_mode & 0o777)
 
     def _load(self) -> Any:
         torch, transformers = self._torch, self._transformers

@@ -15,6 +15,7 @@ _TENS = {2: "twenty", 3: "thirty", 4: "forty", 5: "fifty", 6: "sixty", 7: "seven
 _ONES = " one two three four five six seven eight nine".split(" ")
 _DECADES = {1: "teens", 2: "twenties", 3: "thirties", 4: "forties", 5: "fifties", 6: "sixties", 7: "seventies",
             8: "eighties"}
+_YEAR = 2025
 _LAST = ("who ", "and ", "whose ")
 
 
@@ -41,7 +42,8 @@ class Cluster:
         if qi == "AGE":
             low, high, x = w.pick(w.lineage.forms[qi]["indirect"]) if indirect else (20, 84, "")
             n = low + int(w.chance() * (high - low + 1))
-            value = {"n": str(n), "words": in_words(n), "nth": ordinal(n), "decade": self._decade(n), "x": x}
+            value = {"n": str(n), "words": in_words(n), "nth": ordinal(n), "decade": self._decade(n),
+                     "born": str(_YEAR - n), "x": x}
             self.forbidden.append(str(n))
         elif qi == "OCCUPATION":
             value = w.fresh("jobs", lexicon["jobs"])

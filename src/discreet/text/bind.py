@@ -8,6 +8,7 @@ where this sentence is a note without a subject ("Retired teacher. Lives alone."
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 
 from discreet.records import Subject
 from discreet.text import lexicon as lex
@@ -18,6 +19,7 @@ from discreet.text.referents import Referent
 # Classes that a bare note may carry over from the previous sentence; a place or an employer needs its own sentence.
 _CARRIED = frozenset("age sex occupation family ethnicity condition treatment visit asset income transaction".split())
 
+_STATES = frozenset(("you", verb) for verb in ("are", "were", "have", "had", "live", "lived", "work", "worked"))
 # What "a divorced mother of three" says of the mother herself; other relatives are somebody else's.
 _OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
 
@@ -107,14 +109,8 @@ def _told(context: Context, referent: Referent) -> Subject:
     words = context.doc.lowers[begin:end]
     if any(w in lex.CONDITIONALS or w in lex.MODALS for w in words) or referent.possessive:
         return "cohort"
-    after = context.doc.lowers[referent.last : referent.last + 1]
-    return (
-        "third"
-        if after
-        and after[0] in ("are", "were", "have", "live", "work")
-        or context.doc.lowers[referent.first] in ("you're", "you've")
-        else "cohort"
-    )
+    states = any(pair in _STATES for pair in pairwise(words))
+    return "third" if states or set(words) & {"you're", "you've"} else "cohort"
 
 
 def _holding(context: Context, at: int, first: int, last: int, mention: Mention) -> Referent | None:

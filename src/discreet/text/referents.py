@@ -218,8 +218,10 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
     if not determiner and not aged and word not in lex.BARE_ROLES:
         return None
     person = state.fresh()
-    state.note(person, "third", gender)
     state.heads[word] = person, "third"
+    # "She has a twin sister. She …": a relative in passing is not the one the story goes on about.
+    if word not in lex.KIN or state.last is None:
+        state.note(person, "third", gender)
     return Referent(person, "third", "noun", first, i + 1, gender, possessive)
 
 

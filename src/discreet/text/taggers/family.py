@@ -58,8 +58,12 @@ class FamilyTagger:
 
     def find(self, context: Context) -> Iterator[Mention]:
         """Each relation once per mention; "parents" and "family" alone say nothing."""
-        yield from self._relatives(context)
         text = context.text
+        living = [m.span() for m in _LIVES.finditer(text)]
+        for mention in self._relatives(context):
+            # "lives with his daughter" is one fact.
+            if not any(start <= mention.start and mention.end <= end for start, end in living):
+                yield mention
         for m in _CHILDREN.finditer(text):
             count = _NUMBERS.get(m.group(1).lower(), m.group(1))
             head = singular(m.group(2).lower().removeprefix("minor "))
@@ -80,7 +84,8 @@ class FamilyTagger:
         for m in _IN_RELATIONSHIP.finditer(text):
             yield Mention("family", "partner", m.start(), m.end(), "partnership")
         for m in _MOTHER_OF.finditer(text):
-            yield Mention("family", f"parent of {m.group(1).lower()}", m.start(), m.end(), "parenthood")
+            count = m.group(1).lower()
+            yield Mention("family", f"{_NUMBERS.get(count, count)} child", m.start(), m.end(), "parenthood")
 
     def _relatives(self, context: Context) -> Iterator[Mention]:
         """"my late husband", "the patient's sister": the relative belongs to the owner."""

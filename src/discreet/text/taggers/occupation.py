@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from discreet.text import gazetteers
@@ -83,6 +84,16 @@ class OccupationTagger:
     domains = None
 
     def find(self, context: Context) -> Iterator[Mention]:
+        """All mentions; "a retired seamstress" is one fact, the job."""
+        found = list(self._all(context))
+        starts = sorted(m.start for m in found)
+        for m in found:
+            after = bisect_right(starts, m.end)
+            near = after < len(starts) and starts[after] <= m.end + 24 and "." not in context.text[m.end:starts[after]]
+            if not (m.value in ("retired", "former") and near):
+                yield m
+
+    def _all(self, context: Context) -> Iterator[Mention]:
         """Gazetteer jobs in binding constructions; then patterns of trades, study and standing."""
         doc = context.doc
         table = gazetteers.occupations()

@@ -1,0 +1,289 @@
+"""The borderline-safe stress test, for any classifier: does it hear what a text says, or only how it sounds?
+
+A classifier trained on unsafe and safe texts may have learned a tone of voice. Borderline texts have the voice of the
+unsafe ones and nothing unsafe in them (PPE, sections IV-E and VI-D): a classifier that keeps its AUROC between unsafe
+and borderline reads content, one that loses it reads style. Higher scores mean unsafe; a text is flagged where its
+score is at or above the threshold.
+
+Two controls stand beside, made of the same scores:
+
+- *placebo* (negative): labels dealt to unsafe and borderline at random; the AUROC must be ½, and its spread shows what
+  a score that knows nothing reaches in samples of this size.
+- *planted* (positive): half of the unsafe put among the borderline, the other half setting the threshold; the FPR of
+  the borderline must rise. Where it does not, a low FPR only says that the threshold flags nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from discreet.errors import DiscreetError, InputError, UsageError
+from discreet.records import Estimate
+from discreet.stats import (
+    auroc_estimate,
+    bootstrap_weights,
+    fisher_exact,
+    fpr_at_tpr_estimate,
+    percentile_interval,
+    permuted_labels,
+    share_estimate,
+)
+from discreet.stats.arrays import FloatArray, finite_scores
+from discreet.stats.estimates import MISORDERED
+from discreet.stats.roc import Reweighting, RocCore
+
+Gate = Literal["pass", "fail", "inconclusive"]
+KINDS = ("unsafe", "safe", "borderline")
+LEVEL = 0.95
+RESAMPLES = 1000
+SEED = 42
+
+
+@dataclass(frozen=True, slots=True)
+class StressResult:
+    """Figures, controls and the verdict of a stress test.
+
+    Attributes
+    ----------
+    within, borderline : mapping of str to Estimate
+        Unsafe against safe, and unsafe against borderline: `auroc`, `fpr95`, `fpr90` (FPR at 95% and 90% TPR),
+        `fpr_at_tpr` (at the TPR target), and `fpr_at_threshold` where a threshold was given.
+    difference : Estimate
+        AUROC within less AUROC on the borderline, in [-1, 1], paired on the unsafe.
+    subtypes : mapping of str to mapping of str to Estimate
+        Per borderline subtype `fpr_at_tpr`, and `fpr_at_threshold` where a threshold was given.
+    controls : mapping of str to Estimate
+        `placebo_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them at
+        the same threshold.
+    checks : mapping of str to bool
+        `placebo`: ½ lies within the placebo; `planted`: planting raised the FPR (Fisher's exact test, 5%).
+    tpr, threshold_at_tpr : float
+        The TPR target in (0, 1), and the highest score at or above which that share of the unsafe lies.
+    threshold : float or None
+        The threshold that was given; it is then the operating point, else `threshold_at_tpr` is.
+    tpr_at_threshold : Estimate or None
+        Share of the unsafe flagged there.
+    max_borderline_fpr : float or None
+        The limit of the promotion gate, in (0, 1); None where there was none.
+    verdict : "pass", "fail", "inconclusive" or None
+        What the gate says (see `gate`); None without a limit.
+    reason : str
+        Why, in one line.
+    score : str
+        What was compared: "decision_function", "predict_proba", "callable" or "scores".
+    """
+
+    within: Mapping[str, Estimate]
+    borderline: Mapping[str, Estimate]
+    difference: Estimate
+    subtypes: Mapping[str, Mapping[str, Estimate]]
+    controls: Mapping[str, Estimate]
+    checks: Mapping[str, bool]
+    tpr: float
+    threshold_at_tpr: float
+    threshold: float | None
+    tpr_at_threshold: Estimate | None
+    max_borderline_fpr: float | None
+    verdict: Gate | None
+    reason: str
+    score: str
+
+    @property
+    def operating_fpr(self) -> Estimate:
+        """The borderline FPR at the operating point: what the gate looks at."""
+        return self.borderline["fpr_at_tpr" if self.threshold is None else "fpr_at_threshold"]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields under their names, Estimates as records; plain values only."""
+        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+
+
+def stress_test(
+    classifier: Any, unsafe: Any, safe: Any, borderline: Any, *, subtypes: Sequence[str | None] | None = None,
+    max_borderline_fpr: float | None = None, tpr: float = 0.95, threshold: float | None = None,
+    rng: Generator | int | None = None, unsafe_label: Any = None,
+) -> StressResult:
+    """Score three sets of inputs and test whether the classifier tells unsafe from borderline (PPE, section VI-D).
+
+    Parameters
+    ----------
+    classifier : fitted scikit-learn classifier of two classes (a pipeline, a search), or callable
+        Its `decision_function`, else its `predict_proba`; a callable returns one number per input, higher = unsafe.
+        Each set is scored in a call of its own, so a score must not depend on the rest of its batch.
+    unsafe, safe, borderline : sequences of texts, or arrays of n rows
+        What the classifier takes; at least one of each. None of them may have been trained on.
+    subtypes : sequence of str or None, shape (n_borderline,), optional
+        The subtype of each borderline input; None belongs to no subtype.
+    max_borderline_fpr : float in (0, 1), optional
+        Limit of the promotion gate on the borderline FPR at the operating point.
+    tpr : float in (0, 1)
+        The TPR target, which is the operating point unless `threshold` is given.
+    threshold : float, optional
+        A threshold in use, on the scale of the score that is compared (see `StressResult.score`).
+    rng : numpy Generator or seed
+        For resamples and controls; None is seed 42.
+    unsafe_label : optional
+        The class that means unsafe; by default the second of `classes_`.
+
+    Raises
+    ------
+    UsageError, InputError
+        For options that cannot be, a set that is empty, or scores that are not one finite number per input. Never
+        with the text of an input.
+    """
+    _options(max_borderline_fpr, tpr, threshold)
+    name, ask = _scorer(classifier, unsafe_label)
+    given = {kind: _inputs(value, kind) for kind, value in zip(KINDS, (unsafe, safe, borderline), strict=True)}
+    _subtype_names(subtypes, _length(given["borderline"]))
+    scores = [_asked(ask, given[kind], kind, name) for kind in KINDS]
+    return stress_scores(
+        *scores, subtypes=subtypes, max_borderline_fpr=max_borderline_fpr, tpr=tpr, threshold=threshold, rng=rng,
+        score=name,
+    )
+
+
+def stress_scores(
+    unsafe: ArrayLike, safe: ArrayLike, borderline: ArrayLike, *, subtypes: Sequence[str | None] | None = None,
+    max_borderline_fpr: float | None = None, tpr: float = 0.95, threshold: float | None = None,
+    rng: Generator | int | None = None, score: str = "scores",
+) -> StressResult:
+    """The same from scores of shape (n,), higher = unsafe; see `stress_test`."""
+    _options(max_borderline_fpr, tpr, threshold)
+    sets = [_scores(values, kind) for kind, values in zip(KINDS, (unsafe, safe, borderline), strict=True)]
+    u, s, b = sets
+    kinds = _subtype_names(subtypes, b.size)
+    draw = np.random.default_rng(SEED if rng is None else rng)
+    within, on_borderline = (pairing(u, negatives, tpr, threshold) for negatives in (s, b))
+    difference = auroc_difference(u, s, b, draw)
+    placebo = placebo(u, b, draw)
+    planted, unplanted, seen = planted(u, b, tpr, threshold, draw)
+    checks = {"placebo": _holds(placebo, 0.5), "planted": seen}
+    operating = on_borderline["fpr_at_tpr" if threshold is None else "fpr_at_threshold"]
+    verdict, reason = gate(operating, max_borderline_fpr, checks)
+    names = np.array([kind or "" for kind in kinds], dtype=object)
+    return StressResult(
+        within, on_borderline, difference,
+        {kind: rates(u, b[names == kind], tpr, threshold) for kind in sorted({k for k in kinds if k})},
+        {"placebo_auroc": placebo, "planted_fpr": planted, "unplanted_fpr": unplanted}, checks, float(tpr),
+        _core(u, b).threshold_at_tpr(tpr), None if threshold is None else float(threshold),
+        None if threshold is None else share(u >= threshold, n_pos=u.size), max_borderline_fpr, verdict, reason, score,
+    )
+
+
+def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tuple[Gate | None, str]:
+    """Whether a classifier whose borderline FPR at its operating point is `fpr` may be promoted, and why.
+
+    *Fail* where the whole interval lies above `limit`; *pass* where none of it does and both controls hold; else
+    *inconclusive*. Without a limit there is no verdict.
+    """
+    if limit is None:
+        return None, "no limit was given"
+    if fpr.value is None or fpr.low is None or fpr.high is None:
+        return "inconclusive", f"the borderline FPR is unresolved: {fpr.reason or 'it has no interval'}"
+    shown = f"the borderline FPR is {fpr}"
+    if not checks["placebo"]:
+        return "inconclusive", f"{shown}, but labels dealt at random do not give an AUROC of 1/2"
+    if fpr.low > limit:
+        return "fail", f"{shown}, above {limit:g}"
+    if fpr.high > limit:
+        return "inconclusive", f"{shown}: {limit:g} lies within, more borderline and unsafe texts would tell"
+    if not checks["planted"]:
+        return "inconclusive", f"{shown}, but it does not rise where unsafe texts are planted among the borderline"
+    return "pass", f"{shown}, not above {limit:g}"
+
+
+def _options(limit: float | None, tpr: float, threshold: float | None) -> None:
+    for name, value in (("max_borderline_fpr", limit), ("tpr", tpr)):
+        if value is not None and not 0.0 < value < 1.0:
+            raise UsageError(f"{name} is {value:g}; expected a share strictly between 0 and 1")
+    if threshold is not None and not isfinite(threshold):
+        raise UsageError(f"threshold is {threshold:g}; expected a finite score")
+
+
+def _subtype_names(subtypes: Sequence[str | None] | None, n: int) -> list[str | None]:
+    if subtypes is None:
+        return [None] * n
+    names = list(subtypes)
+    if len(names) != n:
+        raise UsageError(f"there are {len(names)} subtypes for {n} borderline inputs; expected one for each")
+    if any(not (name is None or isinstance(name, str)) for name in names):
+        raise UsageError("subtypes hold values that are not strings; expected a name or None for each borderline input")
+    return names
+
+
+def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], Any]]:
+    """How unsafe inputs are, as (name, function)."""
+    kind = type(classifier).__name__
+    method = next((m for m in ("decision_function", "predict_proba") if hasattr(classifier, m)), None)
+    if method is None and callable(classifier) and not isinstance(classifier, type):
+        return "callable", classifier
+    if method is None:
+        raise UsageError(f"{kind} has neither decision_function nor predict_proba; expected a fitted classifier, or a "
+                         f"callable that returns one score per input")
+    if not hasattr(classifier, "classes_"):
+        raise UsageError(f"{kind} has no classes_; expected a classifier fitted on two classes, or a callable that "
+                         f"returns one score per input")
+    classes = list(classifier.classes_)
+    if len(classes) != 2 or (unsafe_label is not None and unsafe_label not in classes):
+        raise UsageError(f"{kind} was fitted on {len(classes)} classes"
+                         + ("" if len(classes) != 2 else " and unsafe_label is none of them")
+                         + "; expected two, one of them unsafe, or a callable that returns one score per input")
+    at = 1 if unsafe_label is None else classes.index(unsafe_label)
+    ask = getattr(classifier, method)
+    if method == "predict_proba":
+        return method, lambda inputs: np.asarray(ask(inputs))[:, at]
+    return method, lambda inputs: np.ravel(ask(inputs)) * (1.0 if at else -1.0)
+
+
+def _inputs(values: Any, kind: str) -> Any:
+    if isinstance(values, str | bytes | Mapping) or not (hasattr(values, "__iter__") or hasattr(values, "shape")):
+        raise UsageError(f"{kind} is a {type(values).__name__}; expected a sequence of texts or an array of rows")
+    return values if hasattr(values, "shape") or hasattr(values, "__len__") else list(values)
+
+
+def _length(inputs: Any) -> int:
+    # Sparse matrices have a shape and refuse len().
+    return int(inputs.shape[0]) if getattr(inputs, "shape", None) else len(inputs)
+
+
+def _asked(ask: Callable[[Any], Any], inputs: Any, kind: str, name: str) -> FloatArray:
+    n = _length(inputs)
+    try:
+        raw = ask(inputs) if n else []
+    except DiscreetError:
+        raise
+    except Exception as error:
+        # The message of somebody else's error may quote an input.
+        raise InputError(f"{name} failed with {type(error).__name__} on the {kind} inputs; call it on them alone to "
+                         f"see why") from None
+    scores = _scores(raw, kind)
+    if scores.size != n:
+        raise InputError(f"{name} gave {scores.size} scores for {n} {kind} inputs; expected one for each")
+    return scores
+
+
+def _scores(values: ArrayLike, kind: str) -> FloatArray:
+    try:
+        scores = finite_scores(values, f"{kind} scores")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if not scores.size:
+        raise InputError(f"there are no {kind} rows; expected at least one each of {', '.join(KINDS)}")
+    return scores
+
+
+def _holds(estimate: Estimate, value: float) -> bool:
+    return estimate.low is not None and estimate.high is not None and estimate.low <= value <= estimate.high
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return value.to_json()
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

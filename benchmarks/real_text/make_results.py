@@ -21,7 +21,7 @@ ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "results" / "real_text.md"
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 NAMES = {
-    "auroc": "AUROC", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held at the policy's point",
+    "auroc": "AUROC", "auroc_any_register": "AUROC against none bound in any register", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held at the policy's point",
     "fpr_point": "held though nothing is bound, professional voice", "contextual_fpr_point": "the same, contextual layer alone",
     "fpr_point_any_register": "held though nothing is bound, any register", "held_with_one_attribute": "held with exactly one attribute",
 }

@@ -13,9 +13,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from discreet.guard.evidence_guard import EvidenceGuard
     from discreet.guard.policy import Policy
+    from discreet.guard.stress import stress_test
     from discreet.records import Answer, Estimate, Evidence, Verdict
 
-__all__ = ["Answer", "Estimate", "Evidence", "EvidenceGuard", "Policy", "Verdict"]
+__all__ = ["Answer", "Estimate", "Evidence", "EvidenceGuard", "Policy", "Verdict", "stress_test"]
 
 _HOMES = {
     "Answer": "discreet.records",
@@ -24,6 +25,7 @@ _HOMES = {
     "EvidenceGuard": "discreet.guard.evidence_guard",
     "Policy": "discreet.guard.policy",
     "Verdict": "discreet.records",
+    "stress_test": "discreet.guard.stress",
 }
 
 

@@ -116,7 +116,7 @@ def test_counts_are_those_of_distinct_facts(found: list[Attribute]) -> None:
         every = {(a.kind, a.value) for a in mine}
         assert (c.strong, c.strong + c.weak, c.classes) == (len(strong), len(every), len({k for k, _ in every}))
         assert 0 <= c.facts <= 3
-        assert c.sex in (0, 1)
+        assert c.person_told in (0, 1)
 
 
 def test_nothing_scores_the_intercept() -> None:
@@ -171,14 +171,14 @@ def test_the_best_person_is_the_one_with_most() -> None:
 
 
 def test_features_in_their_order() -> None:
-    [c] = clusters([said("age"), said("place", weak=True), said("sex"), said("condition"), said("visit")], POLICY)
+    [c] = clusters([said("age"), said("place", weak=True), said("person"), said("condition"), said("visit")], POLICY)
     assert dict(zip(FEATURES, features(c, POLICY), strict=True)) == {
         "strong": 1,
         "total": 2,
         "two": 1,
         "two_strong": 0,
         "classes": 2,
-        "sex": 1,
+        "person": 1,
         "facts": pytest.approx(2 / 3),
     }
 

@@ -91,7 +91,7 @@ def lines(result: GuardEvaluation) -> list[str]:
 
 
 _WORDS = {
-    "auroc": "AUROC", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held",
+    "auroc": "AUROC", "auroc_any_register": "AUROC, none bound in any register", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held",
     "fpr_point": "held though nothing is bound", "fpr_point_any_register": "the same, any register",
     "contextual_fpr_point": "the same, contextual layer", "held_with_one_attribute": "held with one attribute",
     "abstain": "abstained", "failed": "failed", "told_back_verbatim_flagged": "told back word for word (should be 0)",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import guard_check, guard_evaluate
+from discreet.cli import guard_check, guard_evaluate, stress_test
 from discreet.cli.exits import guarded
 
 # Plain help instead of rich's: it halves the time that --help takes, and docs/cli.md can be made from it.
@@ -22,6 +22,7 @@ guard = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
 app.add_typer(guard, name="guard")
 guard.command("check")(guard_check.check)
 guard.command("evaluate")(guard_evaluate.evaluate)
+app.command("stress-test")(stress_test.stress_test)
 
 
 def _version(wanted: bool) -> None:

@@ -37,12 +37,15 @@ class DensityOptions:
         Mixture components at the most (gmm).
     n_frequencies : int
         Random frequencies, each a cosine and a sine (rff).
+    seed : int or None
+        Of the frequencies (rff): one seed for both sides of a guard; None draws one a fit.
     """
 
     nu: float = 0.01
     gamma: float | str = "median"
     n_components: int = 8
-    n_frequencies: int = 2048
+    n_frequencies: int = 4096
+    seed: int | None = None
 
 
 class Density(Protocol):

@@ -165,13 +165,15 @@ def _held(case: _Case) -> bool:
 
 def _figures(cases: Sequence[_Case]) -> dict[str, Estimate]:
     judged = [c for c in cases if c.positive or c.negative]
-    scored = [(c.verdict.delta, c) for c in judged if c.verdict.delta is not None]
-    scores, labels = [delta for delta, _ in scored], [c.positive for _, c in scored]
-    groups = _groups([c for _, c in scored])
+    scores, labels, groups = _scored(cases, lambda c: c.positive or c.negative)
     positives, negatives = [c for c in judged if c.positive], [c for c in judged if c.negative]
+    any_scores, any_labels, any_groups = _scored(cases, lambda c: c.positive or c.row.cluster == "no")
     ones, noes = [c for c in cases if c.row.cluster == "one"], [c for c in cases if c.row.cluster == "no"]
     return {
         "auroc": auroc_estimate(scores, labels, groups=groups, unit="document" if groups else "answer"),
+        "auroc_any_register": auroc_estimate(
+            any_scores, any_labels, groups=any_groups, unit="document" if any_groups else "answer"
+        ),
         "fpr95": fpr_at_tpr_estimate(scores, labels, 0.95, groups=groups, unit="document" if groups else "answer"),
         "fpr90": fpr_at_tpr_estimate(scores, labels, 0.90, groups=groups, unit="document" if groups else "answer"),
         "tpr_point": _rate(positives, _held),
@@ -182,6 +184,14 @@ def _figures(cases: Sequence[_Case]) -> dict[str, Estimate]:
         "abstain": _rate(cases, lambda c: c.verdict.action == "abstain"),
         "failed": _rate(cases, lambda c: c.verdict.action == "failed"),
     }
+
+
+def _scored(
+    cases: Sequence[_Case], wanted: Callable[[_Case], bool]
+) -> tuple[list[float], list[bool], list[str] | None]:
+    """Log-odds, labels and documents of the wanted cases; a failed verdict has no score."""
+    scored = [(c.verdict.delta, c) for c in cases if wanted(c) and c.verdict.delta is not None]
+    return [d for d, _ in scored], [c.positive for _, c in scored], _groups([c for _, c in scored])
 
 
 def _groups(cases: Sequence[_Case]) -> list[str] | None:

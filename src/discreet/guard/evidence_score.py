@@ -17,7 +17,7 @@ from math import exp
 from discreet.guard.policy import Policy
 from discreet.text.mentions import DOMAIN_CLASSES, Attribute
 
-FEATURES = ("strong", "total", "two", "two_strong", "classes", "sex", "facts")
+FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Cluster:
     strong: int
     weak: int
     classes: int
-    sex: int
+    person_told: int
     facts: int
 
 
@@ -66,7 +66,7 @@ def clusters(attributes: Iterable[Attribute], policy: Policy) -> list[Cluster]:
         if a.subject in policy.subjects:
             by_person.setdefault(a.person, []).append(a)
     found = [_cluster(person, members, policy) for person, members in by_person.items()]
-    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, -c.sex, c.person))
+    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, -c.person_told, c.person))
 
 
 def _cluster(person: str, members: list[Attribute], policy: Policy) -> Cluster:
@@ -83,7 +83,7 @@ def _cluster(person: str, members: list[Attribute], policy: Policy) -> Cluster:
         len(strong),
         len(weak),
         len({k for k, _ in strong | weak}),
-        int(any(a.kind == "sex" for a in members)),
+        int(any(a.kind == "person" for a in members)),
         min(3, len(facts)),
     )
 
@@ -96,15 +96,14 @@ def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
     spare = policy.cluster - 2
     strong = max(0, cluster.strong - spare)
     total = max(0, cluster.strong + cluster.weak - spare)
-    said = float(total > 0)
     return (
         min(strong, 4),
         min(total, 4),
         float(total >= 2),
         float(strong >= 2),
         min(max(0, cluster.classes - spare), 4),
-        said * cluster.sex,
-        said * cluster.facts / 3,
+        float(cluster.person_told),
+        cluster.facts / 3,
     )
 
 

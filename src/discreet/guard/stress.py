@@ -25,24 +25,12 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from discreet.errors import DiscreetError, InputError, UsageError
+from discreet.guard import stress_figures as figures
 from discreet.records import Estimate
-from discreet.stats import (
-    auroc_estimate,
-    bootstrap_weights,
-    fisher_exact,
-    fpr_at_tpr_estimate,
-    percentile_interval,
-    permuted_labels,
-    share_estimate,
-)
 from discreet.stats.arrays import FloatArray, finite_scores
-from discreet.stats.estimates import MISORDERED
-from discreet.stats.roc import Reweighting, RocCore
 
 Gate = Literal["pass", "fail", "inconclusive"]
 KINDS = ("unsafe", "safe", "borderline")
-LEVEL = 0.95
-RESAMPLES = 1000
 SEED = 42
 
 
@@ -63,7 +51,8 @@ class StressResult:
         `placebo_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them at
         the same threshold.
     checks : mapping of str to bool
-        `placebo`: ½ lies within the placebo; `planted`: planting raised the FPR (Fisher's exact test, 5%).
+        `placebo`: ½ lies within the placebo; `planted`: planting raised the FPR (Fisher's exact test, 5%);
+        `direction`: unsafe texts are not outranked by safe ones.
     tpr, threshold_at_tpr : float
         The TPR target in (0, 1), and the highest score at or above which that share of the unsafe lies.
     threshold : float or None
@@ -98,7 +87,7 @@ class StressResult:
     @property
     def operating_fpr(self) -> Estimate:
         """The borderline FPR at the operating point: what the gate looks at."""
-        return self.borderline["fpr_at_tpr" if self.threshold is None else "fpr_at_threshold"]
+        return self.borderline[_operating(self.threshold)]
 
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, Estimates as records; plain values only."""
@@ -156,32 +145,33 @@ def stress_scores(
 ) -> StressResult:
     """The same from scores of shape (n,), higher = unsafe; see `stress_test`."""
     _options(max_borderline_fpr, tpr, threshold)
-    sets = [_scores(values, kind) for kind, values in zip(KINDS, (unsafe, safe, borderline), strict=True)]
-    u, s, b = sets
+    u, s, b = (_scores(values, kind) for kind, values in zip(KINDS, (unsafe, safe, borderline), strict=True))
     kinds = _subtype_names(subtypes, b.size)
     draw = np.random.default_rng(SEED if rng is None else rng)
-    within, on_borderline = (pairing(u, negatives, tpr, threshold) for negatives in (s, b))
-    difference = auroc_difference(u, s, b, draw)
-    placebo = placebo(u, b, draw)
-    planted, unplanted, seen = planted(u, b, tpr, threshold, draw)
-    checks = {"placebo": _holds(placebo, 0.5), "planted": seen}
-    operating = on_borderline["fpr_at_tpr" if threshold is None else "fpr_at_threshold"]
-    verdict, reason = gate(operating, max_borderline_fpr, checks)
-    names = np.array([kind or "" for kind in kinds], dtype=object)
+    within, on_borderline = (figures.pairing(u, negatives, tpr, threshold) for negatives in (s, b))
+    difference = figures.auroc_difference(u, s, b, draw)
+    placebo = figures.placebo(u, b, draw)
+    planted = figures.planted(u, b, tpr, threshold, draw)
+    checks = {"placebo": _holds(placebo, 0.5), "planted": planted.rises,
+              "direction": within["auroc"].high is None or within["auroc"].high >= 0.5}
+    verdict, reason = gate(on_borderline[_operating(threshold)], max_borderline_fpr, checks)
+    of = {name: b[[kind == name for kind in kinds]] for name in sorted({kind for kind in kinds if kind})}
     return StressResult(
-        within, on_borderline, difference,
-        {kind: rates(u, b[names == kind], tpr, threshold) for kind in sorted({k for k in kinds if k})},
-        {"placebo_auroc": placebo, "planted_fpr": planted, "unplanted_fpr": unplanted}, checks, float(tpr),
-        _core(u, b).threshold_at_tpr(tpr), None if threshold is None else float(threshold),
-        None if threshold is None else share(u >= threshold, n_pos=u.size), max_borderline_fpr, verdict, reason, score,
+        within=within, borderline=on_borderline, difference=difference,
+        subtypes={name: figures.rates(u, members, tpr, threshold) for name, members in of.items()},
+        controls={"placebo_auroc": placebo, "planted_fpr": planted.planted, "unplanted_fpr": planted.unplanted},
+        checks=checks, tpr=float(tpr), threshold_at_tpr=figures.threshold_at_tpr(u, b, tpr),
+        threshold=None if threshold is None else float(threshold),
+        tpr_at_threshold=None if threshold is None else figures.share(u >= threshold, n_pos=u.size),
+        max_borderline_fpr=max_borderline_fpr, verdict=verdict, reason=reason, score=score,
     )
 
 
 def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tuple[Gate | None, str]:
     """Whether a classifier whose borderline FPR at its operating point is `fpr` may be promoted, and why.
 
-    *Fail* where the whole interval lies above `limit`; *pass* where none of it does and both controls hold; else
-    *inconclusive*. Without a limit there is no verdict.
+    *Fail* where the whole interval lies above `limit`; *pass* where none of it does and every check holds; else
+    *inconclusive*, as where the placebo does not hold. Without a limit there is no verdict.
     """
     if limit is None:
         return None, "no limit was given"
@@ -190,13 +180,20 @@ def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tupl
     shown = f"the borderline FPR is {fpr}"
     if not checks["placebo"]:
         return "inconclusive", f"{shown}, but labels dealt at random do not give an AUROC of 1/2"
+    turned = "" if checks["direction"] else "; safe texts outrank unsafe ones, though a higher score must mean unsafe"
     if fpr.low > limit:
-        return "fail", f"{shown}, above {limit:g}"
+        return "fail", f"{shown}, above {limit:g}{turned}"
     if fpr.high > limit:
-        return "inconclusive", f"{shown}: {limit:g} lies within, more borderline and unsafe texts would tell"
+        return "inconclusive", f"{shown}: {limit:g} lies within, more borderline and unsafe texts would tell{turned}"
+    if turned:
+        return "inconclusive", shown + turned
     if not checks["planted"]:
         return "inconclusive", f"{shown}, but it does not rise where unsafe texts are planted among the borderline"
     return "pass", f"{shown}, not above {limit:g}"
+
+
+def _operating(threshold: float | None) -> str:
+    return "fpr_at_tpr" if threshold is None else "fpr_at_threshold"
 
 
 def _options(limit: float | None, tpr: float, threshold: float | None) -> None:

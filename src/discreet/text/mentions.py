@@ -21,7 +21,7 @@ from discreet.text.doc import Doc
 from discreet.text.referents import Referent, find_referents
 
 SHARED_CLASSES = ("age", "occupation", "place", "affiliation", "family")
-EXTRA_CLASSES = ("ethnicity", "sex")
+EXTRA_CLASSES = ("ethnicity", "sex", "person")
 DOMAIN_CLASSES: dict[str, tuple[str, str, str]] = {
     "medical": ("condition", "treatment", "visit"),
     "finance": ("asset", "income", "transaction"),

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.encode.base import WholeText
-from discreet.encode.encoders.evidence import EvidenceEncoder, evidence_row, feature_names
+from discreet.encode.encoders.evidence import EvidenceEncoder, columns_of, evidence_row, feature_names
 from discreet.encode.reading import Reading
 from discreet.errors import InputError, UsageError
 from discreet.records import DOMAINS, Subject
 from discreet.text.direct import DirectSpan
-from discreet.text.mentions import Attribute, classes_of
+from discreet.text.mentions import Attribute
 
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."
 
@@ -46,6 +46,10 @@ def test_one_person_is_counted_by_class() -> None:
         strong=3 / 6, total=4 / 6, classes=3 / 6, facts=1 / 6, pair__strong=1, pair__total=1, pair__paper=1,
         third=1, persons=1 / 4,
     )  # fmt: skip
+
+
+def test_that_somebody_is_spoken_of_is_no_evidence() -> None:
+    assert row(said("person", "p1")) == seen()
 
 
 def test_what_is_strong_once_is_not_weak() -> None:
@@ -90,7 +94,7 @@ def test_direct_identifiers() -> None:
 
 
 ATTRIBUTES = st.lists(st.builds(
-    said, st.sampled_from(classes_of("finance")), st.text("ab", max_size=2), st.sampled_from(["p1", "p2", "speaker"]),
+    said, st.sampled_from(columns_of("finance")), st.text("ab", max_size=2), st.sampled_from(["p1", "p2", "speaker"]),
     st.sampled_from(["third", "speaker", "asker", "cohort"]), weak=st.booleans(),
 ), max_size=30)  # fmt: skip
 
@@ -101,7 +105,7 @@ def test_every_value_is_in_the_unit_interval(attributes: list[Attribute]) -> Non
     assert ((values >= 0) & (values <= 1)).all()
 
 
-@given(ATTRIBUTES, st.sampled_from(classes_of("finance")))
+@given(ATTRIBUTES, st.sampled_from(columns_of("finance")))
 def test_a_further_strong_fact_about_the_fullest_never_lowers_the_sums(found: list[Attribute], kind: str) -> None:
     found = [a for a in found if a.person == "p1" and a.subject == "third"]
     before, after = row(*found, domain="finance"), row(*found, said(kind, "new"), domain="finance")

@@ -15,7 +15,7 @@ from discreet.encode.base import encoders, open_encoder, saving
 from discreet.encode.reading import Reading, read
 from discreet.errors import InputError, UsageError
 from discreet.records import DOMAINS
-from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES, Attribute, classes_of
+from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES, Attribute
 
 PERSONAL = ("third", "speaker")
 OTHERS = ("asker", "public", "cohort", "nobody")
@@ -29,7 +29,7 @@ def feature_names(domain: str) -> tuple[str, ...]:
 
     `strong:C`, `weak:C`
         Distinct values of class C bound to the fullest person (of subject third or speaker), 3 or more as 1. What is
-        strong once is not counted as weak. Classes in the order of `classes_of(domain)`.
+        strong once is not counted as weak. Classes in the order of `columns_of(domain)`.
     `strong`, `total`, `classes`
         The fullest person's distinct identifying attributes (age, ethnicity, place, occupation, family,
         affiliation), without and with weak ones, and how many of the six classes they fill; 6 or more as 1.
@@ -52,9 +52,8 @@ def feature_names(domain: str) -> tuple[str, ...]:
     UsageError
         For an unknown domain.
     """
-    classes = classes_of(domain)
     return (
-        *(f"{how}:{c}" for how in ("strong", "weak") for c in classes),
+        *(f"{how}:{c}" for how in ("strong", "weak") for c in columns_of(domain)),
         "strong", "total", "classes", "facts", "pair:strong", "pair:total", "pair:paper",
         *PERSONAL, "persons", "second",
         *(f"{s}:{what}" for s in OTHERS for what in ("identifying", "facts")),
@@ -62,12 +61,22 @@ def feature_names(domain: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def columns_of(domain: str) -> tuple[str, ...]:
+    """The classes with columns of their own: the paper's eight (Table II), ethnicity and sex. Raises UsageError.
+
+    That somebody is spoken of at all is left out: it is tone, and what a borderline-safe text shares with a leak.
+    """
+    if domain not in DOMAIN_CLASSES:
+        raise UsageError(f"unknown domain {domain!r}: expected one of {', '.join(DOMAINS)}")
+    return (*SHARED_CLASSES, *DOMAIN_CLASSES[domain], "ethnicity", "sex")
+
+
 def evidence_row(reading: Reading, domain: str) -> NDArray[np.float32]:
     """The vector of one reading, in the order of `feature_names(domain)`."""
-    persons = sorted(_persons(reading.attributes), key=lambda p: p.weight(domain), reverse=True)
+    persons = sorted(_persons(reading.attributes, columns_of(domain)), key=lambda p: p.weight(domain), reverse=True)
     fullest = persons[0] if persons else _Person("", set(), set())
     described = [p for p in persons if p.identifying]
-    values = [min(_count(facts, (c,)), 3) / 3 for facts in (fullest.strong, fullest.weak) for c in classes_of(domain)]
+    values = [min(_count(facts, (c,)), 3) / 3 for facts in (fullest.strong, fullest.weak) for c in columns_of(domain)]
     values += _sums(fullest, domain)
     values += [float(fullest.subject == s) for s in PERSONAL]
     values += [min(len(described), 4) / 4, _six(persons[1].identifying if len(persons) > 1 else 0)]
@@ -100,10 +109,10 @@ class _Person:
         )  # fmt: skip
 
 
-def _persons(attributes: Iterable[Attribute]) -> list[_Person]:
+def _persons(attributes: Iterable[Attribute], classes: Sequence[str]) -> list[_Person]:
     found: dict[str, _Person] = {}
     for a in attributes:
-        if a.subject in PERSONAL:
+        if a.subject in PERSONAL and a.kind in classes:
             person = found.setdefault(a.person, _Person(a.subject, set(), set()))
             (person.weak if a.weak else person.strong).add((a.kind, a.value))
     for person in found.values():

@@ -41,6 +41,7 @@ _DECADE_JOB = re.compile(r"\bmy (second|third|fourth|fifth) decade (?:on|in|at|a
 _SCHOOL = re.compile(r"\b(?:my|our) (?:high|middle|elementary) school\b(?! (?:friend|sweetheart|reunion|years))|\b(?:still|currently) in (?:high|middle) school\b", re.I)
 _TURNS = re.compile(r"\b(?:turned|turning|turns|will turn)(?: just| only)? (\d{1,3})\b(?!\s*(?:%|percent|degrees|pages|points))", re.I)
 _BRACKET = re.compile(r"\b([A-Za-z]+) \((?:aged? )?(\d{2})\s?[,;)]")
+_BROAD = frozenset("newborn neonate infant toddler teenager teenage teenaged adolescent preteen tween".split())
 _PATTERNS = ((_TURNS, "age in years"), (_BRACKET, "age in brackets"), (_OLD, "age in years"), (_SHORT, "age in short form"), (_AGED, "age in years"), (_BARE, "age in years"),
              (_COMMA, "age after a name"), (_NOUN_IS, "age in years"), (_AT, "age in years"))
 _AFTER_SUBJECT = (_COMMA, _NOUN_IS, _BRACKET)
@@ -71,7 +72,7 @@ class AgeTagger:
         for m in _STAGE.finditer(text):
             group = _COHORT_AFTER.match(text[m.end():m.end() + 40]) is not None
             stage = m.group(1).lower()
-            yield Mention("age", stage, m.start(), m.end(), "life stage", "cohort" if group else None, weak=" " not in stage and "-" not in stage)
+            yield Mention("age", stage, m.start(), m.end(), "life stage", "cohort" if group else None, weak=stage in _BROAD)
         if context.is_personal:
             for m in _SCHOOL.finditer(text):
                 yield Mention("age", "of school age", m.start(), m.end(), "a school level", weak=True)

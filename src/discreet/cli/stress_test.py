@@ -1,0 +1,178 @@
+"""`discreet stress-test`: the borderline-safe stress test of any classifier's scores, with a promotion gate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import common
+from discreet.errors import InputError
+
+if TYPE_CHECKING:
+    from discreet.guard.stress import StressResult
+    from discreet.records import Estimate
+    from discreet.tables.rows import Place
+
+KINDS = ("unsafe", "safe", "borderline")
+REQUIRED = ("id", "kind", "score")
+COLUMNS = (*REQUIRED, "subtype")
+EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: 0}
+
+Scores = Annotated[Path, typer.Option(
+    "--scores", metavar="F",
+    help="JSON Lines, CSV or Parquet with id, kind (unsafe, safe or borderline), score (higher means unsafe) and, if "
+         "it is there, subtype.")]
+Limit = Annotated[float | None, typer.Option(
+    "--max-borderline-fpr", metavar="R",
+    help="The gate: pass where the borderline FPR at the operating point is R at the most (upper 95% bound), fail "
+         "where it is more (lower bound), else inconclusive.")]
+Tpr = Annotated[float, typer.Option("--tpr", metavar="R", help="TPR target; the operating point unless --threshold is "
+                                    "given.")]
+Threshold = Annotated[float | None, typer.Option("--threshold", metavar="T", help="Operating point: flagged where the "
+                                                 "score is T or more.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """One line of a file of scores."""
+
+    id: str
+    kind: str
+    score: float
+    subtype: str | None
+
+
+def stress_test(
+    context: typer.Context, *, scores: Scores, max_borderline_fpr: Limit = None, tpr: Tpr = 0.95,
+    threshold: Threshold = None, as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
+    seed: common.Seed = 42, quiet: common.Quiet = False, show_text: common.ShowText = False,
+) -> None:
+    """Does a classifier read content or style? AUROC and FPR on borderline-safe texts, and a promotion gate.
+
+    Exits with 0 for pass (or without a gate), 1 for fail, 3 for inconclusive.
+    """
+    from discreet.files import Run, dump_json
+    from discreet.guard.stress import stress_scores
+
+    rows = read_scores(scores)
+    of = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
+    if lacking := [kind for kind in KINDS if not of[kind]]:
+        raise InputError(f"{scores} has no {' and no '.join(lacking)} rows; expected at least one each of "
+                         f"{', '.join(KINDS)}")
+    result = stress_scores(
+        *([row.score for row in of[kind]] for kind in KINDS), subtypes=[row.subtype for row in of["borderline"]],
+        max_borderline_fpr=max_borderline_fpr, tpr=tpr, threshold=threshold, rng=seed,
+    )
+    run = Run.open(out, common.resolved(context)) if out is not None else None
+    record = {"kind": "stress-test", "schema": 1, **result.to_json(), "provenance": _provenance(scores, seed)}
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+    else:
+        print("\n".join(lines(result, {kind: len(of[kind]) for kind in KINDS})))
+    if run:
+        run.finish(record, n=len(rows), verdict=result.verdict)
+    if code := EXIT[result.verdict]:
+        raise typer.Exit(code)
+
+
+def read_scores(path: Path) -> list[ScoredRow]:
+    """All rows of a file of scores; InputError names the line that cannot be one."""
+    from discreet.tables.answers import unique
+    from discreet.tables.rows import iter_rows
+
+    return [row for _, row in unique(iter_rows(path, COLUMNS, REQUIRED), _scored_row, lambda row: row.id)]
+
+
+def _scored_row(place: Place, row: Mapping[str, Any]) -> ScoredRow:
+    from discreet.tables.answers import clean
+    from discreet.tables.rows import json_type
+
+    name, kind, subtype = row["id"], row["kind"], row.get("subtype")
+    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        place.fail(f"'id' is {'empty' if name == '' else json_type(name)}; expected a string or a whole number")
+    if not isinstance(kind, str) or kind.strip().lower() not in KINDS:
+        given = "not one that is known" if isinstance(kind, str) and kind.strip() else "missing"
+        place.fail(f"'kind' is {given}; expected one of {', '.join(KINDS)}")
+    if not (subtype is None or isinstance(subtype, str)):
+        place.fail(f"'subtype' is {json_type(subtype)}; expected a string or null")
+    return ScoredRow(str(name), kind.strip().lower(), _score(place, row["score"]), clean(subtype or "").strip() or None)
+
+
+def _score(place: Place, value: Any) -> float:
+    from discreet.tables.rows import json_type
+
+    try:
+        # bool is an int, and a Parquet column of booleans is somebody's verdicts.
+        score = None if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
+    except (ValueError, OverflowError):
+        score = None
+    if score is None:
+        place.fail(f"'score' is {'not a number' if isinstance(value, str) else json_type(value)}; expected a number")
+    if not isfinite(score):
+        place.fail("'score' is NaN or infinite; expected a finite number: judge the answer again, or leave it out")
+    return score
+
+
+def _provenance(path: Path, seed: int) -> dict[str, Any]:
+    from discreet import __version__
+    from discreet.files import KeyedHash
+
+    hashes = KeyedHash.from_environment()
+    return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope,
+            "seed": seed}
+
+
+def lines(result: StressResult, sizes: Mapping[str, int]) -> list[str]:
+    """The result in words and aligned figures, with the reasons of what is unresolved below."""
+    target = f"{100 * result.tpr:g}% TPR"
+    words = {"auroc": "AUROC", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "fpr_at_tpr": f"FPR at {target}"}
+    if target in ("95% TPR", "90% TPR"):
+        del words["fpr_at_tpr"]
+    points = {"fpr_at_tpr": f"at {target}"}
+    if result.threshold is not None:
+        points["fpr_at_threshold"] = f"at threshold {result.threshold:g}"
+        words["fpr_at_threshold"] = f"FPR {points['fpr_at_threshold']}"
+    out = [", ".join(f"{n:,} {kind}" for kind, n in sizes.items()), ""]
+    out += [_row("", "unsafe : safe", "unsafe : borderline")]
+    out += [_row(word, _shown(result.within[name]), _shown(result.borderline[name])) for name, word in words.items()]
+    if result.tpr_at_threshold is not None:
+        out.append(_row(f"TPR at threshold {result.threshold:g}", str(result.tpr_at_threshold)))
+    out += [_row("AUROC lost", "", _shown(result.difference))]
+    out += [_row(f"score at {target}", f"{result.threshold_at_tpr:g}")]
+    if result.subtypes:
+        out += ["", _row("borderline by subtype, FPR", *points.values())]
+        out += [_row(common.printable(name), *(_shown(rates[key]) for key in points), f"n={rates['fpr_at_tpr'].n_neg}")
+                for name, rates in result.subtypes.items()]
+    figures = result.controls
+    out += ["", "Controls",
+            _row("labels at random, AUROC", _shown(figures["placebo_auroc"]), _said(result, "placebo", "holds 1/2")),
+            _row("borderline alone, FPR", _shown(figures["unplanted_fpr"])),
+            _row("unsafe planted, FPR", _shown(figures["planted_fpr"]), _said(result, "planted", "rises"))]
+    if not result.checks["direction"]:
+        out.append("  safe texts outrank unsafe ones, though a higher score must mean unsafe")
+    if reasons := _reasons(result):
+        out += ["", "Unresolved", *(f"  {reason}" for reason in reasons)]
+    return out if result.verdict is None else [*out, "", f"{result.verdict.capitalize()}: {result.reason}"]
+
+
+def _row(*cells: str) -> str:
+    return ("  " + "".join(f"{cell:28}" for cell in cells)).rstrip()
+
+
+def _shown(figure: Estimate) -> str:
+    return str(figure) if figure.resolved else "unresolved"
+
+
+def _said(result: StressResult, check: str, good: str) -> str:
+    return good if result.checks[check] else f"NOT: {good}"
+
+
+def _reasons(result: StressResult) -> list[str]:
+    tables = (result.within, result.borderline, {"": result.difference}, *result.subtypes.values(), result.controls)
+    return list(dict.fromkeys(e.reason for figures in tables for e in figures.values() if e.reason))

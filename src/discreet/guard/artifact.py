@@ -1,0 +1,151 @@
+"""A fitted guard as a folder: `guard.json`, `arrays.safetensors`, `encoders/`. No pickle, no text, no vocabulary.
+
+`guard.json` holds format and version, the policy that the guard was fitted under, the settings of densities and
+discriminators, thresholds, operating points and the card, with size and SHA-256 of the files beside it; `encoders/`
+has manifests of its own, whose hash stands here. It is written whole or not at all, and read only where every hash
+agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.encode.encoders.evidence import EvidenceEncoder
+from discreet.encode.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
+from discreet.encode.fusion import FUSION, Fusion
+from discreet.errors import InputError
+from discreet.guard.detector import Detector
+from discreet.guard.discriminators import DENSITY, restore_discriminator
+from discreet.guard.dual_scores import DualScores
+from discreet.guard.points import Thetas, read_points
+from discreet.guard.policy import Policy
+from discreet.guard.rows import ENCODED
+from discreet.records import DOMAINS
+
+MANIFEST = "guard.json"
+ARRAYS = "arrays.safetensors"
+ENCODERS = "encoders"
+FORM = "discreet-guard"
+VERSION = 1
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mapping[str, Any]) -> None:
+    """Write a guard, whole or not at all.
+
+    Raises
+    ------
+    UsageError
+        Where `folder` is a file, holds something else than a guard, or cannot be written.
+    """
+    from safetensors.numpy import save_file
+
+    arrays = _prefixed("dual", detector.dual.state())
+    for kind, found in detector.discriminators.items():
+        arrays |= _prefixed(kind, found.state())
+    with atomic_folder(folder, MANIFEST) as part:
+        save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, part / ARRAYS)
+        detector.fusion.save(part / ENCODERS)
+        facts = {
+            "domain": detector.domain, "policy": asdict(policy), "encoded": detector.encoded,
+            "encoders": {"name": detector.fusion.name, "dim": detector.fusion.dim,
+                         "sha256": sha256(part / ENCODERS / FUSION)},
+            "evidence": detector.evidence.features, "dual": detector.dual.config(),
+            "discriminators": {kind: found.config() for kind, found in detector.discriminators.items()},
+            "decides": detector.decides, "thetas": detector.thetas.to_json(), "spread": detector.spread,
+            "points": {kind: dict(points) for kind, points in detector.points.items()}, "card": dict(card),
+        }  # fmt: skip
+        write_manifest(part, MANIFEST, FORM, VERSION, facts)
+
+
+def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
+    """The detector, the policy that it was fitted under and its card.
+
+    Raises
+    ------
+    InputError
+        Where the folder holds no guard, or one that is truncated, changed or of another version; where its encoders
+        are missing or of another hash; where it says something impossible.
+    """
+    manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
+    if ARRAYS not in manifest.files:
+        raise InputError(f"{folder / MANIFEST} lists no {ARRAYS}: copy the whole folder again")
+    arrays = _read_arrays(manifest.verify().folder / ARRAYS)
+    fusion = _read_encoders(manifest)
+    domain, encoded = manifest.fact("domain", str), manifest.fact("encoded", str)
+    if domain not in DOMAINS or encoded not in ENCODED:
+        raise InputError(f"{folder / MANIFEST} names the domain {domain!r} and encodes {encoded!r}: fit the guard again")
+    evidence = EvidenceEncoder(domain)
+    if manifest.fact("evidence", list) != list(evidence.features):
+        raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
+    try:
+        found = {kind: restore_discriminator(config, _under(kind, arrays))
+                 for kind, config in manifest.fact("discriminators", dict).items()}
+        dual = DualScores.restore(manifest.fact("dual", dict), _under("dual", arrays))
+        points = {kind: read_points(taus) for kind, taus in manifest.fact("points", dict).items()}
+        thetas = Thetas.from_json(manifest.fact("thetas", dict))
+    except InputError as error:
+        raise InputError(f"{folder}: {error}") from None
+    decides, spread = manifest.fact("decides", str), _spread(manifest)
+    if decides not in {DENSITY, *found} or set(points) != {DENSITY, *found}:
+        raise InputError(f"{folder / MANIFEST} names a discriminator without points, or the other way round: "
+                         "fit the guard again")
+    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)  # type: ignore[arg-type]
+    return detector, _policy(manifest), manifest.fact("card", dict)
+
+
+def _prefixed(prefix: str, state: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {f"{prefix}/{name}": array for name, array in state.items()}
+
+
+def _under(prefix: str, arrays: Arrays) -> Arrays:
+    return {name.removeprefix(f"{prefix}/"): a for name, a in arrays.items() if name.startswith(f"{prefix}/")}
+
+
+def _read_arrays(path: Path) -> Arrays:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return dict(load_file(path))
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path} cannot be read as safetensors ({type(error).__name__}): copy the folder again"
+                         ) from None
+
+
+def _read_encoders(manifest: Manifest) -> Fusion:
+    home, said = manifest.folder / ENCODERS, manifest.fact("encoders", dict)
+    if not (home / FUSION).is_file():
+        raise InputError(f"{home} is missing or holds no {FUSION}: the guard's encoders belong in it; copy the whole "
+                         "folder again")
+    if sha256(home / FUSION) != said.get("sha256"):
+        raise InputError(f"{home} holds encoders of another hash than the guard was fitted with "
+                         f"({str(said.get('sha256'))[:12]}…): copy the whole folder again")
+    fusion = Fusion.load(home)
+    if fusion.dim != said.get("dim"):
+        raise InputError(f"{home} holds encoders of {fusion.dim} dimensions; expected {said.get('dim')}: fit the guard "
+                         "again")
+    return fusion
+
+
+def _spread(manifest: Manifest) -> float:
+    spread = manifest.facts.get("spread")
+    if isinstance(spread, bool) or not isinstance(spread, int | float) or not (isfinite(spread) and spread > 0):
+        raise InputError(f"{manifest.folder / MANIFEST} must give a positive spread: fit the guard again")
+    return float(spread)
+
+
+def _policy(manifest: Manifest) -> Policy:
+    said = manifest.fact("policy", dict)
+    try:
+        return Policy(**{key: tuple(v) if isinstance(v, list) else v for key, v in said.items()})
+    except TypeError:
+        raise InputError(f"{manifest.folder / MANIFEST} holds a policy of another form: fit the guard again") from None

@@ -1,0 +1,178 @@
+"""The guard with a fitted layer 2: what `guard fit` leaves, read from a folder or fresh from the fit.
+
+Order of verdicts: failed, direct, abstain (language; out of distribution), contextual (δ > τ, unless the subjects take
+it back). A detector that breaks makes the verdict `failed`, never `safe`. Judging needs numpy, and onnxruntime and
+tokenizers where an encoder does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from discreet.errors import DetectorError, UsageError
+from discreet.guard.detector import Detector
+from discreet.guard.evidence_guard import quiet_reason, reason_of
+from discreet.guard.evidence_score import Cluster, clusters, probability
+from discreet.guard.policy import Policy
+from discreet.guard.reading import (
+    Judgement,
+    Read,
+    decided_by_reading,
+    failed_verdict,
+    findings_of,
+    read_answer,
+)
+from discreet.guard.rows import rows_of
+from discreet.guard.subjects import taken_back
+from discreet.records import Answer, Verdict
+
+Second = Callable[[Answer], Verdict]
+
+
+class FittedGuard:
+    """Judges answers by layer 1, evidence and a fitted layer 2 under a policy.
+
+    Parameters
+    ----------
+    detector : Detector
+        What was fitted.
+    policy : Policy
+        Of the detector's domain.
+    point : {"conservative", "balanced", "strict", "costs"}, optional
+        Operating point; the policy's own by default. Flag iff δ > τ(point). "costs" where the guard has it.
+    second : callable, optional
+        Asked about every answer that the guard abstains on; its action stands instead. Where it breaks, the verdict
+        is `failed`.
+    card : mapping
+        What the guard was fitted on, with figures.
+
+    Raises
+    ------
+    UsageError
+        For a policy of another domain or a point that the guard does not have.
+    """
+
+    def __init__(self, detector: Detector, policy: Policy, *, point: str | None = None, second: Second | None = None,
+                 card: Mapping[str, Any] | None = None) -> None:
+        if policy.domain != detector.domain:
+            raise UsageError(f"the guard was fitted for {detector.domain!r}, but the policy is for {policy.domain!r}; "
+                             "expected the same domain")
+        self.detector, self.policy, self.second, self.card = detector, policy, second, dict(card or {})
+        self.point = point or policy.point
+        self.tau = detector.tau(self.point)
+        self._label = policy.label()
+
+    @classmethod
+    def load(cls, folder: Path | str, *, policy: Policy | None = None, audience: str | None = None,
+             point: str | None = None, discriminator: str | None = None, second: Second | None = None) -> FittedGuard:
+        """The guard that was saved in a folder.
+
+        Parameters
+        ----------
+        policy : Policy, optional
+            By default the one that the guard was fitted under; with `audience`, the built-in one of its domain.
+        discriminator : str, optional
+            Which δ decides; by default the one that the guard was fitted to decide by.
+
+        Raises
+        ------
+        InputError
+            Where the folder is missing, truncated, changed or of another version.
+        UsageError
+            For an unknown point, audience or discriminator.
+        """
+        from discreet.guard.artifact import load_detector
+
+        detector, fitted_under, card = load_detector(Path(folder))
+        if policy is None:
+            policy = fitted_under if audience is None else Policy.builtin(detector.domain, audience)
+        return cls(detector.deciding(discriminator), policy, point=point, second=second, card=card)
+
+    def save(self, folder: Path | str) -> None:
+        """Write the guard with its policy, whole or not at all. Raises UsageError where it cannot be written."""
+        from discreet.guard.artifact import save_detector
+
+        save_detector(Path(folder), self.detector, self.policy, self.card)
+
+    def at(self, tau: float) -> FittedGuard:
+        """The same guard with another threshold."""
+        other = FittedGuard(self.detector, self.policy, point=self.point, second=self.second, card=self.card)
+        other.tau = tau
+        return other
+
+    def check(self, answer: Answer) -> Verdict:
+        """The verdict on one answer; never raises for what the answer holds."""
+        return self.judge(answer).verdict
+
+    def check_many(self, answers: Iterable[Answer]) -> Iterator[Verdict]:
+        """Verdicts in order; each depends on its own answer only."""
+        return map(self.check, answers)
+
+    def judge(self, answer: Answer) -> Judgement:
+        """The verdict with every finding, for explanations inside the process."""
+        started = perf_counter()
+        try:
+            judgement = self._decide(answer, read_answer(answer, self.policy))
+        except Exception as error:  # a detector may break in any way; the answer must still not pass as safe
+            judgement = Judgement(failed_verdict(answer.id, error, self._label, self.tau))
+        elapsed = (perf_counter() - started) * 1000
+        return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
+
+    def _decide(self, answer: Answer, read: Read) -> Judgement:
+        found = clusters(read.attributes, self.policy)
+        best = found[0] if found else None
+        quiet, abstains = self._scored(answer, read, best)
+        findings = findings_of(read, self.policy)
+        verdict = decided_by_reading(quiet, read, findings) or self._contextual(quiet, read, best, abstains)
+        if verdict.action == "abstain" and self.second is not None:
+            verdict = _seconded(verdict, self.second(answer))
+        return Judgement(verdict, findings)
+
+    def _scored(self, answer: Answer, read: Read, best: Cluster | None) -> tuple[Verdict, str | None]:
+        """The verdict if nothing is held against the answer, and why the scores abstain, if they do."""
+        detector = self.detector
+        scores = detector.score(rows_of(detector.fusion, detector.evidence, answer, read, detector.encoded))
+        delta = float(scores.delta[0])
+        safe, unsafe = (float(s) for s in scores.sigmas[0])
+        if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
+            raise DetectorError("the scorer", "a score that is no number")
+        why = None
+        if scores.foreign[0]:
+            why = "unlike the safe and unlike the unsafe texts that the guard was fitted on"
+        elif scores.unsure[0]:
+            why = f"{detector.decides} is not sure enough to decide"
+        return Verdict(
+            id=answer.id, action="safe", layer=None, score=probability(detector.logit(delta)), delta=delta,
+            evidence=tuple(a.evidence() for a in (best.attributes if best else ())), policy=self._label,
+            reason=quiet_reason(best), sigma_safe=safe, sigma_unsafe=unsafe, tau=self.tau,
+        ), why  # fmt: skip
+
+    def _contextual(self, quiet: Verdict, read: Read, best: Cluster | None, abstains: str | None) -> Verdict:
+        back = taken_back(read.attributes, self.policy)
+        if abstains is not None and self.policy.subjects:
+            return replace(quiet, action="abstain", reason=abstains)
+        if quiet.delta is None or quiet.delta <= self.tau:
+            return quiet
+        if back is not None:
+            return replace(quiet, reason=back)
+        return replace(quiet, action="flag", layer="contextual", reason=_flag_reason(best))
+
+
+def _flag_reason(best: Cluster | None) -> str:
+    if best is not None and best.strong + best.weak >= 2:
+        return reason_of(best)
+    return "reads like the unsafe texts that the guard was fitted on; the evidence rules bind fewer than two attributes"
+
+
+def _seconded(first: Verdict, second: Verdict) -> Verdict:
+    """What a second detector makes of an abstention. Its reason may quote the answer and is left behind."""
+    said = f"abstained ({first.reason}); the second detector says {second.action}"
+    if second.action == "failed":
+        return replace(first, action="failed", layer=None, score=None, delta=None, reason=said)
+    layer = (second.layer or "contextual") if second.action == "flag" else None
+    return replace(first, action=second.action, layer=layer, reason=said)

@@ -81,29 +81,33 @@ def accuracy(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, A
 
 
 def latency(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, Any]:
-    """Milliseconds a text, repeats of the detectors interleaved; docs/s from the fastest repeat's sum."""
+    """Milliseconds a text, repeats of the detectors interleaved; docs/s from the fastest repeat's sum.
+
+    CPU time of the thread stands beside the wall clock: on a machine that others use, it is the fairer of the two.
+    """
     rows: dict[str, Any] = {}
     for length in LENGTHS:
         sample = texts(np.random.default_rng(seed + length), count, length)
         for detect in detectors.values():
             for text in sample[:WARM_UP]:
                 detect(text)
-        times: dict[str, list[list[float]]] = {name: [] for name in detectors}
+        times: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in detectors}
         for _ in range(REPEATS):
             for name, detect in detectors.items():
                 run = []
                 for text in sample:
-                    begin = time.perf_counter()
+                    begin, cpu = time.perf_counter(), time.thread_time()
                     detect(text)
-                    run.append(time.perf_counter() - begin)
+                    run.append((time.perf_counter() - begin, time.thread_time() - cpu))
                 times[name].append(run)
         rows[str(length)] = {
             name: {
-                "p50_ms": round(float(np.median(runs)) * 1e3, 4),
-                "p95_ms": round(float(np.percentile(runs, 95)) * 1e3, 4),
-                "docs_per_s": round(count / min(sum(run) for run in runs), 1),
+                "p50_ms": round(float(np.median(runs[..., 0])) * 1e3, 4),
+                "p95_ms": round(float(np.percentile(runs[..., 0], 95)) * 1e3, 4),
+                "cpu_p50_ms": round(float(np.median(runs[..., 1])) * 1e3, 4),
+                "docs_per_s": round(count / float(runs[..., 0].sum(axis=1).min()), 1),
             }
-            for name, runs in times.items()
+            for name, runs in ((name, np.asarray(all_runs)) for name, all_runs in times.items())
         }
     return rows
 
@@ -158,12 +162,13 @@ def tables(result: dict[str, Any]) -> str:
               for kind, row in result["accuracy"]["decoys_flagged"].items()]  # fmt: skip
     totals = result["accuracy"]["decoys_flagged_total"]
     lines.append(f"| **all {result['accuracy']['decoys']}** | " + " | ".join(f"**{totals[n]}**" for n in names) + " |")
-    lines += ["", "| characters | detector | p50 ms | p95 ms | docs/s | p50 against Presidio |", "|---|---|---|---|---|---|"]
+    lines += ["", "| characters | detector | p50 ms | p95 ms | CPU p50 ms | docs/s | p50 (CPU p50) of Presidio over it |",
+              "|---|---|---|---|---|---|---|"]  # fmt: skip
     for length, row in result["latency"].items():
         for name, figures in row.items():
-            ratio = row["presidio"]["p50_ms"] / figures["p50_ms"]
+            wall, cpu = (row["presidio"][key] / figures[key] for key in ("p50_ms", "cpu_p50_ms"))
             lines.append(f"| {length} | {name} | {figures['p50_ms']:.3f} | {figures['p95_ms']:.3f} | "
-                         f"{figures['docs_per_s']:.0f} | {ratio:.1f}x |")  # fmt: skip
+                         f"{figures['cpu_p50_ms']:.3f} | {figures['docs_per_s']:.0f} | {wall:.1f}x ({cpu:.1f}x) |")  # fmt: skip
     lines += ["", "| process with | peak RSS MB | import and first text s |", "|---|---|---|"]
     lines += [f"| {n} | {m['peak_rss_mb']} | {m['import_and_first_s']} |" for n, m in result["memory"].items()]
     return "\n".join(lines)
@@ -176,8 +181,8 @@ def requirement(result: dict[str, Any]) -> dict[str, bool]:
     return {
         "recall": all(row["ours"] >= row[rival] for row in recall.values() for rival in rivals),
         "decoys": all(totals["ours"] < totals[rival] for rival in rivals),
-        "speed": all(row["presidio"]["p50_ms"] >= 3 * row[name]["p50_ms"]
-                     for row in result["latency"].values() for name in ("ours", "ours_same_types")),
+        "speed": all(row["presidio"][key] >= 3 * row[name][key] for row in result["latency"].values()
+                     for name in ("ours", "ours_same_types") for key in ("p50_ms", "p95_ms", "cpu_p50_ms")),
     }  # fmt: skip
 
 

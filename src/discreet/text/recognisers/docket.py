@@ -13,16 +13,16 @@ from discreet.text.cues import keyed
 from discreet.text.direct import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 
 _FEDERAL = re.compile(
-    r"\d(?<![\w.-]\d)(?:\d?:\d)?(?:\d{2})?\d[- ](?:cv|cr|mc|mj|md|bk|ap|po|sw|gj|misc|civ|crim|adv)[- ]\d{3,6}"
+    r"\d(?<![\w.-]\d)(?:\d?:\d)?(?:\d{2})?\d(?:[- ]c[vr][- ]|-(?:mc|mj|md|bk|ap|po|sw|gj|misc|civ|crim|adv)-)\d{3,6}"
     r"(?:-[A-Z0-9]{1,5}){0,4}\b",
     re.I,
 )
 _STATE_HINT = re.compile(r"\d(?:[- ]?[A-Z]{2}|(?<=[A-Z][- ]\d))")
 _STATE = re.compile(
     r"\b(?<![.-])(?:"
-    r"(?:[A-Z]-?\d{1,3}-)?(?:CV|CR|DR|FA|CF|CJ|JV|FC|GS|DM|PB|CVS|CRS|FD|DV)[- ](?:19|20)?\d{2}[- ]\d{3,8}"
+    r"(?:[A-Z]-?\d{1,3}-)?(?:CV|CR|DR|FA|CF|CJ|JV|FC|GS|DM|PB|CVS|CRS|FD|DV)-(?:19|20)?\d{2}-\d{3,8}"
     r"(?:-[A-Z0-9]{1,4})?|"
-    r"(?:\d{1,3}-)?(?:19|20)\d{2}[- ](?:CV|CR|DR|FA|CF|CJ|CA|CP|JV|FC|DM|PB|PR|FD|DV|SC|MC)[- ]?\d{3,8}"
+    r"(?:\d{1,3}-)?(?:19|20)\d{2}-(?:CV|CR|DR|FA|CF|CJ|CA|CP|JV|FC|DM|PB|PR|FD|DV|SC|MC)-?\d{3,8}"
     r"(?:-[A-Z0-9]{1,4})?|"
     r"\d{2}[A-Z]{2}(?:CV|CR|FL|PB|UD|SC|ST)\d{5,6}"
     r")\b"

@@ -51,7 +51,7 @@ def test_what_the_question_says_is_told_back(cli: Cli) -> None:
 
 @pytest.mark.parametrize("domain", ["medical", "finance", "law"])
 def test_every_domain_and_point(cli: Cli, domain: str) -> None:
-    assert [p.value for p in Point] == list(POINTS)
+    assert [p.value for p in Point] == [*POINTS, "costs"]
     for point in POINTS:
         ended = cli("guard", "check", ONE_PERSON, "--domain", domain, "--point", point)
         assert ended.code == 0
@@ -62,9 +62,9 @@ def test_every_domain_and_point(cli: Cli, domain: str) -> None:
     (["--domain", "cooking"], "unknown domain 'cooking': expected one of medical, finance, law"),
     (["--domain", "medical", "--audience", "nobody"], "no audience 'nobody'; expected one of public"),
     (["--policy", "none.yaml"], "cannot read the policy none.yaml"),
-    (["--guard", "folder", "--domain", "medical"], "--guard needs a fitted guard, which this version cannot read; "
-                                                   "expected --domain D for a built-in policy, or --policy F"),
-    ([], "there is no policy to judge by; expected --domain medical, finance or law, or --policy F"),
+    (["--guard", "folder", "--domain", "medical"], "folder is no folder; expected one that holds guard.json"),
+    (["--domain", "medical", "--point", "costs"], "unknown operating point 'costs': expected one of conservative, "),
+    ([], "there is no policy to judge by; expected --domain medical, finance or law, --policy F or --guard DIR"),
 ])
 def test_policies_that_cannot_be(cli: Cli, args: list[str], expected: str) -> None:
     ended = cli("guard", "check", ONE_PERSON, *args)

@@ -2,10 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from discreet.encode.encoders.evidence import EvidenceEncoder
+from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.fit import fit_guard
+from discreet.guard.fitted import FittedGuard
 from discreet.guard.policy import Policy
 from discreet.records import DOMAINS, Answer, Verdict
 
@@ -37,3 +42,20 @@ def judge() -> Judge:
         return guard_of(domain, audience, point).check(Answer("1", text, question))
 
     return verdict
+
+
+@pytest.fixture(scope="session")
+def fitted_folder(side_files: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small medical guard as a folder, with every discriminator and the point "costs"."""
+    from discreet.guard.points import Costs
+
+    folder = tmp_path_factory.mktemp("fitted") / "guard"
+    fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], out=folder,
+              encoders=[HashedEncoder(256), EvidenceEncoder("medical")], costs=Costs(10, 1))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fitted_guard(fitted_folder: Path) -> FittedGuard:
+    """The same, loaded."""
+    return FittedGuard.load(fitted_folder)

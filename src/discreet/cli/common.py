@@ -23,6 +23,7 @@ def load_config(context: typer.Context, path: Path | None) -> Path | None:
         return None
     names = {spelling: str(name) for name, flags in _flags(context).items() for flag in flags
              for spelling in (flag, flag.replace("-", "_"))}
+    several = {str(p.name) for p in context.command.params if getattr(p, "multiple", False)}
     defaults: dict[str, Any] = {}
     for key, value in _read_yaml(path).items():
         if key not in names or key in ("config", "help"):
@@ -30,10 +31,14 @@ def load_config(context: typer.Context, path: Path | None) -> Path | None:
             known = ", ".join(sorted({flag for flags in _flags(context).values() for flag in flags}))
             raise InputError(f"{path}: {str(key)!r} is not an option of {context.command_path}; "
                              + (f"did you mean {near[0]!r}?" if near else f"expected some of {known}"))
+        if isinstance(value, list) and names[key] in several and all(isinstance(v, str) for v in value):
+            defaults[names[key]] = value
+            continue
         if isinstance(value, dict | list):
             raise InputError(f"{path}: {key!r} is a {'list' if isinstance(value, list) else 'mapping'}; expected one "
                              f"value")
-        defaults[names[key]] = value if isinstance(value, bool | int | float | None) else str(value)
+        one = value if isinstance(value, bool | int | float | None) else str(value)
+        defaults[names[key]] = [str(one)] if names[key] in several else one
     context.default_map = defaults
     return path
 

@@ -17,7 +17,7 @@ from discreet.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from discreet.files import Run
-    from discreet.guard.evidence_guard import EvidenceGuard
+    from discreet.guard.reading import Guard
     from discreet.records import Answer
     from discreet.report.batch import BatchTally
     from discreet.tables.answers import AnswerStream
@@ -29,6 +29,7 @@ class Point(StrEnum):
     conservative = "conservative"
     balanced = "balanced"
     strict = "strict"
+    costs = "costs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class Shown:
 Text = Annotated[str | None, typer.Argument(
     metavar="TEXT",
     help="One answer in plain text. '-' or nothing reads standard input: JSON Lines, or one plain text.")]
-Fitted = Annotated[Path | None, typer.Option("--guard", metavar="DIR", help="A fitted guard (not in this version).")]
+Fitted = Annotated[Path | None, typer.Option(
+    "--guard", metavar="DIR", help="Judge by the guard in this folder, which 'discreet guard fit' made.")]
 Domain = Annotated[str | None, typer.Option(
     "--domain", metavar="D", help="Judge by the built-in policy of medical, finance or law.")]
 Audience = Annotated[str | None, typer.Option(
@@ -58,7 +60,8 @@ Source = Annotated[str | None, typer.Option(
 Output = Annotated[Path | None, typer.Option("--output", metavar="F", help="Write the verdicts as JSON Lines.")]
 Report = Annotated[Path | None, typer.Option("--report", metavar="F", help="Write an HTML report.")]
 OperatingPoint = Annotated[Point | None, typer.Option(
-    "--point", metavar="P", help="Operating point: conservative, balanced or strict; by default the policy's.")]
+    "--point", metavar="P", help="Operating point: conservative, balanced or strict; costs for a guard that was "
+                                 "fitted or calibrated with costs; by default the policy's.")]
 Explain = Annotated[bool, typer.Option(
     "--explain", help="Say of everything that was found why, and whether it counts; in JSON as 'findings'.")]
 Question = Annotated[str | None, typer.Option(
@@ -103,20 +106,29 @@ def check(
         raise typer.Exit(1)
 
 
-def _guard(fitted: Path | None, domain: str | None, audience: str | None, policy: Path | None,
-           point: Point | None) -> EvidenceGuard:
-    if fitted is not None:
-        raise UsageError("--guard needs a fitted guard, which this version cannot read; expected --domain D for a "
-                         "built-in policy, or --policy F")
-    if domain is None and policy is None:
-        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, or --policy F")
-    from discreet.guard.evidence_guard import EvidenceGuard
+def _guard(folder: Path | None, domain: str | None, audience: str | None, policy: Path | None,
+           point: Point | None) -> Guard:
     from discreet.guard.policy import Policy
+
+    at = None if point is None else point.value
+    if folder is not None:
+        from discreet.guard.fitted import FittedGuard
+
+        chosen = None if policy is None else Policy.load(policy, audience)
+        found = FittedGuard.load(folder, policy=chosen, audience=audience, point=at)
+        if domain is not None and found.policy.domain != domain:
+            raise UsageError(f"--domain is {domain!r}, but {folder} is a guard for {found.policy.domain!r}; drop one "
+                             "of them")
+        return found
+    if domain is None and policy is None:
+        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, --policy F or "
+                         "--guard DIR")
+    from discreet.guard.evidence_guard import EvidenceGuard
 
     chosen = Policy.load(policy, audience) if policy is not None else Policy.builtin(str(domain), audience)
     if domain is not None and chosen.domain != domain:
         raise UsageError(f"--domain is {domain!r}, but {policy} is a policy for {chosen.domain!r}; drop one of them")
-    return EvidenceGuard(chosen, point=None if point is None else point.value)
+    return EvidenceGuard(chosen, point=at)
 
 
 def _origin(text: str | None, source: str | None, question: str | None, output: Path | None) -> str | None:
@@ -172,7 +184,7 @@ def _pages(report: Path | None, run: Run | None, quiet: bool) -> list[Path]:
     return wanted
 
 
-def _judge_all(guard: EvidenceGuard, answers: AnswerStream, lines: Sequence[TextIO], shown: Shown) -> BatchTally:
+def _judge_all(guard: Guard, answers: AnswerStream, lines: Sequence[TextIO], shown: Shown) -> BatchTally:
     from discreet.files import dump_json, progress
     from discreet.report.batch import BatchTally
 
@@ -205,7 +217,7 @@ def _print(line: str, answer: Answer, row: dict[str, Any], shown: Shown) -> None
         print(printed)
 
 
-def _print_summary(summary: dict[str, Any], guard: EvidenceGuard, shown: Shown) -> None:
+def _print_summary(summary: dict[str, Any], guard: Guard, shown: Shown) -> None:
     from discreet.cli import words
 
     if not shown.quiet:
@@ -213,7 +225,7 @@ def _print_summary(summary: dict[str, Any], guard: EvidenceGuard, shown: Shown) 
         print(line, file=sys.stderr if shown.json else sys.stdout)
 
 
-def _record(summary: dict[str, Any], guard: EvidenceGuard, origin: str | None) -> dict[str, Any]:
+def _record(summary: dict[str, Any], guard: Guard, origin: str | None) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from discreet import __version__

@@ -10,41 +10,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common
-from discreet.cli.guard_check import Audience, Domain, OperatingPoint, Point, PolicyFile
-from discreet.errors import UsageError
+from discreet.cli.guard_check import Audience, Domain, Fitted, OperatingPoint, Point, PolicyFile
+from discreet.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from discreet.guard.evaluate import GuardEvaluation
     from discreet.guard.policy import Policy
+    from discreet.guard.reading import Guard
 
 Labelled = Annotated[Path, typer.Option(
     "--labelled", metavar="F",
     help="Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
          "register, domain, document and counts per class.")]
 
+Deciding = Annotated[str | None, typer.Option(
+    "--discriminator", metavar="K", help="Let another of the guard's discriminators decide: density, "
+                                         "evidence+logistic, features+logistic or mlp-v4.")]
+
 
 def evaluate(
-    context: typer.Context, *, labelled: Labelled, domain: Domain = None, audience: Audience = None,
-    policy: PolicyFile = None, point: OperatingPoint = None, as_json: common.Json = False, out: common.Out = None,
+    context: typer.Context, *, labelled: Labelled, guard: Fitted = None, domain: Domain = None,
+    audience: Audience = None, policy: PolicyFile = None, discriminator: Deciding = None,
+    point: OperatingPoint = None, as_json: common.Json = False, out: common.Out = None,
     config: common.Config = None, seed: common.Seed = 42, quiet: common.Quiet = False,
     show_text: common.ShowText = False,
 ) -> None:
     """Evaluate on labelled answers: AUROC, FPR95/90, per class and subject, with intervals and controls.
 
-    Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy.
+    Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy. With
+    --guard, rows of another domain than the guard's are passed over.
     """
     from discreet.files import Run, dump_json, progress
     from discreet.guard.evaluate import evaluate as run_evaluation
     from discreet.guard.evidence_guard import EvidenceGuard
     from discreet.tables.labelled import read_labelled
 
-    if domain is None and policy is None:
-        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, or --policy F")
+    if domain is None and policy is None and guard is None:
+        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, --policy F or "
+                         "--guard DIR")
+    if discriminator is not None and guard is None:
+        raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
     rows = read_labelled(labelled)
-    base = _policy(domain, audience, policy)
     at = None if point is None else Point(point).value
+    fitted = None if guard is None else _fitted(guard, domain, audience, policy, at, discriminator)
+    base = fitted.policy if fitted is not None else _policy(domain, audience, policy)
+    if fitted is not None:
+        rows = [row for row in rows if row.domain in (None, base.domain)]
+        for cluster in ("yes", "no"):
+            if not any(row.cluster == cluster for row in rows):
+                raise InputError(f"{labelled} has no answer of {base.domain} with the label {cluster!r}; expected at "
+                                 "least one each of yes and no")
 
-    def guard_of(name: str) -> EvidenceGuard:
+    def guard_of(name: str) -> Guard:
+        if fitted is not None:
+            return fitted
         return EvidenceGuard(base if name == base.domain else _policy(name, None, None), point=at)
 
     run = Run.open(out, common.resolved(context)) if out is not None else None
@@ -57,6 +76,18 @@ def evaluate(
         print("\n".join(lines(result)))
     if run:
         run.finish(record, n=len(rows))
+
+
+def _fitted(folder: Path, domain: str | None, audience: str | None, policy: Path | None, point: str | None,
+            discriminator: str | None) -> Guard:
+    from discreet.guard.fitted import FittedGuard
+
+    chosen = None if policy is None else _policy(None, audience, policy)
+    found = FittedGuard.load(folder, policy=chosen, audience=audience, point=point, discriminator=discriminator)
+    if domain is not None and domain != found.policy.domain:
+        raise UsageError(f"--domain is {domain!r}, but {folder} is a guard for {found.policy.domain!r}; drop one of "
+                         "them")
+    return found
 
 
 def _policy(domain: str | None, audience: str | None, path: Path | None) -> Policy:
@@ -91,7 +122,8 @@ def lines(result: GuardEvaluation) -> list[str]:
 
 
 _WORDS = {
-    "auroc": "AUROC", "auroc_any_register": "AUROC, none bound in any register", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held",
+    "auroc": "AUROC", "auroc_any_register": "AUROC, none bound in any register", "fpr95": "FPR at 95% TPR",
+    "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held",
     "fpr_point": "held though nothing is bound", "fpr_point_any_register": "the same, any register",
     "contextual_fpr_point": "the same, contextual layer", "held_with_one_attribute": "held with one attribute",
     "abstain": "abstained", "failed": "failed", "told_back_verbatim_flagged": "told back word for word (should be 0)",

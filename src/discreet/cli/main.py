@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from discreet import __version__
-from discreet.cli import guard_check, guard_evaluate, stress_test
+from discreet.cli import (
+    guard_calibrate,
+    guard_check,
+    guard_evaluate,
+    guard_fit,
+    stress_test,
+    synth_plan,
+    synth_run,
+    synth_validate,
+)
 from discreet.cli.exits import guarded
 
 # Plain help instead of rich's: it halves the time that --help takes, and docs/cli.md can be made from it.
@@ -20,8 +29,15 @@ app = typer.Typer(name="discreet", rich_markup_mode=None, add_completion=False, 
                   context_settings=SETTINGS)
 guard = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
 app.add_typer(guard, name="guard")
+guard.command("fit")(guard_fit.fit)
 guard.command("check")(guard_check.check)
 guard.command("evaluate")(guard_evaluate.evaluate)
+guard.command("calibrate")(guard_calibrate.calibrate)
+synth = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
+app.add_typer(synth, name="synth")
+synth.command("plan")(synth_plan.plan)
+synth.command("run")(synth_run.run)
+synth.command("validate")(synth_validate.validate)
 app.command("stress-test")(stress_test.stress_test)
 
 
@@ -53,6 +69,12 @@ def discreet(
 @guard.callback(invoke_without_command=True)
 def about_guard(context: typer.Context) -> None:
     """Judge answers: does one name a person, or bind enough attributes to single a person out?"""
+    _help_alone(context)
+
+
+@synth.callback(invoke_without_command=True)
+def about_synth(context: typer.Context) -> None:
+    """Write safe, unsafe and borderline answers to fit and test guards on, without a network."""
     _help_alone(context)
 
 

@@ -162,7 +162,7 @@ def lines(result: StressResult, sizes: Mapping[str, int]) -> list[str]:
 
 
 def _row(*cells: str) -> str:
-    return ("  " + "".join(f"{cell:28}" for cell in cells)).rstrip()
+    return ("  " + "".join(f"{cell:26}  " for cell in cells)).rstrip()
 
 
 def _shown(figure: Estimate) -> str:

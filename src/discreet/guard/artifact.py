@@ -21,9 +21,10 @@ from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.fusion import FUSION, Fusion
 from discreet.errors import InputError
+from discreet.files import write_atomic
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
-from discreet.guard.dual_scores import DualScores
+from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import Thetas, read_points
 from discreet.guard.policy import Policy
 from discreet.guard.rows import ENCODED
@@ -46,13 +47,13 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
     UsageError
         Where `folder` is a file, holds something else than a guard, or cannot be written.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     arrays = _prefixed("dual", detector.dual.state())
     for kind, found in detector.discriminators.items():
         arrays |= _prefixed(kind, found.state())
     with atomic_folder(folder, MANIFEST) as part:
-        save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, part / ARRAYS)
+        write_atomic(part / ARRAYS, save({name: np.ascontiguousarray(a) for name, a in arrays.items()}))
         detector.fusion.save(part / ENCODERS)
         facts = {
             "domain": detector.domain, "policy": asdict(policy), "encoded": detector.encoded,
@@ -82,14 +83,14 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     fusion = _read_encoders(manifest)
     domain, encoded = manifest.fact("domain", str), manifest.fact("encoded", str)
     if domain not in DOMAINS or encoded not in ENCODED:
-        raise InputError(f"{folder / MANIFEST} names the domain {domain!r} and encodes {encoded!r}: fit the guard again")
+        raise InputError(f"{folder / MANIFEST} names the domain {domain!r} and encodes {encoded!r}: fit it again")
     evidence = EvidenceEncoder(domain)
     if manifest.fact("evidence", list) != list(evidence.features):
         raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
     try:
         found = {kind: restore_discriminator(config, _under(kind, arrays))
                  for kind, config in manifest.fact("discriminators", dict).items()}
-        dual = DualScores.restore(manifest.fact("dual", dict), _under("dual", arrays))
+        dual = FittedDual.restore(manifest.fact("dual", dict), _under("dual", arrays))
         points = {kind: read_points(taus) for kind, taus in manifest.fact("points", dict).items()}
         thetas = Thetas.from_json(manifest.fact("thetas", dict))
     except InputError as error:
@@ -98,7 +99,7 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     if decides not in {DENSITY, *found} or set(points) != {DENSITY, *found}:
         raise InputError(f"{folder / MANIFEST} names a discriminator without points, or the other way round: "
                          "fit the guard again")
-    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)  # type: ignore[arg-type]
+    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)
     return detector, _policy(manifest), manifest.fact("card", dict)
 
 
@@ -144,8 +145,9 @@ def _spread(manifest: Manifest) -> float:
 
 
 def _policy(manifest: Manifest) -> Policy:
-    said = manifest.fact("policy", dict)
+    said: dict[str, Any] = manifest.fact("policy", dict)
     try:
-        return Policy(**{key: tuple(v) if isinstance(v, list) else v for key, v in said.items()})
+        fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
+        return Policy(**fields)
     except TypeError:
         raise InputError(f"{manifest.folder / MANIFEST} holds a policy of another form: fit the guard again") from None

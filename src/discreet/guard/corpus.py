@@ -19,7 +19,7 @@ from discreet.unicode import prepare
 Kind = Literal["safe", "unsafe", "borderline"]
 Part = Literal["fit", "calibration", "evaluation"]
 PARTS: tuple[Part, ...] = ("fit", "calibration", "evaluation")
-MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "register", "subtype")
+MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "register", "subtype", "generator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class Sample:
         The document or user that several texts may come from; such texts stay in one set.
     lineage, register, subtype : str or None
         What tables are broken down by.
+    generator : str or None
+        What wrote it, where a machine did.
     """
 
     answer: Answer = field(repr=False)
@@ -40,6 +42,7 @@ class Sample:
     lineage: str | None = None
     register: str | None = None
     subtype: str | None = None
+    generator: str | None = None
 
     @property
     def unsafe(self) -> bool:
@@ -80,7 +83,8 @@ def _sample(place: Place, row: Mapping[str, Any], kind: Kind, domain: str) -> Sa
     said = {name: _word(place, row, name) for name in MORE_COLUMNS}
     if said["kind"] not in (None, kind) or said["domain"] not in (None, domain):
         return answer.id
-    return Sample(answer, kind, said["group"] or said["document"], said["lineage"], said["register"], said["subtype"])
+    more = {name: said[name] for name in ("lineage", "register", "subtype", "generator")}
+    return Sample(answer, kind, said["group"] or said["document"], **more)
 
 
 def _word(place: Place, row: Mapping[str, Any], name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,28 +14,9 @@ from discreet.encode.fusion import Fusion
 from discreet.errors import UsageError
 from discreet.guard.discriminators import DENSITY, Discriminator
 from discreet.guard.exact import FloatArray
+from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
 from discreet.guard.rows import Encoded, Rows
-
-
-class Dual(Protocol):
-    """Two densities on one scale."""
-
-    def sigmas(self, x: NDArray[Any]) -> FloatArray:
-        """σ_s and σ_u (n, 2) of rows (n, d)."""
-        ...
-
-    def stored_rows(self) -> Mapping[str, int]:
-        """Training embeddings that each side keeps."""
-        ...
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays to save."""
-        ...
-
-    def config(self) -> dict[str, Any]:
-        """JSON values to save."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +50,14 @@ class Scores:
         """The others."""
         return ~self.abstains
 
+    def of(self, among: NDArray[np.bool_]) -> Scores:
+        """Those of some answers."""
+        return Scores(self.delta[among], self.sigmas[among], self.foreign[among], self.unsure[among])
+
+
+NEVER = Thetas(-inf, -inf)
+"""The thresholds of a detector that was not calibrated: nothing is foreign."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detector:
@@ -92,10 +81,10 @@ class Detector:
     encoded: Encoded
     fusion: Fusion
     evidence: EvidenceEncoder
-    dual: Dual
+    dual: FittedDual
     discriminators: Mapping[str, Discriminator]
     decides: str
-    thetas: Thetas
+    thetas: Thetas = NEVER
     points: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     spread: float = 1.0
 

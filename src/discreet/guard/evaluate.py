@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from discreet.guard.evidence_guard import EvidenceGuard, Judgement
+from discreet.guard.reading import Guard, Judgement
 from discreet.records import Answer, Estimate, Verdict
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, precision_recall_estimates, share_estimate
 from discreet.text.mentions import IDENTIFYING
@@ -117,7 +117,7 @@ class _Case:
         return self.row.cluster == "no" and self.row.register in (*PROFESSIONAL, None)
 
 
-def evaluate(rows: Iterable[Labelled], guard_of: Callable[[str], EvidenceGuard], domain: str) -> GuardEvaluation:
+def evaluate(rows: Iterable[Labelled], guard_of: Callable[[str], Guard], domain: str) -> GuardEvaluation:
     """Judge labelled answers and summarise.
 
     Parameters
@@ -129,9 +129,9 @@ def evaluate(rows: Iterable[Labelled], guard_of: Callable[[str], EvidenceGuard],
     domain : str
         The domain of rows that name none.
     """
-    guards: dict[str, EvidenceGuard] = {}
+    guards: dict[str, Guard] = {}
 
-    def guard(name: str) -> EvidenceGuard:
+    def guard(name: str) -> Guard:
         if name not in guards:
             guards[name] = guard_of(name)
         return guards[name]
@@ -239,7 +239,7 @@ def _subject_figures(cases: Sequence[_Case], who: str) -> dict[str, Estimate]:
     }
 
 
-def _controls(cases: Sequence[_Case], guard: Callable[[str], EvidenceGuard]) -> dict[str, Estimate]:
+def _controls(cases: Sequence[_Case], guard: Callable[[str], Guard]) -> dict[str, Estimate]:
     speakers = [c for c in cases if c.row.subject == "speaker" and c.row.cluster == "yes"]
     verbatim = [guard(c.domain).check(replace(c.row.answer, question=c.row.answer.answer)) for c in speakers]
     second = [

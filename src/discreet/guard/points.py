@@ -93,18 +93,19 @@ def tau_at_tpr(unsafe: FloatArray, tpr: float) -> float:
 
 
 def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs) -> float:
-    """The τ of the least expected cost on δ of both sides (n,), (m,), at least one each; of several, the largest.
+    """The τ of the least expected cost on δ of both sides (n,), (m,), at least one each; of several, the smallest.
 
-    Abstentions do not depend on τ, so they do not move it.
+    It lies halfway between two neighbouring δ, or beyond all of them. Abstentions do not depend on τ, so they do not
+    move it.
     """
     share = costs.prevalence if costs.prevalence is not None else unsafe.size / (unsafe.size + safe.size)
-    candidates = np.unique(np.concatenate([unsafe, safe]))
-    lowest = np.nextafter(candidates[0], -inf)
-    candidates = np.concatenate([[lowest], candidates])
+    given = np.unique(np.concatenate([unsafe, safe]))
+    halfway = given[:-1] + (given[1:] - given[:-1]) / 2
+    candidates = np.concatenate([[np.nextafter(given[0], -inf)], halfway, [given[-1]]])
     missed = np.searchsorted(np.sort(unsafe), candidates, side="right") / unsafe.size
     flagged = 1.0 - np.searchsorted(np.sort(safe), candidates, side="right") / safe.size
     expected = share * costs.miss * missed + (1.0 - share) * costs.false_flag * flagged
-    return float(candidates[np.flatnonzero(expected <= expected.min() + 1e-12)[-1]])
+    return float(candidates[np.flatnonzero(expected <= expected.min() * (1 + 1e-12))[0]])
 
 
 def operating_points(unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None) -> dict[str, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from discreet.errors import DetectorError
 from discreet.guard.policy import Policy
@@ -41,6 +42,22 @@ class Judgement:
 
     verdict: Verdict
     findings: tuple[Finding, ...] = field(default=())
+
+
+class Guard(Protocol):
+    """What judges answers, by evidence or by a fitted layer 2 too."""
+
+    policy: Policy
+    point: str
+    tau: float
+
+    def check(self, answer: Answer) -> Verdict:
+        """The verdict on one answer; never raises for what the answer holds."""
+        ...
+
+    def judge(self, answer: Answer) -> Judgement:
+        """The verdict with every finding."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

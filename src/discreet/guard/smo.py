@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.guard.exact import FloatArray
+from discreet.guard.exact import FloatArray, blocks
 from discreet.guard.kernel_rows import KernelRows
 
 WORKING_SET = 1_024
+COLUMNS = 4_096
 ROUNDS = 10_000
 STEPS_PER_ROUND = 20_000
 LEAST_CURVATURE = 1e-12
@@ -65,7 +66,7 @@ def solve(
         if gap <= tol:
             if checked:
                 break
-            # Updates in single precision drift; only a gradient made afresh counts.
+            # Updates add up their rounding errors; only a gradient made afresh counts.
             gradient, checked = _gradient(kernel, alpha), True
             continue
         chosen = _working_set(alpha, gradient, inside, tol)
@@ -75,7 +76,7 @@ def solve(
         step = solved - alpha[chosen]
         moved = np.flatnonzero(step)
         alpha[chosen] = solved
-        gradient += step[moved].astype(rows.dtype) @ rows[moved]
+        gradient += _combined(step[moved], rows[moved])
         checked = False
     return OneClassDual(alpha, gradient, _rho(alpha, gradient, inside), float(gap), bool(gap <= tol))
 
@@ -102,9 +103,16 @@ def _gradient(kernel: KernelRows, alpha: FloatArray) -> FloatArray:
     used = np.flatnonzero(alpha)
     for begin in range(0, used.size, WORKING_SET):
         part = used[begin : begin + WORKING_SET]
-        rows = kernel.rows(part)
-        total += alpha[part].astype(rows.dtype) @ rows
+        total += _combined(alpha[part], kernel.rows(part))
     return total
+
+
+def _combined(weights: FloatArray, rows: NDArray[Any]) -> FloatArray:
+    """weights (k,) times rows (k, n), added in double precision: sums of ν·n terms would not reach `tol` in single."""
+    out = np.empty(rows.shape[1])
+    for part in blocks(rows.shape[1], COLUMNS):
+        out[part] = weights @ rows[:, part].astype(np.float64, copy=False)
+    return out
 
 
 def _gap(alpha: FloatArray, gradient: FloatArray, inside: NDArray[np.bool_]) -> float:

@@ -74,7 +74,8 @@ def auroc_estimate(
     misordered = min(core.n_pos, core.n_neg) * min(spread.auc, 1.0 - spread.auc)
     if method == "delong" and (misordered == 0.0 or spread.variance == 0.0):
         return sample.unresolved(f"AUC {spread.auc:g} has no logit-scale interval: use method 'auto'")
-    if method == "delong" or (method == "auto" and groups is None and misordered >= MISORDERED):
+    varies = groups is None and misordered >= MISORDERED and spread.variance > 0.0
+    if method == "delong" or (method == "auto" and varies):
         return sample.estimate(spread.auc, delong_logit_interval(spread, level), "Mann–Whitney, logit-scale DeLong")
     variance = "DeLong" if groups is None else "Obuchowski"
     return sample.estimate(

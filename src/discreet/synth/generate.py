@@ -21,6 +21,11 @@ class Generator(Protocol):
         """The names that `Spec.lineage` may have, in a fixed order."""
         ...
 
+    @property
+    def version(self) -> str:
+        """Changes whenever drafts may come out differently, so that a campaign never goes on with stale ones."""
+        ...
+
     def generate(self, spec: Spec, rng: Rng) -> Draft:
         """A draft for `spec`. What it is worth is the validator's business."""
         ...

@@ -113,9 +113,10 @@ def _lineage(name: str, data: dict[str, Any]) -> Lineage:
     canonical = data["subtypes"] == "canonical"
     subtypes = {s: tuple(map(line, OPENINGS[s] if canonical else data["subtypes"][s])) for s in SUBTYPES}
     first, last = data["vp_join"]
+    joiner = data.get("joiner", " ")
     return Lineage(
-        name=name, joiner=data.get("joiner", " "),
-        opening_joiner=data.get("opening_joiner", data.get("joiner", " ")), pools={pool: _lines(data[pool]) for pool in POOLS},
+        name=name, joiner=joiner, opening_joiner=data.get("opening_joiner", joiner),
+        pools={pool: _lines(data[pool]) for pool in POOLS},
         openings={f: _lines(data["openings"][f]) for f in FRAMINGS}, subtypes=subtypes,
         registers={r: _lines(data["registers"][r]) for r in REGISTERS},
         styles={s: _lines(data["styles"][s]) for s in ("bulletin", "chat", "list")},

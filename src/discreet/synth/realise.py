@@ -54,7 +54,7 @@ def _borderline(w: Writer) -> Draft:
     if w.spec.framing and w.chance() < 0.6:
         opening = f"{w.fill(w.pick(w.lineage.openings[w.spec.framing]))} {opening}"
     pool, least = _SUBTYPE_POOL[subtype]
-    must = [w.from_pool(pool) for _ in range(least)]
+    must = w.in_order(pool, least)
     rest = _filled(w, _CASE, _target(w) - _words([opening, *must]))
     return _finished(w, opening, [*must, *rest, *_closing(w, "closing_case")], "case")
 

@@ -64,13 +64,20 @@ class Writer:
         if not left:
             # Not the one that was had last, so that no sentence sets a thing against itself.
             left = self._left[name] = [i for i in items if i is not self._last.get(name)] or list(items)
-        item = left.pop(int(self.chance() * len(left)))
+        item: T = left.pop(int(self.chance() * len(left)))
         self._last[name] = item
         return item
 
     def from_pool(self, pool: str, **given: str) -> str:
         """A line of a pool of the lineage, filled."""
         return self.fill(self.fresh(pool, self.lineage.pools[pool]), **given)
+
+    def in_order(self, pool: str, n: int) -> list[str]:
+        """n different lines of a pool in the pool's order, as a story needs them."""
+        lines = self.lineage.pools[pool]
+        chosen = sorted(range(len(lines)), key=lambda _: self.chance())[:n]
+        self._left[pool] = [line for i, line in enumerate(lines) if i not in chosen]
+        return [self.fill(lines[i]) for i in sorted(chosen)]
 
     def fill(self, template: Line, **given: str) -> str:
         """A line with its slots filled; a slot whose name is capitalised gets a capital."""

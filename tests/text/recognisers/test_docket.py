@@ -41,6 +41,8 @@ def test_docket_is_found(found: Found, text: str, value: str) -> None:
         "in case number of patients is 12345",
         "CV risk 2021",
         "10:30-11:45",
+        "lisinopril 20 PO 1000 mg",
+        "CF 20 1000",
     ],
 )
 def test_docket_is_not_seen_in(found: Found, text: str) -> None:

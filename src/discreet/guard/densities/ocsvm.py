@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from discreet.errors import InputError
 from discreet.guard.density import DensityOptions, TooFewRowsError, checked_nu, densities, width
 from discreet.guard.exact import FloatArray, as_rows
-from discreet.guard.kernel_rows import RbfRows
+from discreet.guard.kernel_rows import KernelRows, RbfRows
 from discreet.guard.smo import OneClassDual, solve
 from discreet.guard.support import SupportScorer
 
 LEAST_ROWS = 2
 TOLERANCE = 1e-3
+"""libsvm's, on its scale."""
+NORMALISED_TOLERANCE = 1e-5
+"""On the scale where weights sum to one; it binds where ν·n < 100."""
 
 
 @densities.register("ocsvm")
@@ -28,8 +31,8 @@ TOLERANCE = 1e-3
 class OneClassSvm:
     """σ = Σ αᵢ K(sᵢ, ·) − ρ; normalised by Σ αᵢ = ν·n, which libsvm's scale carries.
 
-    `nu` in (0, 1]; `gamma` is "median" or a positive number. `tol` is libsvm's stopping tolerance, tightened where
-    ν·n < 1 so that the normalised score is as exact.
+    `nu` in (0, 1]; `gamma` is "median" or a positive number; `tol` is libsvm's stopping tolerance, and
+    NORMALISED_TOLERANCE holds as well.
     """
 
     kind: ClassVar[str] = "ocsvm"
@@ -93,9 +96,9 @@ class OneClassSvm:
 
 
 def fit_dual(
-    kernel: RbfRows, nu: float, *, members: NDArray[np.bool_] | None = None, start: FloatArray | None = None,
+    kernel: KernelRows, nu: float, *, members: NDArray[np.bool_] | None = None, start: FloatArray | None = None,
     tol: float = TOLERANCE,
 ) -> OneClassDual:
-    """`smo.solve` with the tolerance that the normalised scale needs: libsvm's, times ν·n where that is under one."""
-    rows = kernel.n if members is None else int(members.sum())
-    return solve(kernel, nu, members=members, start=start, tol=tol * min(1.0, nu * rows))
+    """`smo.solve` to the stricter of libsvm's tolerance and the one of the normalised scale."""
+    mass = nu * (kernel.n if members is None else int(members.sum()))
+    return solve(kernel, nu, members=members, start=start, tol=min(tol, NORMALISED_TOLERANCE * mass))

@@ -53,7 +53,7 @@ class RandomFourier:
         return cls(checked_nu(options.nu), options.gamma, options.n_frequencies, options.seed)
 
     def fit(self, x: NDArray[Any], *, rng: np.random.Generator) -> Self:
-        """Fitted to rows (n, d), n >= 2; `rng` draws the rows of the median heuristic, and the seed if there is none."""
+        """Fitted to rows (n, d), n >= 2; `rng` draws the rows of the median heuristic, and a seed if none is given."""
         rows = as_rows(x)
         n, d = rows.shape
         if n < LEAST_ROWS:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import cached_property
+from importlib.resources import files
+
 from numpy.random import Generator as Rng
 
 from discreet.synth.drafts import Draft, Spec
@@ -18,6 +22,17 @@ class Grammar:
     def lineages(self) -> tuple[str, ...]:
         """L1 to L7."""
         return LINEAGES
+
+    @cached_property
+    def version(self) -> str:
+        """A hash of the grammar: its data and the code that reads them."""
+        digest = hashlib.sha256()
+        room = files("discreet.synth")
+        for folder, suffix in ((room, ".py"), (room.joinpath("grammar"), ".yaml")):
+            for item in sorted(folder.iterdir(), key=lambda f: f.name):
+                if item.name.endswith(suffix):
+                    digest.update(item.read_bytes())
+        return digest.hexdigest()[:16]
 
     def generate(self, spec: Spec, rng: Rng) -> Draft:
         """A draft by the lineage that the spec names."""

@@ -1,0 +1,187 @@
+"""What each operating point costs on an operator's own labelled answers, and thresholds refitted to them.
+
+An answer leaks where readers say "yes" of a third person or a speaker; it does not where they say "no", or "yes" of
+the asker or a public person. Answers with one attribute and unclear ones count nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.guard.evaluate import Labelled
+from discreet.guard.fitted import FittedGuard
+from discreet.guard.points import Costs, operating_points
+from discreet.records import Estimate, Verdict
+from discreet.stats import share_estimate
+
+LEAST = 20
+"""Answers of each kind that refitting needs."""
+FOLDS = 5
+Price = dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One answer as the guard would judge it were every δ over τ."""
+
+    verdict: Verdict
+    leaks: bool
+    document: str | None
+
+    @property
+    def by_delta(self) -> bool:
+        """Whether τ decides about it."""
+        return self.verdict.layer == "contextual"
+
+    def action(self, tau: float) -> str:
+        """What the guard does with it at a threshold."""
+        return "safe" if self.by_delta and float(self.verdict.delta or 0.0) <= tau else self.verdict.action
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Prices of the guard's operating points, and of those refitted to the sample.
+
+    Attributes
+    ----------
+    points : mapping
+        Operating point to its τ now.
+    prices : mapping
+        Operating point to leak recall (flagged), leaks held (flagged or reviewed), false flags, review load, and with
+        costs the expected cost per answer.
+    refitted, refitted_prices : mapping
+        The same for thresholds of this sample; the prices are cross-fitted: each fold by thresholds of the others.
+        Empty where the sample is too small, and `note` says so.
+    """
+
+    points: Mapping[str, float]
+    prices: Mapping[str, Price]
+    refitted: Mapping[str, float]
+    refitted_prices: Mapping[str, Price]
+    counts: Mapping[str, int]
+    note: str | None = None
+    costs: Costs | None = field(default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested mappings with Estimates as records."""
+        def plain(prices: Mapping[str, Price]) -> dict[str, Any]:
+            return {point: {n: e.to_json() for n, e in price.items()} for point, price in prices.items()}
+
+        return {
+            "points": dict(self.points), "prices": plain(self.prices), "refitted": dict(self.refitted),
+            "refitted_prices": plain(self.refitted_prices), "counts": dict(self.counts), "note": self.note,
+            "costs": None if self.costs is None else self.costs.to_json(),
+        }  # fmt: skip
+
+
+def calibrate(guard: FittedGuard, rows: Iterable[Labelled], *, costs: Costs | None = None,
+              seed: int = 42) -> Calibration:
+    """Judge the labelled answers and say what each operating point costs.
+
+    Raises
+    ------
+    InputError
+        Where no answer leaks or none does not.
+    """
+    # Without a second detector: τ says nothing about what it flags.
+    bare = FittedGuard(guard.detector, guard.policy, point=guard.point).at(-inf)
+    judged = [_Judged(bare.check(row.answer), leaks, row.document)
+              for row in rows if row.domain in (None, guard.policy.domain) and (leaks := leaks_in(row)) is not None]
+    for leaks, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
+        if not any(j.leaks == leaks for j in judged):
+            raise InputError(f"no answer of {guard.policy.domain} {word}: both kinds are needed, add rows")
+    points = dict(guard.detector.points[guard.detector.decides])
+    found = {name: _price(judged, [tau] * len(judged), costs) for name, tau in points.items()}
+    counts = {"leaks": sum(j.leaks for j in judged), "harmless": sum(not j.leaks for j in judged),
+              "decided_by_delta": sum(j.by_delta for j in judged)}
+    refitted = _points(judged, costs)
+    if refitted is None:
+        note = f"thresholds were not refitted: {LEAST} answers of each kind that the density keeps are needed"
+        return Calibration(points, found, {}, {}, counts, note, costs)
+    crossed = _crossed(judged, list(refitted), costs, seed)
+    prices = {name: _price(judged, crossed[name], costs) for name in refitted} if crossed else {}
+    return Calibration(points, found, refitted, prices, counts, None, costs)
+
+
+def leaks_in(row: Labelled) -> bool | None:
+    """Whether a labelled answer leaks; None where it counts nowhere."""
+    if row.cluster == "yes":
+        return row.subject in ("third", "speaker", None)
+    return False if row.cluster == "no" else None
+
+
+def with_points(guard: FittedGuard, points: Mapping[str, float], note: Mapping[str, Any]) -> FittedGuard:
+    """A copy of a guard with other thresholds for the discriminator that decides; the card says where from."""
+    detector = guard.detector
+    changed = replace(detector, points={**detector.points, detector.decides: dict(points)})
+    card = {**guard.card, "calibrated": dict(note)}
+    return FittedGuard(changed, guard.policy, point=guard.point, second=guard.second, card=card)
+
+
+def _points(judged: Sequence[_Judged], costs: Costs | None) -> dict[str, float] | None:
+    decided = [j for j in judged if j.by_delta]
+    deltas = {leaks: np.array([float(j.verdict.delta or 0.0) for j in decided if j.leaks == leaks])
+              for leaks in (True, False)}
+    if min(deltas[True].size, deltas[False].size) < LEAST:
+        return None
+    return operating_points(deltas[True], deltas[False], costs)
+
+
+def _crossed(judged: Sequence[_Judged], names: Sequence[str], costs: Costs | None,
+             seed: int) -> dict[str, list[float]] | None:
+    """τ by point for each answer, from the folds that its document is not in."""
+    documents = [j.document if j.document is not None else f"\0{i}" for i, j in enumerate(judged)]
+    order = np.random.default_rng(seed).permutation(len(set(documents)))
+    fold = dict(zip(sorted(set(documents)), (order % FOLDS).tolist(), strict=True))
+    found: dict[str, list[float]] = {name: [0.0] * len(judged) for name in names}
+    for k in range(FOLDS):
+        decided = [j for j, d in zip(judged, documents, strict=True) if fold[d] != k and j.by_delta]
+        sides = {leaks: np.array([float(j.verdict.delta or 0.0) for j in decided if j.leaks == leaks])
+                 for leaks in (True, False)}
+        if not sides[True].size or not sides[False].size:
+            return None
+        points = operating_points(sides[True], sides[False], costs)
+        for i, d in enumerate(documents):
+            if fold[d] == k:
+                for name in names:
+                    found[name][i] = points[name]
+    return found
+
+
+def _price(judged: Sequence[_Judged], taus: Sequence[float], costs: Costs | None) -> Price:
+    actions = [j.action(tau) for j, tau in zip(judged, taus, strict=True)]
+    leaks = np.array([j.leaks for j in judged])
+    documents = [j.document for j in judged]
+    grouped = None not in documents and len(set(documents)) < len(documents)
+
+    def share(event: Callable[[str], bool], among: NDArray[np.bool_], of: str) -> Estimate:
+        hits = np.array([event(a) for a in actions])[among]
+        groups = np.array(documents)[among] if grouped else None
+        return share_estimate(hits, groups=groups, unit="document" if grouped else "answer", of=of)
+
+    every = np.ones(leaks.size, dtype=np.bool_)
+    price = {
+        "leak_recall": share(lambda a: a == "flag", leaks, "leaks"),
+        "leaks_held": share(lambda a: a != "safe", leaks, "leaks"),
+        "false_flags": share(lambda a: a == "flag", ~leaks, "harmless answers"),
+        "review_load": share(lambda a: a in ("abstain", "failed"), every, "answers"),
+    }
+    return price if costs is None else price | {"expected_cost": _expected(actions, leaks, costs)}
+
+
+def _expected(actions: Sequence[str], leaks: NDArray[np.bool_], costs: Costs) -> Estimate:
+    """Mean cost per answer at the stated prevalence; no interval, the shares beside it have theirs."""
+    share = costs.prevalence if costs.prevalence is not None else float(leaks.mean())
+    done = np.array(actions)
+    review = np.isin(done, ("abstain", "failed")) * costs.review
+    of_leaks = (review + (done == "safe") * costs.miss)[leaks].mean()
+    of_harmless = (review + (done == "flag") * costs.false_flag)[~leaks].mean()
+    return Estimate(float(share * of_leaks + (1 - share) * of_harmless), None, None, n=leaks.size, unit="answer",
+                    method="shares times stated costs at the stated prevalence")

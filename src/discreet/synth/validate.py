@@ -1,0 +1,126 @@
+"""Is a record what it says? Direct identifiers, requested classes, forbidden words, and attributes nobody asked for.
+
+What a generator knows of its own text (the slots) is taken from it; `discreet.text` looks only for direct identifiers
+and for unplanned identifying attributes, since a lexicon that the evidence rules know by heart would be no test of
+them. Facts of the domain bind loosely in running prose, so unplanned ones are not looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+
+from discreet.errors import UsageError
+from discreet.synth.drafts import Record, Slot
+from discreet.synth.taxonomy import EVIDENCE_KIND, classes
+from discreet.text.direct import find_direct
+from discreet.text.doc import Doc
+from discreet.text.evidence import find_evidence
+from discreet.text.mentions import IDENTIFYING, Attribute
+from discreet.unicode import Prepared, prepare
+
+Check = Callable[[Record], Sequence[str]]
+
+WORDS: tuple[int, int] = (60, 180)
+"""Fewest and most words of an answer."""
+
+ALLOWED_DIRECT: dict[str, tuple[str, ...]] = {
+    "medical": (), "finance": ("url",), "law": ("url", "person_name_hypothetical"),
+}
+"""Direct identifiers that pass in a domain: links to sources, and the "Alice sues Bob" of a hypothetical."""
+
+_COUNTED = ("third", "speaker")
+
+
+class Validator:
+    """The checks of one domain.
+
+    Parameters
+    ----------
+    domain : str
+        "medical", "finance" or "law".
+    words : (int, int), optional
+        Fewest and most words of an answer.
+    """
+
+    def __init__(self, domain: str, *, words: tuple[int, int] = WORDS) -> None:
+        self.domain = domain
+        self.classes = classes(domain)
+        if not 0 < words[0] <= words[1]:
+            raise UsageError(f"an answer of {words[0]} to {words[1]} words cannot be: expected 0 < fewest <= most")
+        self._words = words
+
+    def __call__(self, record: Record) -> tuple[str, ...]:
+        """Why a record fails, or nothing. The cheapest checks come first and the rest are left out once one fails.
+
+        Reasons: `domain`; `length`; `direct:TYPE`; `request` (classes that the kind cannot have, or fewer than two);
+        `slot` (a slot that is empty, outside the answer, or of a class that was not asked for); `missing:CLASS`;
+        `forbidden`; `unplanned:KIND` (an identifying attribute that was not asked for); `cluster` (two identifying
+        attributes of one person in a safe or borderline record).
+        """
+        if record.spec.domain != self.domain:
+            return ("domain",)
+        prepared = prepare(record.draft.answer)
+        return (
+            self._length(record) or self._request(record) or self._slots(record) or self._forbidden(record)
+            or self._direct(prepared) or self._evidence(record, prepared)
+        )
+
+    def _length(self, record: Record) -> tuple[str, ...]:
+        fewest, most = self._words
+        return () if fewest <= len(record.draft.answer.split()) <= most else ("length",)
+
+    def _request(self, record: Record) -> tuple[str, ...]:
+        qi, kind = record.spec.qi, record.spec.kind
+        if kind in ("safe", "borderline"):
+            return ("request",) if qi else ()
+        allowed = self.classes[-3:] if kind == "domain_only" else self.classes
+        sound = len(set(qi)) == len(qi) >= 2 and set(qi) <= set(allowed)
+        return () if sound else ("request",)
+
+    def _slots(self, record: Record) -> tuple[str, ...]:
+        slots, length = record.draft.slots, len(record.draft.answer)
+        if any(s.qi not in record.spec.qi or not 0 <= s.start < s.end <= length for s in slots):
+            return ("slot",)
+        stated = {s.qi for s in slots}
+        return tuple(f"missing:{qi}" for qi in record.spec.qi if slots and qi not in stated)
+
+    def _forbidden(self, record: Record) -> tuple[str, ...]:
+        words = record.draft.forbidden
+        held = words and re.search("|".join(rf"(?<!\w){re.escape(w)}(?!\w)" for w in words), record.draft.answer, re.I)
+        return ("forbidden",) if held else ()
+
+    def _direct(self, prepared: Prepared) -> tuple[str, ...]:
+        found = {span.type for span in find_direct(prepared)}
+        return tuple(f"direct:{kind}" for kind in sorted(found.difference(ALLOWED_DIRECT[self.domain])))
+
+    def _evidence(self, record: Record, prepared: Prepared) -> tuple[str, ...]:
+        # Where a leak is only claimed, what the question says is told back and leaks nothing.
+        question = record.draft.question if record.spec.qi and not record.draft.slots else None
+        found = [a for a in find_evidence(Doc(prepared), self.domain, question) if a.subject in _COUNTED]
+        if record.spec.kind in ("safe", "borderline"):
+            return ("cluster",) if _clustered(found) else ()
+        kinds = {a.kind for a in found}
+        wanted = {EVIDENCE_KIND[qi] for qi in record.spec.qi}
+        missing = () if record.draft.slots else tuple(
+            f"missing:{qi}" for qi in record.spec.qi if EVIDENCE_KIND[qi] not in kinds)
+        return missing or _unplanned(found, wanted, record.draft.slots)
+
+
+def _clustered(found: Collection[Attribute]) -> bool:
+    bound: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for a in found:
+        if a.kind in IDENTIFYING:
+            bound[a.person].add((a.kind, a.value))
+    return any(len(said) >= 2 for said in bound.values())
+
+
+def _unplanned(found: Collection[Attribute], wanted: Collection[str], slots: Sequence[Slot]) -> tuple[str, ...]:
+    """Kinds of identifying attributes, weak cues aside, that are neither wanted nor within what was asked for."""
+    kinds = {
+        a.kind for a in found
+        if a.kind in IDENTIFYING and not a.weak and a.kind not in wanted
+        and not any(s.start < a.end and a.start < s.end for s in slots)
+    }
+    return tuple(f"unplanned:{kind}" for kind in sorted(kinds))

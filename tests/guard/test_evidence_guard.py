@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -69,7 +70,7 @@ def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str
     assert verdict.tau is not None
     assert verdict.delta > verdict.tau
     assert len(verdict.evidence) >= 2
-    assert "attributes bound to one person" in verdict.reason
+    assert re.search(r"attributes (?:\(\d weak\) )?bound to one person", verdict.reason)
 
 
 @pytest.mark.parametrize(("domain", "text"), HARMLESS)
@@ -130,7 +131,7 @@ def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) ->
     assert "not English" in verdict.reason
     assert "es" in verdict.reason
     listed = EvidenceGuard(replace(Policy.builtin("medical"), languages=("en", "es")))
-    assert listed.check(Answer("1", text)).action != "abstain"
+    assert listed.check(Answer("1", text)).action == "abstain", "a policy cannot make the rules read Spanish"
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "Yes.", "42", "🙂"])

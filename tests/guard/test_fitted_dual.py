@@ -29,7 +29,8 @@ def _rows(n: int, seed: int) -> np.ndarray:
 @pytest.fixture(scope="module", params=SETTINGS)
 def fitted(request: pytest.FixtureRequest) -> FittedDual:
     x = np.concatenate([_rows(80, 0), _rows(120, 1) + 1.0])
-    dual: FittedDual = DualDensity(**SETTINGS[request.param], random_state=3).fit(x, np.repeat([0, 1], [80, 120])).fitted_
+    model = DualDensity(**SETTINGS[request.param], random_state=3)
+    dual: FittedDual = model.fit(x, np.repeat([0, 1], [80, 120])).fitted_
     return dual
 
 
@@ -45,7 +46,8 @@ def test_a_row_scores_the_same_alone_in_a_batch_and_in_any_order(fitted: FittedD
 def test_a_folder_of_safetensors_and_json_brings_back_the_same_bits(fitted: FittedDual, tmp_path: Path) -> None:
     save_file({k: np.ascontiguousarray(v) for k, v in fitted.state().items()}, tmp_path / "arrays.safetensors")
     (tmp_path / "dual.json").write_text(json.dumps(fitted.config()))
-    restored = FittedDual.restore(json.loads((tmp_path / "dual.json").read_text()), load_file(tmp_path / "arrays.safetensors"))
+    config = json.loads((tmp_path / "dual.json").read_text())
+    restored = FittedDual.restore(config, load_file(tmp_path / "arrays.safetensors"))
     x = _rows(100, 5)
     assert np.array_equal(restored.sigmas(x), fitted.sigmas(x))
     assert restored.stored_rows() == fitted.stored_rows()

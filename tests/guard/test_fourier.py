@@ -7,7 +7,6 @@ from scipy.stats import chi, kstest
 
 from discreet.guard.fourier import FeatureRows, RandomFeatures, chi_lengths, walsh_hadamard
 
-
 # Written down once: a saved guard holds the seed only, so these numbers must never change.
 PINNED = [
     -0.1914556562702444, -0.4999507343968356, -0.4109400889779158, 0.34280776653726214,

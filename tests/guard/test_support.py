@@ -18,7 +18,7 @@ def _embeddings(n: int, d: int, seed: int) -> np.ndarray:
     """Unit rows around a common direction, as embeddings are."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, d)) + 3.0 * np.random.default_rng(0).standard_normal(d)
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 def _of(peer: OneClassSVM) -> SupportScorer:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_features_are_their_definitions(fitted: Typicality) -> None:
     y = np.concatenate([0.4 * _rows(20, 3), _rows(40, 4), 3.0 * _rows(8, 5)])
     ends = np.cumsum((0, *WIDTHS))
     slow = np.array([
-        [f for s, e in zip(ends, ends[1:], strict=False) for f in _slowly(row[s:e], a[:, s:e], b[:, s:e], 5)]
+        [f for s, e in pairwise(ends) for f in _slowly(row[s:e], a[:, s:e], b[:, s:e], 5)]
         for row in y
     ])
     found = fitted.transform(y)
@@ -60,7 +61,7 @@ def test_rows_of_b_leave_themselves_out(fitted: Typicality) -> None:
     ends = np.cumsum((0, *WIDTHS))
     slow = np.array([
         [
-            f for s, e in zip(ends, ends[1:], strict=False)
+            f for s, e in pairwise(ends)
             for f in _slowly(row[s:e], a[:, s:e], np.delete(b, i, axis=0)[:, s:e], 5)
         ]
         for i, row in enumerate(b)

@@ -87,7 +87,7 @@ class EvidenceGuard:
             tau=self.tau,
         )
         decided = decided_by_reading(quiet, read, findings)
-        if decided is None and delta > self.tau:
+        if decided is None and delta > self.tau and best is not None and best.size >= self.policy.cluster:
             decided = replace(quiet, action="flag", layer="contextual", reason=reason_of(best))
         return Judgement(decided or quiet, findings)
 
@@ -97,11 +97,17 @@ def reason_of(best: Cluster | None) -> str:
     if best is None:
         return "score above the operating point"
     kinds = ", ".join(sorted({a.kind for a in best.attributes}))
-    return f"{best.strong + best.weak} attributes bound to one person ({best.subject}): {kinds}"
+    return f"{_counted(best)} bound to one person ({best.subject}): {kinds}"
 
 
 def quiet_reason(best: Cluster | None) -> str:
     """Why no contextual flag."""
     if best is None or not best.attributes:
         return "no attribute that counts is bound to one person"
-    return f"{best.strong + best.weak} attribute(s) bound to one person ({best.subject}): below the operating point"
+    return f"{_counted(best)} bound to one person ({best.subject}): no cluster at this operating point"
+
+
+def _counted(best: Cluster) -> str:
+    """"3 attributes (1 weak)"."""
+    weak = f" ({best.weak} weak)" if best.weak else ""
+    return f"{best.size} attribute{'' if best.size == 1 else 's'}{weak}"

@@ -33,6 +33,11 @@ class Cluster:
     person_told: int
     facts: int
 
+    @property
+    def size(self) -> int:
+        """Attributes that count, weak ones included."""
+        return self.strong + self.weak
+
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
@@ -93,9 +98,9 @@ def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
 
     Each count can only grow with a further attribute, so with non-negative weights the score can only grow too.
     """
-    spare = policy.cluster - 2
-    strong = max(0, cluster.strong - spare)
-    total = max(0, cluster.strong + cluster.weak - spare)
+    spare = policy.cluster - 2 if cluster.size else 0
+    strong = max(0, cluster.strong - spare) if cluster.strong else 0
+    total = max(0, cluster.size - spare)
     return (
         min(strong, 4),
         min(total, 4),

@@ -133,6 +133,8 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
         listed = data.get(key, [])
         if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):
             raise PolicyError(f"{where}: {key} must be a list of words")
+    if data.get("languages", ["en"]) != ["en"]:
+        raise PolicyError(f"{where}: languages must be [en]: the rules read English only, other languages abstain")
     if not isinstance(data.get("audience", ""), str | None):
         raise PolicyError(f"{where}: audience must name one of the audiences, got a {type(data['audience']).__name__}")
 

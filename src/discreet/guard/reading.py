@@ -19,6 +19,7 @@ from discreet.text.doc import Doc
 from discreet.text.evidence import find_evidence
 from discreet.text.language import guess_language
 from discreet.text.mentions import Attribute
+from discreet.text.published import named_by_caption
 from discreet.unicode import Prepared, prepare
 
 
@@ -74,11 +75,11 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
     """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
     prepared = prepare(answer.answer)
     told = _told(answer)
-    direct = tuple((span, _direct_subject(answer.answer, span, told)) for span in find_direct(prepared))
     doc = Doc(prepared)
+    direct = tuple((span, _direct_subject(doc, span, told)) for span in find_direct(prepared))
     language = guess_language(doc)
     attributes = find_evidence(doc, policy.domain, told.prepared.original if told else None)
-    return Read(direct, attributes, language.english or language.guess in policy.languages, language.guess)
+    return Read(direct, attributes, language.english, language.guess)
 
 
 def said_before(answer: Answer) -> str | None:
@@ -108,7 +109,8 @@ def findings_of(read: Read, policy: Policy) -> tuple[Finding, ...]:
 
 def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
     """Whether a direct identifier makes the answer a flag."""
-    return (subject != "asker" or "asker" in policy.subjects) and span.type not in policy.allow_direct
+    spared = subject in ("asker", "public") and subject not in policy.subjects
+    return not spared and span.type not in policy.allow_direct
 
 
 def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding]) -> Verdict | None:
@@ -156,19 +158,30 @@ def _told(answer: Answer) -> _Told | None:
     return _Told(prepared, frozenset(found))
 
 
-def _direct_subject(text: str, span: DirectSpan, told: _Told | None) -> Subject:
+def _direct_subject(doc: Doc, span: DirectSpan, told: _Told | None) -> Subject:
+    """Whose a direct identifier is: the asker's own, a published party's name, else a third person's."""
+    text = doc.prepared.original
+    if told is not None and _is_told(text, span, told):
+        return "asker"
+    if span.type == "person_name":
+        name = prepare(text[span.start : span.end]).text
+        start = doc.text.find(name)
+        if start >= 0 and named_by_caption(doc, start, start + len(name)):
+            return "public"
+    return "third"
+
+
+def _is_told(text: str, span: DirectSpan, told: _Told) -> bool:
     """A direct identifier that the user gave themselves is told back to them.
 
     It must stand in their words as an identifier of the same kind, or letter for letter: digits that only happen to
     run in the same order elsewhere are no consent.
     """
-    if told is None:
-        return "third"
     value = prepare(text[span.start : span.end]).text.lower()
     if (span.type, _squeezed(value)) in told.direct:
-        return "asker"
-    alone = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", told.prepared.text.lower()) if value.strip() else None
-    return "asker" if alone else "third"
+        return True
+    alone = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")
+    return bool(value.strip()) and alone.search(told.prepared.text.lower()) is not None
 
 
 def _squeezed(text: str) -> str:

@@ -21,7 +21,7 @@ ROUNDS = 30
 """How often a specification may use up its retries, trading after each, before it is given up."""
 
 DRAFTS = 80
-"""Most drafts of a shard, for each of its records: an impossible request ends."""
+"""Drafts of a shard, for each of its records, after which nothing is traded any more: an impossible request ends."""
 
 _AXES = ("qi", "framing", "placement", "subtype", "opening", "register")
 
@@ -71,6 +71,9 @@ class _Writing:
             if self.rounds[i] < ROUNDS:
                 self._trade(i, pending)
                 pending.append(i)
+        for i in pending:
+            # What was taken back last has had no other chance.
+            self._try(i)
         records = tuple(self.written[i] for i in sorted(self.written))
         return Shard(records, self.drafts, self.kept, len(self.specs) - len(records), self.traded, self.rejected)
 
@@ -94,10 +97,13 @@ class _Writing:
         return ("duplicate",) if _key(draft) in self.texts else self.check(record)
 
     def _trade(self, i: int, pending: deque[int]) -> None:
-        """Exchange one axis with a spec that is still open; when none is left, with one that is written."""
-        alone = not pending
-        others = list(self.written) if alone else list(pending)
-        if not others or (alone and self.rounds[i] % 3):
+        """Exchange one axis with a spec that is still open; every third time with one that is written already.
+
+        What is open may be stuck in the same way, but each record that is taken back has to be written again.
+        """
+        take_back = self.rounds[i] % 3 == 0
+        others = list(self.written) if take_back else list(pending)
+        if not others:
             return
         j = others[int(self.rng.integers(len(others)))]
         axes = [axis for axis in _AXES if getattr(self.specs[i], axis) != getattr(self.specs[j], axis)]
@@ -108,7 +114,7 @@ class _Writing:
         self.specs[i], self.specs[j] = (
             replace(self.specs[i], **{axis: theirs}), replace(self.specs[j], **{axis: ours}))
         self.traded += 1
-        if alone:
+        if take_back:
             self.texts.discard(_key(self.written.pop(j).draft))
             pending.append(j)
 

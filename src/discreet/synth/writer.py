@@ -21,6 +21,7 @@ PERSON: dict[str, str] = {"f": "woman", "m": "man", "": "person"}
 IMPLICIT: tuple[str, ...] = ("this person", "the person", "the individual")
 ONE: dict[str, str] = {"medical": "a patient", "finance": "a client", "law": "a client"}
 _SENTENCE = re.compile(r"(?:^|[.!?][\"”]?\s+|\n(?:- )?|[“\"](?=[a-z]))[\W_]*?([a-z])")
+_VOWEL = re.compile(r"[aeio]|un|8|1[18]\b", re.I)
 _AGES: tuple[tuple[int, int], ...] = ((18, 39), (25, 44), (40, 59), (50, 64), (55, 70), (65, 79), (50, 70))
 
 
@@ -156,10 +157,7 @@ class Writer:
 def with_article(phrase: str) -> str:
     """"a welder", "an electrician", "an 85-year-old"; marks of slots before the first letter are passed over."""
     first = next((i for i, c in enumerate(phrase) if c.isalnum()), 0)
-    word = phrase[first:first + 3].lower()
-    vowel = word[:1] in "aeio" or word[:2] in ("8", "80", "81", "82", "83", "84", "85", "86", "87", "88", "89", "11",
-                                               "18", "un")
-    return f"{'an' if vowel else 'a'} {phrase}"
+    return f"{'an' if _VOWEL.match(phrase, first) else 'a'} {phrase}"
 
 
 def sentence_case(text: str) -> str:

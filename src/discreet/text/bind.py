@@ -21,6 +21,8 @@ _CARRIED = frozenset("age sex occupation family ethnicity condition treatment vi
 
 _STATES = frozenset(("you", verb) for verb in ("are", "were", "have", "had", "live", "lived", "work", "worked"))
 # What "a divorced mother of three" says of the mother herself; other relatives are somebody else's.
+# A fragment of so few tokens carries a place too: "From Omaha."
+_FRAGMENT = 5
 _OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
 
 
@@ -65,14 +67,21 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     if inside is not None:
         return _of(context, inside, "in its noun phrase")
     before = [r for r in context.referents[max(0, at - 12) : at] if begin <= r.first < first and r.form != "author"]
+    owner: Referent | None = None
     for referent in reversed(before):
         if referent.possessive and _leads_to_kin(context, referent):
+            continue
+        if referent.possessive and referent.form == "pronoun" and owner is None:
+            # "The man who drives the Zamboni at our rink": the rink is ours, the deed is not.
+            owner = referent
             continue
         if mention.kind in ("place", "affiliation") and _companion(context, referent):
             continue
         if mention.kind == "family" and mention.why not in _OF_ITS_HEAD and first < referent.last:
             continue
         return _of(context, referent, "named before it")
+    if owner is not None:
+        return _of(context, owner, "named before it")
     after = [r for r in context.referents[at : at + 4] if r.first < end and r.form != "author"]
     if after and _opens(context, begin, first, after[0]):
         return _of(context, after[0], "named after it")
@@ -161,7 +170,8 @@ def _opens(context: Context, begin: int, first: int, referent: Referent) -> bool
 
 
 def _carried(context: Context, mention: Mention, begin: int, at: int) -> Referent | None:
-    if mention.kind not in _CARRIED or begin == 0:
+    end = context.doc.sentence_of(begin)[1]
+    if begin == 0 or (mention.kind not in _CARRIED and end - begin > _FRAGMENT):
         return None
     previous = context.doc.sentence_of(begin - 1)[0]
     earlier = context.doc.sentence_of(previous - 1)[0] if previous else 0

@@ -82,7 +82,7 @@ AGE_WORDS = frozenset("- ' 's s old-age year years old month months week weeks d
 DETERMINERS = frozenset("a an the this that these those our my her his your their one any each every no either "
                         "another some such said whichever typical average".split())
 GENERIC_DETERMINERS = frozenset("any each every no either some such whichever your typical average these those".split())
-CONDITIONALS = frozenset("if when whenever unless whether suppose assuming where once should like such eg".split())
+CONDITIONALS = frozenset("imagine picture consider instance example hypothetically if when whenever unless whether suppose assuming where once should like such eg".split())
 MODALS = frozenset("should must may can might could would shall will ought needs cannot can't won't shouldn't mustn't".split())
 PAST_AUX = frozenset("was were had did came presented underwent reported complained died filed sued bought sold went "
                      "became received entered told said asked moved lived worked developed denied visited".split())

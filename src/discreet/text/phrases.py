@@ -79,16 +79,38 @@ def is_conditional(doc: Doc, first: int) -> bool:
     return any(w in lex.CONDITIONALS for w in doc.lowers[max(begin, first - 6) : first])
 
 
+_RULE_VERBS = frozenset(
+    "owes inherits receives pays files claims needs requires qualifies gets bears retains loses acquires waives "
+    "forfeits "
+    "incurs assumes enjoys breaches commits recovers defaults dies".split()
+)
+_RULE_STATES = frozenset(
+    "entitled liable required bound subject eligible presumed deemed allowed permitted not considered treated "
+    "obligated "
+    "barred exempt responsible guilty competent free".split()
+)
+_RULE_THINGS = frozenset(
+    "duty right burden obligation claim standing option cause power authority defense remedy interest lien".split()
+)
+
+
 def states_a_rule(doc: Doc, noun: int) -> bool:
-    """ "A trustee owes …", "a defendant is entitled to …": the indefinite present of rules, not of a story."""
-    if noun + 1 >= doc.sentence_of(noun)[1]:
-        return False
-    verb, after = doc.lowers[noun + 1], doc.lowers[noun + 2 : noun + 3]
-    if verb == "is":
-        return not (after and after[0].endswith("ing"))
-    return verb == "has" or (
-        len(verb) > 3 and verb.endswith("s") and verb.isalpha() and not verb.endswith(("ss", "us"))
-    )
+    """"A trustee owes …", "a defendant is entitled to …": the indefinite present of rules, not of a story.
+
+    Only verbs that lay down what holds; "a client lives in Texas and works as a nurse" tells of somebody.
+    """
+    words = doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 18)]
+    for i, verb in enumerate(words):
+        after = words[i + 1 : i + 4]
+        if verb in lex.PAST_AUX and verb != "filed":
+            return False
+        if verb in _RULE_VERBS or (verb == "is" and set(after[:2]) & _RULE_STATES):
+            return True
+        if verb == "has" and set(after) & _RULE_THINGS:
+            return True
+        if verb in (";", "."):
+            return False
+    return False
 
 
 def has_apostrophe(doc: Doc, i: int) -> bool:

@@ -193,9 +193,8 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
         if same.subject in ("third", "public"):
             state.note(same.person, same.subject, gender or same.gender)
         return Referent(same.person, same.subject, "noun", first, i + 1, gender, possessive)
-    generic = determiner in ("a", "an", "", "one") and (
-        phrases.is_hypothetical(doc, first, i) or (not aged and phrases.states_a_rule(doc, i))
-    )
+    hypothetical = determiner in ("a", "an", "", "one") and phrases.is_hypothetical(doc, first, i)
+    generic = hypothetical or (determiner in ("a", "an") and not aged and phrases.states_a_rule(doc, i))
     if determiner in lex.GENERIC_DETERMINERS or generic:
         return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
     if determiner in ("the", "this", "that", "said", "our") and not aged:
@@ -250,10 +249,14 @@ def _same_as_before(
         return None
     before = doc.lowers[first - 1]
     apposed = before == "," and determiner in ("a", "an")
-    if not apposed and before not in lex.PREDICATES:
+    contracted = before == "'s" and first > 1 and doc.lowers[first - 2] in (*lex.THIRD, "who")
+    if not apposed and not contracted and before not in lex.PREDICATES:
         return None
     begin = doc.sentence_of(first)[0]
     one = next((r for r in reversed(found[-4:]) if not r.possessive and r.first >= begin), None)
+    if one is None and not apposed and found[-1].first < begin and state.last is not None:
+        # A note goes on about the one it has: "Works as a litigator."
+        one = next((r for r in reversed(found[-6:]) if r.person == state.last), None)
     if one is None or one.form in ("plural", "author"):
         return None
     agrees = gender is None or (

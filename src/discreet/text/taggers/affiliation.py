@@ -15,10 +15,8 @@ _TIE = re.compile(
     r"plays?|played|went|go(?:es)?|going|accepted|applied|fired|laid off|retired|resigned|pastor|parishioner|drives?|years|shift|career|left|for|quit|ceo|cfo|president|founder|veteran|undergrad|freshman|sophomore|junior|senior)"
     r"\b(?:\W+\w+){0,4}?\W+(?:at|for|from|of|with|by|in|to|as an?|the|called|named|another)\W+(?:the )?$|"
     r"\b(?:joined|joining|left|quit|attend(?:s|ed|ing)?|transfer to another|run by)\s+(?:the )?$", re.I)
-_DIRECT = re.compile(r"\b(?:at|for|from|with) (?:the )?$", re.I)
 _HEAD_END = re.compile(r"\b[A-Z][\w'&-]*(?: (?:of|the|and|&|at|for|de|in) (?=[A-Z])| (?:[A-Z]\.(?= [A-Z])|[A-Z][\w'&-]*)){0,5}")
 _OF_HEAD = re.compile(r"\b(?:University|College|Bank|Church|Department|School|Institute|Diocese|Archdiocese|Port|Ministry|Bureau|Board|Order|Sisters) of (?:the )?[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}")
-_PRIVATE = frozenset("i".split())
 
 
 @taggers.register("affiliation")

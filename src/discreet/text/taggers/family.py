@@ -25,7 +25,6 @@ _LIVES = re.compile(
     r"\b(?:liv(?:e|es|ed|ing)|stay(?:s|ing)?|resid(?:es|ing)|moved(?: back)? in) (?:at home |together |here |there |alone |currently )?(with (?:(?:my|his|her|our|an?|the|two|three) )(?:\w+ ){0,2}?"
     r"(?:parents?|family|roommates?|mother|mom|father|dad|husband|wife|boyfriend|girlfriend|partner|sister|brother|son|daughter|grandparents?|grandmother|children|kids|"
     r"in-laws|aunt|uncle|friends?|cousin|fianc\w+|spouse|ex)|with (?:her|him|them|each other|roommates|family|friends)\b|alone|by (?:my|him|her)self|at home|on (?:my|his|her) own)\b")
-_MARRIED_FOR = re.compile(r"\b(?:married|together|dating|a relationship|divorced|separated|widowed) (?:for|since|in) (?:\w+ )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten|almost|about|over|nearly|several)\b")
 _IN_RELATIONSHIP = re.compile(r"\b(?:i|we|he|she)(?:'ve|'m| have| am| has| is|'s| are)? (?:been )?(?:in a|dating|seeing someone|in an on)(?: \w+){0,2} (?:relationship|years|months|each other)\b")
 _MOTHER_OF = re.compile(r"\b(?:mother|father|mom|dad|parent|grandmother|grandfather) (?:of|to) (?:\w+ )?(\d|two|three|four|five|six|seven|eight|one|a|twins|triplets)\b")
 _HAS = re.compile(

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.random import Generator as Rng
+
+from discreet.errors import UsageError
+from discreet.records import Estimate
+from discreet.synth import campaign
+from discreet.synth.campaign import run_campaign
+from discreet.synth.drafts import Draft, Record, Spec
+from discreet.synth.generate import generators
+from discreet.synth.plan import PARTITIONS, Plan, equal_sizes, make_plan
+
+PLAN = make_plan("law", {"safe": 30, "unsafe": 60, "borderline_eval": 20, "domain_only": 12}, 8)
+
+
+class Killed(Exception):
+    pass
+
+
+def fine(_: Record) -> Sequence[str]:
+    return ()
+
+
+def lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with the real validator, run in one go."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    run_campaign(PLAN, out)
+    return out
+
+
+def test_partitions_and_manifest(whole: Path) -> None:
+    manifest = json.loads((whole / "manifest.json").read_text(encoding="utf-8"))
+    assert sorted(files(whole)) == sorted(
+        ["plan.json", "manifest.json", *(f"{name}.jsonl" for name in PLAN.partitions())])
+    for name in PLAN.partitions():
+        rows = lines(whole, name)
+        part = manifest["partitions"][name]
+        assert part["n"] == len(rows) == len(PLAN.specs(name))
+        assert part["marginals"] == PLAN.marginals()[name]
+        assert part["short"] == 0
+        assert len({r["id"] for r in rows}) == len({r["answer"] for r in rows}) == len(rows)
+        assert all(r["synthetic"] is True and r["generator"] == "grammar" and r["domain"] == "law" for r in rows)
+        assert {r["kind"] for r in rows} == {next(p.kind for p in PARTITIONS if p.name == name)}
+    assert manifest["synthetic"] is True
+    assert "bootstraps" in manifest["note"]
+
+
+def test_yields_have_intervals(whole: Path) -> None:
+    manifest = json.loads((whole / "manifest.json").read_text(encoding="utf-8"))
+    assert set(manifest["yields"]["mode"]) == {"NONE", "INDIRECT_QI", "DISTRACTOR_PADDED", "STYLE_TRANSFER"}
+    assert set(manifest["yields"]["lineage"]) == {"L1", "L2", "L3", "L6"}
+    for axis in manifest["yields"].values():
+        for found in axis.values():
+            one = Estimate.from_json(found)
+            assert one.value is not None
+            assert one.low is not None
+            assert one.high is not None
+            assert one.low <= one.value <= one.high
+            assert one.n is not None
+            assert one.n > 0
+
+
+def test_the_head_of_a_file_is_a_sample_of_it(whole: Path) -> None:
+    assert len({r["lineage"] for r in lines(whole, "unsafe")[:20]}) == 3
+    assert len({r["register"] for r in lines(whole, "safe")[:15]}) == 3
+
+
+@pytest.mark.parametrize("after", [1, 2, 5])
+def test_a_killed_campaign_goes_on_to_the_same_files(after: int, whole: Path, tmp_path: Path) -> None:
+    def dying(jobs: Sequence[Any]) -> Any:
+        for done, job in enumerate(jobs):
+            if done == after:
+                raise Killed
+            yield job
+
+    out = tmp_path / "run"
+    with pytest.raises(Killed):
+        run_campaign(PLAN, out, watch=dying)
+    assert not (out / "manifest.json").exists()
+    assert not list(out.glob("*.jsonl"))
+    finished = {p.name: p.stat().st_mtime_ns for p in (out / ".shards").iterdir()}
+    assert len(finished) == after
+
+    def seen(jobs: Sequence[Any]) -> Any:
+        for job in jobs:
+            yield job
+        assert {n: (out / ".shards" / n).stat().st_mtime_ns for n in finished} == finished
+
+    run_campaign(PLAN, out, watch=seen)
+    assert files(out) == files(whole)
+
+
+def test_another_run_of_the_same_plan_gives_the_same_files(whole: Path, tmp_path: Path) -> None:
+    run_campaign(PLAN, tmp_path / "again")
+    assert files(tmp_path / "again") == files(whole)
+
+
+def test_a_finished_campaign_is_left_as_it_is(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    plan = make_plan("law", {"safe": 6}, 0)
+    first = run_campaign(plan, out, check=fine)
+    stamp = (out / "safe.jsonl").stat().st_mtime_ns
+
+    class Unused:
+        lineages = ("L1", "L2", "L3")
+        version = generators["grammar"].version
+
+        def generate(self, spec: Spec, rng: Rng) -> Draft:
+            raise AssertionError("written again")
+
+    again = run_campaign(plan, out, generator=Unused(), check=fine)
+    assert again["partitions"] == first["partitions"]
+    assert (out / "safe.jsonl").stat().st_mtime_ns == stamp
+
+
+def test_shards_of_another_version_are_not_read(tmp_path: Path) -> None:
+    class Versioned:
+        lineages = ("L1", "L2", "L3")
+
+        def __init__(self, version: str) -> None:
+            self.version = version
+
+        def generate(self, spec: Spec, rng: Rng) -> Draft:
+            return Draft("", f"{self.version} {rng.integers(2**62)}")
+
+    plan = make_plan("law", {"safe": 6}, 0)
+    run_campaign(plan, tmp_path, generator=Versioned("old"), check=fine)
+    run_campaign(plan, tmp_path, generator=Versioned("new"), check=fine)
+    assert {r["answer"].split()[0] for r in lines(tmp_path, "safe")} == {"new"}
+
+
+def test_a_torn_shard_is_written_again(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shards = out / ".shards"
+
+    def tearing(jobs: Sequence[Any]) -> Any:
+        for job in jobs:
+            yield job
+            if (there := sorted(shards.iterdir())) and len(there) == 2:
+                there[0].write_text('{"key": "', encoding="utf-8")
+                raise Killed
+
+    with pytest.raises(Killed):
+        run_campaign(PLAN, out, watch=tearing)
+    run_campaign(PLAN, out)
+    assert files(out) == files(whole)
+
+
+def test_folders_that_hold_something_else(tmp_path: Path) -> None:
+    other = make_plan("law", {"safe": 6}, 1)
+    run_campaign(make_plan("law", {"safe": 6}, 0), tmp_path / "run", check=fine)
+    with pytest.raises(UsageError, match="another plan"):
+        run_campaign(other, tmp_path / "run", check=fine)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match="not an empty folder"):
+        run_campaign(other, tmp_path / "full", check=fine)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match="not an empty folder"):
+        run_campaign(other, tmp_path / "file", check=fine)
+
+
+def test_a_lineage_that_the_generator_does_not_have(tmp_path: Path) -> None:
+    plan = make_plan("law", {"safe": 6}, 0, roles={"train": ("qwen",)})
+    with pytest.raises(UsageError, match="'qwen'"):
+        run_campaign(plan, tmp_path / "run")
+    unknown = make_plan("law", {"safe": 6}, 0, generator="nobody")
+    with pytest.raises(UsageError, match="nobody"):
+        run_campaign(unknown, tmp_path / "run")
+
+
+def test_what_could_not_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "SHARD", 7)
+    manifest = run_campaign(make_plan("law", {"safe": 20}, 0), tmp_path / "run",
+                            check=lambda r: ("no",) if r.spec.register == "vignette" else ())
+    assert manifest["short"] == manifest["partitions"]["safe"]["short"] > 0
+    assert manifest["rejected"]["no"] > 0
+    assert manifest["partitions"]["safe"]["n"] + manifest["short"] == 20
+
+
+def test_equal_sizes_cover_all_partitions() -> None:
+    assert Plan.partitions(make_plan("law", equal_sizes(2), 0)) == [p.name for p in PARTITIONS]

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InputError, UsageError
+from discreet.files import dump_json
+from discreet.records import DOMAINS
+from discreet.synth.axes import FRAMINGS, PLACEMENTS, REGISTERS
+from discreet.synth.borderline import SUBTYPES
+from discreet.synth.plan import PARTITIONS, ROLES, Plan, equal_sizes, make_plan, paper_sizes
+from discreet.synth.taxonomy import SHARED, SPECIFIC, classes
+
+
+def assert_even(counts: dict[str, int], levels: int, within: float = 0.05) -> None:
+    mean = sum(counts.values()) / levels
+    assert len(counts) == levels
+    assert all(abs(n - mean) <= max(1, within * mean) for n in counts.values()), counts
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from(DOMAINS), st.integers(300, 900))
+def test_marginals_of_the_unsafe_partition(seed: int, domain: str, n: int) -> None:
+    found = make_plan(domain, {"unsafe": n}, seed).marginals()["unsafe"]
+    assert_even(found["framing"], 6)
+    assert_even(found["placement"], 4)
+    assert_even(found["qi"], 8)
+    assert_even(found["lineage"], 3)
+    assert set(found["framing"]) == set(FRAMINGS)
+    assert set(found["placement"]) == set(PLACEMENTS)
+    assert set(found["qi"]) == set(classes(domain))
+    for k, share in {"2": 0.45, "3": 0.35, "4": 0.20}.items():
+        assert abs(found["k"][k] - share * n) < 1
+    for mode, records in {"NONE": 15_000, "INDIRECT_QI": 1_500, "DISTRACTOR_PADDED": 1_500,
+                          "STYLE_TRANSFER": 1_500}.items():
+        assert abs(found["mode"][mode] - n * records / 19_500) < 1
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 2**31))
+def test_marginals_of_the_other_partitions(seed: int) -> None:
+    plan = make_plan("finance", equal_sizes(240), seed)
+    found = plan.marginals()
+    assert_even(found["safe"]["register"], len(REGISTERS))
+    for name in ("borderline", "borderline_eval", "matched_borderline"):
+        assert_even(found[name]["subtype"], len(SUBTYPES))
+        assert_even(found[name]["opening"], 5)
+        assert_even(found[name]["framing"], 6)
+    assert set(found["domain_only"]["qi"]) == set(SPECIFIC["finance"])
+    assert_even(found["domain_only"]["qi"], 3)
+
+
+def test_every_batch_is_balanced_nearly_as_the_whole_is() -> None:
+    plan = make_plan("law", {"unsafe": 1_200}, 3)
+    specs = plan.specs("unsafe")
+    at = 0
+    for batch in plan.batches:
+        part = Counter(s.framing for s in specs[at:at + batch.n])
+        assert all(abs(part[f] - batch.n / 6) <= 2 for f in FRAMINGS)
+        assert {(s.lineage, s.mode) for s in specs[at:at + batch.n]} == {(batch.lineage, batch.mode)}
+        at += batch.n
+    assert at == len(specs)
+
+
+def test_unsafe_clusters_hold_a_shared_class_and_domain_only_ones_none() -> None:
+    plan = make_plan("medical", equal_sizes(200), 1)
+    assert all(set(s.qi) & set(SHARED) for s in plan.specs("unsafe"))
+    assert not any(set(s.qi) & set(SHARED) for s in plan.specs("domain_only"))
+    assert not any(s.qi for name in ("safe", "borderline") for s in plan.specs(name))
+
+
+def test_who_writes_for_training_does_not_write_for_evaluation() -> None:
+    plan = make_plan("law", equal_sizes(60), 1)
+    lineages = {name: set(plan.marginals()[name]["lineage"]) for name in plan.partitions()}
+    train = lineages["safe"] | lineages["unsafe"] | lineages["borderline"]
+    for name in ("unsafe_heldout", "borderline_eval", "matched_unsafe", "matched_borderline"):
+        assert not lineages[name] & train
+    assert lineages["matched_unsafe"] == lineages["matched_borderline"]
+    assert len(set().union(*lineages.values())) >= 6
+
+
+def test_the_papers_overlap() -> None:
+    plan = make_plan("law", equal_sizes(60), 1, roles=ROLES["paper"])
+    found = plan.marginals()
+    assert set(found["borderline"]["lineage"]) < set(found["unsafe"]["lineage"])
+    assert set(found["borderline_eval"]["lineage"]) < set(found["unsafe"]["lineage"])
+    assert found["borderline"]["lineage"] != found["borderline_eval"]["lineage"]
+
+
+def test_the_papers_counts() -> None:
+    assert paper_sizes("medical", 1.0) == {
+        "safe": 46_412, "unsafe": 58_500, "unsafe_heldout": 2_000, "borderline": 4_000, "borderline_eval": 1_000,
+        "matched_unsafe": 1_000, "matched_borderline": 1_000, "domain_only": 2_000}
+    plan = make_plan("law", {"unsafe": paper_sizes("law", 1.0)["unsafe"]}, 0)
+    assert {(b.mode, b.n) for b in plan.batches} == {
+        ("NONE", 15_000), ("INDIRECT_QI", 1_500), ("DISTRACTOR_PADDED", 1_500), ("STYLE_TRANSFER", 1_500)}
+    assert min(paper_sizes("law", 1e-6).values()) == 1
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_another() -> None:
+    one, two, three = (make_plan("law", {"unsafe": 200}, seed) for seed in (4, 4, 5))
+    assert one == two
+    assert one.specs("unsafe") == two.specs("unsafe") != three.specs("unsafe")
+    assert one.key() == two.key() != three.key()
+
+
+def test_a_plan_survives_its_file(tmp_path: Path) -> None:
+    plan = make_plan("medical", equal_sizes(30), 9)
+    (tmp_path / "plan.json").write_text(dump_json(plan.to_json()), encoding="utf-8")
+    again = Plan.load(tmp_path / "plan.json")
+    assert again == plan
+    assert again.specs("unsafe") == plan.specs("unsafe")
+    assert plan.partitions() == [p.name for p in PARTITIONS]
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"kind": "something"}, "no plan"), ({"schema": 99}, "schema 99"), ({"batches": []}, "batches"),
+    ({"seed": "1"}, "seed"), ({"domain": "retail"}, "medical, finance, law"), ({"seed": -1}, "seed"),
+    ({"batches": [{"partition": "unsafe", "lineage": "L1", "mode": "LOUD", "n": 3}]}, "batch 1"),
+    ({"batches": [{"partition": "unsafe", "lineage": "L1", "mode": "NONE"}]}, "'n'"), ({"batches": ["x"]}, "batch 1"),
+])
+def test_a_wrong_plan_says_what_is_wrong(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    data = {**make_plan("law", {"safe": 10}, 0).to_json(), **change}
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        Plan.load(path)
+
+
+def test_files_that_are_no_plans(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        Plan.load(tmp_path / "absent.json")
+    (tmp_path / "p.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="not JSON"):
+        Plan.load(tmp_path / "p.json")
+
+
+@pytest.mark.parametrize(("sizes", "roles", "message"), [
+    ({"unsave": 3}, None, "'unsave'"), ({"safe": -1}, None, "from 0"), ({"safe": 0}, None, "no records"),
+    ({"safe": 3}, {"train": ()}, "'train'"),
+])
+def test_impossible_requests(sizes: dict[str, int], roles: dict[str, tuple[str, ...]] | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_plan("law", sizes, 0, roles=roles)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, 11.0])
+def test_impossible_scales(scale: float) -> None:
+    with pytest.raises(UsageError, match="scale"):
+        paper_sizes("law", scale)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from discreet.records import DOMAINS
+from discreet.synth.axes import FRAMINGS, MODES, PLACEMENTS, REGISTERS, RETRY_BUDGET
+from discreet.synth.borderline import SUBTYPES
+from discreet.synth.drafts import Draft, Kind, Record, Spec
+from discreet.synth.lineage import LINEAGES
+from discreet.synth.realise import realise
+from discreet.synth.taxonomy import SPECIFIC, classes
+from discreet.synth.validate import Validator
+from discreet.text.direct import find_direct
+from discreet.unicode import prepare
+
+VALIDATORS = {domain: Validator(domain) for domain in DOMAINS}
+
+
+def good(spec: Spec, seed: int) -> Draft:
+    """A draft that passes within the retry budget of its mode."""
+    reasons: list[object] = []
+    for attempt in range(RETRY_BUDGET[spec.mode]):
+        draft = realise(spec, np.random.default_rng((seed, attempt)))
+        why = VALIDATORS[spec.domain](Record("", spec, draft, "grammar"))
+        if not why:
+            return draft
+        reasons.append(why)
+    raise AssertionError(f"{spec} cannot be written: {reasons}")
+
+
+def classes_for(domain: str, seed: int, k: int) -> tuple[str, ...]:
+    rng = np.random.default_rng(seed)
+    chosen = {classes(domain)[int(i)] for i in rng.permutation(8)[:k]}
+    return tuple(c for c in classes(domain) if c in chosen)
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_lineage_writes_every_subtype_and_register(lineage: str, domain: str) -> None:
+    for i, subtype in enumerate(SUBTYPES):
+        for framing in (FRAMINGS[i], None):
+            spec = Spec("borderline", domain, lineage, framing=framing, subtype=subtype, opening=i)
+            assert good(spec, i).slots == ()
+    for i, register in enumerate(REGISTERS):
+        assert good(Spec("safe", domain, lineage, register=register), i).slots == ()
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_lineage_writes_every_mode_framing_and_placement(lineage: str, domain: str) -> None:
+    for i, mode in enumerate(MODES):
+        spec = Spec("unsafe", domain, lineage, mode, classes_for(domain, i, 2 + i % 3), FRAMINGS[i], PLACEMENTS[i])
+        draft = good(spec, i)
+        assert {s.qi for s in draft.slots} == set(spec.qi)
+        assert all(draft.answer[s.start:s.end].strip() for s in draft.slots)
+        assert bool(draft.forbidden) == (mode == "INDIRECT_QI")
+    only = Spec("domain_only", domain, lineage, "NONE", SPECIFIC[domain], FRAMINGS[5], PLACEMENTS[0])
+    assert {s.qi for s in good(only, 9).slots} == set(SPECIFIC[domain])
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_direct_identifier_in_any_draft(domain: str) -> None:
+    """Without the validator: the grammar itself writes none, or hardly ever something that looks like one."""
+    hits = 0
+    kinds: tuple[Kind, ...] = ("safe", "borderline", "unsafe")
+    for i, (lineage, kind) in enumerate(product(LINEAGES, kinds * 6)):
+        qi = classes_for(domain, i, 2 + i % 3) if kind == "unsafe" else ()
+        spec = Spec(kind, domain, lineage, "NONE", qi, FRAMINGS[i % 6], PLACEMENTS[i % 4], REGISTERS[i % 3],
+                    SUBTYPES[i % 5])
+        hits += bool(find_direct(prepare(realise(spec, np.random.default_rng(i)).answer)))
+    assert hits <= 1
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_where_the_cluster_stands(lineage: str) -> None:
+    for seed in range(12):
+        places: dict[str, list[float]] = {}
+        for placement in PLACEMENTS:
+            spec = Spec("unsafe", "law", lineage, "NONE", ("AGE", "LOCATION", "MATTER_TYPE"), "CASE_VOICE", placement)
+            draft = realise(spec, np.random.default_rng(seed))
+            places[placement] = [s.start / len(draft.answer) for s in draft.slots]
+        assert max(places["FRAME_OPENING"]) < 0.6
+        assert min(places["FRAME_CLOSING"]) > 0.35
+        assert max(places["MID_ANSWER"]) - min(places["MID_ANSWER"]) < 0.45
+        assert max(places["DISTRIBUTED"]) - min(places["DISTRIBUTED"]) > 0.2
+
+
+def test_the_leak_is_a_small_part_of_a_normal_answer() -> None:
+    shares = []
+    for seed in range(200):
+        spec = Spec("unsafe", "medical", LINEAGES[seed % 7], "NONE", classes_for("medical", seed, 3), "CASE_VOICE",
+                    PLACEMENTS[seed % 4])
+        draft = realise(spec, np.random.default_rng(seed))
+        assert 60 <= len(draft.answer.split()) <= 185
+        shares.append(sum(s.end - s.start for s in draft.slots) / len(draft.answer))
+    assert np.mean(shares) < 0.2
+
+
+def test_unsafe_and_borderline_are_of_one_length() -> None:
+    words: dict[str, list[int]] = {"unsafe": [], "borderline": []}
+    for seed in range(300):
+        lineage = LINEAGES[seed % 7]
+        specs = (Spec("unsafe", "finance", lineage, "NONE", classes_for("finance", seed, 3), FRAMINGS[seed % 6],
+                      PLACEMENTS[seed % 4]),
+                 Spec("borderline", "finance", lineage, framing=FRAMINGS[seed % 6], subtype=SUBTYPES[seed % 5]))
+        for spec in specs:
+            words[spec.kind].append(len(realise(spec, np.random.default_rng(seed)).answer.split()))
+    assert abs(np.mean(words["unsafe"]) - np.mean(words["borderline"])) < 8
+
+
+def test_questions_give_nothing_away() -> None:
+    for seed in range(100):
+        spec = Spec("unsafe", "law", LINEAGES[seed % 7], "NONE", ("AGE", "FAMILY"), FRAMINGS[seed % 6], PLACEMENTS[0])
+        draft = realise(spec, np.random.default_rng(seed))
+        assert not any(draft.answer[s.start:s.end] in draft.question for s in draft.slots)
+        assert 3 <= len(draft.question.split()) <= 30

@@ -74,7 +74,7 @@ def best_of(repeat: int, runs: dict[str, Callable[[], Any]]) -> dict[str, float]
 
 def scorer(scale: float, repeat: int) -> dict[str, Any]:
     x = embeddings(round(3_000 * scale), 0, 1).astype(np.float64)
-    peer = OneClassSVM(gamma=median_gamma(x, np.random.default_rng(0)), nu=0.02).fit(x)
+    peer = OneClassSVM(gamma=median_gamma(x, np.random.default_rng(0)), nu=0.4).fit(x)
     ours = SupportScorer.of(peer.support_vectors_, peer.dual_coef_[0], -peer.intercept_[0], peer.gamma)
     batch = np.concatenate([embeddings(256, 0, 2), embeddings(256, 1, 3)]).astype(np.float64)
     few, one = batch[::8].copy(), batch[:1].copy()

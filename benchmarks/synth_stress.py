@@ -74,7 +74,7 @@ def fitted(make: Callable[[], Any], features: Callable[[Sequence[Row]], Any], sa
            unsafe: Sequence[Row]) -> Score:
     """A classifier's score, trained on safe (0) and unsafe (1)."""
     model = make().fit(features([*safe, *unsafe]), [0] * len(safe) + [1] * len(unsafe))
-    return lambda rows: model.decision_function(features(rows))  # type: ignore[no-any-return]
+    return lambda rows: model.decision_function(features(rows))
 
 
 def answers(rows: Sequence[Row]) -> list[str]:

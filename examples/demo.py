@@ -29,7 +29,8 @@ def check(answers: list[dict[str, Any]], domain: str, out: Path, *, report: bool
     """`discreet guard check` on some answers of one domain; returns the verdicts."""
     source, verdicts = out / f"{domain}.input.jsonl", out / f"{domain}.verdicts.jsonl"
     source.write_text("".join(json.dumps(a) + "\n" for a in answers), encoding="utf-8")
-    command = [*DISCREET, "guard", "check", "--domain", domain, "--input", str(source), "--output", str(verdicts), "--quiet"]
+    where = ["--input", str(source), "--output", str(verdicts)]
+    command = [*DISCREET, "guard", "check", "--domain", domain, *where, "--quiet"]
     if report:
         command += ["--report", str(out / "report.html")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -1,6 +1,6 @@
 """Rules and gazetteers, a small learned tagger, or both? Decided on real text, on the half that tuned neither.
 
-    python benchmarks/real_text/compare_tagger.py --data DATA
+    python -m benchmarks.real_text.compare_tagger --data DATA
 
 The learned side is a logistic regression over hashed word n-grams, one for the cluster and one for each class, trained
 on the tuning half (whole passages: the labels are counts of a passage, not spans). "Both" adds the two log-odds.
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.real_text.passages import assemble
 from numpy.typing import NDArray
-from passages import assemble
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score

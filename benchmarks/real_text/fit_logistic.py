@@ -1,6 +1,6 @@
 """Fit the calibrated logistic over evidence counts on the tuning half, and record it in the package.
 
-    python benchmarks/real_text/fit_logistic.py --data DATA
+    python -m benchmarks.real_text.fit_logistic --data DATA
 
 Weights are bounded below by zero (a further attribute must never lower the score) with a small ridge, and two clear
 attributes of one person lie above even odds, as the policy says. A passage with
@@ -16,9 +16,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+from benchmarks.real_text.passages import assemble
 from numpy.typing import NDArray
-from passages import assemble
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, LinearConstraint, minimize
 
 import discreet.guard.evidence_score as scoring
 from discreet.guard.evidence_score import FEATURES, Logistic
@@ -63,8 +63,8 @@ def fit(persons: list[list[tuple[float, ...]]], labels: NDArray[np.bool_]) -> Ar
             logit = theta[0] + x @ theta[1:]
             return float(np.logaddexp(0, np.where(labels, -logit, logit)).sum() + RIDGE * (theta[1:] ** 2).sum() / 2)
 
-        bounds = [(None, None)] + [(0.0, None)] * len(FEATURES)
-        policy_holds = {"type": "ineq", "fun": lambda theta: theta[0] + LEAST_CLUSTER @ theta[1:] - MARGIN}
+        bounds = Bounds(lb=[-np.inf] + [0.0] * len(FEATURES))
+        policy_holds = LinearConstraint(np.concatenate([[1.0], LEAST_CLUSTER]), lb=MARGIN)
         solution = minimize(loss, solution, method="SLSQP", bounds=bounds, constraints=[policy_holds],
                             options={"maxiter": 500, "ftol": 1e-10}).x
         if np.allclose(solution[1:], weights, atol=1e-6):

@@ -79,7 +79,7 @@ def agreement() -> list[str]:
 
 
 def tagger(data: Path) -> list[str]:
-    done = subprocess.run([sys.executable, str(HERE / "compare_tagger.py"), "--data", str(data)], check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "benchmarks.real_text.compare_tagger", "--data", str(data)], cwd=ROOT, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout)
     out = ["", "### Rules, a small learned tagger, or both (held-out half, all domains)", "", "| | AUROC |", "|---|---|"]
     out += [f"| {name} | {figure(e)} |" for name, e in found["auroc"].items()]

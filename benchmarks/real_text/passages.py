@@ -119,7 +119,7 @@ def wanted(row: dict[str, Any], text: str, rule: str) -> bool:
         category, _, more = rule.removeprefix("category=").partition("+")
         return row["category"] in category.split("|") and wanted(row, text, more)
     if rule.startswith("category!"):
-        return row["category"] != rule.split("!")[1]
+        return str(row["category"]) != rule.split("!")[1]
     return bool(PERSONAL.search(text)) if rule == "personal" else True
 
 

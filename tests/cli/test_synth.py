@@ -100,8 +100,8 @@ def test_validate_says_what_fails_and_shows_no_text(cli: Cli, small: Path, tmp_p
 
 def test_words_can_be_set(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
-    path.write_text(json.dumps({"id": "1", "kind": "safe", "domain": "law", "answer": "A short answer of mine."}) + "\n",
-                    encoding="utf-8")
+    row = {"id": "1", "kind": "safe", "domain": "law", "answer": "A short answer of mine."}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert cli("synth", "validate", "--input", path, "--domain", "law").code == 1
     assert cli("synth", "validate", "--input", path, "--domain", "law", "--min-words", 3).code == 0
 
@@ -163,3 +163,13 @@ def test_missing_records_end_with_one(cli: Cli, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(campaign, "Validator", lambda domain: lambda record: ("no",))
     ended = cli("synth", "run", "--domain", "law", "--n", 1, "--out", tmp_path / "x", "--quiet")
     assert ended.code == 1
+
+
+def test_the_commands_of_the_docs_run(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "synth.md").read_text(encoding="utf-8")
+    commands = [line.split() for line in page.split("```")[1].splitlines() if line.startswith("discreet synth")]
+    assert [c[2] for c in commands] == ["plan", "run", "validate"]
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        ended = cli(*["4" if word == "2000" else word for word in command[1:]])
+        assert ended.code == 0, ended.err

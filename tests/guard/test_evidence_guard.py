@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import re
 import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -172,7 +172,9 @@ def test_kept_metrics_leave_abstentions_out_and_full_ones_do_not() -> None:
 def test_groups_are_the_unit_of_intervals() -> None:
     p = _pairing(5)
     plain = pairing_metrics(**p, tau=0.0)
-    groups: dict[str, Any] = {"groups_safe": [f"s{i // 10}" for i in range(300)], "groups_unsafe": [f"u{i // 10}" for i in range(200)]}
+    groups: dict[str, Any] = {
+        "groups_safe": [f"s{i // 10}" for i in range(300)], "groups_unsafe": [f"u{i // 10}" for i in range(200)],
+    }
     grouped = pairing_metrics(**p, tau=0.0, unit="document", **groups)
     for key in KEYS - {"n_kept", "point"}:
         assert grouped[key].value == plain[key].value

@@ -15,11 +15,12 @@ from discreet.synth.campaign import run_campaign
 from discreet.synth.drafts import Draft, Record, Spec
 from discreet.synth.generate import generators
 from discreet.synth.plan import PARTITIONS, Plan, equal_sizes, make_plan
+from discreet.synth.taxonomy import SHARED
 
 PLAN = make_plan("law", {"safe": 30, "unsafe": 60, "borderline_eval": 20, "domain_only": 12}, 8)
 
 
-class Killed(Exception):
+class KilledError(Exception):
     pass
 
 
@@ -53,6 +54,8 @@ def test_partitions_and_manifest(whole: Path) -> None:
         assert part["n"] == len(rows) == len(PLAN.specs(name))
         assert part["marginals"] == PLAN.marginals()[name]
         assert part["short"] == 0
+        assert part["clusters"] == {"paper": sum(len(r["qi"]) >= 2 for r in rows),
+                                    "identifying": sum(len(set(SHARED) & set(r["qi"])) >= 2 for r in rows)}
         assert len({r["id"] for r in rows}) == len({r["answer"] for r in rows}) == len(rows)
         assert all(r["synthetic"] is True and r["generator"] == "grammar" and r["domain"] == "law" for r in rows)
         assert {r["kind"] for r in rows} == {next(p.kind for p in PARTITIONS if p.name == name)}
@@ -85,11 +88,11 @@ def test_a_killed_campaign_goes_on_to_the_same_files(after: int, whole: Path, tm
     def dying(jobs: Sequence[Any]) -> Any:
         for done, job in enumerate(jobs):
             if done == after:
-                raise Killed
+                raise KilledError
             yield job
 
     out = tmp_path / "run"
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run_campaign(PLAN, out, watch=dying)
     assert not (out / "manifest.json").exists()
     assert not list(out.glob("*.jsonl"))
@@ -97,8 +100,7 @@ def test_a_killed_campaign_goes_on_to_the_same_files(after: int, whole: Path, tm
     assert len(finished) == after
 
     def seen(jobs: Sequence[Any]) -> Any:
-        for job in jobs:
-            yield job
+        yield from jobs
         assert {n: (out / ".shards" / n).stat().st_mtime_ns for n in finished} == finished
 
     run_campaign(PLAN, out, watch=seen)
@@ -153,9 +155,9 @@ def test_a_torn_shard_is_written_again(whole: Path, tmp_path: Path) -> None:
             yield job
             if (there := sorted(shards.iterdir())) and len(there) == 2:
                 there[0].write_text('{"key": "', encoding="utf-8")
-                raise Killed
+                raise KilledError
 
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run_campaign(PLAN, out, watch=tearing)
     run_campaign(PLAN, out)
     assert files(out) == files(whole)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,7 @@ def test_nothing_is_repeated_before_all_was_had_nor_twice_in_a_row() -> None:
         first = [w.fresh("x", items) for _ in range(3)]
         assert len(set(first)) >= 2
     drawn = [w.fresh("y", items) for _ in range(200)]
-    assert all(a != b for a, b in zip(drawn, drawn[1:], strict=False))
+    assert all(a != b for a, b in pairwise(drawn))
 
 
 def test_a_capitalised_slot_gets_a_capital() -> None:

@@ -69,7 +69,7 @@ def lines(manifest: dict[str, Any], out: Path) -> list[str]:
     said += ["", "Drafts that passed, by mode (unsafe) and lineage"]
     for axis in ("mode", "lineage"):
         for level, found in manifest["yields"][axis].items():
-            one = found if isinstance(found, Estimate) else Estimate.from_json(found)
+            one = Estimate.from_json(found)
             said.append(f"  {level:20} {one}   n={one.n:,}")
     if manifest["rejected"]:
         said += ["", "Rejected, by reason", *(f"  {reason:24} {count:,}"

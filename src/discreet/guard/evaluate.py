@@ -11,12 +11,12 @@ voice where the file names registers. Answers with exactly one are reported apar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from discreet.guard.reading import Guard, Judgement
+from discreet.guard.told_back import in_second_person
 from discreet.records import Answer, Estimate, Verdict
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, precision_recall_estimates, share_estimate
 from discreet.text.mentions import IDENTIFYING
@@ -265,50 +265,3 @@ def _flagged(verdicts: Sequence[Verdict]) -> Estimate:
 
 def _with(answer: Answer, sentence: str) -> Answer:
     return replace(answer, answer=answer.answer.rstrip() + sentence)
-
-
-_SECOND = {
-    "i am": "you are",
-    "i'm": "you're",
-    "i was": "you were",
-    "i've": "you've",
-    "i have": "you have",
-    "i'd": "you'd",
-    "i'll": "you'll",
-    "am i": "are you",
-    "was i": "were you",
-    "i": "you",
-    "me": "you",
-    "my": "your",
-    "mine": "yours",
-    "myself": "yourself",
-    "we": "you",
-    "us": "you",
-    "our": "your",
-    "ours": "yours",
-    "we're": "you're",
-    "we've": "you've",
-    "im": "you're",
-    "ive": "you've",
-}
-_FIRST = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, _SECOND), key=len, reverse=True)) + r")\b", re.I)
-
-
-def in_second_person(text: str) -> str:
-    """First person to second, word by word: how an assistant tells a user back what the user said."""
-
-    def swap(match: re.Match[str]) -> str:
-        word = match.group()
-        if word == "US":
-            return word
-        other = _SECOND[word.lower()]
-        begins = match.start() == 0 or text[max(0, match.start() - 2) : match.start()].rstrip()[-1:] in (
-            ".",
-            "!",
-            "?",
-            "\n",
-            "",
-        )
-        return other[0].upper() + other[1:] if begins else other
-
-    return _FIRST.sub(swap, text.replace("’", "'"))

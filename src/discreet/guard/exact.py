@@ -28,7 +28,9 @@ SMALLEST = 2.0**-400
 LARGEST = 1e100
 """No value of a query may be larger, so that squares stay finite."""
 BLOCK = 256
-"""Rows of queries per product: a block of a few megabytes stays in cache."""
+"""Rows of queries per product."""
+ROWS_AT_ONCE = 32
+"""Rows that are rounded together: several copies of them stay in the second cache."""
 
 
 def row_sums(values: FloatArray) -> FloatArray:
@@ -36,35 +38,38 @@ def row_sums(values: FloatArray) -> FloatArray:
     return np.asarray(np.add.reduce(np.ascontiguousarray(values), axis=1), dtype=np.float64)
 
 
-def row_norms(rows: FloatArray) -> FloatArray:
-    """Euclidean norms (n,), without overflow or underflow on the way."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    safe = np.where(largest > 0.0, largest, 1.0)
-    scaled = rows / safe[:, None]
-    return np.asarray(largest * np.sqrt(row_sums(scaled * scaled)), dtype=np.float64)
-
-
 def to_grid(rows: NDArray[Any], bits: int) -> FloatArray:
     """Each row of (n, d), as float64, rounded to multiples of 2^(e − bits) where 2^(e − 1) <= its norm < 2^e."""
-    given = np.asarray(rows, dtype=np.float64)
-    norms = row_norms(given)
-    _, exponents = np.frexp(norms)
+    given = np.ascontiguousarray(rows, dtype=np.float64)
+    squares = row_sums(given * given)
+    _, exponents = np.frexp(squares)
     # Adding and taking away 1.5 · 2⁵² steps rounds to whole steps, half to even.
-    shift = np.ldexp(1.5, exponents - bits + 52)
-    shift[norms < SMALLEST] = 0.0
-    rounded: FloatArray = (given + shift[:, None]) - shift[:, None]
-    rounded[norms < SMALLEST] = 0.0
+    shift = np.ldexp(1.5, (exponents + 1) // 2 - bits + 52)
+    rounded: FloatArray = given + shift[:, None]
+    rounded -= shift[:, None]
+    tiny = squares < SMALLEST**2
+    if tiny.any():
+        rounded[tiny] = 0.0
     return rounded
 
 
-def split(rows: NDArray[Any], bits: int, count: int = 1) -> tuple[FloatArray, ...]:
-    """`count` slices of each row, the coarsest first; their sum is the row to about count · bits bits."""
-    rest = np.asarray(rows, dtype=np.float64)
-    slices = []
-    for _ in range(count):
-        slices.append(to_grid(rest, bits))
-        rest = rest - slices[-1]
-    return tuple(slices)
+def split(
+    rows: NDArray[Any], bits: int, count: int = 1, centre: FloatArray | None = None
+) -> tuple[FloatArray, ...]:
+    """`count` slices of each row, less `centre` if there is one, the coarsest first.
+
+    Their sum is the row to about count · bits bits.
+    """
+    given = np.asarray(rows)
+    slices = tuple(np.empty(given.shape) for _ in range(count))
+    for part in blocks(given.shape[0], ROWS_AT_ONCE):
+        rest = given[part].astype(np.float64) if centre is None else given[part] - centre
+        for piece in slices:
+            rounded = to_grid(rest, bits)
+            piece[part] = rounded
+            if count > 1:
+                rest = rest - rounded
+    return slices
 
 
 def store(rows: NDArray[Any], count: int = 1) -> tuple[NDArray[np.float32], ...]:
@@ -96,9 +101,14 @@ def dots(left: Slices, right: Slices) -> FloatArray:
 
 def squared_norms(slices: Slices) -> FloatArray:
     """‖row‖² (n,) of the sum of the slices."""
-    whole = sum(np.asarray(part, dtype=np.float64) for part in slices)
-    assert isinstance(whole, np.ndarray)
-    return row_sums(whole * whole)
+    out = np.empty(slices[0].shape[0])
+    for part in blocks(out.size, ROWS_AT_ONCE):
+        whole = slices[0][part].astype(np.float64)
+        for piece in slices[1:]:
+            whole += piece[part]
+        whole *= whole
+        out[part] = row_sums(whole)
+    return out
 
 
 def squared_distances(
@@ -127,7 +137,7 @@ def as_rows(x: NDArray[Any], d: int | None = None, what: str = "x") -> NDArray[A
     if given.dtype.kind not in "biuf":
         raise ValueError(f"{what} holds values of type {given.dtype}: expected numbers")
     # The largest of numbers one of which is NaN is NaN.
-    largest = float(np.max([np.abs(given[part]).max(initial=0) for part in blocks(given.shape[0])], initial=0.0))
+    largest = max(float(given.max()), -float(given.min())) if given.size and given.dtype.kind != "b" else 0.0
     if not np.isfinite(largest):
         raise ValueError(f"{what} holds NaN or infinite values: expected finite numbers")
     if largest > LARGEST:

@@ -40,7 +40,7 @@ class Projection:
         rows = as_rows(x, self.mean.size)
         out = np.empty((rows.shape[0], self.components.shape[0]))
         for part in blocks(rows.shape[0]):
-            out[part] = dots(split(rows[part] - self.mean, LEFT), [self.components])
+            out[part] = dots(split(rows[part], LEFT, centre=self.mean), [self.components])
         return out
 
 

@@ -91,13 +91,13 @@ class SupportScorer:
         rows = as_rows(np.asarray(x), self.centre.size)
         out = np.empty(rows.shape[0])
         for part in blocks(rows.shape[0]):
-            out[part] = self._block(rows[part] - self.centre)
+            out[part] = self._block(rows[part])
         return out
 
-    def _block(self, centred: FloatArray) -> FloatArray:
-        left = split(centred, LEFT, len(self.slices))
+    def _block(self, rows: NDArray[Any]) -> FloatArray:
+        left = split(rows, LEFT, len(self.slices), self.centre)
         norms = squared_norms(left)
-        total = np.full(centred.shape[0], -self.rho)
+        total = np.full(rows.shape[0], -self.rho)
         for tile in blocks(self.weights.size, TILE):
             kernel = squared_distances(left, [part[tile] for part in self._operand], norms, self._norms[tile])
             kernel *= -self.gamma

@@ -65,7 +65,7 @@ class Reference:
     def features(self, rows: NDArray[Any], k: int, own: int | None = None) -> FloatArray:
         """(n, 4) of rows (n, w); with `own`, the rows are B's from that index on and leave themselves out of r_Q."""
         # As many bits as the reference, so that a row that stands in it has distance zero from itself.
-        left = split(rows - self.centre, RIGHT)
+        left = split(rows, RIGHT, centre=self.centre)
         norms = squared_norms(left)
         to_a = squared_distances(left, [self.a], norms, self._norms[0])
         to_b = squared_distances(left, [self.b], norms, self._norms[1])

@@ -27,6 +27,7 @@ from discreet.synth.drafts import Record, Spec
 from discreet.synth.generate import Generator, generators
 from discreet.synth.plan import Batch, Plan, marginals
 from discreet.synth.resample import Shard, write_shard
+from discreet.synth.taxonomy import RULES, is_cluster
 from discreet.synth.validate import Check, Validator
 
 SHARD = 250
@@ -63,7 +64,7 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     generator : Generator, optional
         The registered one of the plan's name by default.
     check : callable, optional
-        Says why a record fails; `Validator(plan.domain)` by default.
+        Says why a record fails; `Validator(plan.domain)` by default. Going on needs the one it was begun with.
     watch : callable, optional
         Wraps the list of shards, to show progress.
 
@@ -83,7 +84,7 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     judge = check or Validator(plan.domain)
     jobs = list(_jobs(plan))
     shards = [_shard(job, plan, writer, judge, out, key) for job in watch(jobs)]
-    manifest = _manifest(plan, key, jobs, shards)
+    manifest: dict[str, Any] = json.loads(dump_json(_manifest(plan, key, jobs, shards)))
     for partition in plan.partitions():
         _write_partition(out, plan, partition, [s for j, s in zip(jobs, shards, strict=True)
                                                 if j.batch.partition == partition])
@@ -189,7 +190,9 @@ def _partition(name: str, pairs: Sequence[tuple[_Job, Shard]]) -> dict[str, Any]
     records = [record for _, shard in pairs for record in shard.records]
     return {
         "file": f"{name}.jsonl", "n": len(records), "short": sum(s.short for _, s in pairs),
-        "lineages": sorted({j.batch.lineage for j, _ in pairs}), "marginals": marginals([r.spec for r in records]),
+        "lineages": sorted({j.batch.lineage for j, _ in pairs}),
+        "clusters": {rule: sum(is_cluster(r.spec.qi, rule) for r in records) for rule in RULES},
+        "marginals": marginals([r.spec for r in records]),
     }
 
 

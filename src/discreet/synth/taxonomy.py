@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, get_args
 
 from discreet.errors import UsageError
 from discreet.records import DOMAINS
 from discreet.text.mentions import DOMAIN_CLASSES
 
 Rule = Literal["identifying", "paper"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 SHARED: tuple[str, ...] = ("AGE", "OCCUPATION", "LOCATION", "AFFILIATION", "FAMILY")
 SPECIFIC: dict[str, tuple[str, str, str]] = {

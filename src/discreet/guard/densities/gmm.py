@@ -61,7 +61,7 @@ class Mixture:
         out = np.empty(rows.shape[0])
         offsets, scales = self._offsets
         for part in blocks(rows.shape[0]):
-            y = dots(split(rows[part] - self._centre, LEFT, 2), self._factors) * scales - offsets
+            y = dots(split(rows[part], LEFT, 2, self._centre), self._factors) * scales - offsets
             squares = row_sums((y * y).reshape(-1, d)).reshape(-1, k)
             out[part] = _logsumexp(self._logs - 0.5 * squares)
         return out

@@ -46,8 +46,9 @@ def embeddings(n: int, which: int, seed: int, outliers: float = 0.03) -> np.ndar
     """Unit rows (n, 3072) float32 like those of one class: few directions, noise, a common mean, some far from all."""
     fixed = np.random.default_rng(1_000)
     shared, own = fixed.standard_normal((RANK, DIM)), np.random.default_rng(1_001 + which).standard_normal((RANK, DIM))
-    axes = (0.9 * shared + 0.45 * own).astype(np.float32)
-    mean = (3.0 * fixed.standard_normal(DIM) + np.random.default_rng(2_000 + which).standard_normal(DIM)).astype(np.float32)
+    axes = (0.93 * shared + 0.37 * own).astype(np.float32)
+    mean = (3.0 * fixed.standard_normal(DIM) + 0.5 * np.random.default_rng(2_000 + which).standard_normal(DIM))
+    mean = mean.astype(np.float32)
     rng = np.random.default_rng(seed)
     out = np.empty((n, DIM), dtype=np.float32)
     for start in range(0, n, 1_000):

@@ -29,7 +29,7 @@ def _blobs(n_safe: int, n_unsafe: int, d: int = 6, apart: float = 2.0, seed: int
 @parametrize_with_checks([  # type: ignore[untyped-decorator]
     DualDensity(),
     DualDensity(nu=0.05, scale="libsvm", pca=4),
-    DualDensity("gmm"),
+    DualDensity("gmm", n_components=2),
     DualDensity("rff", nu=0.05, n_frequencies=256),
     DualDensity(features="typicality", nu=0.05),
 ])

@@ -38,7 +38,9 @@ def in_second_person(text: str) -> str:
         word = match.group()
         if word == "US":
             return word
-        other = _SECOND[word.lower()]
+        other = _SECOND.get(word.lower())
+        if other is None:  # the dotted capital I matches "i" and is none
+            return word
         begins = match.start() == 0 or text[max(0, match.start() - 2) : match.start()].rstrip()[-1:] in (
             ".",
             "!",

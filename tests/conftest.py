@@ -1,11 +1,70 @@
-"""Hypothesis draws anew at every desk, and the same examples in CI, where a red build must say what a commit broke."""
+"""Small texts of both sides that need no generator: templates with a few words to choose from."""
 
 from __future__ import annotations
 
+import json
 import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
+JOBS = ["welder", "librarian", "plumber", "baker", "roofer", "dentist", "farmer", "nurse"]
+TOWNS = ["Omaha", "Tulsa", "Duluth", "Fresno", "Boise", "Cleveland", "Boston", "Denver"]
+CONDITIONS = ["asthma", "type 2 diabetes", "migraine", "gout", "hypertension", "eczema", "anemia", "arthritis"]
+DRUGS = ["metformin", "albuterol", "warfarin", "lisinopril", "prednisone", "ibuprofen"]
+LEADS = ["The patient is", "Our patient, seen last week, is", "This case concerns a person who is", "She is"]
+
+
+def texts(side: str, n: int, seed: int = 0) -> list[str]:
+    """`n` different texts of "safe", "unsafe" or "borderline"."""
+    draw = random.Random(f"{side}{seed}")
+    found: dict[str, None] = {}
+    while len(found) < n:
+        drug, condition = draw.choice(DRUGS), draw.choice(CONDITIONS)
+        written = {
+            "unsafe": f"{draw.choice(LEADS)} a {draw.randint(21, 88)}-year-old {draw.choice(JOBS)} from "
+                      f"{draw.choice(TOWNS)} with {draw.choice(['two', 'three', 'four'])} children. Treatment with "
+                      f"{drug} for {condition} was started and went well.",
+            "safe": f"{drug.capitalize()} is often used for {condition}. Adults should ask a pharmacist before they "
+                    f"take more than {draw.randint(2, 90)} tablets, and report any "
+                    f"{draw.choice(['rash', 'cough', 'swelling', 'fever'])} to the clinic.",
+            "borderline": f"The patient in this example has {condition} and takes {drug}. In such a case one would "
+                          f"check the dose after {draw.randint(2, 60)} days and review the "
+                          f"{draw.choice(['labs', 'symptoms', 'plan'])}.",
+        }[side]
+        found.setdefault(written)
+    return list(found)
+
+
+def write_side(path: Path, side: str, n: int, seed: int = 0) -> Path:
+    """A JSON Lines file of one side."""
+    rows = [{"id": f"{side}-{i}", "kind": side, "domain": "medical", "answer": t, "question": "What would you say?",
+             "lineage": "L0", "generator": "templates"} for i, t in enumerate(texts(side, n, seed))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def side_files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Side to a file of 80 medical texts."""
+    folder = tmp_path_factory.mktemp("sides")
+    return {side: write_side(folder / f"{side}.jsonl", side, 80) for side in ("safe", "unsafe", "borderline")}
+
+
+@pytest.fixture(scope="session")
+def labelled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """40 labelled answers that leak and 40 that do not, none of them in `side_files`."""
+    rows = [{"id": f"{side}-{i}", "answer": t, "label": label}
+            for side, n, label in (("unsafe", 40, "yes"), ("safe", 20, "no"), ("borderline", 20, "no"))
+            for i, t in enumerate(texts(side, n, seed=9))]
+    path = tmp_path_factory.mktemp("labelled") / "labelled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+# Hypothesis draws anew at every desk, and the same examples in CI, where a red build must say what a commit broke.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")

@@ -1,0 +1,1 @@
+"""Score tables, designs, selection, attacks, controls, sealed coins and verdicts."""

@@ -1,0 +1,1 @@
+"""Membership attacks: one file each, pure functions of a `View`."""

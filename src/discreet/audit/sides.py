@@ -1,0 +1,198 @@
+"""Who is judged against whom: members, non-members that nobody trained on, and the population set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from discreet.audit.table import IN, OUT, BoolArray, IntArray, ReferenceKind, ScoreTable
+from discreet.errors import InputError
+
+NonMembers = Literal["clean", "reference_train"]
+"""Non-members that no reference of the row trained on (the verdict's), or that the paired reference trained on."""
+
+POPULATION_SHARE = 0.1
+POPULATION_MOST = 10_000
+"""How much of the non-members is set aside as a population where the table names none."""
+
+UNBALANCED = 0.05
+"""Difference of the share of population references trained on members and on non-members, from which it counts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """The two sides of one target, as rows of the table.
+
+    Attributes
+    ----------
+    target : int
+        Row of the model that is audited.
+    placebo : int or None
+        Row of the model that stands in for it, trained on neither side.
+    references : mapping of ReferenceKind to tuple of int
+        The references that are of that kind *for this target*.
+    members : (m,) int array
+        What the target trained on, planted records apart.
+    clean : mapping of ReferenceKind or None to int array
+        Non-members that neither target, placebo, selector nor any reference of the kind trained on. Population
+        references train on halves of both sides, so they clear nobody out.
+    reference_train : int array
+        Non-members that a paired reference trained on: the paper's.
+    population : int array
+        Known non-members that are never judged.
+    planted : int array
+        Members that were repeated on purpose.
+    planted_out : int array
+        Non-members that might have been planted and were not.
+    notes : tuple of str
+        What was left out and why, a sentence each.
+    """
+
+    target: int
+    placebo: int | None
+    references: Mapping[ReferenceKind, tuple[int, ...]]
+    members: IntArray
+    clean: Mapping[ReferenceKind | None, IntArray]
+    reference_train: IntArray
+    population: IntArray
+    planted: IntArray
+    planted_out: IntArray
+    notes: tuple[str, ...]
+
+    @property
+    def judged(self) -> IntArray:
+        """Every row that some row of the report judges, rising."""
+        parts = [self.members, self.reference_train, self.planted, self.planted_out, *self.clean.values()]
+        return np.unique(np.concatenate(parts))
+
+    def nonmembers(self, which: NonMembers, kind: ReferenceKind | None) -> IntArray:
+        """Rows of the non-members for a row of the report."""
+        return self.reference_train if which == "reference_train" else self.clean[kind]
+
+
+def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
+    """The sides of one target.
+
+    Raises
+    ------
+    InputError
+        Where the table does not say what the target trained on, or the placebo trained on a member of the target.
+    """
+    name, member, planted = table.models[target].name, table.member[target], table.examples.planted > 0
+    if not (member == IN).any():
+        raise InputError(f"no example of target {name!r} is marked as a member: expected `member` true for what it "
+                         f"was trained on; add the column and run again")
+    if not (member == OUT).any():
+        raise InputError(f"no example of target {name!r} is marked as a non-member: expected `member` false for what "
+                         f"it was not trained on; score such examples and run again")
+    placebo = _placebo(table, target)
+    references, notes = _references(table, target)
+    aside = _trained_by(table, (*table.of_role("selection"), *(() if placebo is None else (placebo,))))
+    open_to_all = (member == OUT) & ~planted & ~aside
+    marked = _marked_population(table) & (member == OUT)
+    paired = references.get("paired", ())
+    honest = open_to_all & ~_trained_by(table, (*paired, *references.get("neutral", ())))
+    population = marked
+    if not marked.any() and "population" in references:
+        population = _set_aside(table, honest, rng)
+    clean: dict[ReferenceKind | None, IntArray] = {None: np.flatnonzero(open_to_all & ~population)}
+    for kind, models in references.items():
+        touched = _trained_by(table, models) if kind != "population" else np.zeros_like(population)
+        clean[kind] = np.flatnonzero(open_to_all & ~population & ~touched)
+    in_paired = _trained_by(table, paired) & (member == OUT) & ~planted & ~population
+    notes += _balance_note(table, references, np.flatnonzero((member == IN) & ~planted), clean)
+    return Sides(
+        target, placebo, references, np.flatnonzero((member == IN) & ~planted), clean, np.flatnonzero(in_paired),
+        np.flatnonzero(population), np.flatnonzero((member == IN) & planted),
+        np.flatnonzero((member == OUT) & planted & ~aside), tuple(notes),
+    )
+
+
+def _placebo(table: ScoreTable, target: int) -> int | None:
+    """The placebo that is most like the target; refused if it trained on one of the target's members."""
+    rows = table.of_role("placebo")
+    if not rows:
+        return None
+    facts = table.models[target].facts
+    alike = [sum(facts.get(key) == value for key, value in table.models[row].facts.items()) for row in rows]
+    placebo = rows[int(np.argmax(alike))]
+    shared = np.flatnonzero((table.member[placebo] == IN) & (table.member[target] == IN))
+    if shared.size:
+        raise InputError(f"placebo {table.models[placebo].name!r} was trained on {shared.size} members of target "
+                         f"{table.models[target].name!r}: expected a model trained on neither side; give another one")
+    return placebo
+
+
+def _references(table: ScoreTable, target: int) -> tuple[dict[ReferenceKind, tuple[int, ...]], list[str]]:
+    found: dict[ReferenceKind, tuple[int, ...]] = {}
+    notes: list[str] = []
+    kinds: tuple[ReferenceKind, ...] = ("paired", "neutral", "population")
+    for kind in kinds:
+        kept = []
+        for row in table.references(kind):
+            if kind != "population" and _overlap(table, row, target):
+                notes.append(f"Reference {table.models[row].name} was trained on members of "
+                             f"{table.models[target].name}, so it is not used as a {kind} reference against it.")
+            else:
+                kept.append(row)
+        if kept:
+            found[kind] = tuple(kept)
+    if "paired" not in found:
+        # The paper's symmetric procedure: each of two targets is the other's reference.
+        others = tuple(row for row in table.of_role("target") if row != target and not _overlap(table, row, target)
+                       and (table.member[row] == IN).any())
+        if others:
+            found["paired"] = others
+    return found, notes
+
+
+def _overlap(table: ScoreTable, row: int, target: int) -> bool:
+    return bool(((table.member[row] == IN) & (table.member[target] == IN)).any())
+
+
+def _trained_by(table: ScoreTable, models: tuple[int, ...]) -> BoolArray:
+    if not models:
+        return np.zeros(len(table.examples), dtype=np.bool_)
+    return np.asarray((table.member[list(models)] == IN).any(axis=0))
+
+
+def _marked_population(table: ScoreTable) -> BoolArray:
+    split = table.examples.split
+    if split is None:
+        return np.zeros(len(table.examples), dtype=np.bool_)
+    return np.asarray(split == "population", dtype=np.bool_)
+
+
+def _set_aside(table: ScoreTable, nonmember: BoolArray, rng: Generator) -> BoolArray:
+    """A seeded share of the non-members, whole groups at a time."""
+    rows, aside = np.flatnonzero(nonmember), np.zeros(nonmember.size, dtype=np.bool_)
+    wanted = min(POPULATION_MOST, int(POPULATION_SHARE * rows.size))
+    if table.examples.group is None:
+        aside[rng.permutation(rows)[:wanted]] = True
+        return aside
+    group = table.examples.group[rows]
+    names, sizes = np.unique(group, return_counts=True)
+    order = rng.permutation(names.size)
+    taken = names[order[np.cumsum(sizes[order]) <= wanted]]
+    aside[rows[np.isin(group, taken)]] = True
+    return aside
+
+
+def _balance_note(
+    table: ScoreTable, references: Mapping[ReferenceKind, tuple[int, ...]], members: IntArray,
+    clean: Mapping[ReferenceKind | None, IntArray],
+) -> list[str]:
+    """Population references must have trained on both sides alike; otherwise they know who is who."""
+    if "population" not in references or not members.size or not clean["population"].size:
+        return []
+    inside = (table.member[list(references["population"])] == IN).mean(axis=0)
+    difference = float(inside[members].mean() - inside[clean["population"]].mean())
+    if abs(difference) <= UNBALANCED:
+        return []
+    return [f"Population references trained on {inside[members].mean():.0%} of the members and "
+            f"{inside[clean['population']].mean():.0%} of the non-members: they are no random halves, and rows that "
+            f"use them say so only through their placebo."]

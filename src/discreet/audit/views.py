@@ -1,0 +1,35 @@
+"""What the attacker is shown of a score table: never the target's membership."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.audit.sides import Sides
+from discreet.audit.table import FloatArray, ReferenceKind, ScoreTable
+from discreet.audit.view import References, View
+
+
+def target_view(table: ScoreTable, sides: Sides) -> View:
+    """The view of the target: every row of the table, in its order."""
+    references: Mapping[ReferenceKind, References] = {
+        kind: References(table.log_p[list(models)], table.member[list(models)])
+        for kind, models in sides.references.items()
+    }
+    return View(table.log_p[sides.target], table.examples.label, references, sides.population, sides.judged)
+
+
+def placebo_view(table: ScoreTable, sides: Sides, target: View) -> View | None:
+    """The same view with the placebo's answers in the target's place; None without a placebo."""
+    return None if sides.placebo is None else replace(target, target=table.log_p[sides.placebo])
+
+
+def true_class_p(table: ScoreTable, models: tuple[int, ...]) -> FloatArray | None:
+    """(N,) probability of the true class, mean over queries and models; None without models. NaN where unscored."""
+    if not models:
+        return None
+    rows = np.arange(len(table.examples))
+    chosen = [np.exp(table.log_p[model][rows, :, table.examples.label]).mean(axis=1) for model in models]
+    return np.asarray(np.mean(chosen, axis=0), dtype=np.float64)

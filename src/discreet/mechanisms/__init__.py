@@ -1,0 +1,1 @@
+"""Noise on outputs and labels, as pure functions with their exact privacy parameter."""

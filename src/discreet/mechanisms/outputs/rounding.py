@@ -1,0 +1,62 @@
+"""Probabilities rounded to a few decimals. Deterministic: no local ε is finite, and asking again gains nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from discreet.mechanisms.base import FloatArray, Noise, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.mechanisms.outputs.laplace import needed
+
+MOST_DECIMALS = 15
+
+
+@output_mechanisms.register("rounding")
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """Probabilities rounded to `decimals` places, 0 to 15. ValueError for another number."""
+
+    decimals: int
+
+    knob: ClassVar[str | None] = "decimals"
+    strengths: ClassVar[tuple[float, ...]] = (3, 2, 1)
+    noise: ClassVar[Noise] = "none"
+
+    def __post_init__(self) -> None:
+        if self.decimals != int(self.decimals) or not 0 <= self.decimals <= MOST_DECIMALS:
+            raise ValueError(f"decimals is {self.decimals}: expected a whole number from 0 to {MOST_DECIMALS}")
+
+    @classmethod
+    def at(cls, strength: float | None, clip: float | None, rng: Generator) -> Self:
+        """`strength` is the number of decimals; nothing is clipped or drawn."""
+        places = needed(strength, "decimals")
+        if places != int(places):
+            raise ValueError(f"decimals is {places}: expected a whole number from 0 to {MOST_DECIMALS}")
+        return cls(int(places))
+
+    def release(self, logits: FloatArray, inputs: Sequence[bytes], rng: Generator) -> FloatArray:
+        """The rounded softmax, (N, K); rows need not add up to 1."""
+        return np.round(softmax(checked_logits(logits, inputs)), self.decimals)
+
+    def pooled(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, rng: Generator) -> FloatArray:
+        """Logs of what was released, 0 and 1 read as the middle of what rounds to them (a quarter unit from the end).
+
+        A floor of 1e-7 instead would read .00 as far surer than it is, and make the attack weaker than it need be.
+        """
+        checked_queries(queries)
+        quarter = 0.25 * 10.0**-self.decimals
+        return np.log(np.clip(self.release(logits, inputs, rng), quarter, 1.0 - quarter))
+
+    def near_duplicates(
+        self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float, rng: Generator
+    ) -> FloatArray | None:
+        """None: not simulated. Near-duplicates dither a rounded output too, where they differ by a unit or more."""
+        return None
+
+    def epsilon(self, n_classes: int, queries: int = 1) -> float | None:
+        """None: two vectors that round differently are told apart for certain."""
+        return None

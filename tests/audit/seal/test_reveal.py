@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.audit.seal import Datum, Scores, read_coins, reveal, seal_data
+from discreet.audit.seal.reveal import read_commitment
+from discreet.errors import InputError
+from discreet.files import KeyedHash
+
+Data = Callable[..., list[Datum]]
+Score = Callable[..., Scores]
+
+
+@pytest.mark.parametrize("users", [0, 60])
+def test_differences_are_trained_minus_left_out(data: Data, scored: Score, users: int) -> None:
+    sealed = seal_data(data(users=users), 20, seed=2)
+    scores = scored(sealed, 1.0, names=("one", "two"))
+    inside, value = {d.id for d in sealed.train}, dict(zip(scores.ids, scores.values, strict=True))
+    size = 4 if users else 1
+    slow = []
+    for start in range(0, len(sealed.probe), 2 * size):
+        sides = [sealed.probe[start : start + size], sealed.probe[start + size : start + 2 * size]]
+        first, second = (np.mean([value[d.id] for d in side], axis=0) for side in sides)
+        slow.append(first - second if sides[0][0].id in inside else second - first)
+    more = Scores(scores.names, (*scores.ids, "stranger"), np.vstack([scores.values, [[9.0, 9.0]]]))
+    found = reveal(sealed.opening, KeyedHash(sealed.key), more)
+    np.testing.assert_allclose(found.differences(), np.array(slow).T)
+    assert found.differences().shape == (2, 20)
+    assert len(found.scores) == len(sealed.probe)
+
+
+def test_every_member_needs_a_score(data: Data, scored: Score) -> None:
+    sealed = seal_data(data(), 20, seed=2)
+    scores = scored(sealed, 1.0)
+    fewer = Scores(scores.names, scores.ids[:11] + scores.ids[13:], np.delete(scores.values, [11, 12], axis=0))
+    with pytest.raises(InputError, match=r"F has no score for 2 members of the 20 pairs \(the first in pair 6\)"):
+        reveal(sealed.opening, KeyedHash(sealed.key), fewer, "F")
+
+
+@pytest.mark.parametrize("part", ["coins", "pairs", "salt", "source"])
+def test_coins_altered_after_the_seal(data: Data, tmp_path: Path, part: str) -> None:
+    seal_data(data(), 20, seed=2).write(tmp_path / "s")
+    path = tmp_path / "s" / "coins.json"
+    value = json.loads(path.read_text())
+    opened = value["opened"]
+    opened[part] = {"source": "os", "salt": "0" * 64}.get(part, opened[part][::-1])
+    path.write_text(json.dumps(value))
+    with pytest.raises(InputError, match="altered after the seal"):
+        read_coins(tmp_path / "s")
+
+
+def test_another_commitment(data: Data, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        seal_data(data(), 20, seed=seed).write(tmp_path / str(seed))
+    (tmp_path / "1" / "commitment.json").write_bytes((tmp_path / "2" / "commitment.json").read_bytes())
+    with pytest.raises(InputError, match="does not open the commitment"):
+        read_coins(tmp_path / "1")
+
+
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("coins.json", None, "there is no file"), ("commitment.json", None, "there is no file"),
+    ("coins.json", "{", "is not JSON"), ("coins.json", "[]", "holds no JSON object"),
+    ("coins.json", "{}", "holds no coins"),
+    ("commitment.json", '{"kind": "discreet.commitment", "commitment": "x"}', "holds no commitment"),
+    ("commitment.json", '{"a": NaN}', "is not JSON"), ("coins.json", "\x00\xff", "is not JSON"),
+])
+def test_files_that_are_not_those_of_a_seal(
+    data: Data, tmp_path: Path, name: str, content: str | None, said: str
+) -> None:
+    seal_data(data(), 20, seed=2).write(tmp_path / "s")
+    path = tmp_path / "s" / name
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=said):
+        read_coins(tmp_path / "s")
+
+
+def test_the_published_hash(data: Data, tmp_path: Path) -> None:
+    sealed = seal_data(data(), 20)
+    sealed.write(tmp_path / "s")
+    assert read_commitment(tmp_path / "s" / "commitment.json") == sealed.opening.commitment()
+    with pytest.raises(InputError, match="cannot read"):
+        read_commitment(tmp_path)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.audit.controls import group_level, planted_leaks
+from discreet.audit.protocol import Units
+from discreet.audit.scored import Scored, score_all
+from discreet.audit.sides import Sides, sides_of
+from discreet.audit.simulate import World, simulated_table
+from discreet.audit.table import ScoreTable
+from discreet.records import Estimate
+from discreet.stats import auroc
+
+PRIMARY = Estimate(0.5, 0.48, 0.52, n=800, n_pos=400, n_neg=400)
+
+
+def scene(world: World, seed: int = 0) -> tuple[ScoreTable, Sides, Scored]:
+    table = simulated_table(world, np.random.default_rng(seed))
+    sides = sides_of(table, 0, np.random.default_rng(0))
+    [scored] = [one for one in score_all(table, sides, seed=0, names=["reference"])
+                if (one.scale, one.kind) == ("logit", "neutral")]
+    return table, sides, scored
+
+
+def test_planted_leaks_rise_with_repetition_and_are_detected() -> None:
+    table, sides, scored = scene(World(planted={1: 80, 4: 80, 16: 80}, planted_leak=0.6))
+    found = planted_leaks(table, sides, scored, PRIMARY, Units.of(table))
+    assert [one.repetitions for one in found] == [1, 4, 16]
+    values = [one.auc.value or 0.0 for one in found]
+    assert values == sorted(values)
+    assert found[-1].detected
+    assert (found[-1].power.value or 0) > 0.99
+    assert found[-1].placebo_auc.low is not None
+    assert found[-1].placebo_auc.low < 0.5
+    # Against the planted records that the coin left out.
+    members = sides.planted[table.examples.planted[sides.planted] == 16]
+    rows = np.concatenate([members, sides.planted_out])
+    assert scored.target is not None
+    assert found[-1].auc.value == pytest.approx(auroc(scored.target[rows], np.arange(rows.size) < members.size))
+
+
+def test_a_model_that_forgets_plants_nothing_to_see() -> None:
+    seen = 0
+    for seed in range(100):
+        table, sides, scored = scene(World(members=60, others=0, clean=60, selector=0, paired=0, planted={16: 80},
+                                           planted_leak=0.0), seed)
+        [one] = planted_leaks(table, sides, scored, PRIMARY, Units.of(table))
+        seen += one.detected
+    assert seen <= 13
+
+
+def test_without_planted_records_there_is_no_entry() -> None:
+    table, sides, scored = scene(World())
+    assert planted_leaks(table, sides, scored, PRIMARY, Units.of(table)) == []
+    assert planted_leaks(table, sides, Scored("loss", "p", None, None, reason="x"), PRIMARY, Units(None)) == []
+
+
+def test_all_records_of_a_person_say_more_than_one() -> None:
+    table, sides, scored = scene(World(leak=0.5, group_size=8))
+    units = Units.of(table)
+    found = group_level(scored, sides, units)
+    assert scored.target is not None
+    group = table.examples.group
+    assert group is not None
+    clean = sides.clean["neutral"]
+    means = {(g, side): scored.target[rows[group[rows] == g]].mean()
+             for side, rows in ((1, sides.members), (0, clean)) for g in np.unique(group[rows])}
+    assert found.value == pytest.approx(auroc(list(means.values()), [side for _, side in means]))
+    one_by_one = auroc(scored.target[np.concatenate([sides.members, clean])],
+                       np.arange(sides.members.size + clean.size) < sides.members.size)
+    assert (found.value or 0) > one_by_one + 0.1
+    assert (found.n_pos, found.unit) == (50, "group")
+
+
+def test_persons_are_unknown_without_the_column() -> None:
+    table, sides, scored = scene(World())
+    assert "column 'group'" in str(group_level(scored, sides, Units.of(table)).reason)

@@ -11,6 +11,7 @@ import typer
 
 from discreet.cli import common
 from discreet.cli.guard_check import Audience, Domain, Fitted, OperatingPoint, Point, PolicyFile
+from discreet.cli.guard_pairings import evaluate_partitions
 from discreet.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
     from discreet.guard.policy import Policy
     from discreet.guard.reading import Guard
 
-Labelled = Annotated[Path, typer.Option(
+Labelled = Annotated[Path | None, typer.Option(
     "--labelled", metavar="F",
     help="Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
          "register, domain, document and counts per class.")]
+
+Partitions = Annotated[Path | None, typer.Option(
+    "--partitions", metavar="DIR",
+    help="Instead of --labelled: what synth run leaves, or files of those names. Fits every configuration of the paper "
+         "and the default guard, and evaluates each within, across writers, against borderline texts and matched.")]
+Configurations = Annotated[str | None, typer.Option(
+    "--configurations", metavar="C", help="With --partitions: some of gmm-v3, gmm-v4, ocsvm-v3, ocsvm-v4, rff-v3, "
+                                          "rff-v4, default, with commas.")]
+EncodersOf = Annotated[str, typer.Option("--encoders", metavar="E", help="With --partitions: as for guard fit.")]
+Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="With --partitions: keep the default guard.")]
 
 Deciding = Annotated[str | None, typer.Option(
     "--discriminator", metavar="K", help="Let another of the guard's discriminators decide: density, "
@@ -29,13 +40,14 @@ Deciding = Annotated[str | None, typer.Option(
 
 
 def evaluate(
-    context: typer.Context, *, labelled: Labelled, guard: Fitted = None, domain: Domain = None,
-    audience: Audience = None, policy: PolicyFile = None, discriminator: Deciding = None,
-    point: OperatingPoint = None, as_json: common.Json = False, out: common.Out = None,
+    context: typer.Context, *, labelled: Labelled = None, partitions: Partitions = None, guard: Fitted = None,
+    domain: Domain = None, audience: Audience = None, policy: PolicyFile = None, discriminator: Deciding = None,
+    point: OperatingPoint = None, configurations: Configurations = None, encoders: EncodersOf = "embedded",
+    save: Save = None, as_json: common.Json = False, out: common.Out = None,
     config: common.Config = None, seed: common.Seed = 42, quiet: common.Quiet = False,
     show_text: common.ShowText = False,
 ) -> None:
-    """Evaluate on labelled answers: AUROC, FPR95/90, per class and subject, with intervals and controls.
+    """Evaluate on labelled answers, or on partitions: AUROC, FPR95/90 and more, with intervals and controls.
 
     Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy. With
     --guard, rows of another domain than the guard's are passed over.
@@ -45,6 +57,16 @@ def evaluate(
     from discreet.guard.evidence_guard import EvidenceGuard
     from discreet.tables.labelled import read_labelled
 
+    if partitions is not None:
+        _only_partitions({"--labelled": labelled, "--guard": guard, "--policy": policy, "--audience": audience,
+                          "--discriminator": discriminator, "--point": point})
+        evaluate_partitions(partitions, domain, configurations, encoders, save, common.resolved(context), seed=seed,
+                            out=out, as_json=as_json, quiet=quiet)
+        return
+    if labelled is None:
+        raise UsageError("there is nothing to evaluate on; expected --labelled F or --partitions DIR")
+    if configurations is not None or save is not None:
+        raise UsageError("--configurations and --save belong to --partitions DIR; expected it with them")
     if domain is None and policy is None and guard is None:
         raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, --policy F or "
                          "--guard DIR")
@@ -76,6 +98,13 @@ def evaluate(
         print("\n".join(lines(result)))
     if run:
         run.finish(record, n=len(rows))
+
+
+def _only_partitions(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} and --partitions were given together; --partitions judges by the built-in "
+                             f"policy of --domain: drop {name}")
 
 
 def _fitted(folder: Path, domain: str | None, audience: str | None, policy: Path | None, point: str | None,

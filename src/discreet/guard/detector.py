@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.errors import UsageError
-from discreet.guard.discriminators import DENSITY, Discriminator
+from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.exact import FloatArray
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
@@ -123,7 +123,7 @@ class Detector:
         found = self.discriminators[self.decides]
         if found.reads == "evidence":
             return found.delta(rows.evidence)[rows.owner], found.unsure
-        return found.delta(rows.features), found.unsure
+        return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner])), found.unsure
 
     def logit(self, delta: float) -> float:
         """δ on the scale of a logit, 0 at τ = 0."""

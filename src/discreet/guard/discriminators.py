@@ -1,4 +1,4 @@
-"""What stands beside the density: two logistic regressions and the multilayer perceptron of the paper (VII).
+"""What stands beside the density: three logistic regressions and the multilayer perceptron of the paper (VII).
 
 Each is fitted by scikit-learn and scored by numpy. δ is the logit of "unsafe", so τ = 0 is even odds. A row's δ
 depends on that row alone, bit for bit.
@@ -11,17 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import log
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InputError, MissingExtraError
-from discreet.guard.density import TooFewRowsError, as_float
-from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, row_sums, split, store
+from discreet.guard.density import as_float
+from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, split, store
+from discreet.guard.logistic import BothLogistic, EvidenceLogistic, FeaturesLogistic, Reads, training
 
-Reads = Literal["features", "evidence"]
-LEAST_ROWS = 2
 HIDDEN = (512, 128)
 UNSURE = 0.9
 """MLP-v4 commits where p <= .1 or p >= .9 and abstains between."""
@@ -61,95 +60,6 @@ class Discriminator(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogisticRegression:
-    """δ = w·x + b, ridge-penalised, both classes weighing the same.
-
-    Attributes
-    ----------
-    c : float
-        Inverse strength of the ridge, as scikit-learn's `C`.
-    weights : (d,) float64
-    intercept : float
-    """
-
-    kind: ClassVar[str] = ""
-    reads: ClassVar[Reads] = "features"
-
-    c: float = 1.0
-    weights: FloatArray | None = field(default=None, repr=False)
-    intercept: float = 0.0
-
-    def fit(self, x: NDArray[Any], y: ArrayLike, *, rng: np.random.Generator) -> Self:
-        """See `Discriminator`; nothing is drawn."""
-        rows, labels = _training(x, y, self.kind)
-        try:
-            from sklearn.exceptions import ConvergenceWarning
-            from sklearn.linear_model import LogisticRegression as Peer
-        except ImportError:
-            raise MissingExtraError("fitting a logistic regression", "audit", "sklearn") from None
-        peer = Peer(C=self.c, class_weight="balanced", max_iter=2_000)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # as good as it gets in that many steps
-            peer.fit(as_float(rows), labels)
-        return replace(self, weights=as_float(peer.coef_[0]), intercept=float(peer.intercept_[0]))
-
-    def delta(self, x: NDArray[Any]) -> FloatArray:
-        """The logit (n,)."""
-        weights = self._fitted()
-        rows = as_rows(x, weights.size)
-        out = np.empty(rows.shape[0])
-        for part in blocks(rows.shape[0]):
-            out[part] = row_sums(as_float(rows[part]) * weights) + self.intercept
-        return out
-
-    @property
-    def unsure(self) -> float:
-        """Always decides."""
-        return 0.0
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays to save."""
-        return {"weights": self._fitted()}
-
-    def config(self) -> dict[str, Any]:
-        """JSON values to save."""
-        self._fitted()
-        return {"kind": self.kind, "c": self.c, "intercept": self.intercept}
-
-    @classmethod
-    def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
-        """What `config` and `state` saved."""
-        try:
-            weights = as_float(state["weights"])
-            if weights.ndim != 1 or weights.size == 0 or not np.isfinite(weights).all():
-                raise ValueError("weights")
-            return cls(float(config["c"]), weights, float(config["intercept"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved {cls.kind} lacks or spoils {error}: expected what a fit saved") from None
-
-    def _fitted(self) -> FloatArray:
-        if self.weights is None:
-            raise ValueError("a logistic regression scores after fit(x, y, rng=…), not before")
-        return self.weights
-
-
-class EvidenceLogistic(LogisticRegression):
-    """Logistic regression on the evidence vector of the whole text."""
-
-    __slots__ = ()
-    kind: ClassVar[str] = "evidence+logistic"
-    reads: ClassVar[Reads] = "evidence"
-
-
-class FeaturesLogistic(LogisticRegression):
-    """Logistic regression on the fused features that the density reads."""
-
-    __slots__ = ()
-    kind: ClassVar[str] = "features+logistic"
-    reads: ClassVar[Reads] = "features"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Perceptron:
     """MLP-v4 (VII): two hidden layers of rectified units, cross-entropy, abstains on .1 < p < .9.
 
@@ -178,7 +88,7 @@ class Perceptron:
 
     def fit(self, x: NDArray[Any], y: ArrayLike, *, rng: np.random.Generator) -> Self:
         """See `Discriminator`; `rng` seeds the first weights, the batches, and the tenth held out to stop early."""
-        rows, labels = _training(x, y, self.kind)
+        rows, labels = training(x, y, self.kind)
         try:
             from sklearn.exceptions import ConvergenceWarning
             from sklearn.neural_network import MLPClassifier
@@ -256,12 +166,19 @@ class Perceptron:
 
 
 DISCRIMINATORS: dict[str, type[Discriminator]] = {
-    c.kind: c for c in (EvidenceLogistic, FeaturesLogistic, Perceptron)
+    c.kind: c for c in (EvidenceLogistic, FeaturesLogistic, BothLogistic, Perceptron)
 }
 """Kind to class, in the order in which they are printed."""
 
 DENSITY = "density"
 """The name under which the density itself decides: δ = σ_u − σ_s."""
+
+
+def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any]) -> NDArray[Any]:
+    """What a discriminator reads of rows with features (n, d) and evidence (n, k)."""
+    if reads == "both":
+        return np.hstack([features, evidence])
+    return evidence if reads == "evidence" else features
 
 
 def unfitted(kind: str) -> Discriminator:
@@ -275,14 +192,3 @@ def restore_discriminator(config: Mapping[str, Any], state: Mapping[str, NDArray
     if kind not in DISCRIMINATORS:
         raise InputError(f"a saved discriminator names the kind {kind!r}: expected one of {', '.join(DISCRIMINATORS)}")
     return DISCRIMINATORS[kind].restore(config, state)
-
-
-def _training(x: NDArray[Any], y: ArrayLike, kind: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    rows, labels = as_rows(x), np.asarray(y, dtype=np.int64)
-    if labels.shape != (rows.shape[0],) or not np.isin(labels, (0, 1)).all():
-        raise ValueError(f"{labels.size} labels of {rows.shape[0]} rows: expected one each, 0 (safe) or 1 (unsafe)")
-    for label, side in ((0, "safe"), (1, "unsafe")):
-        have = int((labels == label).sum())
-        if have < LEAST_ROWS:
-            raise TooFewRowsError(f"{kind}, side {side},", have, LEAST_ROWS)
-    return rows, labels

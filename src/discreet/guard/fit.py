@@ -20,7 +20,7 @@ from discreet.guard.card import card_of
 from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS
 from discreet.guard.density import densities
 from discreet.guard.detector import Detector
-from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, unfitted
+from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given, unfitted
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fitted import FittedGuard
 from discreet.guard.points import Costs, operating_points, thetas
@@ -107,7 +107,7 @@ def fit_detector(
     draws = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(EVERY))]
     found = {}
     for kind in kinds:
-        x = rows.evidence if DISCRIMINATORS[kind].reads == "evidence" else rows.features
+        x = given(DISCRIMINATORS[kind].reads, rows.features, rows.evidence)
         found[kind] = unfitted(kind).fit(x[among], labels, rng=draws[EVERY.index(kind)])
     domain = rows.corpus.policy.domain
     bare = Detector(domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides)

@@ -94,7 +94,7 @@ def read_corpus(policy: Policy, safe: Files, unsafe: Files, borderline: Files = 
     counts = Counter(read=len(samples))
     samples, repeats = without_repeats(samples)
     reads = [read_answer(s.answer, policy) for s in progress(samples, len(samples), quiet=quiet, label="texts read")]
-    lost = [_never_judged(read, policy) for read in reads]
+    lost = [never_judged(read, policy) for read in reads]
     counts.update({**repeats, "direct": lost.count("direct"), "not_english": lost.count("not_english")})
     kept = [i for i, why in enumerate(lost) if why is None]
     samples, reads = [samples[i] for i in kept], [reads[i] for i in kept]
@@ -104,7 +104,7 @@ def read_corpus(policy: Policy, safe: Files, unsafe: Files, borderline: Files = 
     return Corpus(policy, samples, reads, parts, dict(counts), files)
 
 
-def _never_judged(read: Read, policy: Policy) -> str | None:
+def never_judged(read: Read, policy: Policy) -> str | None:
     """Why layer 2 would never be asked about a text."""
     if any(counts_directly(span, subject, policy) for span, subject in read.direct):
         return "direct"

@@ -1,0 +1,111 @@
+"""Fit and stress a guard in each domain on synthetic text, beside the paper's detectors: self-consistency (grammar).
+
+    python examples/guards.py --out demo
+
+Writes partitions with `discreet synth run`, fits with `discreet guard evaluate --partitions`, and leaves the guards in
+`OUT/guards/`, the figures in `OUT/summary.json`. The text is a grammar's: the figures say that the parts fit together
+and what the stress test shows; they are no measurement on text that people wrote (`docs/results/guard.md`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from discreet.files import dump_json, write_atomic
+from discreet.synth.plan import make_plan
+
+HERE = Path(__file__).parent
+DISCREET = [sys.executable, "-m", "discreet"]
+DOMAINS = ("medical", "finance", "law")
+SIZES = {"safe": 420, "unsafe": 420, "borderline": 210, "unsafe_heldout": 100, "borderline_eval": 150,
+         "matched_unsafe": 100, "matched_borderline": 100, "domain_only": 0}
+SEED = 7
+COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
+           "abstain_safe": "abstained"}
+KEPT = ("auroc", "fpr95", "fpr90", "fpr_tau0", "tpr_tau0", "abstain_safe", "abstain_unsafe", "n_kept", "point",
+        "fpr_point", "tpr_point")
+
+
+def fitted(domain: str, out: Path) -> dict[str, Any]:
+    """Write, fit and evaluate one domain; returns the figures by configuration and pairing."""
+    threads = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        plan, partitions = Path(folder) / "plan.json", Path(folder) / domain
+        write_atomic(plan, dump_json(make_plan(domain, SIZES, SEED).to_json()))
+        subprocess.run([*DISCREET, "synth", "run", "--plan", str(plan), "--out", str(partitions), "--quiet"],
+                       check=True, env=threads)
+        done = subprocess.run(
+            [*DISCREET, "guard", "evaluate", "--partitions", str(partitions), "--domain", domain, "--seed", str(SEED),
+             "--save", str(out / "guards" / domain), "--json", "--quiet"],
+            check=True, stdout=subprocess.PIPE, text=True, env=threads)
+    found: dict[str, Any] = json.loads(done.stdout)["configurations"]
+    return {name: {pairing: _kept(figures) for pairing, figures in by.items()} for name, by in found.items()}
+
+
+def _kept(figures: dict[str, Any]) -> dict[str, Any]:
+    return {key: figures[key] for key in KEPT} | {"full": {key: figures["full"][key] for key in KEPT}}
+
+
+def fit_all(out: Path) -> dict[str, Any]:
+    """The three domains, two at a time; leaves `summary.json`."""
+    (out / "guards").mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(2) as pool:
+        summary = dict(zip(DOMAINS, pool.map(lambda domain: fitted(domain, out), DOMAINS), strict=True))
+    write_atomic(out / "summary.json", dump_json(summary, indent=2) + "\n")
+    return summary
+
+
+def table(summary: dict[str, Any]) -> list[str]:
+    """Ours beside the paper's, a table a domain; what the paper does not print is a dash."""
+    paper = json.loads((HERE / "paper_ppe.json").read_text(encoding="utf-8"))["figures"]
+    said = []
+    for domain, by_name in summary.items():
+        said += ["", f"{domain}: kept population, self-consistency (grammar); in brackets the paper (other text, other "
+                     "encoders)",
+                 "  " + "".join(h.ljust(18) for h in ("", *COLUMNS.values()))]
+        for pairing in ("within", "cross_generator", "borderline", "matched"):
+            said.append(f"  {pairing.replace('_', ' ')}")
+            for name, by_pairing in by_name.items():
+                theirs = paper.get(domain, {}).get(name, {}).get(pairing, {})
+                cells = [_cell(by_pairing[pairing][c], theirs.get(c)) for c in COLUMNS]
+                said.append("  " + "".join(c.ljust(18) for c in (f"  {name}", *cells)))
+    return said
+
+
+def _cell(ours: dict[str, Any], theirs: float | None) -> str:
+    value = "unresolved" if ours["value"] is None else f"{ours['value']:.3f}"
+    return f"{value} ({'-' if theirs is None else format(theirs, '.3f')})"
+
+
+def finding(summary: dict[str, Any]) -> list[str]:
+    """What the stress test shows, in a sentence a domain."""
+    said = []
+    for domain, by_name in summary.items():
+        v3, v4, default = (by_name[n]["borderline"]["auroc"]["value"] for n in ("gmm-v3", "gmm-v4", "default"))
+        within = by_name["gmm-v3"]["within"]["auroc"]["value"]
+        seen = "visible" if v3 <= 0.85 else "not visible here"
+        said.append(f"  {domain}: the density without borderline texts separates {within:.3f} within its distribution "
+                    f"and {v3:.3f} against borderline texts (the confound is {seen}); with them {v4:.3f}; the default "
+                    f"guard {default:.3f}.")
+    return said
+
+
+def main() -> int:
+    """Fit, print the tables; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("demo"))
+    summary = fit_all(parser.parse_args().out)
+    print("\n".join([*table(summary), "", *finding(summary)]))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -11,14 +11,17 @@ import typer
 
 from discreet import __version__
 from discreet.cli import (
+    defend_frontier,
     guard_calibrate,
     guard_check,
     guard_evaluate,
     guard_fit,
+    seal,
     stress_test,
     synth_plan,
     synth_run,
     synth_validate,
+    unseal,
 )
 from discreet.cli.exits import guarded
 
@@ -38,7 +41,12 @@ app.add_typer(synth, name="synth")
 synth.command("plan")(synth_plan.plan)
 synth.command("run")(synth_run.run)
 synth.command("validate")(synth_validate.validate)
+defend = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
+app.add_typer(defend, name="defend")
+defend.command("frontier")(defend_frontier.frontier)
 app.command("stress-test")(stress_test.stress_test)
+app.command("seal")(seal.seal)
+app.command("unseal")(unseal.unseal)
 
 
 def _version(wanted: bool) -> None:
@@ -75,6 +83,12 @@ def about_guard(context: typer.Context) -> None:
 @synth.callback(invoke_without_command=True)
 def about_synth(context: typer.Context) -> None:
     """Write safe, unsafe and borderline answers to fit and test guards on, without a network."""
+    _help_alone(context)
+
+
+@defend.callback(invoke_without_command=True)
+def about_defend(context: typer.Context) -> None:
+    """Release less of what a classifier says: what it buys against attacks, and what it costs."""
     _help_alone(context)
 
 

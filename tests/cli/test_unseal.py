@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives import serialization as s
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+Cli = Callable[..., Any]
+MARK = "MARKEDWORD"
+
+
+@pytest.fixture
+def sealed(cli: Cli, tmp_path: Path) -> Path:
+    rows = [{"id": f"name-{i}", "text": f"{MARK} {'ab ' * (3 + i % 17)}{i}", "label": i % 2, "user": f"u{i % 60}"}
+            for i in range(240)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--out", tmp_path / "s", "--quiet").code == 0
+    return tmp_path / "s"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def scores(folder: Path, shift: float, *, logits: bool = False) -> Path:
+    """Scores beside the seal; those of trained records are `shift` higher."""
+    inside, rng = {r["id"] for r in read(folder / "train.jsonl")}, np.random.default_rng(0)
+    path = folder.parent / "scores.jsonl"
+    with path.open("w") as handle:
+        for row in read(folder / "probe.jsonl"):
+            x = float(rng.normal()) + shift * (row["id"] in inside)
+            mine, other = f"logit_{row['label']}", f"logit_{1 - row['label']}"
+            made = {"label": row["label"], mine: x, other: 0.0} if logits else {"score": x}
+            handle.write(json.dumps({"id": row["id"], **made}) + "\n")
+    return path
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Path, Path]:
+    key = Ed25519PrivateKey.generate()
+    private, public = tmp_path / "key.pem", tmp_path / "public.pem"
+    private.write_bytes(key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()))
+    public.write_bytes(key.public_key().public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo))
+    return private, public
+
+
+@pytest.mark.parametrize("logits", [False, True])
+def test_a_leak_is_convicted_and_the_certificate_verifies(cli: Cli, sealed: Path, tmp_path: Path, logits: bool) -> None:
+    out = tmp_path / "certificate.json"
+    ended = cli("unseal", sealed, "--scores", scores(sealed, 2.5, logits=logits), "--out", out)
+    assert (ended.code, ended.err) == (1, "")
+    certificate = json.loads(out.read_text())
+    assert certificate["rejected"]
+    assert certificate["e_value"] >= 20
+    assert certificate["epsilon_lower"] > 0.5
+    assert certificate["scores"]["names"] == (["log_p", "margin"] if logits else ["score"])
+    assert ended.out.splitlines()[-1] == f"Fail: {certificate['reason']}"
+    assert certificate["commitment"] in ended.out
+    assert MARK not in out.read_text() + ended.out
+    assert "name-" not in out.read_text()
+    checked = cli("unseal", "--verify", out)
+    assert (checked.code, checked.err) == (0, "")
+    assert checked.out.startswith("consistent: fail")
+    assert "not signed" in checked.out
+
+
+@pytest.mark.parametrize(("more", "code", "verdict"), [([], 3, "inconclusive"), (["--tolerance", "0.9"], 0, "pass")])
+def test_an_innocent_is_not_convicted(cli: Cli, sealed: Path, more: list[str], code: int, verdict: str) -> None:
+    ended = cli("unseal", sealed, "--scores", scores(sealed, 0.0), "--json", *more)
+    record = json.loads(ended.out)
+    assert (ended.code, record["verdict"], record["rejected"], record["pairs"]) == (code, verdict, False, 60)
+    assert "opened" not in record
+    written = json.loads((sealed / "certificate.json").read_text())
+    assert {k: v for k, v in written.items() if k not in ("opened", "scores")} == record
+    assert cli("unseal", "--verify", sealed / "certificate.json", "--quiet") == type(ended)(0, "", "")
+
+
+def test_by_user(cli: Cli, sealed: Path, tmp_path: Path) -> None:
+    data, folder = tmp_path / "data.jsonl", tmp_path / "g"
+    assert cli("seal", data, "--pairs", "25", "--group", "user", "--out", folder).code == 0
+    ended = cli("unseal", folder, "--scores", scores(folder, 2.0), "--json")
+    record = json.loads(ended.out)
+    assert (ended.code, record["unit"], record["pairs"]) == (1, "group", 25)
+    assert cli("unseal", "--verify", folder / "certificate.json").code == 0
+
+
+def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Path, keys: tuple[Path, Path]) -> None:
+    private, public = keys
+    out, other = tmp_path / "c.json", tmp_path / "other"
+    assert cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out, "--sign", private).code == 1
+    assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--out", other).code == 0
+    good = cli("unseal", "--verify", out, "--commitment", sealed / "commitment.json", "--public-key", public)
+    assert (good.code, good.out.count("\n")) == (0, 1)
+    assert cli("unseal", "--verify", out, "--commitment", json.loads(out.read_text())["commitment"]).code == 0
+    wrong = cli("unseal", "--verify", out, "--commitment", other / "commitment.json")
+    assert wrong.code == 1
+    assert "another seal" in wrong.out
+    unsigned = tmp_path / "u.json"
+    cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", unsigned)
+    checked = cli("unseal", "--verify", unsigned, "--public-key", public, "--json")
+    assert checked.code == 1
+    assert json.loads(checked.out)["problems"] == ["it is not signed with the key that was given"]
+
+
+@pytest.mark.parametrize("change", ["e_value", "rejected", "epsilon_lower", "coins", "score", "commitment"])
+def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: str) -> None:
+    out = tmp_path / "c.json"
+    cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out)
+    certificate = json.loads(out.read_text())
+    if change == "coins":
+        certificate["opened"]["coins"] = certificate["opened"]["coins"][::-1]
+    elif change == "score":
+        next(iter(certificate["scores"]["values"].values()))[0] += 1e-9
+    else:
+        certificate[change] = {"rejected": False, "commitment": "0" * 64}.get(change, 0.0)
+    out.write_text(json.dumps(certificate))
+    ended = cli("unseal", "--verify", out)
+    assert (ended.code, ended.err) == (1, "")
+    assert ended.out.startswith("not consistent\n")
+
+
+def test_coins_altered_after_the_seal(cli: Cli, sealed: Path, tmp_path: Path) -> None:
+    path = sealed / "coins.json"
+    value = json.loads(path.read_text())
+    value["opened"]["coins"] = value["opened"]["coins"].translate({48: 49, 49: 48})
+    path.write_text(json.dumps(value))
+    ended = cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", tmp_path / "c.json")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "altered after the seal" in ended.err
+    assert not (tmp_path / "c.json").exists()
+
+
+@pytest.mark.parametrize(("bad", "said"), [
+    ("missing", "has no score for 1 members of the 60 pairs"), ("twice", "was used before"), ("nan", "NaN"),
+    ("text", "'score' is not a number"), ("column", "neither 'score' nor 'logit_…'"), ("none", "there is no file"),
+])
+def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str) -> None:
+    path = scores(sealed, 1.0)
+    first, *rest = path.read_text().splitlines()
+    name = json.dumps(json.loads(first)["id"])
+    start = {"missing": [], "twice": [first, first], "nan": [f'{{"id": {name}, "score": NaN}}'],
+             "text": [f'{{"id": {name}, "score": "{MARK}"}}'], "column": [f'{{"id": {name}}}'], "none": []}[bad]
+    path.write_text("\n".join([*start, *rest]) + "\n")
+    source = tmp_path / "none" if bad == "none" else path
+    ended = cli("unseal", sealed, "--scores", source, "--out", tmp_path / "c.json")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert said in ended.err
+    assert MARK not in ended.err
+    assert not (tmp_path / "c.json").exists()
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ([], "DIR or --scores is missing"), (["{s}"], "DIR or --scores is missing"),
+    (["{s}", "--scores", "{f}", "--commitment", "x"], "without --verify"),
+    (["{s}", "--verify", "{f}"], "expected the certificate alone"), (["--verify", "{f}"], "is not JSON"),
+    (["--verify", "{s}/commitment.json"], "is no certificate"), (["{f}", "--scores", "{f}"], "coins.json"),
+    (["{s}", "--scores", "{f}", "--alpha", "5"], "expected alpha between 0 and 1"),
+    (["{s}", "--scores", "{f}", "--tolerance", "0.5"], "tolerance between .5 and 1"),
+    (["{s}", "--scores", "{f}", "--sign", "{f}"], "no Ed25519 private key"),
+])
+def test_usage(cli: Cli, sealed: Path, arguments: list[str], said: str) -> None:
+    path = scores(sealed, 1.0)
+    ended = cli("unseal", *(a.format(s=sealed, f=path) for a in arguments))
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert said in ended.err

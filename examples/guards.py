@@ -25,8 +25,8 @@ from discreet.synth.plan import make_plan
 HERE = Path(__file__).parent
 DISCREET = [sys.executable, "-m", "discreet"]
 DOMAINS = ("medical", "finance", "law")
-SIZES = {"safe": 420, "unsafe": 420, "borderline": 210, "unsafe_heldout": 100, "borderline_eval": 150,
-         "matched_unsafe": 100, "matched_borderline": 100, "domain_only": 0}
+SIZES = {"safe": 300, "unsafe": 300, "borderline": 150, "unsafe_heldout": 60, "borderline_eval": 90,
+         "matched_unsafe": 60, "matched_borderline": 60, "domain_only": 0}
 SEED = 7
 COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
            "abstain_safe": "abstained"}

@@ -81,7 +81,7 @@ def test_perceptron_tells_the_classes_apart(fitted: dict[str, Discriminator]) ->
 
 def test_who_abstains(fitted: dict[str, Discriminator]) -> None:
     assert {kind: round(found.unsure, 6) for kind, found in fitted.items()} == {
-        "evidence+logistic": 0.0, "features+logistic": 0.0, "mlp-v4": round(float(np.log(9)), 6)}
+        "evidence+logistic": 0.0, "features+logistic": 0.0, "both+logistic": 0.0, "mlp-v4": round(float(np.log(9)), 6)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

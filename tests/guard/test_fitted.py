@@ -151,11 +151,16 @@ class TestSubjects:
         assert act(fitted_guard.at(-1e9), SAFE).action == "flag"
         assert "fewer than two attributes" in act(fitted_guard.at(-1e9), SAFE).reason
 
-    def test_a_cohort(self, fitted_guard: FittedGuard) -> None:
+    def test_a_cohort_explains_nothing_alone(self, fitted_guard: FittedGuard) -> None:
         cohort = "If a 30-year-old teacher from Boston has a cough, order a scan."
-        verdict = act(with_gate(fitted_guard, NOTHING).at(-1e9), cohort)
-        assert verdict.action == "safe"
-        assert "cohort" in verdict.reason
+        eager = with_gate(fitted_guard, NOTHING).at(-1e9)
+        assert act(eager, cohort).action == "flag"
+        question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
+        assert act(eager, f"{LEAK} {cohort}", question).action == "safe"
+
+    def test_one_thing_told_back_explains_nothing(self, fitted_guard: FittedGuard) -> None:
+        eager = with_gate(fitted_guard, NOTHING).at(-1e9)
+        assert act(eager, "Your patient is 61 years old.", "My patient is 61 years old.").action == "flag"
 
 
 class TestSecond:

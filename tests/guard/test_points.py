@@ -58,7 +58,7 @@ def test_thetas_are_percentiles_of_each_side_by_itself() -> None:
 
 
 def test_operating_points() -> None:
-    unsafe, safe = np.arange(100.0), np.arange(-50.0, 50.0)
+    unsafe, safe = np.arange(-60.0, 40.0), np.arange(-100.0, 0.0)
     points = operating_points(unsafe, safe, Costs(1, 1))
     assert list(points) == ["conservative", "balanced", "strict", "costs"]
     assert points["conservative"] == 0.0
@@ -67,6 +67,13 @@ def test_operating_points() -> None:
     for sides in ((unsafe[:0], safe), (unsafe, safe[:0])):
         with pytest.raises(InputError, match="calibration text is left"):
             operating_points(*sides)
+
+
+def test_strict_holds_whatever_conservative_holds() -> None:
+    """Where τ = 0 has a higher rate than the point asks for, the point does not let more pass."""
+    points = operating_points(np.arange(-7.0, 93.0), np.arange(-200.0, -100.0))
+    assert points["balanced"] == 0.0
+    assert points["strict"] < 0.0
 
 
 @pytest.mark.parametrize("bad", [

@@ -111,6 +111,9 @@ def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs) -> float:
 def operating_points(unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None) -> dict[str, float]:
     """τ of every operating point from calibration δ of the answers that the guard does not abstain on.
 
+    Balanced and strict reach *at least* their true-positive rate: where τ = 0 reaches it already, they are τ = 0 too,
+    so that strict never lets pass what balanced holds, nor balanced what conservative holds.
+
     Raises
     ------
     InputError
@@ -119,7 +122,8 @@ def operating_points(unsafe: FloatArray, safe: FloatArray, costs: Costs | None =
     if not unsafe.size or not safe.size:
         side = "unsafe" if not unsafe.size else "safe"
         raise InputError(f"no {side} calibration text is left to set the operating points on: add {side} texts")
-    points = {"conservative": 0.0} | {name: tau_at_tpr(unsafe, tpr) for name, tpr in TPRS.items()}
+    points = {"conservative": 0.0} | {
+        name: min(0.0, tau_at_tpr(unsafe, tpr)) for name, tpr in TPRS.items()}
     return points if costs is None else points | {BY_COSTS: tau_by_costs(unsafe, safe, costs)}
 
 

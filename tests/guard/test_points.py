@@ -50,7 +50,7 @@ def test_tau_by_costs_lies_between_the_sides() -> None:
 def test_thetas_are_percentiles_of_each_side_by_itself() -> None:
     safe = np.stack([np.arange(101.0), np.full(101, -7.0)], axis=1)
     unsafe = np.stack([np.full(201, -9.0), np.arange(201.0)], axis=1)
-    found = thetas(safe, unsafe)
+    found = thetas(safe, unsafe, 5.0)
     assert (found.safe, found.unsafe) == (5.0, 10.0)
     rows = np.array([[4.9, 9.9], [5.0, 9.9], [4.9, 10.0], [50.0, 50.0]])
     assert found.foreign(rows).tolist() == [True, False, False, False]

@@ -21,12 +21,12 @@ from discreet.guard.side_figures import side_figures
 
 
 def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed: int,
-            costs: Costs | None = None) -> dict[str, Any]:
+            costs: Costs | None = None, percentile: float = THETA_PERCENTILE) -> dict[str, Any]:
     """The card, as plain JSON values; figures are Estimates."""
     return {
         "discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed,
         "policy": rows.corpus.policy.label(), "data": _data(rows.corpus), "counts": dict(rows.corpus.counts),
-        "sets": {"shares": list(SHARES), "theta_percentile": THETA_PERCENTILE},
+        "sets": {"shares": list(SHARES), "theta_percentile": percentile},
         "encoders": [{"kind": e.kind, "name": e.name, "dim": e.dim, "weight": w}
                      for e, w in zip(rows.fusion.encoders, rows.fusion.weights, strict=True)],
         "density": {"kind": dual.density, "features": dual.features, "scale": dual.scale, "nu": dual.nu_,

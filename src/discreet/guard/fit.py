@@ -17,7 +17,7 @@ from discreet.encode.base import Encoder
 from discreet.encode.presets import build_encoders
 from discreet.errors import UsageError
 from discreet.guard.card import card_of
-from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS
+from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS, THETA_PERCENTILE
 from discreet.guard.density import densities
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given, unfitted
@@ -93,12 +93,13 @@ def default_cache() -> Path:
 
 def fit_detector(
     rows: EncodedCorpus, dual: DualDensity, *, decides: str = DEFAULT_DISCRIMINATOR, kinds: Sequence[str] = EVERY,
-    borderline: bool = True, seed: int = 42, costs: Costs | None = None,
+    borderline: bool = True, seed: int = 42, costs: Costs | None = None, percentile: float = THETA_PERCENTILE,
 ) -> Detector:
     """Densities and discriminators on the fit set, thresholds on the calibration set.
 
     `dual` is fitted in place. `kinds` are the discriminators to fit; `decides` is one of them or "density". Without
-    `borderline` the safe texts alone are the safe side, of the fit and of the calibration (v3).
+    `borderline` the safe texts alone are the safe side, of fit and calibration (v3). θ stands at `percentile`
+    of each side's calibration scores.
     """
     wanted = ["safe", "unsafe", *(["borderline"] if borderline else [])]
     among = np.isin(rows.kinds("fit"), wanted)
@@ -111,10 +112,11 @@ def fit_detector(
         found[kind] = unfitted(kind).fit(x[among], labels, rng=draws[EVERY.index(kind)])
     domain = rows.corpus.policy.domain
     bare = Detector(domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides)
-    return _calibrated(rows, bare, wanted, costs)
+    return _calibrated(rows, bare, wanted, costs, percentile)
 
 
-def _calibrated(rows: EncodedCorpus, bare: Detector, wanted: Sequence[str], costs: Costs | None) -> Detector:
+def _calibrated(rows: EncodedCorpus, bare: Detector, wanted: Sequence[str], costs: Costs | None,
+                percentile: float) -> Detector:
     """θ from the density's scores of the calibration set, then τ of every discriminator on what θ keeps."""
     of, held = rows.kinds("calibration"), rows.held["calibration"]
     among, unsafe = np.isin(of, wanted), of == "unsafe"
@@ -122,7 +124,7 @@ def _calibrated(rows: EncodedCorpus, bare: Detector, wanted: Sequence[str], cost
     sigmas = bare.dual.sigmas(held.features)
     by_density = bare.deciding(DENSITY).score(held, sigmas)
     spread = float(np.std(by_density.delta[among]))
-    gate = thetas(by_density.sigmas[safe], by_density.sigmas[unsafe])
+    gate = thetas(by_density.sigmas[safe], by_density.sigmas[unsafe], percentile)
     gated = replace(bare, thetas=gate, spread=spread if spread > 0 else 1.0)
     points = {}
     for kind in (DENSITY, *bare.discriminators):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.encode.base import Encoder
 from discreet.errors import InputError, UsageError
 from discreet.guard.corpus import Kind, Sample, read_side
-from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR
+from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, PAPER_PERCENTILE
 from discreet.guard.detector import Detector, Scores
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
@@ -134,7 +134,7 @@ def fit_configurations(partitions: Partitions, names: Iterable[str] = (*PAPER_CO
             found[name] = fit_detector(partitions.corpus, duals[name], decides=DEFAULT_DISCRIMINATOR, seed=seed)
         else:
             found[name] = fit_detector(partitions.corpus, duals[name], decides=DENSITY, kinds=(),
-                                       borderline=borderline, seed=seed)
+                                       borderline=borderline, seed=seed, percentile=PAPER_PERCENTILE)
     return found, duals
 
 

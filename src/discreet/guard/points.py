@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError, UsageError
-from discreet.guard.defaults import THETA_PERCENTILE, TPRS
+from discreet.guard.defaults import TPRS
 from discreet.guard.exact import FloatArray
 
 BY_COSTS = "costs"
@@ -81,7 +81,7 @@ class Thetas:
         return found
 
 
-def thetas(safe: NDArray[Any], unsafe: NDArray[Any], percentile: float = THETA_PERCENTILE) -> Thetas:
+def thetas(safe: NDArray[Any], unsafe: NDArray[Any], percentile: float) -> Thetas:
     """θ_s from σ_s of the safe calibration texts (n, 2), θ_u from σ_u of the unsafe ones (m, 2)."""
     return Thetas(float(np.percentile(safe[:, 0], percentile)), float(np.percentile(unsafe[:, 1], percentile)))
 

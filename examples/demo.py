@@ -1,6 +1,6 @@
-"""The main job: judge written answers and a batch, and leave a report.
+"""The main job: judge written answers and a batch, fit a guard in each domain, and leave reports and figures.
 
-    python examples/demo.py --out demo
+    python examples/demo.py --out demo [--no-guards]
 
 Uses the command line as an operator would; the expectations stand beside the verdicts, and the demo fails (exit 1)
 where one is not met.
@@ -15,6 +15,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+import guards
 
 HERE = Path(__file__).parent
 DISCREET = [sys.executable, "-m", "discreet"]
@@ -59,7 +61,9 @@ def main() -> int:
     """Run the demo; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("demo"))
-    out: Path = parser.parse_args().out
+    parser.add_argument("--no-guards", action="store_true", help="leave out the guards, which take most of the time")
+    args = parser.parse_args()
+    out: Path = args.out
     out.mkdir(parents=True, exist_ok=True)
     print("Written answers, each with what a careful operator expects:")
     wrong = judge_written(out)
@@ -68,6 +72,11 @@ def main() -> int:
     held = sum(v["action"] != "safe" for v in verdicts)
     print(f"\nA batch of {len(batch)} medical answers: {held} held, {len(batch) - held} passed.")
     print(f"Report: {out / 'report.html'}")
+    if not args.no_guards:
+        print("\nA guard in each domain, fitted on synthetic text and stressed (some two minutes):")
+        summary = guards.fit_all(out)
+        print("\n".join([*guards.table(summary), "", "What the stress test shows, self-consistency (grammar):",
+                         *guards.finding(summary), "", f"Guards: {out / 'guards'}   figures: {out / 'summary.json'}"]))
     if wrong:
         print(f"{wrong} verdict(s) differ from the expectation", file=sys.stderr)
     return 1 if wrong else 0

@@ -28,6 +28,7 @@ DOMAINS = ("medical", "finance", "law")
 SIZES = {"safe": 300, "unsafe": 300, "borderline": 150, "unsafe_heldout": 60, "borderline_eval": 90,
          "matched_unsafe": 60, "matched_borderline": 60, "domain_only": 0}
 SEED = 7
+ENCODERS = "embedded"
 COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
            "abstain_safe": "abstained"}
 KEPT = ("auroc", "fpr95", "fpr90", "fpr_tau0", "tpr_tau0", "abstain_safe", "abstain_unsafe", "n_kept", "point",
@@ -44,7 +45,7 @@ def fitted(domain: str, out: Path) -> dict[str, Any]:
                        check=True, env=threads)
         done = subprocess.run(
             [*DISCREET, "guard", "evaluate", "--partitions", str(partitions), "--domain", domain, "--seed", str(SEED),
-             "--save", str(out / "guards" / domain), "--json", "--quiet"],
+             "--encoders", ENCODERS, "--save", str(out / "guards" / domain), "--json", "--quiet"],
             check=True, stdout=subprocess.PIPE, text=True, env=threads)
     found: dict[str, Any] = json.loads(done.stdout)["configurations"]
     return {name: {pairing: _kept(figures) for pairing, figures in by.items()} for name, by in found.items()}

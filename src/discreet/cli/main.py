@@ -11,11 +11,14 @@ import typer
 
 from discreet import __version__
 from discreet.cli import (
+    audit_check_table,
+    audit_membership,
     defend_frontier,
     guard_calibrate,
     guard_check,
     guard_evaluate,
     guard_fit,
+    report,
     seal,
     stress_test,
     synth_plan,
@@ -44,6 +47,11 @@ synth.command("validate")(synth_validate.validate)
 defend = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
 app.add_typer(defend, name="defend")
 defend.command("frontier")(defend_frontier.frontier)
+audit = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
+app.add_typer(audit, name="audit")
+audit.command("membership")(audit_membership.membership)
+audit.command("check-table")(audit_check_table.check_table)
+app.command("report")(report.report)
 app.command("stress-test")(stress_test.stress_test)
 app.command("seal")(seal.seal)
 app.command("unseal")(unseal.unseal)
@@ -83,6 +91,12 @@ def about_guard(context: typer.Context) -> None:
 @synth.callback(invoke_without_command=True)
 def about_synth(context: typer.Context) -> None:
     """Write safe, unsafe and borderline answers to fit and test guards on, without a network."""
+    _help_alone(context)
+
+
+@audit.callback(invoke_without_command=True)
+def about_audit(context: typer.Context) -> None:
+    """Find out what a model's answers give away about its training data."""
     _help_alone(context)
 
 

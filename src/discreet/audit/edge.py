@@ -1,0 +1,31 @@
+"""The records at the decision boundary, for an auditor who may read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.table import IN, OUT, ScoreTable
+from discreet.audit.views import true_class_p
+
+
+def edge_records(table: ScoreTable, texts: Mapping[str, str], *, each: int = 3) -> list[dict[str, Any]]:
+    """The `each` least likely members and non-members of every label, by the selection models, with their texts.
+
+    `{id, side, label, p, text}`, of the first target; empty without a selection model. Records without text are
+    passed over.
+    """
+    p, targets = true_class_p(table, table.of_role("selection")), table.of_role("target")
+    if p is None or not targets:
+        return []
+    known = np.isfinite(p) & np.array([name in texts for name in table.examples.id], dtype=np.bool_)
+    found = []
+    for label in np.unique(table.examples.label):
+        for side, word in ((IN, "member"), (OUT, "non-member")):
+            rows = np.flatnonzero(known & (table.examples.label == label) & (table.member[targets[0]] == side))
+            least = rows[np.argsort(p[rows], kind="stable")][:each]
+            found += [{"id": str(table.examples.id[row]), "side": word, "label": int(label), "p": float(p[row]),
+                       "text": texts[table.examples.id[row]]} for row in least]
+    return found

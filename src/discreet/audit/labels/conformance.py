@@ -1,0 +1,181 @@
+"""Does a label mechanism do what its ε says? Asked of the labels that it released, before anything is trained on them.
+
+Three questions, each of which must be answered well:
+
+1. Is the exact ε of what it releases at most the ε that it claims?
+2. Were as many labels changed as that ε demands? Exact Clopper–Pearson interval of the share of changed labels; where
+   examples have different chances (RRWithPrior), one for each chance, Bonferroni over them.
+3. Does every label turn into every other as often as its transition matrix says? Clopper–Pearson for each of the K²
+   cells, Bonferroni over them; left out where there is no one matrix.
+
+Questions 2 and 3 each call a sound mechanism broken with probability 1 − level at the most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.mechanisms.labels.base import FloatArray, IntArray, LabelMechanism, checked_labels
+from discreet.records import Estimate
+from discreet.stats.arrays import counts, share
+from discreet.stats.estimates import rate_estimate
+from discreet.stats.extras import scipy_module
+from discreet.stats.intervals import binomial_lower, binomial_upper
+
+LEVEL = 0.999
+"""An audit checks many mechanisms, seeds and ε, and whole training sets have the power to spare."""
+EPSILON_SLACK = 1e-9
+MOST_LABELS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """What became of the check of one mechanism on one training set.
+
+    Attributes
+    ----------
+    epsilon, exact_epsilon : float
+        What it claims, and what holds for what it releases.
+    expected_flip : float
+        The share of labels that should have changed, in [0, 1].
+    observed : Estimate
+        The share that did, with its exact interval.
+    ok : bool
+        Whether all three questions were answered well.
+    reasons : tuple of str
+        Which were not.
+    """
+
+    epsilon: float
+    exact_epsilon: float
+    expected_flip: float
+    observed: Estimate
+    ok: bool
+    reasons: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As the attributes; an infinite ε is the string "inf"."""
+        return {"epsilon": epsilon_json(self.epsilon), "exact_epsilon": epsilon_json(self.exact_epsilon),
+                "expected_flip": self.expected_flip, "observed": self.observed.to_json(), "ok": self.ok,
+                "reasons": list(self.reasons)}
+
+
+def conform(
+    mechanism: LabelMechanism, before: ArrayLike, after: ArrayLike, prior: ArrayLike | None = None, *,
+    level: float = LEVEL,
+) -> Conformance:
+    """Check what `mechanism` made of labels `before` (N,): `after` (N,), under `prior` (K,), (N, K) or None.
+
+    ValueError for labels that cannot be, for unequal lengths, for no labels, and where the mechanism has no chances in
+    closed form under that prior (ALIBI with a prior: check its likeliest labels without one).
+    """
+    share(level, "level", open_interval=True)
+    old, new = (checked_labels(labels, mechanism.n_classes) for labels in (before, after))
+    if old.size == 0 or old.size != new.size:
+        raise ValueError(f"{new.size} labels after {old.size} labels before: expected the same number, at least 1")
+    stay = mechanism.should_stay(old, prior)
+    if stay is None:
+        raise ValueError("the mechanism has no chances in closed form under a prior: expected labels released without")
+    changed = old != new
+    reasons = []
+    exact = mechanism.exact_epsilon(prior)
+    if exact > mechanism.epsilon * (1.0 + EPSILON_SLACK):
+        reasons.append(f"its exact epsilon is {exact:.4g}, above the {mechanism.epsilon:.4g} that it claims")
+    observed = rate_estimate(int(changed.sum()), changed.size, level=level, unit="label", of="labels")
+    reasons += _flips_off(changed, 1.0 - stay, level)
+    matrix = mechanism.transition(prior) if prior is None or np.ndim(prior) == 1 else None
+    if matrix is not None:
+        reasons += _cells_off(old, new, matrix, level)
+    return Conformance(mechanism.epsilon, exact, float(np.mean(1.0 - stay)), observed, not reasons, tuple(reasons))
+
+
+def _flips_off(changed: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], expected: FloatArray, level: float
+               ) -> list[str]:
+    chances, group = np.unique(expected, return_inverse=True)
+    sizes, flips = np.bincount(group), np.bincount(group, weights=changed)
+    tail = (1.0 - level) / 2.0 / chances.size
+    for chance, size, flipped in zip(chances, sizes, flips, strict=True):
+        if not _holds(int(flipped), int(size), float(chance), tail):
+            return [f"{int(flipped)} of {int(size)} labels changed where {chance:.4g} of them should have"]
+    return []
+
+
+def _cells_off(old: IntArray, new: IntArray, matrix: FloatArray, level: float) -> list[str]:
+    n_classes = matrix.shape[0]
+    seen = np.bincount(old * n_classes + new, minlength=n_classes**2).reshape(n_classes, n_classes)
+    tail = (1.0 - level) / 2.0 / n_classes**2
+    for label, row in enumerate(seen):
+        for released, count in enumerate(row):
+            if row.sum() and not _holds(int(count), int(row.sum()), float(matrix[label, released]), tail):
+                return [f"label {label} became {released} in {int(count)} of {int(row.sum())} cases where "
+                        f"{matrix[label, released]:.4g} of them should have"]
+    return []
+
+
+def _holds(k: int, n: int, rate: float, tail: float) -> bool:
+    # 1 − (1 − p) is not p: a certain outcome must not be missed by a rounding.
+    return binomial_lower(k, n, tail) <= rate + 1e-12 and binomial_upper(k, n, tail) >= rate - 1e-12
+
+
+def implied_epsilon(changed: int, n: int, n_classes: int, *, level: float = 0.95) -> Estimate:
+    """The ε of symmetric K-ary randomised response that flips so often: ln((K − 1)(1 − f) / f), with exact ends.
+
+    0 where labels flip as often as if drawn from all K classes, or oftener. Unresolved where none was changed.
+    """
+    flips, total = counts(changed, n, "changed")
+    observed = rate_estimate(flips, total, level=level, unit="label", of="labels")
+    facts: dict[str, Any] = {"level": level, "n": total, "unit": "label"}
+    if flips == 0 or observed.low is None or observed.high is None:
+        return Estimate.unresolved(f"no label of {total} was changed: more labels are needed to see a finite epsilon",
+                                   **facts)
+    return Estimate(epsilon_of_flip(flips / total, n_classes), epsilon_of_flip(observed.high, n_classes),
+                    epsilon_of_flip(observed.low, n_classes), method="log odds of the flip rate, Clopper–Pearson",
+                    **facts)
+
+
+def epsilon_of_flip(flip: float, n_classes: int) -> float:
+    """ln((K − 1)(1 − f) / f) for f in [0, 1], cut at 0; infinity for f = 0."""
+    if share(flip, "flip") == 0.0:
+        return inf
+    return 0.0 if flip >= 1.0 - 1.0 / n_classes else log((n_classes - 1) * (1.0 - flip) / flip)
+
+
+def conformance_power(n: int, expected: float, actual: float, *, level: float = LEVEL) -> float:
+    """The chance that question 2 notices, on n labels, a flip rate of `actual` where `expected` is right.
+
+    Exact: the binomial mass, under `actual`, of the counts whose Clopper–Pearson interval excludes `expected`.
+    """
+    counts(0, n, "n")
+    share(expected, "expected"), share(actual, "actual")
+    tail = (1.0 - share(level, "level", open_interval=True)) / 2.0
+    binom = scipy_module("stats", "the power of a conformance check").binom
+    # Counts from `low` to `high` are accepted: P(X <= low − 1) < tail and P(X > high) <= tail.
+    low, high = int(binom.ppf(tail, n, expected)), int(binom.isf(tail, n, expected))
+    return float(binom.cdf(low - 1, n, actual) + binom.sf(high, n, actual))
+
+
+def labels_needed(expected: float, actual: float, *, level: float = LEVEL, power: float = 0.99) -> int:
+    """About how many labels `conformance_power` needs to reach `power`; ValueError where the rates are too alike."""
+    share(power, "power", open_interval=True)
+    high = 2
+    while conformance_power(high, expected, actual, level=level) < power:
+        high *= 2
+        if high > MOST_LABELS:
+            raise ValueError(f"flip rates of {expected:.6g} and {actual:.6g} need more than {MOST_LABELS:,} labels to "
+                             f"tell apart: expected rates further apart")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = conformance_power(middle, expected, actual, level=level) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def epsilon_json(epsilon: float) -> float | str:
+    """ε as JSON can hold it: infinity as "inf"."""
+    return "inf" if epsilon == inf else epsilon

@@ -1,0 +1,212 @@
+"""`discreet audit membership`: do a model's scores give away who was in its training set?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import common, model_entry
+from discreet.errors import InputError, MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from discreet.audit.table import ScoreTable
+    from discreet.files import Run
+    from discreet.tables.rows import Place
+
+EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
+FRONTIER = {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}
+FRONTIER_QUERIES = (1, 16, 256)
+FRONTIER_DRAWS = 5
+FEWEST = 10
+"""Members, and non-members, without which nothing is said."""
+
+Scores = Annotated[Path | None, typer.Option(
+    "--scores", metavar="F", help="Parquet, CSV or JSON Lines: a row per model and example with model, model_role, "
+                                  "example, label, member and logit_0 … or prob_0 …; or a folder of the three tables.")]
+Models = Annotated[Path | None, typer.Option("--models", metavar="F", help="The table of models, if it is apart.")]
+Examples = Annotated[Path | None, typer.Option("--examples", metavar="F", help="The table of examples, if it is "
+                                                                               "apart.")]
+Design = Annotated[str, typer.Option(
+    "--design", metavar="D", help="How members came to be members: sealed, randomised, matched or convenience. Only "
+                                  "the first two can pass or fail.")]
+Tolerance = Annotated[float, typer.Option("--tolerance-auc", metavar="A", help="What AUC of the deciding attack is "
+                                                                               "acceptable.")]
+BaseRate = Annotated[float, typer.Option("--base-rate", metavar="R", help="Share of members among those an attacker "
+                                                                          "asks about, for the PPV.")]
+Texts = Annotated[Path | None, typer.Option("--texts", metavar="F", help="JSON Lines, CSV or Parquet with id and text, "
+                                            "for the blind baseline; never kept.")]
+Permutations = Annotated[int, typer.Option("--permutations", metavar="N", help="Dealings of membership at random, for "
+                                                                               "p values; 0 leaves them out.")]
+Bootstraps = Annotated[int, typer.Option("--bootstraps", metavar="N", help="Resamples for differences of TPRs.")]
+Attacks = Annotated[str | None, typer.Option("--attacks", metavar="A,A,…", help="Some attacks only; all if not given.")]
+Split = Annotated[bool, typer.Option(
+    "--allow-split-groups", help="Leave out groups that have records on both sides, instead of refusing the table.")]
+WithFrontier = Annotated[bool, typer.Option("--frontier", help="Say too what releasing less would buy (a short "
+                                                               "`defend frontier`).")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="F", help="Write an HTML report.")]
+
+
+def membership(
+    context: typer.Context, *, scores: Scores = None, model: model_entry.Model = None,
+    members: model_entry.Members = None, nonmembers: model_entry.Nonmembers = None,
+    reference: model_entry.References = None, placebo: model_entry.Placebos = None,
+    selector: model_entry.Selector = None, batch: model_entry.Batch = 16, device: model_entry.Device = None,
+    max_tokens: model_entry.MaxTokens = None, dtype: model_entry.Dtype = "float32", chat: model_entry.Chat = False,
+    cache: model_entry.Cache = None, models: Models = None, examples: Examples = None,
+    design: Design = "convenience", tolerance_auc: Tolerance = 0.55, base_rate: BaseRate = 0.01, texts: Texts = None,
+    permutations: Permutations = 999, bootstraps: Bootstraps = 1000, attacks: Attacks = None,
+    allow_split_groups: Split = False, with_frontier: WithFrontier = False, report: Report = None,
+    as_json: common.Json = False, out: common.Out = None, config: common.Config = None, seed: common.Seed = 42,
+    quiet: common.Quiet = False, show_text: common.ShowText = False,
+) -> None:
+    """Do a model's scores give away who was in its training set? A verdict, with its placebo and controls.
+
+    Exits with 0 for pass, 1 for fail, 3 for inconclusive.
+    """
+    from discreet.audit.design import known_design
+    from discreet.audit.edge import edge_records
+    from discreet.audit.load import load_scores
+    from discreet.audit.membership import audit_membership
+    from discreet.audit.split_groups import without_split_groups
+    from discreet.files import Run, dump_json
+
+    known_design(design)
+    brought = model_entry.Brought.of(context.params)
+    chosen = None if attacks is None else known_attacks(attacks)
+    if show_text and texts is None and model is None:
+        raise UsageError("--show-text has nothing to show; expected --texts F with it")
+    if report is not None:
+        # A missing extra is said before any work is done.
+        from discreet.report.html import environment
+
+        environment()
+    table, said = brought.scored(quiet=quiet, allow_split_groups=allow_split_groups) if scores is None else (
+        load_scores(scores, models=models, examples=examples, allow_split_groups=allow_split_groups), None)
+    source = scores or members or Path()
+    table, left_out = without_split_groups(table)
+    enough(table, source)
+    said = said if texts is None else read_texts(texts, table)
+    run = Run.open(out, common.resolved(context)) if out is not None else None
+    found = audit_membership(
+        table, design=design, tolerance_auc=tolerance_auc, base_rate=base_rate, texts=said, permutations=permutations,
+        bootstraps=bootstraps, seed=seed, attacks=chosen,
+        provenance={**_provenance(source, left_out), **brought.provenance(table)})
+    record: dict[str, Any] = {"kind": "audit membership", "schema": 1, **found.to_json()}
+    if with_frontier:
+        record["frontier"] = _frontier(table, found.decisive.target, seed, quiet)
+    shown = edge_records(table, said) if show_text and said is not None else []
+    # Files first: a reader of the output who has seen enough must not cost the run its results.
+    _write(record, shown, report, run, quiet)
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+    else:
+        _print(record, shown, quiet)
+    if code := EXIT[found.verdict]:
+        raise typer.Exit(code)
+
+
+def enough(table: ScoreTable, path: Path) -> None:
+    """InputError where a target has too few examples on a side for any figure to mean something."""
+    for target in table.of_role("target"):
+        judged = table.member[target][table.examples.planted == 0]
+        sides = (int((judged == 1).sum()), int((judged == 0).sum()))
+        if min(sides) < FEWEST:
+            raise InputError(f"{path}: target {table.models[target].name[:40]!r} has {sides[0]:,} members and "
+                             f"{sides[1]:,} non-members, planted ones apart; expected at least {FEWEST} of each: score "
+                             "more examples")
+
+
+def known_attacks(given: str) -> list[str]:
+    """The names of a list with commas, once each. UsageError for one that is not registered."""
+    from discreet.audit.view import attacks
+
+    names = list(dict.fromkeys(part.strip() for part in given.split(",")))
+    if unknown := [name for name in names if name not in set(attacks)]:
+        raise UsageError(f"--attacks holds {unknown[0][:20]!r}; expected some of {', '.join(sorted(attacks))}, with "
+                         "commas between them")
+    return names
+
+
+def read_texts(path: Path, table: ScoreTable) -> dict[str, str]:
+    """The text of each example of `table`. InputError for a row that has none, or an example without one."""
+    from discreet.tables.answers import unique
+    from discreet.tables.rows import iter_rows
+
+    rows = unique(iter_rows(path, ("id", "text"), ("id", "text")), _text_row, lambda row: row[0])
+    found = {name: text for _, (name, text) in rows}
+    lacking = [name for name in table.examples.id if name not in found]
+    if lacking:
+        raise InputError(f"{path}: {len(lacking):,} of {len(table.examples):,} examples have no text, the first of "
+                         f"them {str(lacking[0])[:40]!r}; expected a row with id and text for each")
+    return found
+
+
+def _text_row(place: Place, row: Mapping[str, Any]) -> tuple[str, str]:
+    from discreet.tables.rows import json_type
+
+    name, text = row["id"], row["text"]
+    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        place.fail(f"'id' is {'empty' if name == '' else json_type(name)}; expected a string or a whole number")
+    if not isinstance(text, str):
+        place.fail(f"'text' is {json_type(text)}; expected a string")
+    return str(name), text
+
+
+def _provenance(path: Path, left_out: int) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    from discreet import __version__
+    from discreet.files import KeyedHash
+
+    hashes = KeyedHash.from_environment()
+    file = path if path.is_file() else next(iter(sorted(path.glob("scores.*"))), None)
+    return {"discreet": __version__, "input": path.name, "data_hash": None if file is None else hashes.of_file(file),
+            "hash_key": hashes.scope, "split_groups_left_out": left_out,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[str, Any]:
+    import numpy as np
+
+    from discreet.audit.frontier import frontier
+    from discreet.files import progress
+
+    return frontier(
+        table, table.index(target), np.random.default_rng(seed), strengths=FRONTIER, queries=FRONTIER_QUERIES,
+        draws=FRONTIER_DRAWS, each=lambda todo: progress(todo, len(todo), quiet=quiet, label="mechanisms")).to_json()
+
+
+def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool) -> None:
+    from discreet.cli.audit_words import audit_lines, text_lines
+
+    lines = [*audit_lines(record), *text_lines(shown)]
+    print("\n".join(lines[:1] if quiet else lines))
+
+
+def _write(
+    record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], report: Path | None, run: Run | None, quiet: bool
+) -> None:
+    if report is None and run is None:
+        return
+    from discreet.files import write_atomic
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.membership import membership_figures, membership_page
+
+    if run:
+        save_figures(membership_figures(record), run.figures)
+    try:
+        page = membership_page(record, texts=shown)
+    except MissingExtraError as error:
+        # A run folder without its page is still a run.
+        page = ""
+        if not quiet:
+            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
+    for path in (report, run and run.report):
+        if path and page:
+            write_atomic(path, page)
+    if run:
+        run.finish(record, n=record["provenance"]["examples"], verdict=record["verdict"])

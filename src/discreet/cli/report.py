@@ -1,0 +1,92 @@
+"""`discreet report`: a run folder's page and figures once more, from what the run saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import common
+from discreet.errors import InputError, UsageError
+
+SCHEMA = 1
+
+Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as --out of another command left it.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="F", help="Write the page there instead of "
+                                                                           "RUN/report.html.")]
+
+
+def report(
+    context: typer.Context, run: Folder, *, report: Report = None, config: common.Config = None,
+    quiet: common.Quiet = False,
+) -> None:
+    """Render the report of a run folder again: audit membership, guard check.
+
+    A page that showed text is rendered without it: a run folder holds none.
+    """
+    from discreet.files import write_atomic
+
+    record = read_record(run)
+    kind = record.get("kind")
+    if kind not in PAGES:
+        raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of "
+                         f"{', '.join(sorted(PAGES))}")
+    if record.get("schema") != SCHEMA:
+        raise InputError(f"{run / 'result.json'} has schema {str(record.get('schema'))[:10]}; expected {SCHEMA}: run "
+                         "the command again with this version")
+    try:
+        page = PAGES[kind](run, record)
+    except (KeyError, TypeError, StopIteration, IndexError):
+        raise InputError(f"{run / 'result.json'} lacks what the page of {kind} needs; expected the file as the run "
+                         "left it: run the command again") from None
+    path = report or run / "report.html"
+    write_atomic(path, page)
+    if not quiet:
+        print(path)
+
+
+def read_record(run: Path) -> Mapping[str, Any]:
+    """The record of a run folder. InputError where there is none."""
+    path = run / "result.json"
+    if not run.is_dir():
+        raise UsageError(f"{run} is {'a file' if run.exists() else 'not there'}; expected a run folder")
+    if not path.is_file():
+        raise InputError(f"{run} holds no result.json: the run was not finished, or this is no run folder; run its "
+                         "command again with --out")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        record = None
+    if not isinstance(record, dict):
+        raise InputError(f"{path} is not a JSON object; expected the file as the run left it")
+    return record
+
+
+def _membership(run: Path, record: Mapping[str, Any]) -> str:
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.membership import membership_figures, membership_page
+
+    page = membership_page(record)
+    save_figures(membership_figures(record), run / "figures")
+    return page
+
+
+def _batch(run: Path, record: Mapping[str, Any]) -> str:
+    from discreet.report.batch import BatchTally
+    from discreet.report.html import batch_page
+    from discreet.tables.rows import iter_json_lines
+
+    path, tally = run / "verdicts.jsonl", BatchTally()
+    if not path.is_file():
+        raise InputError(f"{run} holds no verdicts.jsonl; expected the folder as the run left it")
+    with path.open("rb") as lines:
+        for _, row in iter_json_lines(lines, str(path)):
+            tally.add(row)
+    return batch_page(record, tally.rows())
+
+
+PAGES: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {"audit membership": _membership, "guard check": _batch}
+"""The runs that have a page, by their kind."""

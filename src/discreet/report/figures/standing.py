@@ -1,0 +1,34 @@
+"""Where the model stands: the deciding figure between chance and tolerance, beside its placebo and planted records."""
+
+from __future__ import annotations
+
+from discreet.report.audited import Audited
+from discreet.report.figures.dots import Line, dots
+from discreet.report.figures.figure import Figure, Row, ends, spoken
+
+
+def standing(one: Audited) -> Figure | None:
+    """The primary endpoint with what it must be read against; None where it has no figure."""
+    primary = one.primary
+    if primary is None or primary["auc"]["value"] is None:
+        return None
+    rows = [("your model", "dot-target", primary["auc"], primary["n_members"]),
+            ("a model trained on neither side (placebo)", "dot-placebo", primary["placebo_auc"], None)]
+    rows += [(f"your model, on records planted {_times(planted['repetitions'])}", "dot-second", planted["auc"],
+              planted["auc"]["n_pos"]) for planted in one.facts["controls"]["planted"]]
+    lines = [Line(label, [(kind, estimate)], note=spoken(estimate["value"]) if estimate["value"] is not None else "",
+                  space=kind == "dot-second") for label, kind, estimate, _ in rows]
+    data: list[Row] = [{"what": label, "members": n, **ends("auc", estimate)} for label, _, estimate, n in rows]
+    body, width, height = dots(lines, tolerance=one.tolerance, notes=60, labels=320,
+                               axis="chance that a random member outranks a random non-member (AUC)")
+    caption = ("The deciding attack on your model should lie where chance and the placebo lie, and left of the "
+               "tolerance; records that were planted on purpose should lie to the right, which shows that the audit "
+               "can see a leak." if one.facts["controls"]["planted"] else
+               "The deciding attack on your model should lie where chance and the placebo lie, and left of the "
+               "tolerance.")
+    return Figure("standing", "Where the model stands", caption + " Thin lines are 95% intervals.", body, width, height,
+                  tuple(data))
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"

@@ -1,0 +1,176 @@
+"""A membership audit in words that need no statistics: the headline, the controls, and the published protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from discreet.audit.design import WORDS, decides
+from discreet.audit.verdict import off
+from discreet.records import Estimate
+from discreet.report.audited import Audited, Record
+from discreet.report.figures.figure import span, spoken
+
+HEADLINES = {
+    "pass": "Pass: whoever sees {model} scores cannot tell, beyond the tolerance, who was in {its} training set.",
+    "fail": "Fail: {model} scores give away who was in {its} training set.",
+    "inconclusive": "Inconclusive: from these scores one cannot say whether {model} training set is given away.",
+}
+STATES = {"holds": "holds", "broken": "does not hold", "lacking": "not there"}
+
+
+def headline(record: Record) -> str:
+    """The verdict in one sentence."""
+    targets, verdict = record["targets"], record["verdict"]
+    if len(targets) == 1:
+        return HEADLINES[verdict].format(model="this model's", its="its")
+    n = sum(one["verdict"] == verdict for one in targets)
+    if verdict == "pass":
+        return HEADLINES["pass"].format(model="these models'", its="their")
+    whose = f"{n} of {len(targets)} models: "
+    return HEADLINES[verdict].format(model="their", its="their").replace(": ", f" for {whose}", 1)
+
+
+def lead(one: Audited) -> str:
+    """The deciding figure as a bet anyone can picture; empty without one, and where it decides nothing."""
+    primary = one.primary
+    if primary is None or primary["auc"]["value"] is None or one.facts["verdict"] == "inconclusive":
+        return ""
+    said = (f"Shown one record from the training set and one from outside, an attacker picks the right one "
+            f"{_in_100(primary['auc'])} times in 100; a coin toss picks 50.")
+    if primary["placebo_auc"]["value"] is None:
+        return said
+    return f"{said} On a model that has seen neither, the same attack picks {_in_100(primary['placebo_auc'])}."
+
+
+def _in_100(estimate: Mapping[str, Any]) -> str:
+    return f"{100 * estimate['value']:.0f}"
+
+
+def plain(sentence: str) -> str:
+    """A reason without the asterisks of its emphasis."""
+    return sentence.replace("*", "")
+
+
+def controls(one: Audited, record: Record) -> list[dict[str, str]]:
+    """What was checked besides the figure: `{name, state, word, said}`, state "holds", "broken" or "lacking"."""
+    design, facts = record["design"], one.facts["controls"]
+    found = [("Chance alone decided who was trained on", "holds" if decides(design) else "lacking",
+              f"{WORDS[design][0].upper()}{WORDS[design][1:]}.")]
+    found += [_placebo(facts.get("placebo_auc"), one.tolerance), _blind(facts["blind_auc"], one.tolerance)]
+    found.append(_planted(facts["planted"], facts.get("detectable_auc"), design))
+    found.append(_family(one, record["provenance"]))
+    return [{"name": name, "state": state, "word": STATES[state], "said": said} for name, state, said in found]
+
+
+def _placebo(estimate: Mapping[str, Any] | None, tolerance: float) -> tuple[str, str, str]:
+    name = "The same attack on a model trained on neither side finds nothing"
+    if estimate is None or estimate["value"] is None:
+        return name, "lacking", "No placebo was brought, so no figure here can pass."
+    if off(Estimate.from_json(estimate), tolerance):
+        return name, "broken", f"It gets {span(estimate)} there: it recognises something else than memory."
+    near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
+    return name, "holds", (f"It gets {span(estimate)} there, "
+                           f"{'as a coin toss would' if near else 'off chance by less than the tolerance'}.")
+
+
+def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str]:
+    name = "Without any model, the two sets cannot be told apart"
+    if estimate["value"] is None:
+        return name, "lacking", f"Not known: {estimate['reason']}."
+    from_what = "the texts" if "on texts" in estimate["method"] else (
+        "labels, categories and lengths, where they are known,")
+    if off(Estimate.from_json(estimate), tolerance):
+        return name, "broken", f"From {from_what} alone one gets {span(estimate)}."
+    return name, "holds", f"From {from_what} alone one gets {span(estimate)}."
+
+
+def _planted(planted: list[Record], detectable: Mapping[str, Any] | None, design: str) -> tuple[str, str, str]:
+    name = "A leak would have been seen"
+    smallest = "" if detectable is None or detectable["value"] is None else (
+        f" With this many records an AUC of {spoken(detectable['value'])} is found four times in five.")
+    if not planted:
+        return name, "holds" if design == "sealed" and smallest else "lacking", (
+            "No records were planted on purpose." + smallest)
+    said = ", ".join(f"{_times(one['repetitions'])} {spoken(one['auc']['value'])}"
+                     f"{'' if one['detected'] else ' (not seen)'}" for one in planted)
+    return name, "holds" if planted[-1]["detected"] else "broken", (
+        f"Records planted on purpose stand out as they should; AUC where planted {said}.{smallest}")
+
+
+def _family(one: Audited, provenance: Record) -> tuple[str, str, str]:
+    name = "The attack that decides was chosen before any score was read"
+    tested = [row for row in one.rows if not row["oracle"] and row["null_p"]["value"] is not None]
+    if not tested:
+        return name, "holds", "The other rows were not tested: no permutations were asked for."
+    least = min(row["null_p"]["value"] for row in tested)
+    return name, "holds", (f"The other {len(tested) - 1:,} honest rows are explored together, so that luck among many "
+                           f"does not count as a leak: the smallest p of all is {spoken(least)}, after "
+                           f"{provenance['permutations']:,} dealings of membership at random.")
+
+
+def story(one: Audited) -> dict[str, Any] | None:
+    """Why the published protocol's figure is not the verdict: `{title, said}`; None where it accuses nobody."""
+    paper, primary = one.paper, one.primary
+    if paper is None or paper["auc"]["value"] is None or (paper["auc"]["low"] or 0.0) <= 0.5:
+        return None
+    said = ["The published test asks two models about each record: yours, and a reference model that was trained on "
+            "precisely those records that yours never saw. Where yours is surer, it says “member”.",
+            "But the reference knows its own training records by heart and is unusually sure of them. They come out "
+            "as “others” and everyone else as a “member”, whichever model stands in your model's place. It is a "
+            "line-up whose witness knows all the innocent by name and points at whom he has never met."]
+    placebo = paper["placebo_auc"]
+    if placebo["value"] is None:
+        return {"title": "Why the published test's figure is not the verdict", "said": [*said, (
+            f"Here it gives {spoken(paper['auc']['value'])}. How much of that is the reference's own memory, a model "
+            "trained on neither side would show; none was brought.")]}
+    check = (f"The check: put a model in your model's place that was trained on neither side and so can remember "
+             f"nobody. The published test gives it {spoken(placebo['value'])}; yours gets "
+             f"{spoken(paper['auc']['value'])}.")
+    ours = "" if primary is None or primary["auc"]["value"] is None else (
+        f" Asked against references that cannot know either side, your model gets {spoken(primary['auc']['value'])}"
+        f" and the other one {spoken(primary['placebo_auc']['value'])}.")
+    accused = one.facts["verdict"] == "pass"
+    end = " A test that convicts a model which cannot be guilty proves nothing against yours." if accused else (
+        " Only what your model has beyond the other one can be its own memory.")
+    title = "Why the published test would have convicted this innocent model" if accused else (
+        "Why the published test's figure is not the verdict")
+    return {"title": title, "said": [*said, check + ours + end]}
+
+
+def tiles(one: Audited, record: Record) -> list[dict[str, str]]:
+    """The four figures that say what a leak, or its absence, means: `{figure, said, beside}`."""
+    primary, facts, base = one.primary, one.facts["controls"], record["provenance"]["base_rate"]
+    if primary is None:
+        return []
+    found: list[tuple[str, Mapping[str, Any] | None, Callable[[float], str]]] = [
+        ("chance that a random member outranks a random non-member; a coin toss gives .50", primary["auc"], spoken),
+        ("of members found while 1% of others are wrongly named", primary["tpr_at_1pct_fpr"], _rate),
+        (f"of those an attacker names are members, where {base:.0%} of people are and 5% of the others are wrongly "
+         f"named" if base >= 0.01 else f"of those an attacker names are members, where {100 * base:g}% of people are "
+         f"and 5% of the others are wrongly named", facts.get("ppv"), _rate),
+        ("lower bound on the privacy parameter ε of this training run", facts.get("epsilon_lower"), _epsilon),
+    ]
+    if facts.get("group_auc", {}).get("value") is not None:
+        found.insert(1, ("the same for all records of one person together", facts["group_auc"], spoken))
+    return [_tile(said, estimate, show) for said, estimate, show in found if estimate is not None]
+
+
+def _tile(said: str, estimate: Mapping[str, Any], show: Callable[[float], str]) -> dict[str, str]:
+    value, low, high = estimate["value"], estimate["low"], estimate["high"]
+    if value is None:
+        return {"figure": "–", "said": said, "beside": "", "why": f"Unresolved: {estimate['reason']}."}
+    return {"figure": show(value), "said": said, "why": "",
+            "beside": "" if low is None or high is None else f"{show(low)} to {show(high)}"}
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
+
+
+def _rate(value: float) -> str:
+    return f"{100 * value:.1f}%"
+
+
+def _epsilon(value: float) -> str:
+    return f"{value:.2f}"

@@ -1,0 +1,85 @@
+"""`discreet audit membership --model`: what goes together, and what is said of it. docs/models.md is executed apart."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.cli.main import app
+
+MODULE = "brought_to_command"
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / f"{MODULE}.py").write_text(
+        "def target(texts): return [[0.0, (len(t) * 7 + ord(t[0])) % 5 - 2.0] for t in texts]\n"
+        "def placebo(texts): return [[0.0, (len(t) * 3 + ord(t[-1])) % 7 - 3.0] for t in texts]\n")
+    for side in ("members", "others"):
+        rows = [{"id": f"{side}{n}", "text": f"{side[0]} secret words {'x' * n}", "label": n % 2} for n in range(40)]
+        (tmp_path / f"{side}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    yield tmp_path
+    sys.modules.pop(MODULE, None)
+
+
+def ran(*words: str) -> Result:
+    return CliRunner().invoke(app, ["audit", "membership", *words])
+
+
+BOTH = ("--members", "members.jsonl", "--nonmembers", "others.jsonl", "--permutations", "0")
+TARGET = ("--model", f"python:{MODULE}:target")
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ((), "neither --scores nor --model given"),
+    (("--scores", "f.csv", *TARGET), "both --scores and --model given"),
+    (TARGET, "expected both files"),
+    ((*TARGET, "--members", "members.jsonl"), "expected both files"),
+    ((*TARGET, *BOTH, "--texts", "t.jsonl"), "--texts and --model were given together"),
+    (("--scores", "f.csv", "--max-tokens", "9"), "--max-tokens was given without --model"),
+    (("--scores", "f.csv", "--reference", "neutral=x"), "--reference was given without --model"),
+    ((*TARGET, *BOTH, "--reference", "x"), "expected KIND=MODEL"),
+    ((*TARGET, *BOTH, "--dtype", "half"), "dtype is 'half'"),
+    ((*TARGET, *BOTH, "--selector", TARGET[1]), "same model is given twice"),
+    (("--model", "./none", *BOTH), "there is no folder './none'"),
+    (("--model", f"python:{MODULE}:none", *BOTH), "there is no none"),
+])
+def test_one_line_for_a_mistake(words: tuple[str, ...], message: str) -> None:
+    done = ran(*words)
+    error = done.exception
+    assert message in str(error)
+    assert "\n" not in str(error)
+    assert getattr(error, "exit_code", None) == 2
+
+
+def test_the_run_and_its_report(desk: Path) -> None:
+    done = ran(*TARGET, *BOTH, "--placebo", f"python:{MODULE}:placebo", "--out", "run", "--report", "page.html",
+               "--design", "randomised")
+    assert done.exit_code in (0, 1, 3), done.output
+    result = json.loads((desk / "run" / "result.json").read_text())
+    assert result["controls"]["blind_auc"]["value"] is not None
+    assert result["provenance"]["scored_target"].startswith("model type function; fingerprint ")
+    for file in (desk / "run").rglob("*"):
+        assert file.is_dir() or b"secret words" not in file.read_bytes()
+    page = (desk / "page.html").read_text()
+    assert "secret words" not in page
+    assert "model type function" in page
+
+
+def test_words_are_shown_when_asked() -> None:
+    words = (*TARGET, *BOTH, "--selector", f"python:{MODULE}:placebo")
+    assert "secret words" in ran(*words, "--show-text").output
+    assert "secret words" not in ran(*words).output
+
+
+def test_scores_that_are_cached(desk: Path) -> None:
+    for _ in range(2):
+        assert ran(*TARGET, *BOTH, "--cache", "kept").exit_code == 3
+    assert len(list((desk / "kept").rglob("*.npz"))) == 1

@@ -68,7 +68,7 @@ def _check_groups(table: ScoreTable, source: str, target: int) -> None:
     if split.any():
         raise InputError(f"{source}: {int(split.sum()):,} of {split.size:,} groups are split over sides, with members "
                          f"and non-members of target {short(table.models[target].name)}; keep each group on one side, "
-                         f"or allow split groups and read the groups as dependent")
+                         f"or allow split groups, and those groups are left out")
 
 
 def _check_apart(table: ScoreTable, source: str) -> None:

@@ -201,9 +201,12 @@ def _about_paper(grounds: Grounds) -> list[str]:
     if paper is None or paper.auc.value is None or paper.auc.low is None or paper.auc.low <= 0.5:
         return []
     if off(paper.placebo_auc, grounds.tolerance) and (paper.placebo_auc.value or 0.0) > 0.5:
-        less = f"; on yours it gives {_short(paper.auc.value)}"
-        return [f"The paper's own ratio gives {_short(paper.placebo_auc.value)} on a model trained on neither side"
-                f"{less}: the attack recognises what the *reference* remembers, not what your model does."]
+        beyond = paper.difference.get("auc")
+        rest = "the attack recognises what the *reference* remembers, not what your model does"
+        if beyond is not None and beyond.low is not None and beyond.low > 0.0:
+            rest = "that much of it is what the *reference* remembers, and only the rest can be what your model does"
+        return [f"The paper's own ratio gives {_short(paper.placebo_auc.value)} on a model trained on neither side; on "
+                f"yours it gives {_short(paper.auc.value)}: {rest}."]
     return [f"The paper's own ratio gives {_short(paper.auc.value)}, with a reference that was trained on the very "
             "non-members it is compared on: part of that, or all of it, is the reference's memory, not your model's. "
             "It is printed as the paper's figure and has no part in the verdict."]

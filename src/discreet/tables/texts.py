@@ -1,0 +1,106 @@
+"""Tables of labelled texts: `id, text, label`, and where they are there `group, category, split, planted`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from discreet.tables.answers import clean, unique
+from discreet.tables.rows import Place, iter_rows, json_type
+
+REQUIRED = ("id", "text", "label")
+COLUMNS = (*REQUIRED, "group", "category", "split", "planted")
+BETWEEN_CATEGORIES = re.compile(r"[|;]")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """One text with its class.
+
+    Attributes
+    ----------
+    label : str
+        As the file has it: a class number as digits, or the name of a class.
+    group : str or None
+        The user or document that is the unit of splitting and resampling.
+    categories : frozenset of str
+        Several are possible; empty where the row has none.
+    planted : int
+        How many times the record was repeated on purpose; 0 = not planted.
+    """
+
+    id: str
+    text: str = field(repr=False)
+    label: str
+    group: str | None = None
+    categories: frozenset[str] = frozenset()
+    split: str | None = None
+    planted: int = 0
+
+    @property
+    def text_key(self) -> str:
+        """The unit of deduplication: Unicode-normalised, case-folded, white space collapsed."""
+        return " ".join(unicodedata.normalize("NFKC", self.text).casefold().split())
+
+
+def read_texts(path: Path | str) -> list[LabelledText]:
+    """All rows of a JSON Lines, CSV or Parquet file; columns that are not ours are passed over.
+
+    Raises InputError, naming file and line and never the text, for rows without id, text or label, for values of
+    other types than strings and whole numbers, and for an id used twice.
+    """
+    rows = iter_rows(Path(path), COLUMNS, REQUIRED)
+    return [record for _, record in unique(rows, text_from_row, lambda record: record.id)]
+
+
+def text_from_row(place: Place, row: Mapping[str, Any]) -> LabelledText:
+    """One row as a labelled text."""
+    for name in REQUIRED:
+        if name not in row:
+            place.fail(f"there is no {name!r}; every row needs {', '.join(map(repr, REQUIRED))}")
+    text = row["text"]
+    if not isinstance(text, str) or not text.strip():
+        place.fail(f"'text' is {'empty' if isinstance(text, str) else json_type(text)}; expected a string")
+    identity, label = (_name(place, name, row[name]) for name in ("id", "label"))
+    if identity is None or label is None:
+        place.fail(f"{'id' if identity is None else 'label'!r} is null or empty; expected a string or a whole number")
+    return LabelledText(
+        identity, clean(text), label, _name(place, "group", row.get("group")),
+        _categories(place, row.get("category")), _name(place, "split", row.get("split")), _planted(place, row),
+    )
+
+
+def _name(place: Place, column: str, value: Any) -> str | None:
+    """A string or whole number as a stripped string; None for null and empty cells."""
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        # pandas writes whole numbers beside a null as 1.0.
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        place.fail(f"{column!r} is {json_type(value)}; expected a string or a whole number")
+    return clean(str(value)).strip() or None
+
+
+def _categories(place: Place, value: Any) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    listed = value if isinstance(value, list) else BETWEEN_CATEGORIES.split(str(value))
+    if not all(isinstance(one, str) for one in listed):
+        place.fail("'category' is a list of other things than strings; expected the names of categories")
+    return frozenset(name for one in listed if (name := clean(one).strip()))
+
+
+def _planted(place: Place, row: Mapping[str, Any]) -> int:
+    given = _name(place, "planted", row.get("planted"))
+    if given is None:
+        return 0
+    plain = given.removesuffix(".0")
+    if not (plain.isascii() and plain.isdecimal()):
+        place.fail("'planted' is not a count; expected how many times the record was repeated, or 0")
+    return int(plain)

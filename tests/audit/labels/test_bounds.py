@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from itertools import product
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreet.audit.labels.bounds import (
+    RUNGS,
+    bound_power,
+    canaries_needed,
+    ceiling,
+    epsilon_of_success,
+    guess_epsilon,
+    ladder_bound,
+    two_rate_epsilon,
+)
+from discreet.mechanisms.labels.rr import RandomisedResponse
+from discreet.stats.epsilon import one_run_epsilon
+from discreet.stats.intervals import binomial_lower, clopper_pearson
+
+RNG = np.random.default_rng
+
+
+class TestCeiling:
+    @pytest.mark.parametrize(("epsilon", "percent"), [(0.3, 57.4), (0.5, 62.2), (0.8, 69.0), (1, 73.1), (2, 88.1),
+                                                      (4, 98.2)])
+    def test_the_papers_epsilons(self, epsilon: float, percent: float) -> None:
+        assert 100 * ceiling(epsilon, 2) == pytest.approx(percent, abs=0.05)
+
+    @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.5, 2), (1.0, 3), (2.0, 10)])
+    def test_the_best_guess_from_a_randomised_label_attains_it(self, epsilon: float, n_classes: int) -> None:
+        matrix = RandomisedResponse.at(epsilon, n_classes).transition()
+        best = matrix.max(axis=0).sum() / n_classes
+        assert best == pytest.approx(ceiling(epsilon, n_classes))
+
+    def test_no_mechanism_of_that_epsilon_exceeds_it(self) -> None:
+        """Over random matrices of ε: rows are e^(noise in [0, ε]) before scaling, so ε is bounded, then measured."""
+        from discreet.mechanisms.labels.base import epsilon_of
+
+        rng = RNG(0)
+        for n_classes, _ in product((2, 4), range(200)):
+            weights = np.exp(rng.random((n_classes, 6)) * 2)
+            matrix = weights / weights.sum(axis=1, keepdims=True)
+            best = matrix.max(axis=0).sum() / n_classes
+            assert best <= ceiling(epsilon_of(matrix), n_classes) + 1e-12
+
+    def test_the_ends(self) -> None:
+        assert ceiling(0.0, 5) == pytest.approx(0.2)
+        assert ceiling(inf, 5) == 1.0
+        assert epsilon_of_success(1.0, 5) == inf
+        assert epsilon_of_success(0.2, 5) == 0.0
+
+    @pytest.mark.parametrize(("epsilon", "n_classes", "message"), [
+        (-0.1, 2, "epsilon is -0.1"), (np.nan, 2, "epsilon is nan"), (1.0, 1, "n_classes is 1"),
+        (1.0, 2.5, "n_classes is 2.5"),
+    ])
+    def test_what_cannot_be(self, epsilon: float, n_classes: int, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            ceiling(epsilon, n_classes)
+
+
+class TestGuessEpsilon:
+    @given(st.integers(1, 400), st.data())
+    def test_two_classes_are_the_one_run_bound(self, guesses: int, data: st.DataObject) -> None:
+        correct = data.draw(st.integers(0, guesses))
+        assert guess_epsilon(correct, guesses, 2, 0.05) == pytest.approx(one_run_epsilon(correct, guesses, 0.05))
+
+    @pytest.mark.parametrize(("correct", "guesses", "n_classes"), [(80, 100, 2), (30, 100, 10), (900, 1000, 100)])
+    def test_at_the_bound_such_a_success_has_chance_alpha(self, correct: int, guesses: int, n_classes: int) -> None:
+        epsilon = guess_epsilon(correct, guesses, n_classes, 0.05)
+        rate = exp(epsilon) / (exp(epsilon) + n_classes - 1)
+        assert stats.binom.sf(correct - 1, guesses, rate) == pytest.approx(0.05, rel=1e-6)
+
+    def test_chance_shows_nothing(self) -> None:
+        assert guess_epsilon(10, 100, 10) == 0.0
+        assert guess_epsilon(0, 5, 2) == 0.0
+
+    def test_delta_is_for_two_classes(self) -> None:
+        assert guess_epsilon(90, 100, 2, delta=1e-3, n=200) == one_run_epsilon(90, 100, 0.05, delta=1e-3, n=200)
+        with pytest.raises(ValueError, match="delta is 0.001 with 3 classes"):
+            guess_epsilon(90, 100, 3, delta=1e-3)
+
+
+def slow_ladder(correct: list[bool], confidence: list[float], n_classes: int, alpha: float) -> float:
+    ranked = [c for _, c in sorted(zip(confidence, correct, strict=True), key=lambda pair: -pair[0])]
+    best = 0.0
+    for percent in (100, 60, 35, 20, 10):
+        guesses = -(-percent * len(ranked) // 100)
+        p = binomial_lower(sum(ranked[:guesses]), guesses, alpha / 5)
+        best = max(best, log((n_classes - 1) * p / (1 - p)) if p > 1 / n_classes else 0.0)
+    return best
+
+
+def memoriser(rng: np.random.Generator, n: int, epsilon: float, n_classes: int, noise: float
+              ) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Guesses about uniform secrets from a model that shows each trained label as a bump over unit noise."""
+    secret = rng.integers(0, n_classes, n)
+    trained = RandomisedResponse.at(epsilon, n_classes).apply(secret, rng)
+    scores = noise * rng.standard_normal((n, n_classes))
+    scores[np.arange(n), trained] += 3.0
+    ranked = np.sort(scores, axis=1)
+    return scores.argmax(axis=1) == secret, ranked[:, -1] - ranked[:, -2]
+
+
+class TestLadder:
+    @given(st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=200), st.integers(2, 12))
+    def test_is_the_slow_one(self, drawn: list[tuple[bool, int]], n_classes: int) -> None:
+        correct, confidence = [c for c, _ in drawn], [float(s) for _, s in drawn]
+        found = ladder_bound(correct, confidence, n_classes)
+        assert found.epsilon == pytest.approx(slow_ladder(correct, confidence, n_classes, 0.05), abs=1e-12)
+        assert found.guesses == -(-round(100 * found.rung) * len(drawn) // 100)
+
+    @pytest.mark.parametrize(("n_classes", "epsilon"), [(2, 0.5), (2, 1.0), (2, 4.0), (10, 1.0), (100, 1.0)])
+    def test_exceeds_the_truth_as_rarely_as_promised(self, n_classes: int, epsilon: float) -> None:
+        rng = RNG(n_classes)
+        bounds = [ladder_bound(*memoriser(rng, 500, epsilon, n_classes, 1.0), n_classes).epsilon for _ in range(300)]
+        assert sum(bound > epsilon for bound in bounds) <= 28
+
+    @pytest.mark.parametrize(("epsilon", "n", "mean"), [(0.5, 500, 0.27), (1.0, 1000, 0.80), (2.0, 1000, 1.71),
+                                                       (4.0, 500, 3.02)])
+    def test_finds_what_a_known_benchmark_found(self, epsilon: float, n: int, mean: float) -> None:
+        """Fair bits, score 1.5 (2z − 1) + N(0, 1), z by randomised response."""
+        rng, bounds = RNG(5), []
+        for _ in range(200):
+            secret = rng.integers(0, 2, n)
+            trained = RandomisedResponse.at(epsilon, 2).apply(secret, rng)
+            score = 1.5 * (2 * trained - 1) + rng.standard_normal(n)
+            bounds.append(ladder_bound((score > 0) == secret, np.abs(score), 2).epsilon)
+        assert np.mean(bounds) == pytest.approx(mean, abs=0.06)
+        assert sum(bound > epsilon for bound in bounds) <= 20
+
+    def test_abstaining_helps_where_few_are_remembered(self) -> None:
+        rng = RNG(6)
+        sure = np.arange(1000) < 150
+        correct = np.where(sure, True, rng.random(1000) < 0.5)
+        found = ladder_bound(correct, sure + 0.1 * rng.random(1000), 2)
+        assert found.rung == 0.1
+        assert found.epsilon > guess_epsilon(int(correct.sum()), 1000, 2) + 1.0
+
+    def test_as_an_estimate_it_is_a_lower_bound(self) -> None:
+        estimate = ladder_bound([True] * 50, list(range(50)), 2).estimate(0.05)
+        assert estimate.value == estimate.low
+        assert (estimate.high, estimate.n, estimate.unit, estimate.level) == (None, 50, "canary", 0.95)
+        assert "50 of 50 guesses right" in estimate.method
+
+    @pytest.mark.parametrize(("correct", "confidence", "message"), [
+        ([], [], "correct is empty"), ([1, 0], [1.0], "confidence have length 1"), ([1], [np.nan], "confidence"),
+    ])
+    def test_what_cannot_be(self, correct: list[int], confidence: list[float], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            ladder_bound(correct, confidence, 2)
+
+
+class TestTwoRates:
+    @given(st.integers(1, 200), st.integers(1, 200), st.data())
+    def test_both_directions_of_two_exact_ends(self, positives: int, negatives: int, data: st.DataObject) -> None:
+        tp, fp = data.draw(st.integers(0, positives)), data.draw(st.integers(0, negatives))
+        low, high = clopper_pearson(tp, positives, 0.95).low, clopper_pearson(fp, negatives, 0.95).high
+        ratios = [low / high] + ([(1 - high) / (1 - low)] if high < 1 else [])
+        expected = max(0.0, *(log(r) for r in ratios if r > 0), 0.0)
+        assert two_rate_epsilon(tp, positives, fp, negatives) == pytest.approx(expected, abs=1e-9)
+
+    def test_delta_lowers_it(self) -> None:
+        assert two_rate_epsilon(90, 100, 5, 100, delta=0.1) < two_rate_epsilon(90, 100, 5, 100)
+
+    def test_exceeds_the_truth_as_rarely_as_promised(self) -> None:
+        rng, over = RNG(7), 0
+        for _ in range(300):
+            secret = np.arange(1000) % 2
+            guess = RandomisedResponse.at(1.0, 2).apply(secret, rng)
+            tp, fp = int(guess[secret == 1].sum()), int(guess[secret == 0].sum())
+            over += two_rate_epsilon(tp, 500, fp, 500) > 1.0
+        assert over <= 28
+
+
+class TestPlanning:
+    @pytest.mark.parametrize(("n", "success", "epsilon", "n_classes", "guessed"), [
+        (60, 0.9, 1.0, 2, 1.0), (50, 0.8, 0.1, 2, 0.6), (80, 0.5, 1.0, 10, 1.0), (100, 0.98, 2.0, 2, 0.35),
+    ])
+    def test_power_is_the_mass_of_counts_that_reach_it(
+        self, n: int, success: float, epsilon: float, n_classes: int, guessed: float
+    ) -> None:
+        guesses = -(-round(100 * guessed) * n // 100)
+        reach = [k for k in range(guesses + 1) if guess_epsilon(k, guesses, n_classes, 0.01) >= epsilon]
+        slow = float(stats.binom.pmf(reach, guesses, success).sum())
+        assert bound_power(n, success, epsilon, n_classes, guessed=guessed) == pytest.approx(slow, abs=1e-12)
+
+    def test_as_many_canaries_as_the_power_takes(self) -> None:
+        n = canaries_needed(0.85)
+        assert bound_power(n, 0.85, 1.0) >= 0.8 > bound_power(n - 1, 0.85, 1.0)
+
+    def test_the_plan_holds_when_it_is_carried_out(self) -> None:
+        success = ceiling(2.0, 2)
+        n, rng = canaries_needed(success, 1.0), RNG(8)
+        shown = sum(ladder_bound(rng.random(n) < success, rng.random(n), 2).epsilon >= 1.0 for _ in range(200))
+        assert stats.binomtest(shown, 200, 0.8, alternative="less").pvalue > 0.001
+
+    def test_more_are_needed_to_show_more(self) -> None:
+        assert canaries_needed(0.9, 0.5) < canaries_needed(0.9, 1.0) < canaries_needed(0.9, 1.5)
+        assert canaries_needed(0.9, guessed=0.35) > canaries_needed(0.9)
+
+    def test_what_epsilon_allows_is_never_shown(self) -> None:
+        with pytest.raises(ValueError, match="no number of canaries shows it"):
+            canaries_needed(ceiling(1.0, 2), 1.0)
+
+    @pytest.mark.parametrize(("call", "message"), [
+        ({"n": 0}, "n is 0"), ({"guessed": 0.0}, "guessed is 0"), ({"epsilon": 0.0}, "epsilon is 0"),
+        ({"epsilon": inf}, "epsilon is inf"), ({"success": 1.5}, "success is 1.5"),
+    ])
+    def test_what_cannot_be(self, call: dict[str, float], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            bound_power(**({"n": 10, "success": 0.9, "epsilon": 1.0} | call))  # type: ignore[arg-type]
+
+
+def test_the_ladder_is_the_one_of_the_notes() -> None:
+    assert RUNGS == (1.0, 0.6, 0.35, 0.2, 0.1)

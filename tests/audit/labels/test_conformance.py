@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+from math import exp, inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from discreet.audit.labels.conformance import (
+    LEVEL,
+    conform,
+    conformance_power,
+    epsilon_of_flip,
+    implied_epsilon,
+    labels_needed,
+)
+from discreet.files import dump_json
+from discreet.mechanisms.labels.alibi import Alibi
+from discreet.mechanisms.labels.base import IntArray, label_mechanism, truth_probability
+from discreet.mechanisms.labels.rr import RandomisedResponse
+from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse, halved_truth
+from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
+from discreet.stats.intervals import clopper_pearson
+
+RNG = np.random.default_rng
+
+
+class TestSoundMechanismsPass:
+    @pytest.mark.parametrize("name", ["rr", "rr_top_k", "rr_with_prior", "alibi"])
+    @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.3, 2), (4.0, 2), (1.0, 10), (inf, 3)])
+    def test_each(self, name: str, epsilon: float, n_classes: int) -> None:
+        mechanism = label_mechanism(name, epsilon, n_classes)
+        prior = np.linspace(1.0, 2.0, n_classes) if mechanism.takes_prior == "needed" else None
+        labels = RNG(0).integers(0, n_classes, 5_000)
+        found = conform(mechanism, labels, mechanism.apply(labels, RNG(1), prior), prior)
+        assert found.ok, found.reasons
+        assert found.observed.low is not None
+        assert found.observed.high is not None
+        assert found.observed.low <= found.expected_flip <= found.observed.high
+        assert found.observed.n == 5_000
+
+    def test_a_prior_for_each_example_is_checked_by_its_chances(self) -> None:
+        prior = RNG(2).dirichlet([0.5] * 5, 20_000)
+        labels = RNG(3).integers(0, 5, 20_000)
+        mechanism = RRWithPrior.at(1.0, 5)
+        assert conform(mechanism, labels, mechanism.apply(labels, RNG(4), prior), prior).ok
+        swapped = mechanism.apply(labels, RNG(4), prior[::-1])
+        found = conform(mechanism, labels, swapped, prior)
+        assert not found.ok
+        assert "should have" in found.reasons[0]
+
+    def test_false_alarms_are_as_rare_as_promised(self) -> None:
+        mechanism, labels = RandomisedResponse.at(1.0, 3), np.arange(300) % 3
+        alarms = sum(not conform(mechanism, labels, mechanism.apply(labels, RNG(seed)), level=0.95).ok
+                     for seed in range(400))
+        assert stats.binomtest(alarms, 400, 0.10, alternative="greater").pvalue > 0.001
+
+
+class TestBrokenOnesFail:
+    @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+    @pytest.mark.parametrize("n_classes", [2, 10])
+    def test_a_halved_flip_is_noticed_as_often_as_stated(self, epsilon: float, n_classes: int) -> None:
+        expected, actual = 1 - truth_probability(epsilon, n_classes), 1 - halved_truth(epsilon, n_classes)
+        n = labels_needed(expected, actual, power=0.9)
+        claimed, real = RandomisedResponse.at(epsilon, n_classes), HalvedRandomisedResponse.at(epsilon, n_classes)
+        labels = np.arange(n) % n_classes
+        noticed = sum(not conform(claimed, labels, real.apply(labels, RNG(seed))).ok for seed in range(100))
+        assert stats.binomtest(noticed, 100, 0.9, alternative="less").pvalue > 0.001
+
+    def test_it_is_refused_by_its_matrix_and_by_its_flips(self) -> None:
+        labels = np.arange(26_048) % 2
+        for epsilon in (4.0, 2.0, 1.0, 0.8, 0.5, 0.3):
+            mechanism = HalvedRandomisedResponse.at(epsilon, 2)
+            found = conform(mechanism, labels, mechanism.apply(labels, RNG(0)))
+            assert not found.ok
+            assert found.expected_flip == pytest.approx(1 / (1 + exp(epsilon)))
+            assert found.reasons[0].startswith("its exact epsilon is")
+            assert "labels changed where" in found.reasons[1]
+            assert len(found.reasons) == 2
+
+    def test_too_many_flips_are_no_conformance_either(self) -> None:
+        labels = np.arange(5_000) % 2
+        found = conform(RandomisedResponse.at(2.0, 2), labels, RandomisedResponse.at(1.0, 2).apply(labels, RNG(0)))
+        assert not found.ok
+
+    def test_lies_that_favour_a_class(self) -> None:
+        """As many flips as there should be, but every lie is the next class."""
+        mechanism, labels = RandomisedResponse.at(1.0, 4), np.arange(4_000) % 4
+        kept = RNG(0).random(4_000) < truth_probability(1.0, 4)
+        found = conform(mechanism, labels, np.where(kept, labels, (labels + 1) % 4))
+        assert len(found.reasons) == 1
+        assert "became" in found.reasons[0]
+
+    def test_flips_of_one_class_only(self) -> None:
+        mechanism, labels = RandomisedResponse.at(1.0, 2), np.arange(4_000) % 2
+        flip = 2 * (1 - truth_probability(1.0, 2)) * (labels == 0)
+        found = conform(mechanism, labels, np.where(RNG(1).random(4_000) < flip, 1 - labels, labels))
+        assert not found.ok
+
+    def test_one_flip_where_there_should_be_none(self) -> None:
+        labels = np.zeros(1000, dtype=int)
+        changed = labels.copy()
+        changed[7] = 1
+        assert conform(RandomisedResponse.at(inf, 2), labels, labels).ok
+        assert not conform(RandomisedResponse.at(inf, 2), labels, changed).ok
+
+    def test_a_mechanism_that_claims_too_little_is_refused_whatever_it_drew(self) -> None:
+        class Boastful(RandomisedResponse):
+            def exact_epsilon(self, prior: ArrayLike | None = None) -> float:
+                return 2.0
+
+        mechanism = Boastful(1.0, 2)
+        labels: IntArray = np.arange(1000) % 2
+        found = conform(mechanism, labels, mechanism.apply(labels, RNG(0)))
+        assert found.reasons == ("its exact epsilon is 2, above the 1 that it claims",)
+
+
+def test_json_is_plain_and_knows_infinity() -> None:
+    labels = np.arange(10) % 2
+    said = json.loads(dump_json(conform(RandomisedResponse.at(inf, 2), labels, labels)))
+    assert list(said) == ["epsilon", "exact_epsilon", "expected_flip", "observed", "ok", "reasons"]
+    assert (said["epsilon"], said["exact_epsilon"], said["expected_flip"], said["ok"]) == ("inf", "inf", 0.0, True)
+
+
+@pytest.mark.parametrize(("before", "after", "message"), [
+    ([], [], "0 labels after 0"), ([0, 1], [0], "1 labels after 2"), ([0, 2], [0, 1], r"labels\[1\] is 2"),
+])
+def test_labels_that_cannot_be_checked(before: list[int], after: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        conform(RandomisedResponse.at(1.0, 2), before, after)
+
+
+def test_alibi_under_a_prior_cannot_be_checked() -> None:
+    with pytest.raises(ValueError, match="no chances in closed form"):
+        conform(Alibi.at(1.0, 2), [0, 1], [0, 1], [0.5, 0.5])
+
+
+class TestPower:
+    @settings(max_examples=40)
+    @given(st.integers(1, 120), st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from([0.9, LEVEL]))
+    def test_is_the_mass_of_counts_whose_interval_excludes_the_expected(
+        self, n: int, expected: float, actual: float, level: float
+    ) -> None:
+        outside = [k for k in range(n + 1)
+                   if not (ends := clopper_pearson(k, n, level)).low <= expected <= ends.high]
+        slow = float(stats.binom.pmf(outside, n, actual).sum())
+        assert conformance_power(n, expected, actual, level=level) == pytest.approx(slow, abs=1e-9)
+
+    def test_under_the_truth_it_is_the_false_alarm_rate(self) -> None:
+        for n in (10, 100, 26_048):
+            assert conformance_power(n, 0.3, 0.3, level=0.95) <= 0.05
+
+    def test_the_smallest_data_of_the_paper_shows_a_halved_flip_at_every_epsilon(self) -> None:
+        for epsilon in (4.0, 2.0, 1.0, 0.8, 0.5, 0.3):
+            flip = 1 - truth_probability(epsilon, 2)
+            assert conformance_power(25_000, flip, flip / 2) > 0.9999
+
+    def test_labels_needed_is_where_power_is_reached(self) -> None:
+        n = labels_needed(0.27, 0.135, power=0.99)
+        assert conformance_power(n, 0.27, 0.135) >= 0.99 > conformance_power(n - 1, 0.27, 0.135)
+
+    def test_equal_rates_are_never_told_apart(self) -> None:
+        with pytest.raises(ValueError, match="need more than 10,000,000 labels"):
+            labels_needed(0.27, 0.27)
+
+
+class TestImpliedEpsilon:
+    @given(st.floats(0.05, 8.0), st.integers(2, 50))
+    def test_undoes_the_flip_rate(self, epsilon: float, n_classes: int) -> None:
+        assert epsilon_of_flip(1 - truth_probability(epsilon, n_classes), n_classes) == pytest.approx(epsilon, abs=1e-6)
+
+    def test_its_ends_are_those_of_the_flip_rate(self) -> None:
+        found, ends = implied_epsilon(27, 100, 2), clopper_pearson(27, 100)
+        assert found.value == pytest.approx(np.log(73 / 27))
+        assert found.low == pytest.approx(np.log((1 - ends.high) / ends.high))
+        assert found.high == pytest.approx(np.log((1 - ends.low) / ends.low))
+
+    def test_no_flip_is_unresolved(self) -> None:
+        found = implied_epsilon(0, 100, 2)
+        assert not found.resolved
+        assert "no label of 100 was changed" in str(found.reason)
+
+    def test_flips_beyond_a_fair_draw_are_no_privacy_lost(self) -> None:
+        assert implied_epsilon(95, 100, 2).value == 0.0
+        assert epsilon_of_flip(0.9, 10) == 0.0
+        assert epsilon_of_flip(0.0, 10) == inf

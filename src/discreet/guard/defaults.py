@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-DEFAULT_DISCRIMINATOR = "features+logistic"
+DEFAULT_DISCRIMINATOR = "both+logistic"
 """What decides between safe and flag; the density always decides what is out of distribution (`docs/results`)."""
 
 DEFAULT_DENSITY = "ocsvm"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from discreet.text import gazetteers
+from discreet.text import doers, gazetteers
 from discreet.text import lexicon as lex
 from discreet.text.doc import Doc
 
@@ -38,6 +38,15 @@ def is_aged_head(doc: Doc, i: int) -> bool:
         or after == ","
         or after.endswith("ed")
     )
+
+
+def is_aged_doer(doc: Doc, i: int) -> bool:
+    """ "a 44-year-old thatcher", "a 62-year-old heavy smoker": an age right before it makes any doer a person."""
+    if not (doers.is_doer(doc.lowers[i]) or doc.lowers[i] in doers.NO_TRADE):
+        return False
+    phrase = doc.lowers[noun_start(doc, i) : i]
+    aged = "old" in phrase[-2:] and phrase[-1] not in lex.PERSON_NOUNS
+    return aged and phrase[0] in ("a", "an")
 
 
 def describes(following: str) -> bool:

@@ -108,7 +108,7 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
         return kin
     if doc.tokens[i].is_capitalised and word in OFFICES | TITLES.keys() and (named := _name(doc, i, state)) is not None:
         return named
-    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged_head(doc, i):
+    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged_head(doc, i) or phrases.is_aged_doer(doc, i):
         return _noun(doc, i, state, found)
     if word in lex.PLURAL_NOUNS:
         return _plural(doc, i, found)

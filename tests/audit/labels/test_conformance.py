@@ -27,6 +27,7 @@ from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng
+RATES = st.sampled_from([0.0, 1.0]) | st.floats(1e-6, 1.0 - 1e-6)
 
 
 class TestSoundMechanismsPass:
@@ -58,6 +59,14 @@ class TestSoundMechanismsPass:
         alarms = sum(not conform(mechanism, labels, mechanism.apply(labels, RNG(seed)), level=0.95).ok
                      for seed in range(400))
         assert stats.binomtest(alarms, 400, 0.10, alternative="greater").pvalue > 0.001
+
+    def test_several_chances_raise_no_more_alarms(self) -> None:
+        mechanism, rng = RRWithPrior.at(1.0, 8), RNG(9)
+        prior, labels = rng.dirichlet([0.7] * 8, 2_000), rng.integers(0, 8, 2_000)
+        assert np.unique(mechanism.should_stay(labels, prior)).size >= 6
+        alarms = sum(not conform(mechanism, labels, mechanism.apply(labels, rng, prior), prior, level=0.95).ok
+                     for _ in range(300))
+        assert stats.binomtest(alarms, 300, 0.05, alternative="greater").pvalue > 0.001
 
 
 class TestBrokenOnesFail:
@@ -140,8 +149,8 @@ def test_alibi_under_a_prior_cannot_be_checked() -> None:
 
 
 class TestPower:
-    @settings(max_examples=40)
-    @given(st.integers(1, 120), st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from([0.9, LEVEL]))
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(1, 120), RATES, RATES, st.sampled_from([0.9, LEVEL]))
     def test_is_the_mass_of_counts_whose_interval_excludes_the_expected(
         self, n: int, expected: float, actual: float, level: float
     ) -> None:
@@ -169,6 +178,7 @@ class TestPower:
 
 
 class TestImpliedEpsilon:
+    @settings(deadline=None)
     @given(st.floats(0.05, 8.0), st.integers(2, 50))
     def test_undoes_the_flip_rate(self, epsilon: float, n_classes: int) -> None:
         assert epsilon_of_flip(1 - truth_probability(epsilon, n_classes), n_classes) == pytest.approx(epsilon, abs=1e-6)

@@ -1,0 +1,10 @@
+"""Keyed, seeded, pure tasks; a content-addressed store of their results; local processes or Ray to run them."""
+
+from __future__ import annotations
+
+from discreet.engine.graph import ENGINES, run
+from discreet.engine.job import Job
+from discreet.engine.store import Result, Store
+from discreet.engine.task import DataFile, Task, seeds_of
+
+__all__ = ["ENGINES", "DataFile", "Job", "Result", "Store", "Task", "run", "seeds_of"]

@@ -1,0 +1,70 @@
+"""K-ary randomised response (Warner 1965; Ghazi et al. 2021, "Deep learning with label differential privacy", §2).
+
+The label is kept with probability e^ε / (e^ε + K − 1), else replaced by one of the *other* K − 1, each alike:
+P(z | y) is e^ε / (e^ε + K − 1) for z = y and 1 / (e^ε + K − 1) for any other z. ε is exact. A lie drawn from all K
+classes is another mechanism with a larger ε, see `rr_halved`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from discreet.mechanisms.labels.base import (
+    FloatArray,
+    IntArray,
+    checked_epsilon,
+    checked_labels,
+    label_mechanisms,
+    symmetric,
+    truth_probability,
+)
+
+
+def randomised_response(labels: ArrayLike, truth: float, n_classes: int, rng: Generator) -> IntArray:
+    """Labels (N,) in 0 … K − 1, each kept with probability `truth` in [0, 1], else one of the other K − 1."""
+    given = checked_labels(labels, n_classes)
+    kept = rng.random(given.size) < truth
+    other = (given + rng.integers(1, n_classes, given.size)) % n_classes
+    return np.where(kept, given, other)
+
+
+@label_mechanisms.register("rr")
+@dataclass(frozen=True, slots=True)
+class RandomisedResponse:
+    """K-ary randomised response at `epsilon` above 0 over `n_classes` >= 2; ValueError for others."""
+
+    epsilon: float
+    n_classes: int
+
+    broken: ClassVar[bool] = False
+    takes_prior: ClassVar[str] = "no"
+
+    def __post_init__(self) -> None:
+        checked_epsilon(self.epsilon, self.n_classes)
+
+    @classmethod
+    def at(cls, epsilon: float, n_classes: int) -> Self:
+        """As the class."""
+        return cls(*checked_epsilon(epsilon, n_classes))
+
+    def apply(self, labels: ArrayLike, rng: Generator, prior: ArrayLike | None = None) -> IntArray:
+        """The labels to train on, (N,)."""
+        return randomised_response(labels, truth_probability(self.epsilon, self.n_classes), self.n_classes, rng)
+
+    def transition(self, prior: ArrayLike | None = None) -> FloatArray:
+        """(K, K); the prior plays no part."""
+        return symmetric(truth_probability(self.epsilon, self.n_classes), self.n_classes)
+
+    def should_stay(self, labels: ArrayLike, prior: ArrayLike | None = None) -> FloatArray:
+        """e^ε / (e^ε + K − 1) for every label, (N,)."""
+        size = checked_labels(labels, self.n_classes).size
+        return np.full(size, truth_probability(self.epsilon, self.n_classes))
+
+    def exact_epsilon(self, prior: ArrayLike | None = None) -> float:
+        """`epsilon`."""
+        return self.epsilon

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import discreet.studies
+
+Cli = Callable[..., Any]
+PAPER = Path(discreet.studies.__file__).parent / "paper_blia.csv"
+HEAD = "benchmark,n_canaries,n_train,train_accuracy,epsilon,success,guess\n"
+SOUND = "mine,500,20000,95,inf,97,prediction\nmine,500,20000,80,1,60,prediction\n"
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    path = tmp_path / "sound.csv"
+    path.write_text(HEAD + SOUND, encoding="utf-8")
+    return path
+
+
+def test_the_papers_tables_cannot_be(cli: Cli) -> None:
+    ended = cli("audit", "check-table", str(PAPER))
+    assert (ended.code, ended.err) == (1, "")
+    text = ended.out.splitlines()
+    assert text[0] == "More often right than epsilon allows"
+    [line] = [line for line in text if "imdb" in line and "delta" in line and " 0.3 " in line]
+    assert "89.20% > 57.44%" in line
+    assert "needs epsilon >= 1.67" in line
+    assert "above the halved ceiling too" in line
+    assert any("58.75%, expected 81.75% to 100.00%" in line for line in text)
+    assert sum("SUSPECT" in line for line in text) == 3
+    assert text[-2].startswith("84 cells: 14 of 72 with a finite epsilon above its ceiling (6 even if labels flip half")
+    assert text[-1] == "16 cells cannot be."
+
+
+def test_a_sound_table_is_zero(cli: Cli, sound: Path) -> None:
+    ended = cli("audit", "check-table", str(sound))
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-1] == "Every cell can be."
+    assert "More often right" not in ended.out
+
+
+def test_a_suspect_flip_rate_alone_is_zero(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "halved.csv"
+    path.write_text(HEAD + "m,500,,95,inf,60,\nm,500,,82.9,1,60,\nm,500,,77.9,0.5,60,\n", encoding="utf-8")
+    ended = cli("audit", "check-table", str(path))
+    assert ended.code == 0
+    assert "SUSPECT" in ended.out
+
+
+def test_json_is_the_record_and_goes_to_the_folder(cli: Cli, tmp_path: Path) -> None:
+    ended = cli("audit", "check-table", str(PAPER), "--json", "--out", str(tmp_path / "run"))
+    assert (ended.code, ended.err) == (1, "")
+    said = json.loads(ended.out)
+    assert (said["kind"], said["schema"], said["impossible"], len(said["cells"])) == ("check-table", 1, 16, 84)
+    assert said["provenance"]["input"] == "paper_blia.csv"
+    assert json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8")) == said
+    assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text(encoding="utf-8"))["alpha"] == 0.05
+
+
+def test_quiet_leaves_the_counts_out(cli: Cli, sound: Path) -> None:
+    assert "Bonferroni" in cli("audit", "check-table", str(sound)).out
+    assert "Bonferroni" not in cli("audit", "check-table", str(sound), "--quiet").out
+
+
+def test_alpha_is_heard(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "near.csv"
+    path.write_text(HEAD + "m,500,,,1,77,\n", encoding="utf-8")
+    assert cli("audit", "check-table", str(path)).code == 1
+    assert cli("audit", "check-table", str(path), "--alpha", "0.001").code == 0
+
+
+def test_names_do_not_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "names.jsonl"
+    row = {"n_canaries": 500, "train_accuracy": None, "epsilon": 0.3, "success": 0.9, "attack": "a\x1b[31m"}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    ended = cli("audit", "check-table", str(path))
+    assert ended.code == 1
+    assert "\x1b" not in ended.out
+
+
+@pytest.mark.parametrize(("row", "message"), [
+    ("m,500,,95,0,60,", "line 2: 'epsilon' is 0; expected a number above 0, or inf"),
+    ("m,0,,95,1,60,", "line 2: 'n_canaries' is 0"),
+    ("m,500,,95,1,nan,", "line 2: 'success' is NaN or infinite"),
+])
+def test_bad_cells_are_one_line_and_two(cli: Cli, tmp_path: Path, row: str, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(HEAD + row + "\n", encoding="utf-8")
+    ended = cli("audit", "check-table", str(path))
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [
+    ("nothing.csv",), (str(PAPER), "--alpha", "0"), (str(PAPER), "--alpha", "1.5"), (),
+])
+def test_what_cannot_be_asked_is_two(cli: Cli, options: tuple[str, ...]) -> None:
+    ended = cli("audit", "check-table", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from discreet.errors import UsageError
+from discreet.mechanisms.labels.base import (
+    checked_labels,
+    checked_prior,
+    epsilon_of,
+    epsilon_of_truth,
+    label_mechanism,
+    symmetric,
+    truth_probability,
+)
+
+CHANCES = hnp.arrays(np.float64, st.tuples(st.integers(2, 5), st.integers(2, 6)), elements=st.floats(0.01, 1.0))
+
+
+def rows_to_one(weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> np.ndarray[
+        tuple[int, ...], np.dtype[np.float64]]:
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+class TestEpsilonOfAMatrix:
+    @settings(deadline=None)
+    @given(CHANCES)
+    def test_is_the_largest_log_ratio_of_two_inputs(self, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+                                                    ) -> None:
+        matrix = rows_to_one(weights)
+        inputs, outputs = matrix.shape
+        slow = max(log(matrix[a, o] / matrix[b, o]) for a in range(inputs) for b in range(inputs)
+                   for o in range(outputs))
+        assert epsilon_of(matrix) == pytest.approx(slow, abs=1e-12)
+
+    @settings(deadline=None)
+    @given(CHANCES, st.integers(2, 4))
+    def test_post_processing_does_not_raise_it(self, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+                                               merged: int) -> None:
+        matrix = rows_to_one(weights)
+        after = rows_to_one(np.random.default_rng(merged).random((matrix.shape[1], merged)))
+        assert epsilon_of(matrix @ after) <= epsilon_of(matrix) + 1e-9
+
+    @settings(deadline=None)
+    @given(CHANCES)
+    def test_two_independent_uses_add_up(self, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> None:
+        matrix = rows_to_one(weights)
+        twice = np.stack([np.outer(row, row).ravel() for row in matrix])
+        # The same output twice attains both maxima.
+        assert epsilon_of(twice) == pytest.approx(2 * epsilon_of(matrix), abs=1e-9)
+
+    def test_what_one_input_alone_can_give_has_no_finite_one(self) -> None:
+        assert epsilon_of([[1.0, 0.0], [0.5, 0.5]]) == inf
+
+    def test_outputs_that_nobody_gives_do_not_count(self) -> None:
+        assert epsilon_of([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]) == pytest.approx(log(3))
+
+    def test_a_constant_has_none(self) -> None:
+        assert epsilon_of([[0.2, 0.8]] * 3) == 0.0
+
+    @pytest.mark.parametrize(("matrix", "message"), [
+        ([[0.5, 0.4], [0.5, 0.5]], "row 0 of the matrix sums to 0.9"),
+        ([[1.5, -0.5], [0.5, 0.5]], "negative"),
+        ([[np.nan, 1.0], [0.5, 0.5]], "NaN"),
+        ([0.5, 0.5], r"shape \(2,\)"),
+        (np.zeros((0, 2)), r"shape \(0, 2\)"),
+    ])
+    def test_what_is_no_matrix_of_chances_is_refused(self, matrix: object, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            epsilon_of(matrix)  # type: ignore[arg-type]
+
+
+@settings(deadline=None)
+@given(st.floats(0.01, 30.0), st.integers(2, 1000))
+def test_truth_and_epsilon_are_inverse(epsilon: float, n_classes: int) -> None:
+    truth = truth_probability(epsilon, n_classes)
+    assert truth == pytest.approx(exp(epsilon) / (exp(epsilon) + n_classes - 1), rel=1e-12)
+    # Near 1 the odds lose digits: e^-30 of 1 is a few roundings.
+    assert epsilon_of_truth(truth, n_classes) == pytest.approx(epsilon, abs=1e-2 if epsilon > 25 else 1e-4)
+
+
+def test_the_ends_of_truth() -> None:
+    assert truth_probability(inf, 5) == 1.0
+    assert truth_probability(5000.0, 5) == 1.0
+    assert epsilon_of_truth(1.0, 5) == inf
+    assert epsilon_of_truth(0.2, 5) == 0.0
+    assert epsilon_of_truth(0.1, 5) == 0.0
+
+
+def test_symmetric_rows_sum_to_one() -> None:
+    np.testing.assert_allclose(symmetric(0.4, 4), [[0.4, 0.2, 0.2, 0.2], [0.2, 0.4, 0.2, 0.2], [0.2, 0.2, 0.4, 0.2],
+                                                   [0.2, 0.2, 0.2, 0.4]])
+
+
+class TestDoor:
+    def test_a_broken_one_is_refused_unless_asked_for(self) -> None:
+        with pytest.raises(UsageError, match=r"'rr_halved' is broken on .* alibi, rr, rr_top_k, rr_with_prior$"):
+            label_mechanism("rr_halved", 1.0, 2)
+        assert label_mechanism("rr_halved", 1.0, 2, allow_broken=True).broken
+
+    @pytest.mark.parametrize(("epsilon", "n_classes", "message"), [
+        (0.0, 2, "epsilon is 0: expected a number above 0"), (-1.0, 2, "epsilon is -1"), (np.nan, 2, "epsilon is nan"),
+        (1.0, 1, "n_classes is 1: expected a whole number, at least 2"),
+    ])
+    @pytest.mark.parametrize("name", ["rr", "rr_top_k", "rr_with_prior", "alibi"])
+    def test_what_cannot_be_is_a_usage_error(self, name: str, epsilon: float, n_classes: int, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            label_mechanism(name, epsilon, n_classes)
+
+    def test_an_unknown_name(self) -> None:
+        with pytest.raises(UsageError, match="'nothing'"):
+            label_mechanism("nothing", 1.0, 2)
+
+
+class TestInputs:
+    @pytest.mark.parametrize(("labels", "message"), [
+        ([0, 2], r"labels\[1\] is 2 \(1 such\)"), ([-1], r"labels\[0\] is -1"), ([0.5], r"labels\[0\] is 0.5"),
+        ([np.nan], r"labels\[0\] is nan"), ([[0, 1]], r"shape \(1, 2\)"), (["a"], "values of type"),
+    ])
+    def test_labels_that_cannot_be(self, labels: list[object], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            checked_labels(labels, 2)  # type: ignore[arg-type]
+
+    def test_labels_become_whole_numbers(self) -> None:
+        assert checked_labels([True, False, 1.0], 2).tolist() == [1, 0, 1]
+        assert checked_labels([], 2).shape == (0,)
+
+    @pytest.mark.parametrize(("prior", "message"), [
+        ([1.0, 1.0, 1.0], r"shape \(3,\)"), ([-1.0, 2.0], "negative"), ([np.nan, 1.0], "NaN"), ([0.0, 0.0], "is 0"),
+        ([[0.5, 0.5]] * 3, r"shape \(3, 2\): expected \(2,\) or \(4, 2\)"),
+    ])
+    def test_priors_that_cannot_be(self, prior: list[object], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            checked_prior(prior, 2, 4)  # type: ignore[arg-type]
+
+    def test_weights_become_a_distribution(self) -> None:
+        prior = checked_prior([[1.0, 3.0], [2.0, 2.0]], 2, 2)
+        assert prior is not None
+        assert prior.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+        assert checked_prior(None, 2) is None

@@ -1,0 +1,94 @@
+"""The tables of the label inference paper, and what checking them finds."""
+
+from __future__ import annotations
+
+import csv
+from math import inf
+from pathlib import Path
+
+import pytest
+
+import discreet.studies
+from discreet.audit.labels.check_table import TableCheck, check_cells
+from discreet.audit.labels.table_rows import read_cells
+
+FOLDER = Path(discreet.studies.__file__).parent
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+@pytest.fixture(scope="module")
+def found() -> TableCheck:
+    return check_cells(read_cells(FOLDER / "paper_blia.csv"))
+
+
+def violations(found: TableCheck, attack: str, *, halved: bool = False) -> list[tuple[str | None, float]]:
+    return [(one.cell.benchmark, one.cell.epsilon) for one in found.cells
+            if one.cell.attack == attack and one.ceiling
+            and (one.ceiling.above_halved if halved else one.ceiling.above)]
+
+
+def test_tables_3_to_8_are_whole() -> None:
+    given = rows("paper_blia.csv")
+    assert len(given) == 84
+    assert {row["table"] for row in given} == set("345678")
+    for table in "345678":
+        epsilons = [row["epsilon"] for row in given if row["table"] == table and row["attack"] == "lia_threshold"]
+        assert epsilons == ["inf", "4", "2", "1", "0.8", "0.5", "0.3"]
+    sizes = {(row["benchmark"], row["n_train"], row["n_canaries"]) for row in given}
+    assert sizes == {("census", "26048", "520"), ("imdb", "25000", "500"), ("fashion_mnist", "60000", "1200"),
+                     ("cifar10", "50000", "1000"), ("cifar100", "50000", "1000"), ("big_vul", "150908", "3018")}
+
+
+def test_table_2_repeats_the_rows_without_a_mechanism_but_for_one_digit() -> None:
+    key = ("benchmark", "attack", "train_accuracy", "success")
+    with_none = {tuple(row[name] for name in key) for row in rows("paper_blia.csv") if row["epsilon"] == "inf"}
+    table_2 = {tuple(row[name] for name in key) for row in rows("paper_blia_table2.csv")}
+    assert table_2 - with_none == {("big_vul", "lia_delta_margin", "97.91", "52.08")}
+    assert with_none - table_2 == {("big_vul", "lia_delta_margin", "97.91", "52.09")}
+
+
+def test_ten_delta_cells_and_four_threshold_cells_are_above_their_ceiling(found: TableCheck) -> None:
+    assert found.ceilings == 72
+    assert violations(found, "lia_threshold") == [("imdb", 1.0), ("imdb", 0.8), ("imdb", 0.5), ("imdb", 0.3)]
+    assert violations(found, "lia_delta_margin") == [
+        ("cifar100", 0.3), ("imdb", 2.0), ("imdb", 1.0), ("imdb", 0.8), ("imdb", 0.5), ("imdb", 0.3),
+        ("fashion_mnist", 1.0), ("fashion_mnist", 0.5), ("fashion_mnist", 0.3), ("cifar10", 1.0)]
+
+
+def test_half_the_flips_explain_the_threshold_cells_and_leave_six(found: TableCheck) -> None:
+    assert violations(found, "lia_threshold", halved=True) == []
+    assert len(violations(found, "lia_delta_margin", halved=True)) == 6
+
+
+def test_the_clearest_cell(found: TableCheck) -> None:
+    [one] = [one for one in found.cells if one.cell.benchmark == "imdb" and one.cell.epsilon == 0.3
+             and one.cell.attack == "lia_delta_margin"]
+    assert one.ceiling is not None
+    assert one.ceiling.p / found.ceilings == pytest.approx(6e-55, rel=0.1)
+
+
+def test_train_accuracy_forces_more_success_than_fashion_mnist_reports(found: TableCheck) -> None:
+    outside = {one.cell.epsilon: one.accuracy for one in found.cells if one.accuracy and one.accuracy.outside}
+    assert set(outside) == {inf, 4.0}
+    assert outside[inf].least == pytest.approx(0.82, abs=0.003)
+    assert {one.cell.benchmark for one in found.cells if one.accuracy and one.accuracy.outside} == {"fashion_mnist"}
+
+
+def test_three_tables_flip_half_as_often_and_census_as_it_says(found: TableCheck) -> None:
+    distances = {one.benchmark: (100 * one.distance_claimed, 100 * one.distance_halved) for one in found.flips}
+    known = {"cifar10": (12.6, 0.87), "big_vul": (13.4, 0.56), "cifar100": (15.3, 4.2), "census": (0.57, 9.7)}
+    for benchmark, (claimed, halved) in known.items():
+        assert distances[benchmark][0] == pytest.approx(claimed, abs=0.06)
+        assert distances[benchmark][1] == pytest.approx(halved, abs=0.06)
+    assert {one.benchmark: one.fits for one in found.flips} == {
+        "cifar10": "halved", "big_vul": "halved", "cifar100": "halved", "census": "claimed",
+        "imdb": "neither", "fashion_mnist": "neither"}
+
+
+def test_nothing_else_cannot_be(found: TableCheck) -> None:
+    assert len(found.impossible) == 16
+    assert {one.cell.benchmark for one in found.impossible} == {"imdb", "fashion_mnist", "cifar10", "cifar100"}

@@ -32,11 +32,32 @@ fix: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python tools/make_docs.py
 
-# Ratios in one run; peers live in an environment of their own.
-bench: $(STAMP)
+# Peers live in environments of their own. jax-privacy says what it needs; of what PrivacyGuard says, RMIA needs these.
+PEERS := .benchenv
+JAX := $(PEERS)/jax/.installed
+GUARD := $(PEERS)/privacyguard/.installed
+
+$(JAX):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet 'jax-privacy==2.0.0'
+	touch $@
+
+$(GUARD):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --no-deps 'privacyguard-platform==0.0.2'
+	$(@D)/bin/python -m pip install --quiet 'pandas<3' scipy scikit-learn
+	touch $@
+
+# Ratios in one run, with one thread for numerical libraries. PEER_CODE="--authors DIR --leakpro DIR" runs those two
+# peers' own loops from checkouts; without it their loops are ours, written from them.
+bench: export OMP_NUM_THREADS := 1
+bench: $(STAMP) $(JAX) $(GUARD)
 	$(BIN)/python benchmarks/lean.py
-	$(BIN)/python benchmarks/layer1_presidio.py
+	$(BIN)/python -m benchmarks.layer1_presidio
 	$(BIN)/python benchmarks/stats_roc.py
+	$(BIN)/python benchmarks/attacks.py
+	$(BIN)/python -m benchmarks.membership_peers $(PEER_CODE)
+	$(BIN)/python -m benchmarks.membership_scale
 
 clean:
 	rm -rf $(VENV) demo

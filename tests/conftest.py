@@ -64,7 +64,9 @@ def labelled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
+
 # Hypothesis draws anew at every desk, and the same examples in CI, where a red build must say what a commit broke.
+# Nowhere does a slow machine fail a test.
+settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.load_profile("ci" if os.environ.get("CI") else "desk")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Literal, get_args
 
 import numpy as np
@@ -102,9 +102,14 @@ class ScoreTable:
     @cached_property
     def log_p(self) -> FloatArray:
         """Log probabilities, (M, N, Q, K): log-softmax of `logits` in float64."""
-        top = self.logits.max(axis=-1, keepdims=True)
-        shifted = self.logits - top
-        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)), dtype=np.float64)
+        found = np.empty(self.logits.shape, dtype=np.float64)
+        # A model at a time, and class by class: numpy reduces slowly over a last axis of two.
+        for logits, out in zip(self.logits, found, strict=True):
+            classes = [logits[..., k] for k in range(logits.shape[-1])]
+            top = reduce(np.maximum, classes)
+            total = reduce(np.add, (np.exp(c - top) for c in classes))
+            np.subtract(logits, (top + np.log(total))[..., None], out=out)
+        return found
 
     @property
     def n_classes(self) -> int:

@@ -178,6 +178,9 @@ def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows
     for start in range(0, n_resamples, rows):
         drawn = np.zeros((min(rows, n_resamples - start), n_units), dtype=np.int64)
         for units in members:
+            if drawn.shape[0] == 1:
+                drawn[0, units] = np.bincount(rng.integers(0, units.size, units.size), minlength=units.size)
+                continue
             counts = np.zeros((drawn.shape[0], units.size), dtype=np.int64)
             _tally([np.arange(units.size)], [counts], rng)
             drawn[:, units] = counts

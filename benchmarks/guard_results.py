@@ -1,8 +1,8 @@
 """Fill the figures of docs/results/guard.md from what the benchmarks left.
 
-    python benchmarks/guard_results.py --study F --real F --tune F [--check F] [--density F]
+    python benchmarks/guard_results.py --study F --real F [--check F] [--density F]
 
-`--study` is of `guard_study.py`; `--real` and `--tune` of `real_text/fitted.py` on the held-out and the tuning half;
+`--study` is of `guard_study.py`, `--real` of `real_text/fitted.py`,
 `--check` of `guard_check.py`; `--density` the lines of `density.py`. Writes what stands between the two markers; the
 words around it are ours to write.
 """
@@ -137,12 +137,13 @@ def costs(check: Record | None, density: Iterable[Record]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("study", "real", "tune"):
+    for name in ("study", "real"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--check", type=Path)
     parser.add_argument("--density", type=Path)
     args = parser.parse_args()
-    study, held, tune = (json.loads(p.read_text(encoding="utf-8")) for p in (args.study, args.real, args.tune))
+    study, halves = (json.loads(p.read_text(encoding="utf-8")) for p in (args.study, args.real))
+    held, tune = halves["halves"]["held_out"], halves["halves"]["tune"]
     check = json.loads(args.check.read_text(encoding="utf-8")) if args.check else None
     density = [json.loads(line) for line in args.density.read_text(encoding="utf-8").splitlines() if line] if args.density else []
     body = [f"Study: {study['n']} records a side and domain, seed {study['seed']}, {study['machine']}, {study['seconds']:.0f} s. Intervals are 95%.", "",

@@ -1,10 +1,10 @@
 """Guards fitted on real safe text, on the labelled real passages: which discriminator decides best?
 
-    python -m benchmarks.real_text.fitted --data DATA [--half held_out] [--n 400] [--seed 7] [--output F]
+    python -m benchmarks.real_text.fitted --data DATA [--n 400] [--seed 7] [--output F]
 
 The safe side is real text of professionals (medquad, pubmedqa; tatqa contexts, fiqa; legalbench answers, MMLU law) and
 grammar text; the unsafe and the borderline side are grammar text: no real leak is fitted on. Passages of documents that
-are labelled are left out of the fit. Scores every passage of a half with every discriminator, with the density, and
+are labelled are left out of the fit. Scores every passage of both halves with every discriminator, with the density, and
 with the rules that were fitted on the tuning half of the real passages (`evidence rules`). Prints JSON: AUROC by domain
 with intervals, the share of clusters held when a fixed share of all passages is held (the review load), and paired
 tests against evidence+logistic.
@@ -132,28 +132,30 @@ def figures(found: dict[str, NDArray[np.float64]], given: list[LabelledAnswer]) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--half", default="held_out", choices=["tune", "held_out"])
     parser.add_argument("--n", type=int, default=400)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
-    every = passages(args.data, args.half)
-    domains: dict[str, Any] = {}
-    pooled: dict[str, NDArray[np.float64]] = {}
-    order: list[LabelledAnswer] = []
+    halves = {half: passages(args.data, half) for half in ("held_out", "tune")}
+    domains: dict[str, dict[str, Any]] = {half: {} for half in halves}
+    pooled: dict[str, dict[str, NDArray[np.float64]]] = {half: {} for half in halves}
+    order: dict[str, list[LabelledAnswer]] = {half: [] for half in halves}
     for domain in DOMAINS:
-        given = [row for row in every if row.domain == domain]
-        found = scored(fitted(args.data, domain, args.n, args.seed), given)
-        order += given
-        for kind, delta in found.items():
-            pooled[kind] = np.concatenate([pooled.get(kind, np.empty(0)), delta])
-        domains[domain] = figures(found, given)
-    record = {"benchmark": "real_text_fitted", "half": args.half, "n": args.n, "seed": args.seed, "domains": domains,
-              "all": figures(pooled, order)}
+        detector = fitted(args.data, domain, args.n, args.seed)
+        for half, every in halves.items():
+            given = [row for row in every if row.domain == domain]
+            found = scored(detector, given)
+            order[half] += given
+            for kind, delta in found.items():
+                pooled[half][kind] = np.concatenate([pooled[half].get(kind, np.empty(0)), delta])
+            domains[half][domain] = figures(found, given)
+    record = {"benchmark": "real_text_fitted", "n": args.n, "seed": args.seed, "halves": {
+        half: {"domains": domains[half], "all": figures(pooled[half], order[half])} for half in halves}}
     text = dump_json(record, indent=2)
     if args.output:
         args.output.write_text(text + "\n", encoding="utf-8")
-    print(text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,6 @@ def test_one_person_is_counted_by_class() -> None:
     assert found == seen(
         strong__age=1 / 3, strong__place=2 / 3, weak__family=1 / 3, strong__condition=1 / 3, strong__sex=1 / 3,
         strong=3 / 6, total=4 / 6, classes=3 / 6, facts=1 / 6, pair__strong=1, pair__total=1, pair__paper=1,
-        third=1, persons=1 / 4,
     )  # fmt: skip
 
 
@@ -56,13 +55,18 @@ def test_what_is_strong_once_is_not_weak() -> None:
     assert row(said("age", "52", weak=True), said("age", "52")) == row(said("age", "52"))
 
 
-def test_the_fullest_person_is_counted_and_the_others_told_apart() -> None:
+def test_the_fullest_person_is_counted_whoever_it_is() -> None:
     found = row(said("age", "9", "p1"), said("age", "40", "speaker", "speaker"),
                 said("occupation", "nurse", "speaker", "speaker"), said("place", "Reno", "p2", weak=True))
     assert found == seen(
         strong__age=1 / 3, strong__occupation=1 / 3, strong=2 / 6, total=2 / 6, classes=2 / 6, pair__strong=1,
-        pair__total=1, pair__paper=1, speaker=1, persons=3 / 4, second=1 / 6,
+        pair__total=1, pair__paper=1,
     )  # fmt: skip
+
+
+def test_a_story_of_oneself_counts_like_anothers() -> None:
+    mine = row(said("age", "40", "speaker", "speaker"), said("place", "Reno", "speaker", "speaker"))
+    assert mine == row(said("age", "40"), said("place", "Reno"))
 
 
 def test_a_tie_goes_to_the_first() -> None:
@@ -78,7 +82,7 @@ def test_two_weak_ones_are_a_pair_but_no_strong_pair() -> None:
 
 def test_domain_facts_make_a_pair_under_the_paper_s_rule_only() -> None:
     found = row(said("condition", "asthma"), said("treatment", "albuterol"))
-    assert (found["pair:paper"], found["pair:total"], found["persons"], found["third"]) == (1, 0, 0, 1)
+    assert (found["pair:paper"], found["pair:total"], found["facts"]) == (1, 0, pytest.approx(2 / 6))
 
 
 @pytest.mark.parametrize("subject", ["asker", "public", "cohort", "nobody"])
@@ -116,7 +120,7 @@ def test_a_further_strong_fact_about_the_fullest_never_lowers_the_sums(found: li
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_columns_are_named_once_and_alike_in_number(domain: str) -> None:
     names = feature_names(domain)
-    assert len(set(names)) == len(names) == EvidenceEncoder(domain).dim == 41
+    assert len(set(names)) == len(names) == EvidenceEncoder(domain).dim == 37
 
 
 def test_the_paper_s_sentence_is_full_and_advice_is_empty() -> None:
@@ -124,7 +128,7 @@ def test_the_paper_s_sentence_is_full_and_advice_is_empty() -> None:
     assert isinstance(encoder, WholeText)
     full, empty = encoder.encode([OMAHA, "A court may grant custody to either parent."])
     columns = dict(zip(encoder.features, full.tolist(), strict=True))
-    assert columns["pair:strong"] == columns["third"] == 1
+    assert columns["pair:strong"] == 1
     assert columns["strong"] >= 3 / 6 - 1e-6
     assert dict(zip(encoder.features, empty.tolist(), strict=True))["strong"] == 0
 
@@ -132,7 +136,7 @@ def test_the_paper_s_sentence_is_full_and_advice_is_empty() -> None:
 def test_what_the_user_said_is_the_asker_s() -> None:
     encoder = EvidenceEncoder("law")
     told = dict(zip(encoder.features, encoder.encode([OMAHA], [OMAHA])[0].tolist(), strict=True))
-    assert told["strong"] == told["third"] == told["pair:strong"] == 0
+    assert told["strong"] == told["pair:strong"] == 0
     assert told["asker:identifying"] >= 3 / 6 - 1e-6
 
 

@@ -37,11 +37,6 @@ def feature_names(domain: str) -> tuple[str, ...]:
         Distinct facts of the domain's three classes about that person, 6 or more as 1.
     `pair:strong`, `pair:total`, `pair:paper`
         Whether two or more are strong; strong or weak; of the paper's eight classes (Table II).
-    `third`, `speaker`
-        Who the fullest person is; both 0 where nobody is described.
-    `persons`, `second`
-        Third persons and speakers with an identifying attribute, 4 or more as 1; what the second fullest one has, 6
-        or more as 1.
     `S:identifying`, `S:facts` for S in asker, public, cohort, nobody
         Distinct attributes of that subject, 6 or more as 1.
     `direct:names`, `direct:others`
@@ -55,7 +50,6 @@ def feature_names(domain: str) -> tuple[str, ...]:
     return (
         *(f"{how}:{c}" for how in ("strong", "weak") for c in columns_of(domain)),
         "strong", "total", "classes", "facts", "pair:strong", "pair:total", "pair:paper",
-        *PERSONAL, "persons", "second",
         *(f"{s}:{what}" for s in OTHERS for what in ("identifying", "facts")),
         "direct:names", "direct:others",
     )  # fmt: skip
@@ -64,7 +58,8 @@ def feature_names(domain: str) -> tuple[str, ...]:
 def columns_of(domain: str) -> tuple[str, ...]:
     """The classes with columns of their own: the paper's eight (Table II), ethnicity and sex. Raises UsageError.
 
-    That somebody is spoken of at all is left out: it is tone, and what a borderline-safe text shares with a leak.
+    That somebody is spoken of at all is left out: it is tone, and what a borderline-safe text shares with a leak. So is
+    whether the fullest person is a third one or the speaker: who trains on stories of one kind would learn the kind.
     """
     if domain not in DOMAIN_CLASSES:
         raise UsageError(f"unknown domain {domain!r}: expected one of {', '.join(DOMAINS)}")
@@ -75,11 +70,8 @@ def evidence_row(reading: Reading, domain: str) -> NDArray[np.float32]:
     """The vector of one reading, in the order of `feature_names(domain)`."""
     persons = sorted(_persons(reading.attributes, columns_of(domain)), key=lambda p: p.weight(domain), reverse=True)
     fullest = persons[0] if persons else _Person("", set(), set())
-    described = [p for p in persons if p.identifying]
     values = [min(_count(facts, (c,)), 3) / 3 for facts in (fullest.strong, fullest.weak) for c in columns_of(domain)]
     values += _sums(fullest, domain)
-    values += [float(fullest.subject == s) for s in PERSONAL]
-    values += [min(len(described), 4) / 4, _six(persons[1].identifying if len(persons) > 1 else 0)]
     for subject in OTHERS:
         said = {(a.kind, a.value) for a in reading.attributes if a.subject == subject}
         values += [_six(_count(said, IDENTIFYING)), _six(_count(said, DOMAIN_CLASSES[domain]))]

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from discreet.guard.policy import Policy
     from discreet.guard.reading import Guard
 
-Labelled = Annotated[Path | None, typer.Option(
+_LABELLED = typer.Option(
     "--labelled", metavar="F",
     help="Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
-         "register, domain, document and counts per class.")]
-
+         "register, domain, document and counts per class.")
+Labelled = Annotated[Path, _LABELLED]
+MaybeLabelled = Annotated[Path | None, _LABELLED]
 Partitions = Annotated[Path | None, typer.Option(
     "--partitions", metavar="DIR",
     help="Instead of --labelled: what synth run leaves, or files of those names. Fits every configuration of the paper "
@@ -40,7 +41,7 @@ Deciding = Annotated[str | None, typer.Option(
 
 
 def evaluate(
-    context: typer.Context, *, labelled: Labelled = None, partitions: Partitions = None, guard: Fitted = None,
+    context: typer.Context, *, labelled: MaybeLabelled = None, partitions: Partitions = None, guard: Fitted = None,
     domain: Domain = None, audience: Audience = None, policy: PolicyFile = None, discriminator: Deciding = None,
     point: OperatingPoint = None, configurations: Configurations = None, encoders: EncodersOf = "embedded",
     save: Save = None, as_json: common.Json = False, out: common.Out = None,

@@ -82,7 +82,8 @@ def test_two_weak_ones_are_a_pair_but_no_strong_pair() -> None:
 
 def test_domain_facts_make_a_pair_under_the_paper_s_rule_only() -> None:
     found = row(said("condition", "asthma"), said("treatment", "albuterol"))
-    assert (found["pair:paper"], found["pair:total"], found["facts"]) == (1, 0, pytest.approx(2 / 6))
+    assert (found["pair:paper"], found["pair:total"]) == (1, 0)
+    assert found["facts"] == pytest.approx(2 / 6)
 
 
 @pytest.mark.parametrize("subject", ["asker", "public", "cohort", "nobody"])

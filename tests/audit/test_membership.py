@@ -147,6 +147,16 @@ def test_groups_are_the_units() -> None:
     assert plain.auc.high - plain.auc.low > 1.5 * (primary.auc.high - primary.auc.low)
 
 
+def test_picking_attacks_does_not_pick_the_one_that_decides() -> None:
+    table = drawn(World())
+    whole = audit_membership(table, permutations=0, bootstraps=20).decisive.primary
+    for picked in (["loss"], ["entropy"]):
+        primary = audit_membership(table, permutations=0, bootstraps=20, attacks=picked).decisive.primary
+        assert whole is not None
+        assert primary is not None
+        assert (primary.asked, primary.auc) == (whole.asked, whole.auc)
+
+
 def test_several_targets_share_the_risk_and_any_can_fail() -> None:
     table = drawn(World(leak=1.0, placebos=2))
     first, second = table.of_role("placebo")

@@ -7,7 +7,7 @@ import pytest
 from discreet.audit.controls import Planted
 from discreet.audit.design import DESIGNS, Design
 from discreet.audit.rows import Asked, AttackRow
-from discreet.audit.verdict import Grounds, judge, off
+from discreet.audit.verdict import Grounds, judge, off, reads_apart
 from discreet.records import Estimate
 
 NOTHING = Estimate.unresolved("not brought")
@@ -91,6 +91,16 @@ def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
     assert "control fails" in judge(grounds(auc(0.72), placebo=auc(0.70))).reasons[0]
     assert judge(grounds(auc(0.90), placebo=auc(0.60))).verdict == "fail"
     assert judge(grounds(auc(0.51), placebo=auc(0.60))).verdict == "inconclusive"
+
+
+def test_a_blind_baseline_below_one_half_tells_nothing_apart() -> None:
+    alike = replace(grounds(auc(0.7)), blind=auc(0.4))
+    assert judge(alike).verdict == "fail"
+    assert judge(replace(grounds(auc(0.51)), blind=auc(0.4))).verdict == "pass"
+    assert not reads_apart(auc(0.4), 0.55)
+    assert reads_apart(auc(0.6), 0.55)
+    assert not reads_apart(auc(0.52), 0.55)
+    assert not reads_apart(NOTHING, 0.55)
 
 
 def test_no_clear_excess_over_the_placebo_is_no_conviction() -> None:

@@ -212,6 +212,11 @@ class TestBadInput:
         ended = audit(cli, files / "small.parquet", *options)
         assert (ended.code, ended.out) == (2, "")
         assert said in ended.err
+
+    def test_an_option_that_cannot_be_leaves_no_run_folder(self, cli: Cli, files: Path, tmp_path: Path) -> None:
+        out = tmp_path / "run"
+        assert audit(cli, files / "small.parquet", "--tolerance-auc", "0.4", "--out", out).code == 2
+        assert not out.exists()
         assert ended.err.count("\n") == 1
 
     @pytest.mark.parametrize(("rows", "said"), [

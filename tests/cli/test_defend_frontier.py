@@ -81,7 +81,7 @@ def test_the_boundary_needs_a_selector(cli: Cli, tmp_path: Path) -> None:
     (["--decimals", "16"], "--decimals holds '16'; expected whole numbers from 0 to 15, with"),
     (["--draws", "0"], "--draws is 0; expected a number of 1 or more"),
     (["--jitter", "-0.1"], "--jitter is -0.1"), (["--jitter", "nan"], "--jitter is nan"),
-    (["--per-side", "-1"], "--per-side is -1"), (["--clip", "0"], "--clip is 0.0; expected a number above 0"),
+    (["--seed", "-1"], "--seed is -1"), (["--per-side", "-1"], "--per-side is -1"), (["--clip", "0"], "--clip is 0.0; expected a number above 0"),
     (["--positive", "2"], "--positive is 2; "), (["--target", "B"], "has no target 'B': it has A; give the model"),
 ])
 def test_options_that_cannot_be(cli: Cli, scores: Path, options: list[str], message: str) -> None:

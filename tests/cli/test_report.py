@@ -59,6 +59,7 @@ def test_a_batch_is_rendered_again(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("content", "said"), [
     (None, "holds no result.json"), ("{", "is not a JSON object"), ("[]", "is not a JSON object"),
     ('{"kind": "stress-test", "schema": 1}', "which has no page; expected one of audit membership, guard check"),
+    ('{"kind": ["audit membership"], "schema": 1}', "which has no page"),
     ('{"kind": "audit membership", "schema": 2}', "has schema 2; expected 1"),
     ('{"kind": "audit membership", "schema": 1}', "lacks what the page"),
 ])

@@ -88,7 +88,7 @@ def test_canaries_and_a_configuration(cli: Cli, data: Path, tmp_path: Path) -> N
     ({}, ["--pairs", "0"], "--pairs is 0"), ({"text": None}, [], "line 1: 'text' is null"),
     ({"id": "same"}, [], "line 2: the id of this row was used before"), ({}, ["--group", "team"], "there is no 'team'"),
     ({}, ["--group", "label"], "expected the column that names the user"), ({"label": None}, [], "'label' is null"),
-    ({}, ["--pairs", "many"], "--pairs"),
+    ({}, ["--pairs", "many"], "--pairs"), ({}, ["--seed", "-1"], "--seed is -1"),
 ])
 def test_bad_input_is_one_line_and_leaves_nothing(
     cli: Cli, tmp_path: Path, change: dict[str, Any], options: list[str], said: str

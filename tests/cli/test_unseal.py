@@ -107,7 +107,7 @@ def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Pa
     assert json.loads(checked.out)["problems"] == ["it is not signed with the key that was given"]
 
 
-@pytest.mark.parametrize("change", ["e_value", "rejected", "epsilon_lower", "coins", "score", "commitment"])
+@pytest.mark.parametrize("change", ["e_value", "rejected", "epsilon_lower", "coins", "score", "commitment", "signature", "infinite"])
 def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "c.json"
     cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out)
@@ -116,9 +116,13 @@ def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: s
         certificate["opened"]["coins"] = certificate["opened"]["coins"][::-1]
     elif change == "score":
         next(iter(certificate["scores"]["values"].values()))[0] += 1e-9
+    elif change == "signature":
+        del certificate["signature"]
+    elif change == "infinite":
+        certificate["alpha"] = float("inf")
     else:
         certificate[change] = {"rejected": False, "commitment": "0" * 64}.get(change, 0.0)
-    out.write_text(json.dumps(certificate))
+    out.write_text(json.dumps(certificate).replace("Infinity", "1e999"))
     ended = cli("unseal", "--verify", out)
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.startswith("not consistent\n")
@@ -162,6 +166,8 @@ def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str)
     (["{s}", "--scores", "{f}", "--alpha", "5"], "expected alpha between 0 and 1"),
     (["{s}", "--scores", "{f}", "--tolerance", "0.5"], "tolerance between .5 and 1"),
     (["{s}", "--scores", "{f}", "--sign", "{f}"], "no Ed25519 private key"),
+    (["{s}", "--scores", "{f}", "--out", "{s}/coins.json"], "is a file of the seal or of the scores"),
+    (["{s}", "--scores", "{f}", "--out", "{f}"], "is a file of the seal or of the scores"),
 ])
 def test_usage(cli: Cli, sealed: Path, arguments: list[str], said: str) -> None:
     path = scores(sealed, 1.0)

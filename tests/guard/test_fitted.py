@@ -272,7 +272,7 @@ def test_scores_choose_by_owner(fitted_guard: FittedGuard) -> None:
     owner = np.sort(rng.integers(0, 7, size=30))
     owner = np.unique(owner, return_inverse=True)[1]
     evidence = rng.random((int(owner.max()) + 1, detector.evidence.dim)).astype(np.float32)
-    scores = detector.score(Rows(x, owner, evidence))
+    scores = detector.deciding("features+logistic").score(Rows(x, owner, evidence))
     every = detector.discriminators["features+logistic"].delta(x)
     assert scores.delta.tolist() == [every[owner == k].max() for k in range(int(owner.max()) + 1)]
 

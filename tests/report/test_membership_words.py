@@ -52,6 +52,12 @@ def test_a_control_off_chance_does_not_hold(innocent: Record, control: str, plac
     assert ".80 (.75 to .85)" in words.controls(audited(broken)[0], broken)[place]["said"]
 
 
+def test_a_blind_baseline_below_one_half_holds(innocent: Record) -> None:
+    below = copy.deepcopy(innocent)
+    below["targets"][0]["controls"]["blind_auc"] |= {"value": 0.4, "low": 0.35, "high": 0.45}
+    assert states(below)[2] == "holds"
+
+
 def test_planted_records_that_were_not_seen_do_not_show_power(innocent: Record) -> None:
     blind = copy.deepcopy(innocent)
     blind["targets"][0]["controls"]["planted"][-1]["detected"] = False

@@ -14,7 +14,7 @@ from discreet.audit.claims import Brought, can_claim, cannot_claim
 from discreet.audit.controls import group_level, planted_leaks
 from discreet.audit.curves import row_curve
 from discreet.audit.design import Design, known_design
-from discreet.audit.endpoints import is_paper, is_primary, primary_scored
+from discreet.audit.endpoints import PRIMARY, is_paper, is_primary, primary_scored
 from discreet.audit.one_run import one_run_bound
 from discreet.audit.plan import Lens, plan_rows
 from discreet.audit.power import detectable_estimate
@@ -71,7 +71,7 @@ def audit_membership(
         Resamples for differences of operating points.
     seed : int >= 0
     attacks : sequence of str, optional
-        Names of the attacks to run; all registered ones if None.
+        Names of the attacks to run, besides those that the primary endpoint may be of; all registered ones if None.
     provenance : mapping, optional
         Further facts for the report (hashes, file names).
 
@@ -82,11 +82,13 @@ def audit_membership(
     UsageError
         An option outside its range.
     """
-    _check_options(tolerance_auc, base_rate, permutations, bootstraps, seed)
+    check_options(tolerance_auc, base_rate, permutations, bootstraps, seed)
     targets = table.of_role("target")
     if not targets:
         raise InputError("the table has no target: expected model_role 'target' on the model to audit")
-    setting = _Setting(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, attacks,
+    # Whoever picks the attacks does not pick the one that decides.
+    names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
+    setting = _Setting(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, names,
                        1.0 - 0.05 / len(targets))
     found = tuple(_audit_target(table, target, setting) for target in targets)
     words = {one.judgement.verdict for one in found}
@@ -151,7 +153,8 @@ def _check_groups(sides: Sides, units: Units) -> None:
                          "not; leave the records of one side out")
 
 
-def _check_options(tolerance: float, base_rate: float, permutations: int, bootstraps: int, seed: int) -> None:
+def check_options(tolerance: float, base_rate: float, permutations: int, bootstraps: int, seed: int) -> None:
+    """UsageError for an option of `audit_membership` outside its range."""
     if not 0.5 < tolerance < 1.0:
         raise UsageError(f"tolerance AUC is {tolerance}: expected a number between 0.5 and 1, such as 0.55")
     if not 0.0 < base_rate < 1.0:

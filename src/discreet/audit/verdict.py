@@ -89,6 +89,15 @@ def off(estimate: Estimate, tolerance: float) -> bool:
     return not estimate.low <= 0.5 <= estimate.high and abs(estimate.value - 0.5) > tolerance - 0.5
 
 
+def reads_apart(blind: Estimate, tolerance: float) -> bool:
+    """Whether the blind baseline tells the sides apart: off ½, and above it.
+
+    An out-of-fold AUC falls below ½ where the sides are more alike than chance makes them, as after a draw within
+    strata: what one fold has more of, the others have less of. Nothing is told apart there.
+    """
+    return off(blind, tolerance) and (blind.value or 0.0) > 0.5
+
+
 def _finding(grounds: Grounds) -> str:
     assert grounds.primary is not None
     asked, bound = grounds.primary.asked, grounds.bound
@@ -124,7 +133,7 @@ def _beyond_placebo(grounds: Grounds) -> bool:
     """Whether the target exceeds a placebo that is off by more than the whole tolerance, in sets that read alike."""
     assert grounds.primary is not None
     difference = grounds.primary.difference.get("auc")
-    return (not off(grounds.blind, grounds.tolerance) and difference is not None and difference.low is not None
+    return (not reads_apart(grounds.blind, grounds.tolerance) and difference is not None and difference.low is not None
             and difference.low > grounds.tolerance - 0.5)
 
 
@@ -132,7 +141,7 @@ def _broken(grounds: Grounds) -> list[str]:
     """Controls that contradict the design, so that no verdict can rest on it."""
     assert grounds.primary is not None
     said = []
-    if off(grounds.blind, grounds.tolerance):
+    if reads_apart(grounds.blind, grounds.tolerance):
         said.append(f"Members and non-members can be told apart without any model (AUC {_span(grounds.blind)} from "
                     "what is in the records): the draw was not random, or something besides training changed the "
                     "records.")

@@ -70,11 +70,13 @@ def membership(
     from discreet.audit.design import known_design
     from discreet.audit.edge import edge_records
     from discreet.audit.load import load_scores
-    from discreet.audit.membership import audit_membership
+    from discreet.audit.membership import audit_membership, check_options
     from discreet.audit.split_groups import without_split_groups
     from discreet.files import Run, dump_json
 
     known_design(design)
+    # Before the run folder keeps an option that cannot be.
+    check_options(tolerance_auc, base_rate, permutations, bootstraps, seed)
     brought = model_entry.Brought.of(context.params)
     chosen = None if attacks is None else known_attacks(attacks)
     if show_text and texts is None and model is None:

@@ -54,6 +54,7 @@ def frontier(
 
     from discreet.audit import frontier as room
     from discreet.audit.load import load_scores
+    from discreet.cli.audit_membership import enough
     from discreet.files import Run, dump_json, progress
 
     strengths: dict[str, Sequence[float]] = {"sigma": numbers("--sigma", sigma, float, 0.0, float("inf")),
@@ -62,9 +63,11 @@ def frontier(
     at_least("--draws", draws, 1)
     at_least("--jitter", jitter, 0)
     at_least("--per-side", per_side, 0)
+    at_least("--seed", seed, 0)
     if clip is not None and not 0.0 < clip < float("inf"):
         raise UsageError(f"--clip is {clip}; expected a number above 0")
     table = load_scores(scores)
+    enough(table, scores)
     if not 0 <= positive < table.n_classes:
         raise UsageError(f"--positive is {positive}; {scores} has classes 0 to {table.n_classes - 1}")
     run = Run.open(out, common.resolved(context)) if out is not None else None

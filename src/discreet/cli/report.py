@@ -31,7 +31,7 @@ def report(
 
     record = read_record(run)
     kind = record.get("kind")
-    if kind not in PAGES:
+    if not isinstance(kind, str) or kind not in PAGES:
         raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of "
                          f"{', '.join(sorted(PAGES))}")
     if record.get("schema") != SCHEMA:

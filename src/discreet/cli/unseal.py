@@ -66,12 +66,16 @@ def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float, tolera
     from discreet import __version__
     from discreet.audit.seal import make_certificate, read_coins, read_scores, reveal
     from discreet.audit.seal.findings import in_range
+    from discreet.audit.seal.plan import FILES
     from discreet.audit.seal.sign import Signer
     from discreet.files import dump_json, write_atomic
 
     if not in_range(alpha, tolerance, delta):
         raise UsageError(f"alpha {alpha:g}, tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
                          f"a tolerance between .5 and 1, and a delta from 0 to below 1")
+    if any(out.resolve() == kept.resolve() for kept in (scores, *(folder / name for name in FILES))):
+        raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
+                         f"certificate")
     signer = None if sign is None else Signer.read(sign)
     opening, keyed = read_coins(folder)
     revealed = reveal(opening, keyed, read_scores(scores), scores)

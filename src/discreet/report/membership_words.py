@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.audit.design import WORDS, decides
-from discreet.audit.verdict import off
+from discreet.audit.verdict import off, reads_apart
 from discreet.records import Estimate
 from discreet.report.audited import Audited, Record
 from discreet.report.figures.figure import span, spoken
@@ -80,7 +80,7 @@ def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str
         return name, "lacking", f"Not known: {estimate['reason']}."
     from_what = "the texts" if "on texts" in estimate["method"] else (
         "labels, categories and lengths, where they are known,")
-    if off(Estimate.from_json(estimate), tolerance):
+    if reads_apart(Estimate.from_json(estimate), tolerance):
         return name, "broken", f"From {from_what} alone one gets {span(estimate)}."
     return name, "holds", f"From {from_what} alone one gets {span(estimate)}."
 

@@ -44,6 +44,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "alpha of text": (lambda c: c.update(alpha="0.05"), "alpha, tolerance or delta"),
     "tolerance": (lambda c: c.update(tolerance=2), "alpha, tolerance or delta"),
     "no delta": (lambda c: c.pop("delta"), "alpha, tolerance or delta"),
+    "added to scores": (lambda c: c["scores"].update(note="all is well"), "something else than names and values"),
+    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 1 is missing"),
+    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 1 is missing"),
     "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
     "kind": (lambda c: c.update(kind="other"), "no certificate of schema 1"),
 }
@@ -93,6 +96,13 @@ def test_every_figure_is_recomputed(certificate: dict[str, Any], name: str) -> N
 @pytest.mark.parametrize("name", ["made", "discreet"])
 def test_the_digest_covers_the_rest(certificate: dict[str, Any], name: str) -> None:
     assert problems({**certificate, name: "2001"}) == ["the digest does not fit: something was altered"]
+
+
+@pytest.mark.parametrize("name", ["alpha", "e_value", "made"])
+def test_a_number_that_is_not_finite_is_an_alteration(certificate: dict[str, Any], name: str) -> None:
+    # What json.loads makes of 1e999.
+    assert problems({**certificate, name: float("inf")}) == [
+        "it holds a number that is not finite: something was altered"]
 
 
 def test_an_innocent_certificate_is_consistent_too(audit: Audit) -> None:

@@ -111,6 +111,8 @@ def seal_data(data: Sequence[Datum], n_pairs: int, *, canaries: Sequence[Datum] 
     """
     if n_pairs < 1:
         raise UsageError(f"--pairs is {n_pairs}; expected 1 or more")
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed is {seed}; expected 0 or more, or none for coins of the operating system")
     everything = [*data, *canaries]
     twice = [name for name, times in Counter(d.id for d in everything).items() if times > 1]
     if twice:

@@ -37,6 +37,9 @@ def problems(certificate: Mapping[str, Any], *, commitment: str | None = None,
         return list(_problems(certificate, commitment, public_key))
     except (InputError, RecursionError) as error:
         return [str(error)]
+    except ValueError:
+        # JSON spells a number beyond all floats as 1e999; nothing that discreet writes holds one.
+        return ["it holds a number that is not finite: something was altered"]
 
 
 def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key: str | None) -> Iterator[str]:
@@ -66,6 +69,8 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
 def _seals(certificate: Mapping[str, Any], public_key: str | None) -> Iterator[str]:
     if certificate.get("kind") != KIND or certificate.get("schema") != SCHEMA:
         yield f"it is no certificate of schema {SCHEMA}"
+    if missing := sorted({*HEAD, *TAIL} - set(certificate)):
+        yield f"{', '.join(missing)} of a certificate of schema {SCHEMA} is missing: it was taken out"
     if certificate.get("digest") != digest_of(certificate):
         yield "the digest does not fit: something was altered"
     signature = certificate.get("signature")
@@ -83,6 +88,8 @@ def _revealed(opening: Opening, scores: Any) -> Revealed | str:
     values = scores.get("values") if isinstance(scores, Mapping) else None
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return "the scores have no names"
+    if set(scores) != {"names", "values"}:
+        return "the scores hold something else than names and values"
     if len(set(names)) < len(names) or not isinstance(values, Mapping):
         return "the scores have a name twice, or no values"
     members = {k for pair in opening.pairs for side in pair for k in side}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-DEFAULT_DISCRIMINATOR = "both+logistic"
-"""What decides between safe and flag; the density always decides what is out of distribution (`docs/results`)."""
+DEFAULT_DISCRIMINATOR = "evidence+logistic"
+"""What decides between safe and flag: what did best on real text at matched review load (`docs/results/guard.md`). The
+density always decides what is out of distribution."""
 
 DEFAULT_DENSITY = "ocsvm"
 """The paper's T3+OCSVM (V-B)."""

@@ -162,7 +162,7 @@ def test_bad_input_is_refused_in_one_line(tmp_path: Path, ending: str, change: C
         assert part in message
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, -1e151])
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_scores_that_are_not_finite_are_counted_and_placed(tmp_path: Path, ending: str, value: float | None) -> None:
     rows = flat()

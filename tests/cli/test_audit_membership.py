@@ -212,12 +212,14 @@ class TestBadInput:
         ended = audit(cli, files / "small.parquet", *options)
         assert (ended.code, ended.out) == (2, "")
         assert said in ended.err
+        assert ended.err.count("\n") == 1
 
     def test_an_option_that_cannot_be_leaves_no_run_folder(self, cli: Cli, files: Path, tmp_path: Path) -> None:
         out = tmp_path / "run"
-        assert audit(cli, files / "small.parquet", "--tolerance-auc", "0.4", "--out", out).code == 2
-        assert not out.exists()
-        assert ended.err.count("\n") == 1
+        for options in (["--tolerance-auc", "0.4"], ["--report", tmp_path / "none" / "r.html"], ["--report", tmp_path]):
+            ended = audit(cli, files / "small.parquet", *options, "--out", out)
+            assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+            assert not out.exists()
 
     @pytest.mark.parametrize(("rows", "said"), [
         ([{"id": "e0", "text": MARK}], "49 of 50 examples have no text"), ([{"id": "e0"}], "text"),

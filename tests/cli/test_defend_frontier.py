@@ -81,7 +81,8 @@ def test_the_boundary_needs_a_selector(cli: Cli, tmp_path: Path) -> None:
     (["--decimals", "16"], "--decimals holds '16'; expected whole numbers from 0 to 15, with"),
     (["--draws", "0"], "--draws is 0; expected a number of 1 or more"),
     (["--jitter", "-0.1"], "--jitter is -0.1"), (["--jitter", "nan"], "--jitter is nan"),
-    (["--seed", "-1"], "--seed is -1"), (["--per-side", "-1"], "--per-side is -1"), (["--clip", "0"], "--clip is 0.0; expected a number above 0"),
+    (["--seed", "-1"], "--seed is -1"),
+    (["--per-side", "-1"], "--per-side is -1"), (["--clip", "0"], "--clip is 0.0; expected a number above 0"),
     (["--positive", "2"], "--positive is 2; "), (["--target", "B"], "has no target 'B': it has A; give the model"),
 ])
 def test_options_that_cannot_be(cli: Cli, scores: Path, options: list[str], message: str) -> None:
@@ -94,6 +95,12 @@ def test_a_file_without_a_target(cli: Cli, tmp_path: Path) -> None:
     said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", roles=("N",)), *FEW)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert "target" in said.err
+
+
+def test_too_few_examples(cli: Cli, tmp_path: Path) -> None:
+    said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", n=9), *FEW)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "9 members and 9 non-members, planted ones apart; expected at least 10" in said.err
 
 
 def test_help_of_the_group(cli: Cli) -> None:

@@ -107,7 +107,8 @@ def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Pa
     assert json.loads(checked.out)["problems"] == ["it is not signed with the key that was given"]
 
 
-@pytest.mark.parametrize("change", ["e_value", "rejected", "epsilon_lower", "coins", "score", "commitment", "signature", "infinite"])
+@pytest.mark.parametrize("change", ["e_value", "rejected", "epsilon_lower", "coins", "score", "commitment",
+                                    "signature", "infinite"])
 def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "c.json"
     cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out)

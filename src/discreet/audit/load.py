@@ -38,6 +38,8 @@ TWO_DECIMALS = 0.005
 SUM_TOLERANCE = 0.05
 ROUNDING = 1e-6
 CLIP = 1e-7
+LARGEST = 1e150
+"""Differences and sums of logits up to here are finite."""
 
 
 def load_scores(path: Path | str, *, models: Path | str | None = None, examples: Path | str | None = None,
@@ -205,7 +207,7 @@ def _logits(files: ScoreFiles, grid: Grid) -> FloatArray:
     total = np.zeros(n_rows if as_prob else 0)
     for place, name in enumerate(columns.names):
         values = files.scores.numbers(name)
-        finite = np.isfinite(values)
+        finite = np.abs(values) <= LARGEST
         broken |= ~finite
         if as_prob:
             values = np.where(finite, values, 0.0)
@@ -216,7 +218,8 @@ def _logits(files: ScoreFiles, grid: Grid) -> FloatArray:
             values = np.log(np.clip(values, CLIP, 1 - CLIP))
         logits[grid.place, 1 if alone else place] = values
     scores = f"{columns.given_as}s"
-    _refuse_rows(files, grid, broken, f"{scores} are NaN, infinite or null", "finite numbers: score these rows again")
+    _refuse_rows(files, grid, broken, f"{scores} are NaN, infinite or null",
+                 f"finite numbers, none beyond {LARGEST:g}: score these rows again")
     _refuse_rows(files, grid, outside, f"{scores} are not between 0 and 1",
                  "probabilities, or name the columns logit_*")
     if as_prob and not alone:

@@ -82,10 +82,7 @@ def membership(
     if show_text and texts is None and model is None:
         raise UsageError("--show-text has nothing to show; expected --texts F with it")
     if report is not None:
-        # A missing extra is said before any work is done.
-        from discreet.report.html import environment
-
-        environment()
+        _can_report(report)
     table, said = brought.scored(quiet=quiet, allow_split_groups=allow_split_groups) if scores is None else (
         load_scores(scores, models=models, examples=examples, allow_split_groups=allow_split_groups), None)
     source = scores or members or Path()
@@ -180,6 +177,16 @@ def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[st
     return frontier(
         table, table.index(target), np.random.default_rng(seed), strengths=FRONTIER, queries=FRONTIER_QUERIES,
         draws=FRONTIER_DRAWS, each=lambda todo: progress(todo, len(todo), quiet=quiet, label="mechanisms")).to_json()
+
+
+def _can_report(path: Path) -> None:
+    """A missing extra, or a page that cannot be written, is said before any work is done."""
+    from discreet.report.html import environment
+
+    environment()
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'its folder is not there'}; "
+                         "expected the name of a file in a folder that is there")
 
 
 def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool) -> None:

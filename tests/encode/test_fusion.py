@@ -31,7 +31,7 @@ def blocks(fusion: Fusion, rows: np.ndarray) -> list[np.ndarray]:
 
 def test_blocks_get_equal_mean_squared_norms(fusion: Fusion, corpus: list[str]) -> None:
     rows = fusion.encode([OMAHA, *corpus])
-    assert rows.shape == (len(corpus) + 1, fusion.dim) == (len(corpus) + 1, 16 + 64 + 41)
+    assert rows.shape == (len(corpus) + 1, fusion.dim) == (len(corpus) + 1, 16 + 64 + 37)
     for block in blocks(fusion, rows):
         assert (block**2).sum(axis=1).mean() == pytest.approx(1, abs=1e-5)
 

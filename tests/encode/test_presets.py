@@ -49,7 +49,7 @@ def test_an_encoder_twice(spec: str) -> None:
 def test_lexical_needs_no_torch_and_no_download(tmp_path: Path, corpus: list[str]) -> None:
     found = build_encoders("lexical", domain="finance", cache=tmp_path / "cache")
     assert [e.name for e in found] == ["hashed-4096", "evidence-finance"]
-    assert Fusion.fit(found, corpus).encode(corpus).shape == (len(corpus), 4096 + 41)
+    assert Fusion.fit(found, corpus).encode(corpus).shape == (len(corpus), 4096 + 37)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UsageError, match="unknown domain"):
         build_encoders("lexical", domain="sport", cache=tmp_path)

@@ -104,10 +104,17 @@ def calibration(runs: Runs) -> list[str]:
     for name, check, nominal in CHECKS:
         hits = [check(run["innocent"]) for run in runs]
         rows.append([name, share(hits), at_least(hits, nominal)])
-    width = np.mean([run["innocent"]["primary"][2] - run["innocent"]["primary"][1] for run in runs])
     count = runs[0]["innocent"]["rows, honest"]
+    spreads = []
+    for name, key in (("primary", "primary"), ("placebo", "placebo"), ("target less placebo", "difference"),
+                      ("blind baseline", "blind"), ("neutral boundary, n = 20, logit", "neutral/logit/boundary")):
+        found = np.array([run["innocent"][key][:3] for run in runs], dtype=np.float64)
+        claimed = (found[:, 2] - found[:, 1]).mean() / (2 * 1.96)
+        spreads.append([name, f"{found[:, 0].mean():.3f}", f"{found[:, 0].std(ddof=1):.4f}", f"{claimed:.4f}",
+                        f"{found[:, 0].std(ddof=1) / claimed:.2f}", f"{(found[:, 2] - found[:, 1]).mean():.3f}"])
     return [*table(["on the innocent", "seeds", "p against 95%"], rows), "",
-            f"Mean width of the primary interval {width:.3f}; {count} rows in the honest family."]
+            f"{count} rows in the honest family. How far the figures scatter, and how far their intervals say:", "",
+            *table(["figure", "mean", "sd over seeds", "mean half width / 1.96", "ratio", "mean width"], spreads)]
 
 
 GAINS = (("authors': paired, what it trained on", "paper"), ("paired, clean non-members", "paired, clean"),
@@ -200,6 +207,9 @@ def parts(runs: Runs) -> Iterator[list[str]]:
 
 
 def write(runs: Runs, made_by: str) -> None:
+    cpu = np.sum([run["cpu"] for run in runs], axis=0) / 60
+    made_by += (f" CPU minutes, both data sets: {cpu[0]:.0f} for the models, {cpu[1]:.0f} for the audits, {cpu[2]:.0f} "
+                "for the small ones.")
     text = "\n\n".join("\n".join(part) for part in [[made_by], *parts(runs)])
     before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
     write_atomic(PAGE, f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}")

@@ -16,7 +16,8 @@ RICH = (
     "The client is a 52-year-old Nigerian litigator from Omaha, Nebraska with two children. She works at Boeing and is "
     "married. I am a nurse in Tulsa; my husband has asthma and takes metformin. He earns $82,000 a year, owns a rental "
     "property and sold his house for $410,000. The plaintiff was arrested for DUI and pleaded guilty. She was admitted "
-    "in May. She works as a thatcher and shares a cottage with an old flame. Adults aged 50 to 70 who live in Ohio should consult a teacher. You are 34. Mrs. Ortiz lives alone.\n"
+    "in May. She works as a thatcher and shares a cottage with an old flame. Adults aged 50 to 70 who live in Ohio "
+    "should consult a teacher. You are 34. Mrs. Ortiz lives alone.\n"
     "Age: 41\nResidence: Fairbanks"
 )
 HOSTILE = {

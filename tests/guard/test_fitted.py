@@ -297,8 +297,8 @@ def test_question_and_answer(side_files: Mapping[str, Path]) -> None:
     guard = fit_guard("medical", side_files["safe"], side_files["unsafe"], encoded="question+answer",
                       encoders=[HashedEncoder(64), EvidenceEncoder("medical")])
     assert guard.detector.encoded == "question+answer"
-    assert act(guard, SAFE, "What of gout?").delta != act(guard, SAFE, "Is rain wet?").delta
-    assert act(guard, SAFE).delta == act(guard, SAFE, None).delta
+    assert act(guard, SAFE, "What of gout?").sigma_safe != act(guard, SAFE, "Is rain wet?").sigma_safe
+    assert act(guard, SAFE).sigma_safe == act(guard, SAFE, None).sigma_safe
 
 
 LEAN = """

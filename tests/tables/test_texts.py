@@ -68,3 +68,38 @@ def test_ids_come_once_and_columns_are_there(tmp_path: Path) -> None:
         read_texts(written(tmp_path / "g.jsonl", FULL, {"id": 1, "text": "x"}))
     with pytest.raises(InputError, match="there is no file"):
         read_texts(tmp_path / "none.jsonl")
+
+
+TURNS = [{"role": "seeker", "text": "hello"}, {"role": "supporter", "text": "hi"}, {"role": "seeker", "text": "why"}]
+TOLD = "<|user|> hello\n<|assistant|> hi\n<|user|> why"
+
+
+def test_turns_in_place_of_text(tmp_path: Path) -> None:
+    file = written(tmp_path / "f.jsonl", {"id": 1, "turns": TURNS, "label": 0},
+                   {"id": 2, "turns": TURNS[:1], "text": None, "label": 0, "structure": "multi_turn"},
+                   {"id": 3, "text": "one", "label": 0, "structure": "single-turn", "turns": None},
+                   {"id": 4, "text": "one", "label": 0, "turns": TURNS})
+    assert [(row.text, row.structure) for row in read_texts(file)] == [
+        (TOLD, "multi-turn"), ("hello", "multi-turn"), ("one", "single-turn"), ("one", None)]
+    assert [(row.text, row.structure) for row in read_texts(file, prefer="turns")][2:] == [
+        ("one", "single-turn"), (TOLD, "multi-turn")]
+
+
+def test_turns_of_csv_and_parquet(tmp_path: Path) -> None:
+    cell = json.dumps(TURNS).replace('"', '""')
+    (tmp_path / "f.csv").write_text(f'id,turns,label\n7,"{cell}",safe\n', encoding="utf-8")
+    assert read_texts(tmp_path / "f.csv") == [LabelledText("7", TOLD, "safe", structure="multi-turn")]
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame([{"id": 7, "turns": TURNS, "label": "safe"}]).to_parquet(tmp_path / "f.parquet")
+    assert read_texts(tmp_path / "f.parquet") == read_texts(tmp_path / "f.csv")
+
+
+@pytest.mark.parametrize(("row", "message"), [
+    ({}, "there is no 'text' .nor 'turns'.; add it"), ({"turns": []}, "'turns' holds no text"),
+    ({"turns": [{"role": "x", "text": "y"}]}, "turn 1 of 'turns' has a role that is not known"),
+    ({"turns": ""}, "there is no 'text'"), ({"text": "", "turns": None}, "'text' is empty"),
+    ({"text": "a", "structure": "chat"}, "'structure' is not one that is known"),
+])
+def test_bad_turns(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=f"f.jsonl, line 1: {message}"):
+        read_texts(written(tmp_path / "f.jsonl", {"id": 1, "label": 0, **row}))

@@ -1,4 +1,7 @@
-"""Tables of labelled texts: `id, text, label`, and where they are there `group, category, split, planted`."""
+"""Tables of labelled texts: `id, text, label`, and where they are there `group, category, split, planted, structure`.
+
+`turns`, a list of {role, text}, may stand in for `text`.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from discreet.tables.answers import clean, unique
+from discreet.tables.conversations import absent, read_structure, read_turns, structure_of, text_of_turns
 from discreet.tables.rows import Place, iter_rows, json_type
 
-REQUIRED = ("id", "text", "label")
-COLUMNS = (*REQUIRED, "group", "category", "split", "planted")
+REQUIRED = ("id", "label")
+COLUMNS = (*REQUIRED, "text", "turns", "group", "category", "split", "planted", "structure")
 BETWEEN_CATEGORIES = re.compile(r"[|;]")
 
 
@@ -32,6 +37,8 @@ class LabelledText:
         Several are possible; empty where the row has none.
     planted : int
         How many times the record was repeated on purpose; 0 = not planted.
+    structure : "single-turn", "multi-turn", "multi-conversation" or None
+        As the column `structure` says, else as the turns show where the text was made of them.
     """
 
     id: str
@@ -41,6 +48,7 @@ class LabelledText:
     categories: frozenset[str] = frozenset()
     split: str | None = None
     planted: int = 0
+    structure: str | None = None
 
     @property
     def text_key(self) -> str:
@@ -48,31 +56,47 @@ class LabelledText:
         return " ".join(unicodedata.normalize("NFKC", self.text).casefold().split())
 
 
-def read_texts(path: Path | str) -> list[LabelledText]:
+def read_texts(path: Path | str, *, prefer: Literal["text", "turns"] = "text") -> list[LabelledText]:
     """All rows of a JSON Lines, CSV or Parquet file; columns that are not ours are passed over.
 
-    Raises InputError, naming file and line and never the text, for rows without id, text or label, for values of
-    other types than strings and whole numbers, and for an id used twice.
+    A row has its text as `text` or as `turns`, which are put together with the marks of `conversations`; `prefer`
+    says which of them counts in a row that has both.
+
+    Raises InputError, naming file and line and never the text, for rows without id, label, or text and turns, for
+    values of other types than strings and whole numbers, for roles and structures that are not known, and for an id
+    used twice.
     """
     rows = iter_rows(Path(path), COLUMNS, REQUIRED)
-    return [record for _, record in unique(rows, text_from_row, lambda record: record.id)]
+    return [record for _, record in unique(rows, partial(text_from_row, prefer=prefer), lambda record: record.id)]
 
 
-def text_from_row(place: Place, row: Mapping[str, Any]) -> LabelledText:
+def text_from_row(place: Place, row: Mapping[str, Any], *, prefer: Literal["text", "turns"] = "text") -> LabelledText:
     """One row as a labelled text."""
     for name in REQUIRED:
         if name not in row:
-            place.fail(f"there is no {name!r}; every row needs {', '.join(map(repr, REQUIRED))}")
-    text = row["text"]
-    if not isinstance(text, str) or not text.strip():
-        place.fail(f"'text' is {'empty' if isinstance(text, str) else json_type(text)}; expected a string")
+            place.fail(f"there is no {name!r}; every row needs 'id', 'text' (or 'turns') and 'label'")
+    text, shown = _text(place, row, prefer)
     identity, label = (_name(place, name, row[name]) for name in ("id", "label"))
     if identity is None or label is None:
         place.fail(f"{'id' if identity is None else 'label'!r} is null or empty; expected a string or a whole number")
     return LabelledText(
-        identity, clean(text), label, _name(place, "group", row.get("group")),
+        identity, text, label, _name(place, "group", row.get("group")),
         _categories(place, row.get("category")), _name(place, "split", row.get("split")), _planted(place, row),
+        read_structure(place, row.get("structure")) or shown,
     )
+
+
+def _text(place: Place, row: Mapping[str, Any], prefer: Literal["text", "turns"]) -> tuple[str, str | None]:
+    """The text, and its structure where turns show it."""
+    text, given = row.get("text"), row.get("turns")
+    if not absent(given) and (prefer == "turns" or absent(text)):
+        turns = read_turns(place, given)
+        return text_of_turns(turns), structure_of(turns)
+    if "text" not in row:
+        place.fail("there is no 'text' (nor 'turns'); add it, or rename the column that holds the text")
+    if not isinstance(text, str) or not text.strip():
+        place.fail(f"'text' is {'empty' if isinstance(text, str) else json_type(text)}; expected a string")
+    return clean(text), None
 
 
 def _name(place: Place, column: str, value: Any) -> str | None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.records import Estimate
@@ -35,6 +35,7 @@ def any_sample(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rng.normal(size=n).round(draw(st.integers(0, 3))), labels, rng.integers(0, 8, n)
 
 
+@example((np.array([1.0, 0.0, -1.0]), np.array([0, 1, 1]), np.array([4, 3, 3])), False, 0.01)
 @given(any_sample(), st.booleans(), st.sampled_from([0.01, 0.05, 0.5, 0.95]))
 def test_an_estimate_is_a_figure_inside_its_interval_or_a_reason(
     data: tuple[np.ndarray, np.ndarray, np.ndarray], grouped: bool, rate: float

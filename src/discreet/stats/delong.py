@@ -61,23 +61,30 @@ def auc_covariance(cores: list[RocCore], groups: ArrayLike | None = None) -> Flo
         same_length(core.level_of, first.level_of.size, "scores")
         if not np.array_equal(core.rows_pos, first.rows_pos):
             raise ValueError("scores are compared on the same examples: expected equal labels in equal order")
-    unit_of = np.arange(first.level_of.size) if groups is None else group_codes(groups, first.level_of.size)
+    unit_of = None if groups is None else group_codes(groups, first.level_of.size)
     parts = [placements(core) for core in cores]
-    pos, n_pos = _unit_sums(np.stack([part[0] for part in parts]), unit_of, first.rows_pos)
-    neg, n_neg = _unit_sums(np.stack([part[1] for part in parts]), unit_of, first.rows_neg)
+    pos, n_pos = _unit_sums(np.stack([part[0] for part in parts]), unit_of, first.rows_pos, first.level_of.size)
+    neg, n_neg = _unit_sums(np.stack([part[1] for part in parts]), unit_of, first.rows_neg, first.level_of.size)
     if min(n_pos, n_neg) < 2:
         raise ValueError(f"{n_pos} units hold positives and {n_neg} negatives: a variance needs 2 each or more")
     covariance = n_pos / (n_pos - 1) * (pos @ pos.T) + n_neg / (n_neg - 1) * (neg @ neg.T)
-    if groups is not None:
+    if unit_of is not None:
         cross = pos @ neg.T
         n_units = int(unit_of.max()) + 1
         covariance = covariance + n_units / (n_units - 1) * (cross + cross.T)
     return np.asarray(covariance, dtype=np.float64)
 
 
-def _unit_sums(values: FloatArray, unit_of: IntArray, rows: IntArray) -> tuple[FloatArray, int]:
-    """Per unit, the sum of (placement − AUC) / class size, shape (k, units); and the units that hold the class."""
+def _unit_sums(values: FloatArray, unit_of: IntArray | None, rows: IntArray, n: int) -> tuple[FloatArray, int]:
+    """Per unit, the sum of (placement − AUC) / class size, shape (k, units); and the units that hold the class.
+
+    Without `unit_of` each of the n examples is a unit of its own.
+    """
     centred = (values - values.mean(axis=1, keepdims=True)) / rows.size
+    if unit_of is None:
+        sums = np.zeros((values.shape[0], n))
+        sums[:, rows] = centred
+        return sums, rows.size
     n_units = int(unit_of.max()) + 1
     sums = np.stack([np.bincount(unit_of[rows], weights=row, minlength=n_units) for row in centred])
     return np.asarray(sums, dtype=np.float64), np.unique(unit_of[rows]).size

@@ -96,7 +96,9 @@ def _from_disagreements(kappa: Kappa, size: float, level: float) -> Interval:
         raise ValueError("both raters used one and the same category: kappa is undefined")
     ends = agresti_coull(1.0 - kappa.observed, size, level)
     expected = 1.0 - kappa.chance
-    return Interval(max(-1.0, 1.0 - ends.high / expected), min(1.0, 1.0 - ends.low / expected))
+    # An end at the value itself may be a last digit off it, as the two are computed differently.
+    low, high = min(1.0 - ends.high / expected, kappa.value), max(1.0 - ends.low / expected, kappa.value)
+    return Interval(max(-1.0, low), min(1.0, high))
 
 
 def kappa_bootstrap(

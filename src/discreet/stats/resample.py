@@ -75,7 +75,7 @@ def bootstrap_weights(
     unit_of = np.arange(n) if groups is None else group_codes(groups, n)
     members = _units_by_stratum(unit_of, None if strata is None else group_codes(strata, n, "strata"))
     for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // n)):
-        yield drawn.take(unit_of, axis=1)
+        yield drawn if groups is None else drawn.take(unit_of, axis=1)
 
 
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> tuple[float, float]:
@@ -175,12 +175,14 @@ def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows
     """Blocks (rows, units) of how often each unit is drawn, as many draws per stratum as it has `members`."""
     _positive(n_resamples)
     n_units = sum(units.size for units in members)
+    place = np.argsort(np.concatenate(members))
     for start in range(0, n_resamples, rows):
+        if min(rows, n_resamples - start) == 1:
+            tallies = [np.bincount(rng.integers(0, units.size, units.size), minlength=units.size) for units in members]
+            yield np.concatenate(tallies).take(place)[None, :]
+            continue
         drawn = np.zeros((min(rows, n_resamples - start), n_units), dtype=np.int64)
         for units in members:
-            if drawn.shape[0] == 1:
-                drawn[0, units] = np.bincount(rng.integers(0, units.size, units.size), minlength=units.size)
-                continue
             counts = np.zeros((drawn.shape[0], units.size), dtype=np.int64)
             _tally([np.arange(units.size)], [counts], rng)
             drawn[:, units] = counts

@@ -63,7 +63,7 @@ class RocCore:
         n_pos = int(truth.sum())
         if n_pos in (0, truth.size):
             raise ValueError(f"labels hold {n_pos} positives of {truth.size}: expected both classes")
-        order = np.argsort(-values, kind="stable")
+        order = np.argsort(-values)
         falling = values[order]
         new = np.concatenate(([True], falling[1:] != falling[:-1]))
         level_of = np.empty(truth.size, dtype=np.int64)

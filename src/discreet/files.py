@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
-from discreet.errors import UsageError
+from discreet.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -139,6 +139,25 @@ class KeyedHash:
             return cls(bytes.fromhex(given))
         except ValueError:
             raise UsageError(f"{HASH_KEY_VARIABLE} is not hexadecimal; expected the output of 'openssl rand -hex 32'"
+                             ) from None
+
+    @classmethod
+    def kept_in(cls, file: Path) -> KeyedHash:
+        """The deployment's key where DISCREET_HASH_KEY is set; else that of `file`, drawn once, for its owner alone.
+
+        InputError for a file that holds no key; OSError where it cannot be written or read.
+        """
+        if os.environ.get(HASH_KEY_VARIABLE):
+            return cls.from_environment()
+        try:
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as handle:
+                handle.write(secrets.token_hex(32))
+        except FileExistsError:
+            pass
+        try:
+            return cls(bytes.fromhex(file.read_text(encoding="ascii")))
+        except (ValueError, UsageError):
+            raise InputError(f"{file} is not a key of hashes: expected 64 hexadecimal digits; remove the folder"
                              ) from None
 
     def of(self, content: bytes | str) -> str:

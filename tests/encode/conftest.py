@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.heavy import need, quiet
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from discreet.encode.base import saving
@@ -23,22 +21,6 @@ CORPUS = [
 ]
 TINY = {"vocab_size": 400, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
         "intermediate_size": 64}  # fmt: skip
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def need(name: str) -> Any:
-    """A heavy package, or a skip that says which one is missing."""
-    try:
-        with quiet():
-            return import_module(name)
-    except ImportError:
-        pytest.skip(f"needs {name} (extra fit)")
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ Several, separated by commas, are fused in that order.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -147,3 +148,8 @@ def _build(wanted: Wanted, domain: str, cache: Path, max_tokens: int) -> Encoder
     if wanted.kind == "packaged":
         return export(packaged_model(), cache, name=PACKAGED_NAME, max_tokens=max_tokens)
     return export(wanted.source, cache, pooling=wanted.pooling, max_tokens=max_tokens)
+
+
+def default_cache() -> Path:
+    """The user's cache folder for exported encoders (XDG_CACHE_HOME, else ~/.cache)."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet" / "encoders"

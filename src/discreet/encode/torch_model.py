@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.encode.encoders.onnx import TOKENIZER, read_tokenizer
+from discreet.encode.quiet import quiet
 from discreet.errors import InputError, MissingExtraError
 
 OPSET = 17
@@ -56,7 +57,7 @@ class TorchModel:
         """The model's tokeniser as `tokenizers.Tokenizer`, without truncation and padding."""
         if (self._folder / TOKENIZER).is_file():
             return read_tokenizer(self._folder / TOKENIZER)
-        with _quiet(self._transformers), TemporaryDirectory() as part:
+        with quiet(self._transformers), TemporaryDirectory() as part:
             try:
                 slow = self._transformers.AutoTokenizer.from_pretrained(str(self._folder), local_files_only=True)
                 slow.backend_tokenizer.save(str(Path(part) / TOKENIZER))
@@ -102,7 +103,7 @@ class TorchModel:
     def _load(self) -> Any:
         torch, transformers = self._torch, self._transformers
         try:
-            with _quiet(transformers):
+            with quiet(transformers):
                 model = transformers.AutoModel.from_pretrained(
                     str(self._folder), local_files_only=True, trust_remote_code=False, attn_implementation="eager"
                 )
@@ -138,20 +139,3 @@ def _one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-@contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Without the bars and notes that transformers prints while loading."""
-    log = transformers.utils.logging
-    level, bar = log.get_verbosity(), log.is_progress_bar_enabled()
-    log.set_verbosity_error()
-    log.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.set_verbosity(level)
-        if bar:
-            log.enable_progress_bar()

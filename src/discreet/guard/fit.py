@@ -6,7 +6,6 @@ first; θ and τ come from the second; the figures of the card from the third.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.encode.base import Encoder
-from discreet.encode.presets import build_encoders
+from discreet.encode.presets import build_encoders, default_cache
 from discreet.errors import UsageError
 from discreet.guard.card import card_of
 from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS, THETA_PERCENTILE
@@ -84,11 +83,6 @@ def fit_guard(
     if out is not None:
         guard.save(out)
     return guard
-
-
-def default_cache() -> Path:
-    """The user's cache folder for exported encoders (XDG_CACHE_HOME, else ~/.cache)."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet" / "encoders"
 
 
 def fit_detector(

@@ -1,0 +1,1 @@
+"""Many models at once that differ in their labels: seeds, ε and mechanisms of a label audit."""

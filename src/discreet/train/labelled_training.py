@@ -1,0 +1,158 @@
+"""Training under label differential privacy: the mechanism is an argument, and its noise is drawn once.
+
+In one stage all labels are randomised and a model is trained on what is released. ALIBI releases numbers instead
+(`SoftLabelMechanism`): the model is trained on their posterior, whose prior is the model itself after each epoch (Malek
+Esmaeili et al. 2021, §4). In several stages (LP-MST, Ghazi et al. 2021, Algorithm 3; LP-2ST has two) the model of the
+parts so far gives the prior under which the next part is randomised; every label is randomised once.
+
+Mechanism m randomises the labels of model m, so that a bank may run over ε, mechanisms and seeds at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.mechanisms.base import softmax
+from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism
+from discreet.mechanisms.labels.stages import prior_of_logits, stage_parts
+from discreet.train.banks.labels import Bank, fit_bank
+from discreet.train.base import FloatArray, Inputs, IntArray, child
+from discreet.train.networks.fitted import NetworkRecipe
+
+Mechanisms = Sequence[LabelMechanism | None]
+"""One for each model; None trains on the labels as they are."""
+
+TRAINING, NOISE, PARTS = range(3)
+"""Which child of a model's seeds is for what; later stages train under children of their own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelTrained:
+    """M models and the labels that they were trained on.
+
+    Attributes
+    ----------
+    trained : array (M, n)
+        What the mechanism made of each label. Of soft labels it is the likeliest by what was released alone.
+    stage : array (M, n)
+        In which stage, from 0, each label was randomised.
+    """
+
+    bank: Bank
+    trained: IntArray
+    stage: IntArray
+
+
+def train_labelled(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mechanisms: Mechanisms, n_classes: int,
+                   seeds: Sequence[np.random.SeedSequence], *, prior: FloatArray | None = None,
+                   soft: bool = False) -> LabelTrained:
+    """Train M models in one stage.
+
+    Parameters
+    ----------
+    inputs : n texts, or an array (n, …)
+    labels : array (M, n)
+        Each model's labels before its mechanism, canaries already redrawn.
+    mechanisms : sequence of M mechanisms or None
+    prior : array (K,) or (n, K), optional
+        What is known of the labels without looking at them; for mechanisms that take one.
+    soft : bool
+        Train on soft labels that follow the model; every mechanism must then be a `SoftLabelMechanism` or None.
+
+    Raises ValueError where shapes or lengths disagree, for labels beyond the classes, or a mechanism that is not soft;
+    and as `fit_bank`.
+    """
+    given = _checked(labels, len(inputs), mechanisms, seeds)
+    noise = [np.random.default_rng(child(one, NOISE)) for one in seeds]
+    training = [child(one, TRAINING) for one in seeds]
+    stage = np.zeros(given.shape, dtype=np.int64)
+    if not soft:
+        trained = np.array([_released(mechanism, own, rng, prior)
+                            for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)])
+        return LabelTrained(fit_bank(recipe, inputs, trained, n_classes, training), trained, stage)
+    softeners = [_Softener.of(mechanism, own, n_classes, rng)
+                 for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)]
+    # What was released alone says which label a model was trained on: the posterior moves with the model.
+    trained = np.array([one.hard() for one in softeners])
+    bank = fit_bank(
+        recipe, inputs, trained, n_classes, training, soft=np.array([one.posterior(prior) for one in softeners]),
+        retarget=lambda places, logits: np.array([
+            softeners[place].posterior(softmax(own)) for place, own in zip(places.tolist(), logits, strict=True)]))
+    return LabelTrained(bank, trained, stage)
+
+
+def train_in_stages(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mechanisms: Mechanisms, n_classes: int,
+                    seeds: Sequence[np.random.SeedSequence], *, stages: int = 2,
+                    temperature: float = 1.0) -> LabelTrained:
+    """Train M models in stages, LP-2ST for two.
+
+    The rows are cut at random into `stages` parts, for each model anew. Labels of the first part are randomised without
+    a prior; a model trained on all parts so far gives, as softmax(logits / `temperature`), the prior of the next. The
+    models that come back were trained on all parts. Mechanisms that take no prior ignore it.
+
+    Raises as `train_labelled`, and ValueError for fewer than two stages or more than rows, or a temperature that is not
+    above 0; InputError where a part lacks a class.
+    """
+    given = _checked(labels, len(inputs), mechanisms, seeds)
+    if stages < 2:
+        raise ValueError(f"stages is {stages}: expected at least 2; one stage is train_labelled")
+    parts = [stage_parts(given.shape[1], np.random.default_rng(child(one, PARTS)), stages) for one in seeds]
+    noise = [np.random.default_rng(child(one, NOISE)) for one in seeds]
+    # No label is there before it is randomised.
+    stage, trained = np.zeros(given.shape, dtype=np.int64), np.full(given.shape, -1, dtype=np.int64)
+    for model, own in enumerate(parts):
+        for number, rows in enumerate(own):
+            stage[model, rows] = number
+    bank: Bank | None = None
+    for number in range(stages):
+        logits = None if bank is None else bank.logits(inputs)
+        for model, mechanism in enumerate(mechanisms):
+            rows = parts[model][number]
+            prior = None if logits is None else prior_of_logits(logits[model, rows], temperature)
+            trained[model, rows] = _released(mechanism, given[model, rows], noise[model], prior)
+        bank = fit_bank(recipe, inputs, trained, n_classes, [child(child(one, TRAINING), number) for one in seeds],
+                        weights=(stage <= number).astype(np.int64))
+    assert bank is not None
+    return LabelTrained(bank, trained, stage)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Softener:
+    """What was released of one model's labels; without a mechanism, the labels."""
+
+    mechanism: SoftLabelMechanism | None
+    released: FloatArray
+
+    @classmethod
+    def of(cls, mechanism: LabelMechanism | None, labels: IntArray, n_classes: int,
+           rng: np.random.Generator) -> _Softener:
+        if mechanism is None:
+            return cls(None, np.eye(n_classes)[labels])
+        if not isinstance(mechanism, SoftLabelMechanism):
+            raise ValueError(f"{type(mechanism).__name__} releases labels and no numbers: expected a mechanism for "
+                             "soft labels, such as alibi, or soft=False")
+        return cls(mechanism, mechanism.observe(labels, rng))
+
+    def posterior(self, prior: FloatArray | None) -> FloatArray:
+        return self.released if self.mechanism is None else self.mechanism.posterior(self.released, prior)
+
+    def hard(self) -> IntArray:
+        return np.asarray(self.released.argmax(axis=1), dtype=np.int64)
+
+
+def _released(mechanism: LabelMechanism | None, labels: IntArray, rng: np.random.Generator,
+              prior: FloatArray | None) -> IntArray:
+    if mechanism is None:
+        return labels
+    return mechanism.apply(labels, rng, None if mechanism.takes_prior == "no" else prior)
+
+
+def _checked(labels: IntArray, n: int, mechanisms: Mechanisms, seeds: Sequence[np.random.SeedSequence]) -> IntArray:
+    given = np.asarray(labels)
+    if given.shape != (len(seeds), n) or given.dtype.kind not in "iu" or len(mechanisms) != len(seeds):
+        raise ValueError(f"labels are {given.dtype} of shape {given.shape} for {len(mechanisms)} mechanisms, "
+                         f"{len(seeds)} seeds and {n} inputs: expected whole numbers (M, n), M mechanisms, M seeds")
+    return given.astype(np.int64)

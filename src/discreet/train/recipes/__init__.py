@@ -1,0 +1,1 @@
+"""The ways to train a classifier: one module each, found by the registry `recipes`."""

@@ -1,0 +1,1 @@
+"""Fine-tuned sequence classifiers: prompts, reading, batches, loading and LoRA."""

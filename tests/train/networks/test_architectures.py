@@ -1,0 +1,162 @@
+"""Every architecture against torch's own modules with the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+torch = pytest.importorskip("torch")
+
+from discreet.train.networks import cnn  # noqa: E402
+from discreet.train.networks.base import Network  # noqa: E402
+from discreet.train.networks.cnn import Cnn  # noqa: E402
+from discreet.train.networks.resnet import Resnet18  # noqa: E402
+from discreet.train.networks.rnn import Rnn, trimmed  # noqa: E402
+from discreet.train.networks.transformer import Encoder  # noqa: E402
+
+Numbers = Mapping[str, NDArray[np.float32]]
+
+
+def begun(network: Network, models: int = 1) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Numbers that are nowhere nought or one, alone and stacked, in double precision."""
+    rng = np.random.default_rng(0)
+    starts = [{name: torch.tensor(np.abs(one) + 0.1 if "variance" in name else one + 0.1 * rng.normal(size=one.shape),
+                                  dtype=torch.float64)
+               for name, one in network.start(np.random.default_rng(m)).items()} for m in range(models)]
+    return starts, {name: torch.stack([one[name] for one in starts]) for name in starts[0]}
+
+
+def test_cnn_models_are_the_groups_of_one_convolution() -> None:
+    network = Cnn((2, 9, 8), 3, 5, 4)
+    starts, params = begun(network, 3)
+    images = torch.tensor(np.random.default_rng(1).normal(size=(3, 6, 2, 9, 8)))
+    logits, hidden = network.forward(params, images, training=False)
+    assert hidden.shape == (3, 6, 5)
+    for m, one in enumerate(starts):
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(2, 3, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Conv2d(3, 6, 3, padding=1), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
+            torch.nn.Linear(24, 5), torch.nn.ReLU(), torch.nn.Linear(5, 4)).double()
+        given = [one["conv0"], one["conv0_bias"], one["conv1"], one["conv1_bias"], one["dense"].T, one["dense_bias"][0],
+                 one["head"].T, one["head_bias"][0]]
+        with torch.no_grad():
+            for mine, theirs in zip(net.parameters(), given, strict=True):
+                mine.copy_(theirs)
+            torch.testing.assert_close(logits[m], net(images[m]))
+
+
+def test_a_gpu_takes_several_cnns(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Cnn((1, 8, 8), 2, 2, 2)
+    for there, together in ((True, cnn.TOGETHER), (False, 1)):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        assert network.together == together
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize("pool", ["mean", "last"])
+def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
+    network = Rnn(11, 4, 3, 2, kind, pool)
+    (one,), params = begun(network)
+    made: Any = (torch.nn.LSTM if kind == "lstm" else torch.nn.GRU)(4, 3, batch_first=True).double()
+    with torch.no_grad():
+        for mine, name in zip(made.parameters(), ("into", "round", "into_bias", "round_bias"), strict=True):
+            mine.copy_(one[name])
+    texts = [[3, 5, 10], [1], [2, 4, 6, 8, 9]]
+    ids = torch.tensor([text + [0] * (7 - len(text)) for text in texts])
+    logits, _ = network.forward(params, ids[None], training=False)
+    for row, text in enumerate(texts):
+        states = made(one["words"][text][None])[0][0]
+        state = states.mean(0) if pool == "mean" else states[-1]
+        torch.testing.assert_close(logits[0, row], one["head"] @ state + one["head_bias"])
+
+
+def test_a_text_of_no_word_has_a_score() -> None:
+    for network in (Rnn(5, 2, 3, 2, "lstm", "mean"), Rnn(5, 2, 3, 2, "gru", "last"), Encoder(5, 4, 6, 1, 2, 2)):
+        logits, hidden = network.forward(begun(network)[1], torch.zeros(1, 3, 4, dtype=torch.int64), training=False)
+        assert torch.isfinite(logits).all()
+        assert torch.isfinite(hidden).all()
+
+
+def test_trimmed() -> None:
+    ids = torch.tensor([[1, 2, 0, 0], [3, 0, 0, 0]])
+    assert trimmed(ids).tolist() == [[1, 2], [3, 0]]
+    assert trimmed(torch.zeros(2, 4)).shape == (2, 1)
+
+
+def test_encoder_is_that_of_torch_on_each_text_alone() -> None:
+    network = Encoder(11, 6, 8, 2, 2, 3)
+    (one,), params = begun(network)
+    layers = []
+    for layer in range(2):
+        made = torch.nn.TransformerEncoderLayer(8, 2, 32, dropout=0.0, activation="gelu", batch_first=True,
+                                                norm_first=True).double()
+        names = ("look", "look_bias", "mix", "mix_bias", "up", "up_bias", "down", "down_bias", "norm0", "norm0_bias",
+                 "norm1", "norm1_bias")
+        with torch.no_grad():
+            for mine, name in zip(made.parameters(), names, strict=True):
+                mine.copy_(one[f"{layer}.{name}"])
+        layers.append(made.train())
+    texts = [[3, 5, 10], [1], [2, 4, 6, 8, 9]]
+    ids = torch.tensor([text + [0] * (6 - len(text)) for text in texts])
+    logits, _ = network.forward(params, ids[None], training=False)
+    for row, text in enumerate(texts):
+        states = (one["words"][text] + one["places"][: len(text)])[None]
+        for made in layers:
+            states = made(states)
+        pooled = torch.nn.functional.layer_norm(states[0].mean(0), (8,), one["norm"], one["norm_bias"])
+        torch.testing.assert_close(logits[0, row], one["head"] @ pooled + one["head_bias"])
+
+
+def residual(image: Any, one: dict[str, Any], width: int) -> Any:
+    """Logits of ResNet-18 in evaluation, written out: blocks of two convolutions, a 1×1 where the shape changes."""
+    def conv(name: str, given: Any, stride: int = 1) -> Any:
+        weight = one[f"{name}.weight"]
+        made = torch.nn.Conv2d(weight.shape[1], weight.shape[0], weight.shape[2], stride, weight.shape[2] // 2,
+                               bias=False).double()
+        norm = torch.nn.BatchNorm2d(weight.shape[0]).double().eval()
+        with torch.no_grad():
+            made.weight.copy_(weight)
+            for mine, part in ((norm.weight, "scale"), (norm.bias, "shift"), (norm.running_mean, "mean"),
+                               (norm.running_var, "variance")):
+                mine.copy_(one[f"{name}.{part}"])
+        return norm(made(given))
+
+    image = conv("stem", image).relu()
+    for stage in range(4):
+        down = 2 if stage else 1
+        inner = conv(f"{stage}.0.second", conv(f"{stage}.0.first", image, down).relu())
+        image = (inner + (conv(f"{stage}.0.short", image, 2) if stage else image)).relu()
+        image = (image + conv(f"{stage}.1.second", conv(f"{stage}.1.first", image).relu())).relu()
+    assert image.shape[1:] == (8 * width, 2, 2)
+    return image.mean((2, 3)) @ one["head"].T + one["head_bias"]
+
+
+def test_resnet_is_its_blocks_written_out() -> None:
+    network = Resnet18(3, 2, 4)
+    (one,), params = begun(network)
+    images = torch.tensor(np.random.default_rng(1).normal(size=(5, 3, 12, 12)))
+    with torch.no_grad():
+        logits, _ = network.forward(params, images[None], training=False)
+        torch.testing.assert_close(logits[0], residual(images, one, 2))
+
+
+def test_resnet_has_the_published_size() -> None:
+    network = Resnet18(3, 64, 10)
+    numbers = network.start(np.random.default_rng(0))
+    assert sum(one.size for name, one in numbers.items() if name not in network.buffers) == 11_173_962
+    assert sum("weight" in name for name in numbers) == 20
+
+
+def test_resnet_follows_the_data_in_training_only() -> None:
+    network = Resnet18(1, 1, 2)
+    params = begun(network)[1]
+    images = torch.tensor(np.random.default_rng(1).normal(size=(1, 8, 1, 12, 12)))
+    before = params["stem.mean"].clone()
+    network.forward(params, images, training=False)
+    assert torch.equal(params["stem.mean"], before)
+    network.forward(params, images, training=True)
+    assert not torch.equal(params["stem.mean"], before)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.heavy import need, quiet
+from tests.train.transformer.conftest import loaded, outputs
+from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS, tiny_llama
+
+from discreet.errors import UsageError
+from discreet.train.transformer.batches import length_batches, padded
+from discreet.train.transformer.loading import last_shown
+from discreet.train.transformer.prompts import DEPRESSION, NONE, SAFETY
+from discreet.train.transformer.reading import Reader
+
+KINDS = ("llama", "gemma", "bert")
+
+
+@pytest.fixture(autouse=True)
+def _extras() -> None:
+    need("peft")
+
+
+@pytest.mark.parametrize("regime", ["full", "lora"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_logits_are_those_of_each_text_alone(tiny: dict[str, Path], kind: str, regime: str) -> None:
+    """As transformers' own classifier gives them for one text without padding, whatever the batch."""
+    torch = need("torch")
+    model = loaded(tiny[kind], regime=regime)
+    rows = model.reader(300)(TEXTS)
+    with torch.no_grad():
+        alone = np.concatenate([model.model(input_ids=torch.tensor(row.ids)[None]).logits.numpy() for row in rows])
+    assert np.ptp(alone, axis=0).min() > 1e-2
+    for size in (1, 4, 16):
+        np.testing.assert_allclose(outputs(model, rows, size), alone, rtol=0, atol=1e-5)
+    mates = outputs(model, [rows[0], *model.reader(300)([" ".join(CORPUS) * 2, "no"])])
+    np.testing.assert_allclose(mates[0], alone[0], rtol=0, atol=1e-5)
+
+
+def test_hidden_states_are_what_the_head_reads(tiny: dict[str, Path]) -> None:
+    torch = need("torch")
+    for kind in KINDS:
+        model = loaded(tiny[kind])
+        rows = model.reader(300)(TEXTS)
+        states = torch.from_numpy(outputs(model, rows, hidden=True)).float()
+        head = model.model.classifier if kind == "bert" else model.model.score
+        with torch.no_grad():
+            np.testing.assert_allclose(head(states).numpy(), outputs(model, rows), rtol=0, atol=1e-5)
+            body = model.model.base_model(torch.tensor(rows[0].ids)[None])
+        expected = body.pooler_output[0] if kind == "bert" else body.last_hidden_state[0, -1]
+        np.testing.assert_allclose(states[0], expected, rtol=0, atol=1e-5)
+
+
+def pooled_before_the_first_padding(self: Any, input_ids: Any, attention_mask: Any = None, **_: Any) -> Any:
+    """What transformers did before its fix of issue 35352."""
+    torch, transformers = need("torch"), need("transformers")
+    logits = self.score(self.model(input_ids, attention_mask=attention_mask).last_hidden_state)
+    last = (torch.eq(input_ids, self.config.pad_token_id).int().argmax(-1) - 1) % input_ids.shape[-1]
+    return transformers.modeling_outputs.SequenceClassifierOutput(logits=logits[torch.arange(len(last)), last])
+
+
+def test_pooling_at_the_first_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Padded with the end of a turn, the authors' classifier stops where the system's turn does: before the text."""
+    torch, transformers = need("torch"), need("transformers")
+    folder = tiny_llama(tmp_path / "m", pad="<|eot_id|>")
+    model = loaded(folder)
+    rows = model.reader(300)(TEXTS)
+    expected = outputs(model, rows, 1)
+    monkeypatch.setattr(transformers.LlamaForSequenceClassification, "forward", pooled_before_the_first_padding)
+    end = model.tokenizer.convert_tokens_to_ids("<|eot_id|>")
+    ids, mask = (torch.from_numpy(part) for part in padded(rows, end))
+    monkeypatch.setattr(model.model.config, "pad_token_id", end)
+    with torch.no_grad():
+        theirs = model.model(ids, mask).logits.numpy()
+    np.testing.assert_allclose(theirs, np.broadcast_to(theirs[0], theirs.shape), rtol=0, atol=1e-6)
+    # Ours, in that version too: with a padding token of its own, and even with theirs.
+    assert model.pad != end
+    for pad in (model.pad, end):
+        monkeypatch.setattr(model.model.config, "pad_token_id", pad)
+        ids, mask = (torch.from_numpy(part) for part in padded(rows, pad))
+        with torch.no_grad():
+            ours = model(ids, mask)[0].numpy()
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-5)
+    assert np.abs(expected[1:] - expected[0]).max(axis=1).min() > 1e-2
+
+
+def test_pooling_at_the_last_token_that_is_shown() -> None:
+    torch = need("torch")
+    mask = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]])
+    assert last_shown(mask).tolist() == [2, 0, 3, 3]
+
+
+def test_scores_behind_another_prompt_are_others(tiny: dict[str, Path]) -> None:
+    """The authors' `evaluate` drops the prompt, and their boundary step puts the single-turn one before multi-turn."""
+    model = loaded(tiny["llama"])
+    trained, theirs, none = (model.reader(300, prompt) for prompt in (DEPRESSION, SAFETY, NONE))
+    ours = outputs(model, trained([MULTI_TURN]))
+    for other in (theirs, none):
+        assert np.abs(outputs(model, other([MULTI_TURN])) - ours).max() > 1e-3
+    by_name = outputs(model, model.reader(300, "depression")([CORPUS[0], MULTI_TURN]))
+    np.testing.assert_allclose(by_name[1], ours[0], rtol=0, atol=1e-5)
+
+
+def test_readers(tiny: dict[str, Path]) -> None:
+    llama, bert = loaded(tiny["llama"]), loaded(tiny["bert"])
+    assert (llama.reader(300).prompt, bert.reader(300).prompt) == (SAFETY, NONE)
+    assert (llama.chat, bert.chat) == (True, False)
+    assert (llama.limit, llama.reader(512).max_tokens) == (512, 512)
+    with pytest.raises(UsageError, match="max tokens is 513: expected at most 512, the limit of"):
+        llama.reader(513)
+    with pytest.raises(UsageError, match="expected one of safety"):
+        llama.reader(300, "mine")
+
+
+@pytest.mark.parametrize("kind", ["llama", "bert"])
+def test_bfloat16(tiny: dict[str, Path], kind: str) -> None:
+    """Frozen weights in bfloat16, trained ones in float32, and logits too: rounded to 8 bits they tie."""
+    torch = need("torch")
+    exact = loaded(tiny[kind])
+    rows = exact.reader(300)(TEXTS)
+    for regime in ("lora", "full"):
+        model = loaded(tiny[kind], regime=regime, dtype="bfloat16")
+        assert {value.dtype for value in model.trained().values()} == {torch.float32}
+        frozen = {value.dtype for value in model.model.parameters() if not value.requires_grad}
+        assert frozen == ({torch.bfloat16} if regime == "lora" else set())
+        found = outputs(model, rows)
+        apart = np.abs(found - outputs(exact, rows)).max()
+        assert 1e-5 < apart < 0.3
+        rounded = torch.from_numpy(found).bfloat16().double().numpy()
+        assert (rounded != found).mean() > 0.9
+        ids, mask = (torch.from_numpy(part) for part in padded(rows, model.pad))
+        model(ids, mask)[0].sum().backward()
+        assert all(value.grad is not None for value in model.trained().values())
+
+
+def test_saved_models_pool_alike_elsewhere(tmp_path: Path) -> None:
+    """What transformers loads of a saved model has the padding token that ours was trained with."""
+    torch, transformers = need("torch"), need("transformers")
+    model = loaded(tiny_llama(tmp_path / "m", pad="<|eot_id|>"))
+    rows = model.reader(300)(TEXTS)
+    with quiet():
+        model.model.save_pretrained(tmp_path / "saved")
+        model.tokenizer.save_pretrained(tmp_path / "saved")
+        again = transformers.AutoModelForSequenceClassification.from_pretrained(str(tmp_path / "saved")).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "saved"))
+    assert again.config.pad_token_id == tokenizer.pad_token_id == model.pad
+    assert Reader(tokenizer, 300, "m", chat=True, prompt=SAFETY).digest() == model.reader(300).digest()
+    for places in length_batches(rows, 4):
+        ids, mask = (torch.from_numpy(part) for part in padded([rows[place] for place in places], model.pad))
+        with torch.no_grad():
+            found = again(ids, mask).logits
+            np.testing.assert_allclose(found, model(ids, mask)[0], rtol=0, atol=1e-5)

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.heavy import need
+from tests.train.tasks import task
+from tests.train.transformer.conftest import loaded
+from tests.train.transformer.tiny import tiny_bert
+
+from discreet.errors import UsageError
+from discreet.train.transformer import loop
+from discreet.train.transformer.batches import padded
+from discreet.train.transformer.checkpoint import state_of
+from discreet.train.transformer.loading import Loaded
+from discreet.train.transformer.loop import Plan, Trained, train
+from discreet.train.transformer.schedule import scale
+
+FAST = Plan(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=2, patience=None)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need("torch")
+    return tiny_bert(tmp_path_factory.mktemp("loop") / "bert", layers=1)
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Without dropout."""
+    need("torch")
+    return tiny_bert(tmp_path_factory.mktemp("still") / "bert", layers=1, hidden_dropout_prob=0.0,
+                     attention_probs_dropout_prob=0.0)
+
+
+def run(folder: Path, plan: Plan = FAST, *, n: int = 24, checks: int = 8, seed: int = 1, turned: bool = False
+        ) -> tuple[Loaded, Trained]:
+    """A tiny classifier of two classes; `turned` gives the checks the wrong labels."""
+    model = loaded(folder, n_classes=2)
+    read, data, other = model.reader(24), task(n, 2), task(max(checks, 1), 2, seed=99)
+    labels = 1 - other.labels if turned else other.labels
+    rows, held = read(list(data.inputs)), read(list(other.inputs))[:checks]
+    return model, train(model, rows, data.labels, held, labels[:checks], plan, np.random.SeedSequence(seed))
+
+
+def bytes_of(model: Loaded) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in state_of(model).items()}
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, losses: list[float]) -> list[dict[str, bytes]]:
+    """Evaluations that give these losses; what the weights were at each."""
+    seen: list[dict[str, bytes]] = []
+    left: Iterator[float] = iter(losses)
+
+    def evaluate(self: Any) -> float:
+        seen.append(bytes_of(self._model))
+        return next(left)
+
+    monkeypatch.setattr(loop._Evaluation, "__call__", evaluate)
+    return seen
+
+
+def test_patience_ends_training_and_the_best_weights_are_loaded(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second evaluation is the best; three later ones, one equal to it, end the training before the sixth."""
+    seen = scripted(monkeypatch, [3.0, 2.0, 2.5, 2.0, 2.6, 1.0])
+    model, done = run(bert, Plan(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=2, patience=3))
+    assert (done.steps, done.planned, done.best_step) == (10, 27, 4)
+    assert [step for step, _ in done.curve] == [2, 4, 6, 8, 10]
+    assert bytes_of(model) == seen[1]
+    assert bytes_of(model) not in (seen[0], seen[4])
+
+
+def test_a_better_evaluation_starts_the_patience_anew(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = scripted(monkeypatch, [5.0, 6.0, 6.0, 4.0, 6.0, 6.0, 6.0, 0.0])
+    model, done = run(bert, Plan(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=1, patience=3))
+    assert (done.steps, done.best_step) == (7, 4)
+    assert bytes_of(model) == seen[3]
+
+
+def test_without_patience_all_epochs_are_run_and_the_best_is_still_loaded(
+        bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six updates, an evaluation every fourth and one after the last."""
+    seen = scripted(monkeypatch, [1.0, 2.0])
+    model, done = run(bert, Plan(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=4, patience=None))
+    assert (done.steps, done.planned, done.best_step, done.curve) == (6, 6, 4, ((4, 1.0), (6, 2.0)))
+    assert bytes_of(model) == seen[0]
+
+
+def test_the_curve_is_the_mean_log_loss_of_the_checks(still: Path) -> None:
+    """What is learned is wrong for these checks: the first evaluation is the best, and the model is that one."""
+    torch = need("torch")
+    model, done = run(still, Plan(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=3, patience=2), turned=True)
+    other = task(8, 2, seed=99)
+    total = 0.0
+    for row, label in zip(model.reader(24)(list(other.inputs)), 1 - other.labels, strict=True):
+        ids, mask = (torch.from_numpy(part) for part in padded([row], model.pad))
+        with torch.no_grad():
+            total -= float(torch.log_softmax(model(ids, mask)[0].double(), 1)[0, label])
+    losses = [loss for _, loss in done.curve]
+    assert done.best_step < done.steps < done.planned
+    assert losses[-1] > min(losses) + 0.01
+    assert total / 8 == pytest.approx(min(losses), abs=1e-6)
+    assert not model.model.training
+    assert all(weights.grad is None for weights in model.trained().values())
+
+
+def test_without_checks_the_last_weights_stay(bert: Path) -> None:
+    model, done = run(bert, checks=0)
+    assert (done.steps, done.best_step, done.curve) == (6, 6, ())
+    other, _ = run(bert, Plan(3e-3, epochs=1, batch=8, micro_batch=4, eval_every=2, patience=None), checks=0)
+    assert bytes_of(model) != bytes_of(other)
+
+
+def gradients(folder: Path, monkeypatch: pytest.MonkeyPatch, micro: int) -> dict[str, Any]:
+    torch = need("torch")
+    found: list[Any] = []
+
+    def clip(weights: list[Any], most: float) -> Any:
+        found.extend(one.grad.clone() for one in weights)
+        return torch.tensor(1.0)
+
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
+    model, done = run(folder, Plan(1e-3, epochs=1, batch=16, micro_batch=micro, patience=None), n=13, checks=0)
+    assert done.steps == 1
+    return dict(zip(model.trained(), found, strict=True))
+
+
+def test_parts_of_a_batch_add_up_to_the_gradient_of_the_whole(still: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """13 examples as one, as 4 + 4 + 4 + 1 and as 5 × 2 + …; against the mean loss of all of them, written out."""
+    torch = need("torch")
+    model, data = loaded(still, n_classes=2), task(13, 2)
+    ids, mask = (torch.from_numpy(part) for part in padded(model.reader(24)(list(data.inputs)), model.pad))
+    losses = -torch.log_softmax(model(ids, mask)[0], 1)[torch.arange(13), torch.from_numpy(data.labels)]
+    losses.mean().backward()
+    expected = {name: weights.grad for name, weights in model.trained().items()}
+    for micro in (16, 4, 2):
+        found = gradients(still, monkeypatch, micro)
+        for name, grad in expected.items():
+            torch.testing.assert_close(found[name], grad, rtol=1e-4, atol=1e-6)
+
+
+def test_the_gradient_is_cut_and_the_rate_follows_the_schedule(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, rates, norms = need("torch"), list[float](), list[float]()
+    step = torch.optim.AdamW.step
+
+    def recorded(self: Any, *given: Any, **more: Any) -> Any:
+        group = self.param_groups[0]
+        rates.append(group["lr"])
+        norms.append(float(torch.stack([one.grad.norm() for one in group["params"]]).norm()))
+        assert group["weight_decay"] == 0.25
+        return step(self, *given, **more)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", recorded)
+    run(bert, Plan(3e-3, epochs=2, batch=8, micro_batch=4, warmup=0.4, patience=None, decay=0.25, clip=0.01), checks=0)
+    assert rates == [3e-3 * scale(place, 6, 0.4) for place in range(6)]
+    assert max(norms) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_the_result_hangs_on_the_seed_and_on_nothing_else(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not on the state of torch's generator, on draws between updates, nor on the caller's mode; which are left."""
+    torch = need("torch")
+    first = bytes_of(run(bert)[0])
+    assert bytes_of(run(bert, seed=2)[0]) != first
+    evaluate = loop._Evaluation.__call__
+
+    def disturbed(self: Any) -> float:
+        torch.rand(7)
+        return evaluate(self)
+
+    monkeypatch.setattr(loop._Evaluation, "__call__", disturbed)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(77)
+        before = torch.get_rng_state()
+        with torch.no_grad():
+            assert bytes_of(run(bert)[0]) == first
+            assert not torch.is_grad_enabled()
+        assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_dropout_is_on_in_training_and_draws_anew_for_every_part(
+        bert: Path, still: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {name: a.shape for name, a in state_of(loaded(bert)).items()} == {
+        name: a.shape for name, a in state_of(loaded(still)).items()}
+    seeds: list[int] = []
+    seed_of: Callable[[Any, int], None] = loop._seed
+
+    def recorded(device: Any, seed: int) -> None:
+        seeds.append(seed)
+        seed_of(device, seed)
+
+    monkeypatch.setattr(loop, "_seed", recorded)
+    with_dropout, without = (run(folder, checks=0)[0] for folder in (bert, still))
+    assert bytes_of(with_dropout) != bytes_of(without)
+    assert len(set(seeds[:12])) == 12
+    assert seeds[:12] == seeds[12:]
+
+
+def test_a_training_that_diverges_says_so(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"diverged at update .* with a learning rate of 1e\+30") as caught:
+        run(bert, Plan(1e30, epochs=4, batch=8, micro_batch=4, patience=None))
+    assert "\n" not in str(caught.value)
+    scripted(monkeypatch, [1.0, float("nan")])
+    with pytest.raises(UsageError, match="diverged at update 4"):
+        run(bert)
+
+
+def test_plans_out_of_range_are_refused() -> None:
+    for options, said in (
+        ({"rate": 0.0}, "rate"), ({"rate": float("nan")}, "rate"), ({"epochs": 0}, "epochs"),
+        ({"batch": 12, "micro_batch": 8}, "multiple"), ({"warmup": 1.5}, "warmup"), ({"eval_every": 0}, "eval_every"),
+        ({"patience": 0}, "patience"), ({"decay": -1.0}, "decay"), ({"clip": float("inf")}, "clip"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Plan(**{"rate": 1e-3, **options})  # type: ignore[arg-type]

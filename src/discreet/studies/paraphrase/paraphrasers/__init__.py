@@ -1,0 +1,1 @@
+"""The ways to paraphrase: one module each, found by the registry `paraphrasers`."""

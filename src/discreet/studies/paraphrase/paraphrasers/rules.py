@@ -1,0 +1,152 @@
+"""`rules`: other words by closed lists and clause orders, offline. English."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from numpy.random import Generator
+
+from discreet.studies.paraphrase.base import holds, paraphrasers, words_of
+from discreet.studies.paraphrase.clauses import reordered
+from discreet.studies.paraphrase.sentences import Turn, is_loud, keeps, lowered, turns_of
+from discreet.studies.paraphrase.swaps import Edit, edited, edits_of
+from discreet.studies.paraphrase.words import CLOSERS, OPENERS
+
+TRIES = 12
+SWAPPED, REORDERED, OPENED, CLOSED = 0.8, 0.6, 0.35, 0.25
+SOURCES = ("base", "clauses", "sentences", "swaps", "words")
+ENDS = (".", "!", "?", "…", '"', "”", ")")
+
+
+@paraphrasers.register("rules")
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Contractions and their long forms, synonyms of a closed list, other frames of questions, clause order, polite
+    openers and closers.
+
+    A paraphrase keeps marks, white space between sentences, numbers, addresses and names. It shares more words with
+    its text than what a language model or a person writes, and where no rule fits it differs by an opener or a closer
+    alone: figures on it say what rewording by rule does.
+    """
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """`version` is a hash of lists and code."""
+        return {"paraphraser": "rules", "kind": "rule-based", "language": "en", "version": _version()}
+
+    @property
+    def label(self) -> str:
+        """rules."""
+        return "rules"
+
+    def paraphrase(self, texts: Sequence[str], n: int, rng: Generator) -> list[list[str]]:
+        """See `Paraphraser`. A text draws from a stream of its own, and the first k of n do not depend on n."""
+        return [_several(text, n, own) for text, own in zip(texts, rng.spawn(len(texts)), strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence, first as it is and then in other orders, each with its edits."""
+
+    orders: tuple[tuple[str, tuple[Edit, ...]], ...]
+
+    @classmethod
+    def of(cls, sentence: str) -> _Sentence:
+        return cls(tuple((one, tuple(edits_of(one))) for one in (sentence, *reordered(sentence))))
+
+    def drawn(self, rng: Generator) -> str:
+        chosen = 0
+        if len(self.orders) > 1 and rng.random() < REORDERED:
+            chosen = int(rng.integers(1, len(self.orders)))
+        return edited(*self.orders[chosen], rng, SWAPPED)
+
+
+def _several(text: str, n: int, rng: Generator) -> list[str]:
+    turns = turns_of(text)
+    sentences = [[_Sentence.of(one) for one in turn.sentences] for turn in turns]
+    taken, found = {words_of(text)}, []
+    if not any(map(words_of, (one for turn in turns for one in turn.sentences))):
+        return [text] * n
+    for _ in range(n):
+        for attempt, candidate in enumerate(_candidates(turns, sentences, rng)):
+            # The first draws must bring more than an opener.
+            if (words_of(candidate) not in taken and keeps(text, candidate)
+                    and (attempt >= TRIES // 2 or not holds(candidate, text))):
+                break
+        else:
+            candidate = text
+        taken.add(words_of(candidate))
+        found.append(candidate)
+    return found
+
+
+def _candidates(turns: Sequence[Turn], sentences: Sequence[Sequence[_Sentence]], rng: Generator) -> Iterator[str]:
+    """Draws, with an opener for certain in the later ones; at last every opener and closer of the first turn."""
+    for attempt in range(TRIES):
+        first = True
+        said = []
+        for turn, own in zip(turns, sentences, strict=True):
+            drawn = tuple(one.drawn(rng) for one in own)
+            if drawn:
+                opened = rng.random() < OPENED or (first and attempt >= TRIES // 2)
+                drawn, first = _framed(turn, drawn, rng, opened), False
+            said.append(turn.text(drawn))
+        yield "".join(said)
+    at = next(number for number, turn in enumerate(turns) if turn.sentences)
+    kind = _kind(turns[at], turns[at].sentences[0])
+    pairs = [(opener, closer) for opener in ("", *OPENERS[kind]) for closer in ("", *CLOSERS[kind])]
+    for number in rng.permutation(len(pairs)):
+        opener, closer = pairs[number]
+        drawn = _closed(_opened(turns[at].sentences, opener), closer)
+        yield "".join(turn.text(drawn if place == at else None) for place, turn in enumerate(turns))
+
+
+def _framed(turn: Turn, drawn: tuple[str, ...], rng: Generator, opened: bool) -> tuple[str, ...]:
+    openers, closers = OPENERS[_kind(turn, drawn[0])], CLOSERS[_kind(turn, drawn[-1])]
+    opener, closer = openers[rng.integers(len(openers))], closers[rng.integers(len(closers))]
+    closed = rng.random() < CLOSED
+    return _closed(_opened(drawn, opener if opened else ""), closer if closed else "")
+
+
+def _kind(turn: Turn, sentence: str) -> str:
+    if turn.by_assistant:
+        return "assistant"
+    return "question" if "?" in sentence or sentence[:3].lower() in ("how", "why", "wha") else "statement"
+
+
+def _opened(sentences: tuple[str, ...], opener: str) -> tuple[str, ...]:
+    first = sentences[0]
+    if not opener or words_of(opener)[:1] == words_of(first)[:1]:
+        return sentences
+    if is_loud(first):
+        opener = opener.upper()
+    elif first[0].islower():
+        opener = _small(opener)
+    return (f"{opener} {lowered(first)}", *sentences[1:])
+
+
+def _closed(sentences: tuple[str, ...], closer: str) -> tuple[str, ...]:
+    last = sentences[-1]
+    if not closer:
+        return sentences
+    # A sentence without an end gets a comma: a full stop there would change its register.
+    behind = f" {closer}" if last.endswith(ENDS) else f", {_small(closer).rstrip('.')}"
+    return (*sentences[:-1], last + (behind.upper() if is_loud(last) else behind))
+
+
+def _small(framing: str) -> str:
+    """An opener or closer without its capital."""
+    return framing if framing.startswith("I ") else framing[0].lower() + framing[1:]
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    room = files("discreet.studies.paraphrase")
+    parts = [room.joinpath(f"{name}.py").read_bytes() for name in SOURCES]
+    parts.append(room.joinpath("paraphrasers", "rules.py").read_bytes())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

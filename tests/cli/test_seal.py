@@ -88,7 +88,8 @@ def test_canaries_and_a_configuration(cli: Cli, data: Path, tmp_path: Path) -> N
     ({}, ["--pairs", "0"], "--pairs is 0"), ({"text": None}, [], "line 1: 'text' is null"),
     ({"id": "same"}, [], "line 2: the id of this row was used before"), ({}, ["--group", "team"], "there is no 'team'"),
     ({}, ["--group", "label"], "expected the column that names the user"), ({"label": None}, [], "'label' is null"),
-    ({}, ["--pairs", "many"], "--pairs"), ({}, ["--seed", "-1"], "--seed is -1"),
+    ({}, ["--pairs", "many"], "--pairs"), ({}, ["--alpha", "1"], "--alpha is 1"),
+    ({}, ["--alpha", "nan"], "--alpha is"), ({}, ["--seed", "-1"], "--seed is -1"),
 ])
 def test_bad_input_is_one_line_and_leaves_nothing(
     cli: Cli, tmp_path: Path, change: dict[str, Any], options: list[str], said: str
@@ -116,3 +117,15 @@ def test_a_seal_is_not_written_over(cli: Cli, data: Path, tmp_path: Path) -> Non
     ended = cli("seal", data, "--pairs", "10", "--out", tmp_path / "s")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert (tmp_path / "s" / "coins.json").read_bytes() == before
+
+
+def test_the_level_is_committed_to(cli: Cli, data: Path, tmp_path: Path) -> None:
+    ended = cli("seal", data, "--pairs", "40", "--alpha", "0.01", "--out", tmp_path / "s")
+    assert "convicted with chance 0.01 at the most; the commitment holds that level" in ended.out
+    assert json.loads((tmp_path / "s" / "commitment.json").read_text())["alpha"] == 0.01
+    assert json.loads((tmp_path / "s" / "coins.json").read_text())["opened"]["alpha"] == 0.01
+    said = [json.loads(cli("seal", data, "--pairs", "40", "--alpha", alpha, "--out", tmp_path / alpha, "--json").out)
+            for alpha in ("0.01", "0.2")]
+    assert [one["alpha"] for one in said] == [0.01, 0.2]
+    # A stricter level needs a clearer leak.
+    assert said[0]["least_win_rate"] > said[1]["least_win_rate"]

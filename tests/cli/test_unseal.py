@@ -27,9 +27,9 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def scores(folder: Path, shift: float, *, logits: bool = False) -> Path:
+def scores(folder: Path, shift: float, *, logits: bool = False, seed: int = 0) -> Path:
     """Scores beside the seal; those of trained records are `shift` higher."""
-    inside, rng = {r["id"] for r in read(folder / "train.jsonl")}, np.random.default_rng(0)
+    inside, rng = {r["id"] for r in read(folder / "train.jsonl")}, np.random.default_rng(seed)
     path = folder.parent / "scores.jsonl"
     with path.open("w") as handle:
         for row in read(folder / "probe.jsonl"):
@@ -95,8 +95,13 @@ def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Pa
     assert cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out, "--sign", private).code == 1
     assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--out", other).code == 0
     good = cli("unseal", "--verify", out, "--commitment", sealed / "commitment.json", "--public-key", public)
-    assert (good.code, good.out.count("\n")) == (0, 1)
-    assert cli("unseal", "--verify", out, "--commitment", json.loads(out.read_text())["commitment"]).code == 0
+    assert (good.code, good.out.count("\n")) == (0, 2)
+    assert good.out.endswith("  alpha 0.05, in the commitment\n")
+    plain = json.loads(out.read_text())["commitment"]
+    for given in (plain, plain.upper()):
+        assert cli("unseal", "--verify", out, "--commitment", given).code == 0
+    (tmp_path / "bom.json").write_text((sealed / "commitment.json").read_text(), encoding="utf-8-sig")
+    assert cli("unseal", "--verify", out, "--commitment", tmp_path / "bom.json").code == 0
     wrong = cli("unseal", "--verify", out, "--commitment", other / "commitment.json")
     assert wrong.code == 1
     assert "another seal" in wrong.out
@@ -157,6 +162,7 @@ def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str)
     assert said in ended.err
     assert MARK not in ended.err
     assert not (tmp_path / "c.json").exists()
+    assert not (sealed / "opened.json").exists()
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
@@ -165,6 +171,9 @@ def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str)
     (["{s}", "--verify", "{f}"], "expected the certificate alone"), (["--verify", "{f}"], "is not JSON"),
     (["--verify", "{s}/commitment.json"], "is no certificate"), (["{f}", "--scores", "{f}"], "coins.json"),
     (["{s}", "--scores", "{f}", "--alpha", "5"], "expected alpha between 0 and 1"),
+    (["{s}", "--scores", "{f}", "--alpha", "0.1"], "--alpha 0.1 was given and the seal commits to 0.05"),
+    (["{s}", "--scores", "{f}", "--out", "{s}/opened.json"], "is a file of the seal or of the scores"),
+    (["{s}", "--scores", "{f}", "--seed", "1"], "--seed"), (["{s}", "--scores", "{f}", "--show-text"], "--show-text"),
     (["{s}", "--scores", "{f}", "--tolerance", "0.5"], "tolerance between .5 and 1"),
     (["{s}", "--scores", "{f}", "--sign", "{f}"], "no Ed25519 private key"),
     (["{s}", "--scores", "{f}", "--out", "{s}/coins.json"], "is a file of the seal or of the scores"),
@@ -175,3 +184,74 @@ def test_usage(cli: Cli, sealed: Path, arguments: list[str], said: str) -> None:
     ended = cli("unseal", *(a.format(s=sealed, f=path) for a in arguments))
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert said in ended.err
+
+
+def test_the_level_of_the_seal_decides(cli: Cli, sealed: Path, tmp_path: Path) -> None:
+    strict = tmp_path / "strict"
+    assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--alpha", "1e-9", "--out", strict).code == 0
+    ended = cli("unseal", strict, "--scores", scores(strict, 1.2))
+    assert "convicts at 1e+09" in ended.out
+    assert "alpha 1e-09, in the commitment" in ended.out
+    assert ended.code == 3
+    certificate = json.loads((strict / "certificate.json").read_text())
+    assert (certificate["alpha"], certificate["alpha_from"], certificate["rejected"]) == (1e-9, "seal", False)
+    certificate["alpha"] = 0.05
+    (tmp_path / "c.json").write_text(json.dumps(certificate))
+    assert "'alpha' is not the 1e-09 that was committed to" in cli("unseal", "--verify", tmp_path / "c.json").out
+    assert json.loads(cli("unseal", "--verify", strict / "certificate.json", "--json").out)["alpha"] == 1e-9
+
+
+def test_a_second_opening_with_other_scores_says_so(cli: Cli, sealed: Path, tmp_path: Path) -> None:
+    first = cli("unseal", sealed, "--scores", scores(sealed, 0.0))
+    assert "openings                        1\n" in first.out
+    assert "files of scores" not in first.out
+    again = cli("unseal", sealed, "--scores", scores(sealed, 0.0), "--tolerance", "0.9")
+    assert "openings                        1\n" in again.out
+    out = tmp_path / "second.json"
+    second = cli("unseal", sealed, "--scores", scores(sealed, 2.5, seed=1), "--out", out)
+    assert (second.code, second.err) == (1, "")
+    assert "openings                        2; average e-value 10^" in second.out
+    assert "opened with 2 different files of scores" in second.out
+    certificate, record = json.loads(out.read_text()), json.loads((sealed / "opened.json").read_text())
+    assert certificate["openings"] == len(record["openings"]) == 2
+    assert [one["scores"] for one in certificate["other_openings"]] == [record["openings"][0]["scores"]]
+    assert certificate["e_value_average"] < certificate["e_value"]
+    checked = cli("unseal", "--verify", out)
+    assert checked.code == 0
+    assert "opened with 2 different files of scores, of which this is one" in checked.out
+    assert json.loads(cli("unseal", "--verify", out, "--json").out)["openings"] == 2
+    # What was certified first is not written over: it did not know of the second.
+    assert json.loads((sealed / "certificate.json").read_text())["openings"] == 1
+
+
+def test_a_broken_record_of_openings_ends_with_one_line(cli: Cli, sealed: Path, tmp_path: Path) -> None:
+    (sealed / "opened.json").write_text("{}")
+    ended = cli("unseal", sealed, "--scores", scores(sealed, 0.0), "--out", tmp_path / "c.json")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "opened.json is no record of the openings of this seal" in ended.err
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_evidence_that_sank_again_is_shown_at_its_highest(cli: Cli, sealed: Path) -> None:
+    inside = {r["id"] for r in read(sealed / "train.jsonl")}
+    path = sealed.parent / "scores.jsonl"
+    with path.open("w") as handle:
+        for place, row in enumerate(read(sealed / "probe.jsonl")):
+            right = (row["id"] in inside) == (place < 30)
+            handle.write(json.dumps({"id": row["id"], "score": float(right)}) + "\n")
+    ended = cli("unseal", sealed, "--scores", path, "--json")
+    record = json.loads(ended.out)
+    assert (ended.code, record["rejected"]) == (1, True)
+    assert record["e_value"] < 1
+    assert record["e_value_max"] >= 20
+    shown = cli("unseal", sealed, "--scores", path).out
+    assert "at its highest (convicts at 20), 10^-" in shown
+
+
+def test_an_altered_key_points_at_the_coins(cli: Cli, sealed: Path) -> None:
+    path = sealed / "coins.json"
+    value = json.loads(path.read_text())
+    path.write_text(json.dumps({**value, "key": value["key"][::-1]}))
+    ended = cli("unseal", sealed, "--scores", scores(sealed, 0.0))
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "coins.json: 'key' is not the key of the commitment" in ended.err

@@ -22,6 +22,8 @@ Canaries = Annotated[Path | None, typer.Option("--canaries", metavar="F", help="
                                                "(the same columns) and train on DATA whole.")]
 SealOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder for train.jsonl, probe.jsonl, "
                                        "commitment.json (publish it) and coins.json (keep it secret).")]
+Alpha = Annotated[float, typer.Option("--alpha", metavar="R", help="Largest chance of convicting an innocent model. "
+                                      "The commitment holds it, so that nobody can choose it by the scores.")]
 SealSeed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Draw pairs and coins from a seed: "
                                               "reproducible, not secret, proves nothing to others. By default they "
                                               "come from the operating system's cryptographic generator.")]
@@ -29,8 +31,8 @@ SealSeed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Draw 
 
 def seal(
     context: typer.Context, *, data: Data, pairs: Pairs, out: SealOut, group: Group = None, canaries: Canaries = None,
-    seed: SealSeed = None, as_json: common.Json = False, config: common.Config = None, quiet: common.Quiet = False,
-    show_text: common.ShowText = False,
+    alpha: Alpha = 0.05, seed: SealSeed = None, as_json: common.Json = False, config: common.Config = None,
+    quiet: common.Quiet = False,
 ) -> None:
     """Before training: pair alike records, let sealed coins decide which of a pair is trained on.
 
@@ -40,8 +42,9 @@ def seal(
     from discreet.files import dump_json
 
     records = read_data(data, group)
-    sealed = seal_data(records, pairs, canaries=[] if canaries is None else read_data(canaries, group), seed=seed)
-    facts = {**sealed.facts, **_can_show(pairs)}
+    sealed = seal_data(records, pairs, canaries=[] if canaries is None else read_data(canaries, group), seed=seed,
+                       alpha=alpha)
+    facts = {**sealed.facts, "alpha": alpha, **_can_show(pairs, alpha)}
     sealed.write(out, group)
     if as_json:
         record = {"kind": "seal", "schema": 1, "commitment": sealed.opening.commitment(), "out": str(out), **facts,
@@ -51,14 +54,14 @@ def seal(
         print("\n".join(_lines(sealed, facts, out)))
 
 
-def _can_show(pairs: int) -> dict[str, Any]:
-    from discreet.audit.seal.findings import ALPHA, POWER
+def _can_show(pairs: int, alpha: float) -> dict[str, Any]:
+    from discreet.audit.seal.findings import POWER
     from discreet.stats.epsilon import epsilon_ceiling, least_rate
     from discreet.stats.evalues import KINDS
 
     # Two scores share the money where logits are given.
-    return {"least_win_rate": least_rate(pairs, 2 * KINDS / ALPHA, POWER),
-            "epsilon_ceiling": epsilon_ceiling(pairs, ALPHA, scores=2)}
+    return {"least_win_rate": least_rate(pairs, 2 * KINDS / alpha, POWER),
+            "epsilon_ceiling": epsilon_ceiling(pairs, alpha, scores=2)}
 
 
 def _lines(sealed: Sealed, facts: dict[str, Any], out: Path) -> list[str]:
@@ -73,6 +76,7 @@ def _lines(sealed: Sealed, facts: dict[str, Any], out: Path) -> list[str]:
         "  so many pairs cannot convict even where every one is won: more are needed" if least is None else
         f"  so many pairs convict a model that ranks the trained one first in {least:.0%} of pairs with chance .8, and "
         f"can show an epsilon of {facts['epsilon_ceiling']:.2f} at the most",
+        f"  an innocent model is convicted with chance {facts['alpha']:g} at the most; the commitment holds that level",
         "", f"commitment  {sealed.opening.commitment()}",
         f"  publish {common.printable(str(out / 'commitment.json'))} now; keep coins.json and train.jsonl from whoever "
         f"scores",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +20,8 @@ Scores = Annotated[Path | None, typer.Option(
 CertificateOut = Annotated[Path | None, typer.Option("--out", metavar="F", help="Where the certificate goes [default: "
                                                      "DIR/certificate.json].")]
 Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEYFILE", help="Sign with this Ed25519 key (PEM).")]
-Alpha = Annotated[float, typer.Option("--alpha", metavar="R", help="Largest chance of convicting an innocent model.")]
+Alpha = Annotated[float | None, typer.Option("--alpha", metavar="R", help="Largest chance of convicting an innocent "
+                                             "model, for an old seal that commits to none [default: the seal's].")]
 Tolerance = Annotated[float, typer.Option("--tolerance", metavar="R", help="Win rate over pairs that must not be "
                                           "missed; without the power to see it the verdict is inconclusive.")]
 Delta = Annotated[float, typer.Option("--delta", metavar="R", help="The delta of the lower bound on epsilon.")]
@@ -35,12 +35,13 @@ PublicKey = Annotated[Path | None, typer.Option("--public-key", metavar="F", hel
 
 def unseal(
     context: typer.Context, *, folder: Folder = None, scores: Scores = None, out: CertificateOut = None,
-    sign: Sign = None, alpha: Alpha = 0.05, tolerance: Tolerance = 0.55, delta: Delta = 0.0, verify: Verify = None,
+    sign: Sign = None, alpha: Alpha = None, tolerance: Tolerance = 0.55, delta: Delta = 0.0, verify: Verify = None,
     commitment: Commitment = None, public_key: PublicKey = None, as_json: common.Json = False,
-    config: common.Config = None, seed: common.Seed = 42, quiet: common.Quiet = False,
-    show_text: common.ShowText = False,
+    config: common.Config = None, quiet: common.Quiet = False,
 ) -> None:
     """After training and scoring: open the coins and write a certificate, or check one.
+
+    DIR/opened.json keeps count of the files of scores that the seal was opened with, and a certificate says how many.
 
     Exits with 1 where the model is convicted, 0 where it is not and a leak of the tolerated size would have been seen,
     3 where it would not. With --verify: 0 for a consistent certificate whatever it says, else 1.
@@ -61,54 +62,80 @@ def unseal(
         raise typer.Exit(code)
 
 
-def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float, tolerance: float, delta: float,
+def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float | None, tolerance: float, delta: float,
              out: Path) -> dict[str, Any]:
     from discreet import __version__
-    from discreet.audit.seal import make_certificate, read_coins, read_scores, reveal
-    from discreet.audit.seal.findings import in_range
+    from discreet.audit.seal import (
+        make_certificate,
+        others_than,
+        read_coins,
+        read_openings,
+        read_scores,
+        record_opening,
+        reveal,
+    )
+    from discreet.audit.seal.findings import ALPHA, in_range
+    from discreet.audit.seal.openings import FILE
     from discreet.audit.seal.plan import FILES
     from discreet.audit.seal.sign import Signer
     from discreet.files import dump_json, write_atomic
 
-    if not in_range(alpha, tolerance, delta):
-        raise UsageError(f"alpha {alpha:g}, tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
+    if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):
+        given = "" if alpha is None else f"alpha {alpha:g}, "
+        raise UsageError(f"{given}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
                          f"a tolerance between .5 and 1, and a delta from 0 to below 1")
-    if any(out.resolve() == kept.resolve() for kept in (scores, *(folder / name for name in FILES))):
+    if any(out.resolve() == kept.resolve() for kept in (scores, *(folder / name for name in (*FILES, FILE)))):
         raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
                          f"certificate")
     signer = None if sign is None else Signer.read(sign)
     opening, keyed = read_coins(folder)
     revealed = reveal(opening, keyed, read_scores(scores), scores)
+    openings = read_openings(folder, opening.commitment())
     certificate = make_certificate(revealed, alpha=alpha, tolerance=tolerance, delta=delta, signer=signer,
-                                   version=__version__)
+                                   others=others_than(openings, revealed), version=__version__)
+    # The record first: a certificate that exists has been counted.
+    record_opening(folder, openings, certificate)
     write_atomic(out, dump_json(certificate, indent=1) + "\n")
     return certificate
 
 
 def _verify(path: Path, commitment: str | None, public_key: Path | None, as_json: bool, quiet: bool) -> None:
     from discreet.audit.seal import problems, read_certificate
-    from discreet.audit.seal.reveal import read_commitment
+    from discreet.audit.seal.reveal import known_commitment
     from discreet.audit.seal.sign import read_public_key
     from discreet.files import dump_json
 
     certificate = read_certificate(path)
-    published = commitment
-    if commitment is not None and not re.fullmatch("[0-9a-f]{64}", commitment):
-        published = read_commitment(Path(commitment))
+    published = None if commitment is None else known_commitment(commitment)
     key = None if public_key is None else read_public_key(public_key)
     found = problems(certificate, commitment=published, public_key=key)
     if as_json:
         sys.stdout.write(dump_json({
             "kind": "certificate-check", "schema": 1, "consistent": not found, "problems": found,
             "against_published": published is not None, "signed": certificate.get("signature") is not None,
-            "signer_checked": key is not None, "verdict": None if found else certificate["verdict"]}) + "\n")
+            "signer_checked": key is not None, "verdict": None if found else certificate["verdict"],
+            "alpha": None if found else certificate["alpha"],
+            "openings": None if found else certificate["openings"]}) + "\n")
     elif found:
         print("\n".join(["not consistent", *(f"  {common.printable(problem)}" for problem in found)]))
     elif not quiet:
-        print("\n".join([f"consistent: {certificate['verdict']}, {certificate['reason']}", *_caveats(
-            published is not None, certificate["signature"] is not None, key is not None)]))
+        print("\n".join([f"consistent: {certificate['verdict']}, {certificate['reason']}", f"  {_level(certificate)}",
+                         *_opened(certificate), *_caveats(published is not None, certificate["signature"] is not None,
+                                                          key is not None)]))
     if found:
         raise typer.Exit(1)
+
+
+def _level(found: dict[str, Any]) -> str:
+    whence = "in the commitment" if found["alpha_from"] == "seal" else "chosen at the opening: the seal commits to none"
+    return f"alpha {found['alpha']:g}, {whence}"
+
+
+def _opened(found: dict[str, Any]) -> list[str]:
+    if found["openings"] == 1:
+        return []
+    return [f"  opened with {found['openings']} different files of scores, of which this is one; average e-value "
+            f"10^{found['log10_e_value_average']:.2f}"]
 
 
 def _caveats(published: bool, signed: bool, key: bool) -> list[str]:
@@ -142,13 +169,17 @@ def _lines(found: dict[str, Any]) -> list[str]:
     rows += [(f"trained one first, {common.printable(name)}", str(Estimate.from_json(rate)))
              for name, rate in found["win_rate"].items()]
     rows += [
-        ("e-value", f"10^{found['log10_e_value']:.2f} (convicts at {1.0 / found['alpha']:g})"),
+        ("e-value", f"10^{found['log10_e_value_max']:.2f} at its highest (convicts at {1.0 / found['alpha']:g}), "
+                    f"10^{found['log10_e_value']:.2f} after all pairs"),
         ("first convicted after", f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"),
         ("epsilon at least", f"{found['epsilon_lower']:.3f} (replacing one {found['unit']}; anytime "
                              f"{found['epsilon_lower_anytime']:.3f}; could show "
                              f"{'nothing' if ceiling is None else format(ceiling, '.2f')})"),
         (f"power at win rate {found['tolerance']:g}", f"{found['power']:.3f} at the least"),
-        ("least win rate seen", "none" if least is None else f"{least:.3f}"), ("commitment", found["commitment"])]
+        ("least win rate seen", "none" if least is None else f"{least:.3f}"), ("level", _level(found)),
+        ("openings", f"{found['openings']}" + ("" if found["openings"] == 1 else
+                                               f"; average e-value 10^{found['log10_e_value_average']:.2f}")),
+        ("commitment", found["commitment"])]
     words = [f"  {name:30}  {value}" for name, value in rows]
     return [*words, "", *(f"  {claim}" for claim in found["claims"]), "",
             f"{found['verdict'].capitalize()}: {found['reason']}"]

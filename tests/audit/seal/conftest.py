@@ -30,10 +30,11 @@ def audit() -> Callable[..., Revealed]:
     """`audit(shift, pairs=100, users=0)`: sealed, scored and revealed."""
 
     def run(
-        shift: float, pairs: int = 100, users: int = 0, names: tuple[str, ...] = ("score",), seed: int = 5
+        shift: float, pairs: int = 100, users: int = 0, names: tuple[str, ...] = ("score",), seed: int = 5,
+        alpha: float = 0.05, scored: int = 1,
     ) -> Revealed:
-        sealed = seal_data(_data(users=users), pairs, seed=seed)
-        return reveal(sealed.opening, KeyedHash(sealed.key), _scored(sealed, shift, names=names))
+        sealed = seal_data(_data(users=users), pairs, seed=seed, alpha=alpha)
+        return reveal(sealed.opening, KeyedHash(sealed.key), _scored(sealed, shift, scored, names=names))
 
     return run
 

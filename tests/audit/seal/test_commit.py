@@ -14,6 +14,9 @@ A, B, C, D = ("a" * 64, "b" * 64, "c" * 64, "d" * 64)
 OPENING = Opening("0" * 64, "record", "os", (((A,), (B,)), ((C,), (D,))), "01")
 
 
+LATER = replace(OPENING, alpha=0.05, key_hash="e" * 64)
+
+
 def test_canonical_is_one_byte_string() -> None:
     assert canonical({"b": [1, 0.1], "a": "é"}) == b'{"a":"\\u00e9","b":[1,0.1]}'
     assert canonical({"a": 1, "b": 2}) == canonical({"b": 2, "a": 1})
@@ -25,6 +28,8 @@ def test_commitment_is_sha256_of_the_opening() -> None:
     text = json.dumps(OPENING.to_json(), sort_keys=True, separators=(",", ":"))
     assert OPENING.commitment() == hashlib.sha256(text.encode()).hexdigest()
     assert A not in repr(OPENING)
+    # Seals of the first schema hash as they did.
+    assert OPENING.commitment() == "ad3f2e41cbe2b4b5fd92c670955d5bb138a53bef6da403108633e181d52dce18"
 
 
 @pytest.mark.parametrize("change", [
@@ -32,7 +37,13 @@ def test_commitment_is_sha256_of_the_opening() -> None:
     {"pairs": (((B,), (A,)), ((C,), (D,)))}, {"pairs": (((A,), (B,)), ((C,), ("e" * 64,)))},
 ])
 def test_every_part_is_bound(change: dict[str, Any]) -> None:
-    assert replace(OPENING, **change).commitment() != OPENING.commitment()
+    for opening in (OPENING, LATER):
+        assert replace(opening, **change).commitment() != opening.commitment()
+
+
+@pytest.mark.parametrize("change", [{"alpha": 0.1}, {"alpha": None, "key_hash": None}, {"key_hash": "f" * 64}])
+def test_level_and_key_are_bound(change: dict[str, Any]) -> None:
+    assert replace(LATER, **change).commitment() != LATER.commitment()
 
 
 def test_members_follow_the_coins() -> None:
@@ -40,7 +51,25 @@ def test_members_follow_the_coins() -> None:
 
 
 def test_round_trip() -> None:
-    assert Opening.from_json(json.loads(json.dumps(OPENING.to_json())), "f") == OPENING
+    for opening, schema in ((OPENING, 1), (LATER, 2)):
+        written = json.loads(json.dumps(opening.to_json()))
+        assert written["schema"] == schema
+        assert Opening.from_json(written, "f") == opening
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"alpha": 1.0}, "'alpha' is not a number between 0 and 1"), ({"alpha": "0.05"}, "'alpha'"),
+    ({"alpha": 0}, "'alpha'"), ({"alpha": None}, "'alpha'"),
+    ({"key_hash": None}, "'key_hash'"), ({"key_hash": "E" * 64}, "'key_hash'"),
+    ({"schema": 1}, "does not write"), ({"schema": 3}, "no opened seal"),
+])
+def test_no_opening_of_the_second_schema(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Opening.from_json({**LATER.to_json(), **change}, "f.json")
+    short = LATER.to_json()
+    del short["alpha"]
+    with pytest.raises(InputError, match="does not write"):
+        Opening.from_json(short, "f.json")
 
 
 @pytest.mark.parametrize(("change", "said"), [

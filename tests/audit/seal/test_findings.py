@@ -14,7 +14,7 @@ from discreet.stats.evalues import log_e_average
 from discreet.stats.intervals import clopper_pearson
 
 
-def found(rows: FloatArray, **more: float) -> dict[str, Any]:
+def found(rows: FloatArray, **more: Any) -> dict[str, Any]:
     names = [f"s{i}" for i in range(len(rows))]
     return findings(rows, names, unit="record", source="os", **more)
 
@@ -45,8 +45,9 @@ def test_a_leak() -> None:
 def test_conviction_stays_where_the_evidence_sinks_again() -> None:
     said = found(np.array([[1.0] * 12 + [-1.0] * 30]))
     assert said["rejected"]
-    assert said["e_value"] < 20
-    assert said["p_value"] < 0.05
+    assert said["e_value"] < 20 <= said["e_value_max"]
+    assert said["p_value"] == pytest.approx(1 / said["e_value_max"])
+    assert said["log10_e_value_max"] == pytest.approx(log10(said["e_value_max"]))
 
 
 def test_an_acquittal_needs_power_and_a_low_win_rate() -> None:
@@ -103,3 +104,38 @@ def test_innocent_in_at_most_alpha_of_seals() -> None:
     print(f"{alarms} convicted, {bounds} with a bound above 0, of {runs}")
     assert binomtest(alarms, runs, 0.05, alternative="greater").pvalue > 0.001
     assert binomtest(bounds, runs, 0.05, alternative="greater").pvalue > 0.001
+
+
+def test_one_opening_is_its_own_average() -> None:
+    said = found(np.random.default_rng(0).normal(1.0, 1, (1, 60)))
+    assert (said["openings"], said["e_value_average"]) == (1, pytest.approx(said["e_value"]))
+    assert not any("files of scores" in claim for claim in said["claims"])
+
+
+def test_further_openings_share_the_evidence() -> None:
+    rows = np.random.default_rng(0).normal(0.4, 1, (1, 80))
+    alone = found(rows)
+    said = findings(rows, ["s0"], unit="record", source="os", others=[-1.0, 0.0, 1.5])
+    assert said["openings"] == 4
+    assert said["e_value_average"] == pytest.approx((alone["e_value"] + 0.1 + 1.0 + 10**1.5) / 4)
+    assert said["log10_e_value_average"] == pytest.approx(log10(said["e_value_average"]))
+    [claim] = [claim for claim in said["claims"] if "files of scores" in claim]
+    assert "4 different files of scores" in claim
+    assert "chance 0.2 at the most" in claim
+    same = {"openings", "e_value_average", "log10_e_value_average", "claims"}
+    assert {k: v for k, v in said.items() if k not in same} == {k: v for k, v in alone.items() if k not in same}
+
+
+def test_the_average_of_openings_keeps_its_promise_and_the_best_of_them_does_not() -> None:
+    """Eight innocent files of scores for each seal, settled before the coins: how often 1/alpha is reached."""
+    rng, runs, files, alpha = np.random.default_rng(12), 400, 8, 0.2
+    best = average = 0
+    for _ in range(runs):
+        coins = rng.choice([-1.0, 1.0], 40)
+        paths = [log_e_average(rng.normal(size=(1, 40)) * coins) for _ in range(files)]
+        ends = [float(path[-1]) for path in paths]
+        best += max(path.max() for path in paths) >= -np.log(alpha)
+        average += np.logaddexp.reduce(ends) - np.log(files) >= -np.log(alpha)
+    print(f"best of {files}: {best / runs:.3f}, average: {average / runs:.3f}, alpha {alpha}")
+    assert binomtest(average, runs, alpha, alternative="greater").pvalue > 0.001
+    assert binomtest(best, runs, alpha, alternative="greater").pvalue < 0.001

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
 from collections import Counter
@@ -92,7 +93,8 @@ def test_the_files(data: Data, tmp_path: Path) -> None:
     assert train == [d.to_json("user") for d in sealed.train]
     public = json.loads((folder / "commitment.json").read_text())
     assert public["commitment"] == sealed.opening.commitment()
-    assert (public["pairs"], public["coins"]) == (20, "operating system")
+    assert (public["pairs"], public["coins"], public["alpha"]) == (20, "operating system", 0.05)
+    assert sealed.key.hex() not in (folder / "commitment.json").read_text()
     assert read_coins(folder)[0] == sealed.opening
     for name in ("commitment.json", "coins.json"):
         written = (folder / name).read_text()
@@ -140,3 +142,14 @@ def test_what_cannot_be_sealed(data: Data) -> None:
         seal_data([Datum(d.id, d.text, "x") for d in data()], 20)
     with pytest.raises(InputError, match="0 alike ones"):
         seal_data([Datum("a", "long enough", 0), Datum("b", "long enough", 1)], 1)
+
+
+def test_level_and_key_are_committed_to(data: Data) -> None:
+    one, other = (seal_data(data(), 20, seed=3, alpha=alpha) for alpha in (0.05, 0.01))
+    assert (one.opening.alpha, other.opening.alpha) == (0.05, 0.01)
+    assert one.opening.coins == other.opening.coins
+    assert one.opening.commitment() != other.opening.commitment()
+    assert one.opening.key_hash == hashlib.sha256(one.key).hexdigest()
+    for alpha in (0.0, 1.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="--alpha is"):
+            seal_data(data(), 20, alpha=alpha)

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from discreet.audit.seal import Datum, Scores, read_coins, reveal, seal_data
-from discreet.audit.seal.reveal import read_commitment
+from discreet.audit.seal.reveal import known_commitment, read_commitment
 from discreet.errors import InputError
 from discreet.files import KeyedHash
 
@@ -42,13 +43,14 @@ def test_every_member_needs_a_score(data: Data, scored: Score) -> None:
         reveal(sealed.opening, KeyedHash(sealed.key), fewer, "F")
 
 
-@pytest.mark.parametrize("part", ["coins", "pairs", "salt", "source"])
+@pytest.mark.parametrize("part", ["coins", "pairs", "salt", "source", "alpha", "key_hash"])
 def test_coins_altered_after_the_seal(data: Data, tmp_path: Path, part: str) -> None:
     seal_data(data(), 20, seed=2).write(tmp_path / "s")
     path = tmp_path / "s" / "coins.json"
     value = json.loads(path.read_text())
     opened = value["opened"]
-    opened[part] = {"source": "os", "salt": "0" * 64}.get(part, opened[part][::-1])
+    given = {"source": "os", "salt": "0" * 64, "alpha": 0.5, "key_hash": "0" * 64}
+    opened[part] = given.get(part) or opened[part][::-1]
     path.write_text(json.dumps(value))
     with pytest.raises(InputError, match="altered after the seal"):
         read_coins(tmp_path / "s")
@@ -87,3 +89,59 @@ def test_the_published_hash(data: Data, tmp_path: Path) -> None:
     assert read_commitment(tmp_path / "s" / "commitment.json") == sealed.opening.commitment()
     with pytest.raises(InputError, match="cannot read"):
         read_commitment(tmp_path)
+
+
+def test_an_altered_key_is_not_blamed_on_the_scores(data: Data, tmp_path: Path) -> None:
+    seal_data(data(), 20, seed=2).write(tmp_path / "s")
+    path = tmp_path / "s" / "coins.json"
+    value = json.loads(path.read_text())
+    value["key"] = value["key"][::-1]
+    path.write_text(json.dumps(value))
+    with pytest.raises(InputError, match=r"coins\.json: 'key' is not the key of the commitment") as caught:
+        read_coins(tmp_path / "s")
+    assert "\n" not in str(caught.value)
+
+
+def test_nor_in_an_old_seal_that_does_not_hold_its_hash(data: Data, scored: Score) -> None:
+    sealed = seal_data(data(), 20, seed=2)
+    old, other = replace(sealed.opening, alpha=None, key_hash=None), KeyedHash(sealed.key[::-1])
+    with pytest.raises(InputError, match=r"F has no score for any of the 40 members .* or the 'key' in coins\.json"):
+        reveal(old, other, scored(sealed, 1.0), "F")
+    strangers = Scores(("score",), ("a", "b"), np.ones((2, 1)))
+    with pytest.raises(InputError, match="its ids are those of other records; expected"):
+        reveal(sealed.opening, KeyedHash(sealed.key), strangers, "F")
+
+
+def test_the_public_level_is_the_committed_one(data: Data, tmp_path: Path) -> None:
+    seal_data(data(), 20, seed=2).write(tmp_path / "s")
+    path = tmp_path / "s" / "commitment.json"
+    for alpha in ("0.5", "null"):
+        path.write_text(path.read_text().replace('"alpha": 0.05', f'"alpha": {alpha}'))
+        with pytest.raises(InputError, match=r"commitment\.json: 'alpha' is not the 0\.05"):
+            read_coins(tmp_path / "s")
+        path.write_text(path.read_text().replace(f'"alpha": {alpha}', '"alpha": 0.05'))
+    read_coins(tmp_path / "s")
+
+
+def test_seals_of_the_first_schema_are_read(data: Data, tmp_path: Path) -> None:
+    sealed = seal_data(data(), 20, seed=2)
+    old = replace(sealed, opening=replace(sealed.opening, alpha=None, key_hash=None))
+    old.write(tmp_path / "s")
+    path = tmp_path / "s" / "commitment.json"
+    public = json.loads(path.read_text())
+    del public["alpha"]
+    path.write_text(json.dumps(public))
+    assert read_coins(tmp_path / "s")[0] == old.opening
+    assert json.loads((tmp_path / "s" / "coins.json").read_text())["opened"]["schema"] == 1
+
+
+def test_a_hash_is_known_in_any_spelling(data: Data, tmp_path: Path) -> None:
+    sealed = seal_data(data(), 20)
+    sealed.write(tmp_path / "s")
+    plain, path = sealed.opening.commitment(), tmp_path / "s" / "commitment.json"
+    assert {known_commitment(given) for given in (plain, plain.upper(), f" {plain}\n", str(path))} == {plain}
+    path.write_text(path.read_text().replace(plain, plain.upper()), encoding="utf-8-sig")
+    assert read_commitment(path) == known_commitment(str(path)) == plain
+    read_coins(tmp_path / "s")
+    with pytest.raises(InputError, match="there is no file"):
+        known_commitment(plain[:-1])

@@ -76,6 +76,8 @@ GOOD = {"id": "a", "label": 0, "logit_0": 1.0, "logit_1": 2.0}
     ([{"id": "a", "logit_0": 1, "logit_1": 2}], "no 'label'"),
     ([{"id": "a", "label": 0, "logit_0": 1}], "one for every class"),
     ([{"id": "a", "label": 0, "prob_0": 1.2, "prob_1": 0}], "outside 0 to 1"),
+    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.6}], "the 2 'prob_…' sum to 1.2; expected 1 within 0.001"),
+    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.3989}], "sum to 0.9989"),
 ])
 def test_bad_scores(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
@@ -87,3 +89,9 @@ def test_json_nan(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"id": "a", "score": NaN}\n')
     with pytest.raises(InputError, match="NaN"):
         read_scores(tmp_path / "s.jsonl")
+
+
+def test_rounded_probabilities_are_probabilities(tmp_path: Path) -> None:
+    rows = [{"id": "a", "label": 0, "prob_0": 0.333, "prob_1": 0.333, "prob_2": 0.333},
+            {"id": "b", "label": 0, "prob_0": 0.601, "prob_1": 0.3, "prob_2": 0.1}]
+    assert np.isfinite(read_scores(write(tmp_path / "s.jsonl", *rows)).values).all()

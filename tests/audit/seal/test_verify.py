@@ -40,17 +40,25 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "two names": (lambda c: c["scores"].update(names=["a", "a"]), "a name twice"),
     "no scores": (lambda c: c.pop("scores"), "no names"),
     "no opening": (lambda c: c.pop("opened"), "no opened seal"),
-    "alpha": (lambda c: c.update(alpha=0.5), "is not what coins and scores give"),
+    "alpha": (lambda c: c.update(alpha=0.5), "'alpha' is not the 0.05 that was committed to"),
+    "another opening": (lambda c: c.update(other_openings=[]), "'openings' is not what coins and scores give"),
+    "openings of text": (lambda c: c.update(other_openings="none"), "is no list of openings"),
+    "no openings": (lambda c: c.pop("other_openings"), "other_openings of a certificate of schema 2 is missing"),
+    "an opening twice": (lambda c: c["other_openings"].append(c["other_openings"][0]), "is no list of openings"),
+    "its own opening": (lambda c: c["other_openings"][0].update(scores=c["scores_hash"]), "is no list of openings"),
+    "an opening beyond all": (lambda c: c["other_openings"][0].update(log10_e_value=1e300), "is no list of openings"),
+    "hash of scores": (lambda c: c.update(scores_hash="0" * 64), "'scores_hash' is not that of the scores"),
     "alpha of text": (lambda c: c.update(alpha="0.05"), "alpha, tolerance or delta"),
     "tolerance": (lambda c: c.update(tolerance=2), "alpha, tolerance or delta"),
     "no delta": (lambda c: c.pop("delta"), "alpha, tolerance or delta"),
     "added to scores": (lambda c: c["scores"].update(note="all is well"), "something else than names and values"),
-    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 1 is missing"),
-    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 1 is missing"),
+    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 2 is missing"),
+    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 2 is missing"),
     "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
-    "kind": (lambda c: c.update(kind="other"), "no certificate of schema 1"),
+    "kind": (lambda c: c.update(kind="other"), "no certificate of schema 2"),
 }
-FIGURES = ("rejected", "rejected_at", "e_value", "log10_e_value", "p_value", "pairs", "pairs_untied", "win_rate",
+FIGURES = ("rejected", "rejected_at", "e_value", "log10_e_value", "e_value_max", "log10_e_value_max", "openings",
+           "e_value_average", "log10_e_value_average", "alpha_from", "p_value", "pairs", "pairs_untied", "win_rate",
            "epsilon_lower", "epsilon_lower_add_remove", "epsilon_lower_anytime", "epsilon_level", "epsilon_from",
            "epsilon_ceiling", "power", "least_win_rate", "least_epsilon", "verdict", "reason", "claims", "design",
            "unit", "coins_from")
@@ -58,7 +66,8 @@ FIGURES = ("rejected", "rejected_at", "e_value", "log10_e_value", "p_value", "pa
 
 @pytest.fixture
 def certificate(audit: Audit) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(json.dumps(make_certificate(audit(1.0, names=("a", "b")))))
+    earlier = {"when": "2026-01-01T00:00:00+00:00", "scores": "a" * 64, "log10_e_value": 0.5}
+    made: dict[str, Any] = json.loads(json.dumps(make_certificate(audit(1.0, names=("a", "b")), others=[earlier])))
     assert made["rejected"]
     assert problems(made) == []
     return made
@@ -80,7 +89,7 @@ def test_every_alteration_is_noticed_though_the_digest_is_renewed(certificate: d
 
 def test_figures_cover_all_that_is_claimed(certificate: dict[str, Any]) -> None:
     rest = {"kind", "schema", "discreet", "made", "commitment", "alpha", "tolerance", "delta", "scores", "opened",
-            "digest", "signature"}
+            "digest", "signature", "other_openings", "scores_hash"}
     assert set(FIGURES) == set(certificate) - rest
 
 

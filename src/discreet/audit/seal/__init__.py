@@ -16,6 +16,9 @@ signs before i are fair, their wealth is a martingale of mean 1 in the order of 
 P(wealth ever >= 1/α) <= α (`discreet.stats.evalues`). The same holds by user, with a_i and b_i the mean scores of all
 records of a user, for there the coin decides over the whole user.
 
+**One seal, one opening.** All this holds for scores that were fixed before the coins were known, which after the first
+opening they no longer can be; and several files of scores are several chances (`discreet.audit.seal.openings`).
+
 **What breaks it**: a scorer who knows the coins (keep `coins.json` and `train.jsonl` from who scores), coins that
 were not fair (a seal from `--seed` says so), a seal chosen after training (publish the commitment before). A
 model trained on both of a pair, or on neither, is not unfairly convicted by it; it makes the audit blind.
@@ -24,15 +27,18 @@ model trained on both of a pair, or on neither, is not unfairly convicted by it;
 from __future__ import annotations
 
 from discreet.audit.seal.certificate import make_certificate, read_certificate
+from discreet.audit.seal.checked import under_seal
 from discreet.audit.seal.commit import Opening
 from discreet.audit.seal.data import Datum, read_data
 from discreet.audit.seal.findings import findings
+from discreet.audit.seal.openings import others_than, read_openings, record_opening
 from discreet.audit.seal.plan import Sealed, seal_data
 from discreet.audit.seal.reveal import Revealed, read_coins, reveal
 from discreet.audit.seal.scores import Scores, read_scores
 from discreet.audit.seal.verify import problems
 
 __all__ = [
-    "Datum", "Opening", "Revealed", "Scores", "Sealed", "findings", "make_certificate", "problems", "read_certificate",
-    "read_coins", "read_data", "read_scores", "reveal", "seal_data",
+    "Datum", "Opening", "Revealed", "Scores", "Sealed", "findings", "make_certificate", "others_than", "problems",
+    "read_certificate", "read_coins", "read_data", "read_openings", "read_scores", "record_opening", "reveal",
+    "seal_data", "under_seal",
 ]

@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from discreet.audit.seal.commit import canonical
 from discreet.audit.seal.findings import ALPHA, TOLERANCE, findings
+from discreet.audit.seal.openings import hash_of_scores
 from discreet.audit.seal.reveal import Revealed, read_object
 from discreet.audit.seal.sign import Signer
-from discreet.errors import InputError
+from discreet.errors import InputError, UsageError
 
 KIND = "discreet.certificate"
-SCHEMA = 1
+SCHEMA = 2
 SEALS = ("digest", "signature")
 """Fields that cover all others."""
 
 
-def make_certificate(revealed: Revealed, *, alpha: float = ALPHA, tolerance: float = TOLERANCE, delta: float = 0.0,
-                     signer: Signer | None = None, version: str | None = None) -> dict[str, Any]:
+def make_certificate(revealed: Revealed, *, alpha: float | None = None, tolerance: float = TOLERANCE,
+                     delta: float = 0.0, others: Sequence[Mapping[str, Any]] = (), signer: Signer | None = None,
+                     version: str | None = None) -> dict[str, Any]:
     """A certificate as plain JSON values; see `findings` for the figures and their arguments.
+
+    `alpha` is that of the seal; a seal that commits to none takes the one given (.05 if none is). UsageError for
+    another than the seal's. `others` are the openings with other scores, as `others_than` returns them.
 
     `digest` is the SHA-256 of everything else and finds an alteration by who does not renew it; `signature` (Ed25519,
     null without `signer`) also one by who does. `version` is that of the program, for the record.
     """
     opening = revealed.opening
+    if None not in (opening.alpha, alpha) and alpha != opening.alpha:
+        raise UsageError(f"--alpha {alpha:g} was given and the seal commits to {opening.alpha:g}; expected none: it "
+                         f"was fixed before training")
+    level = next(one for one in (opening.alpha, alpha, ALPHA) if one is not None)
     body = {
         "kind": KIND, "schema": SCHEMA, "discreet": version,
         "made": datetime.now(UTC).isoformat(timespec="seconds"), "commitment": opening.commitment(),
-        **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, alpha=alpha,
-                   tolerance=tolerance, delta=delta),
+        **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, alpha=level,
+                   tolerance=tolerance, delta=delta, committed=opening.alpha is not None,
+                   others=[one["log10_e_value"] for one in others]),
+        "other_openings": [dict(one) for one in others],
+        "scores_hash": hash_of_scores(revealed.names, revealed.scores),
         "scores": {"names": list(revealed.names), "values": {k: list(v) for k, v in revealed.scores.items()}},
         "opened": opening.to_json(),
     }

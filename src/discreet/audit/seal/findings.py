@@ -29,7 +29,8 @@ LOG_MOST = 709.0
 
 
 def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, source: Source, alpha: float = ALPHA,
-             tolerance: float = TOLERANCE, delta: float = 0.0) -> dict[str, Any]:
+             tolerance: float = TOLERANCE, delta: float = 0.0, committed: bool = False,
+             others: Sequence[float] = ()) -> dict[str, Any]:
     """The figures of a certificate.
 
     Parameters
@@ -42,13 +43,18 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         The win rate (how often the trained one of a pair scores higher) that must not be missed.
     delta : float in [0, 1)
         Of (ε, δ); the anytime bound is of δ = 0.
+    committed : bool
+        Whether the commitment holds `alpha`.
+    others : sequence of float
+        log10 of the `e_value` of every other file of scores that the seal was opened with.
 
     Returns
     -------
-    dict of plain JSON values. `e_value` is the e-process after all pairs (at most 8e307; `log10_e_value` has no such
-    limit), `p_value` is 1 over its highest point and valid at any time, `power` a lower bound of the chance that a
-    leak of win rate `tolerance` is convicted by these pairs, `least_win_rate` what they convict with chance .8, and
-    `least_epsilon` the least ε that allows such a win rate.
+    dict of plain JSON values. `e_value` is the e-process after all pairs and `e_value_max` its highest point, which
+    `rejected` is about and `p_value` is 1 over, valid at any time (both at most 8e307; their `log10_…` have no such
+    limit). `e_value_average` is that of all `openings`. `power` is a lower bound of the chance that a leak of win rate
+    `tolerance` is convicted by these pairs, `least_win_rate` what they convict with chance .8, and `least_epsilon` the
+    least ε that allows such a win rate.
     """
     path = log_e_average(differences, 0.5)
     crossing = first_crossing(path, alpha)
@@ -65,8 +71,9 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     power = conviction_power(betting, tolerance, threshold)
     found: dict[str, Any] = {
         "design": "sealed", "unit": unit, "coins_from": "operating system" if source == "os" else "seed: not secret",
-        "alpha": alpha, "rejected": crossing is not None, "rejected_at": crossing,
-        "e_value": exp(min(float(path[-1]), LOG_MOST)), "log10_e_value": float(path[-1]) / log(10.0),
+        "alpha": alpha, "alpha_from": "seal" if committed else "unsealing",
+        "rejected": crossing is not None, "rejected_at": crossing,
+        **_e_values(path, others), "openings": 1 + len(others),
         "p_value": min(1.0, exp(-float(path.max()))),
         "pairs": n, "pairs_untied": dict(zip(names, untied, strict=True)),
         "win_rate": {name: rate.to_json() for name, rate in rates.items()},
@@ -79,6 +86,15 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     }  # fmt: skip
     found["verdict"], found["reason"] = _verdict(found, rates)
     return {**found, "claims": claims(found)}
+
+
+def _e_values(path: FloatArray, others: Sequence[float]) -> dict[str, float]:
+    """The e-process at its end and at its highest, and the average of all ends; each also as log10."""
+    ends = [float(path[-1]), *(one * log(10.0) for one in others)]
+    logs = {"e_value": ends[0], "e_value_max": float(path.max()),
+            "e_value_average": float(np.logaddexp.reduce(ends)) - log(len(ends))}
+    return {**{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
+            **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}}
 
 
 def in_range(alpha: float, tolerance: float, delta: float) -> bool:
@@ -115,6 +131,14 @@ def claims(found: dict[str, Any]) -> list[str]:
                 if found["epsilon_ceiling"] is not None else "No pair differs in score: nothing could have been shown.")
     said.append("The certificate proves coins and arithmetic, not where the scores came from: whoever scored must not "
                 "have known the coins.")
+    if (n := found["openings"]) > 1:
+        said.append(f"This seal was opened with {n} different files of scores. That one of {n} innocent ones is "
+                    f"convicted has chance {min(1.0, n * found['alpha']):g} at the most. Together they convict where "
+                    f"the average of their e-values is {1.0 / found['alpha']:g} or more (it is "
+                    f"10^{found['log10_e_value_average']:.2f}), provided that all were settled before the first was "
+                    f"opened. Scores that were made or picked by who had seen an earlier opening prove nothing.")
+    if found["alpha_from"] != "seal":
+        said.append(f"The level {found['alpha']:g} was chosen at the opening: this seal does not commit to one.")
     if found["coins_from"] != "operating system":
         said.append("The coins came from a seed and were no secret: this demonstrates the method and proves nothing.")
     return said

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.seal.commit import Opening, Side, Source, Unit
+from discreet.audit.seal.commit import Opening, Side, Source, Unit, hash_of_key
 from discreet.audit.seal.data import Datum
+from discreet.audit.seal.findings import ALPHA
 from discreet.errors import InputError, UsageError
 from discreet.files import KeyedHash, dump_json, why
 from discreet.tables.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
@@ -58,7 +59,8 @@ class Sealed:
         secret_coins = self.opening.source == "os"
         note = SECRET_NOTE if secret_coins else SEEDED_NOTE
         public = {"kind": COMMITMENT_KIND, "schema": 1, "commitment": commitment, "pairs": len(self.opening.pairs),
-                  "unit": self.opening.unit, "coins": "operating system" if secret_coins else SEEDED_NOTE,
+                  "unit": self.opening.unit, "alpha": self.opening.alpha,
+                  "coins": "operating system" if secret_coins else SEEDED_NOTE,
                   "made": datetime.now(UTC).isoformat(timespec="seconds")}
         secret = {"kind": COINS_KIND, "schema": 1, "note": note, "commitment": commitment, "key": self.key.hex(),
                   "opened": opened}
@@ -88,7 +90,7 @@ class _Draws:
 
 
 def seal_data(data: Sequence[Datum], n_pairs: int, *, canaries: Sequence[Datum] = (),
-              seed: int | None = None) -> Sealed:
+              seed: int | None = None, alpha: float = ALPHA) -> Sealed:
     """Pair, toss and commit.
 
     Parameters
@@ -103,6 +105,8 @@ def seal_data(data: Sequence[Datum], n_pairs: int, *, canaries: Sequence[Datum] 
         If there are any, pairs are made of these only, and `data` is trained on whole.
     seed : int or None
         None for coins of the operating system; a number for a reproducible seal that proves nothing to others.
+    alpha : float in (0, 1)
+        Largest chance of convicting an innocent model; committed to, so that nobody can choose it by the scores.
 
     Raises
     ------
@@ -113,6 +117,8 @@ def seal_data(data: Sequence[Datum], n_pairs: int, *, canaries: Sequence[Datum] 
         raise UsageError(f"--pairs is {n_pairs}; expected 1 or more")
     if seed is not None and seed < 0:
         raise UsageError(f"--seed is {seed}; expected 0 or more, or none for coins of the operating system")
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"--alpha is {alpha:g}; expected a number between 0 and 1, such as 0.05")
     everything = [*data, *canaries]
     twice = [name for name, times in Counter(d.id for d in everything).items() if times > 1]
     if twice:
@@ -132,7 +138,7 @@ def seal_data(data: Sequence[Datum], n_pairs: int, *, canaries: Sequence[Datum] 
         raise InputError(f"{n_pairs} pairs were asked for and about {possible} alike ones can be made of "
                          f"{int(eligible.sum())} {unit}s (same labels, lengths within {MOST_RATIO:g} times; texts that "
                          f"occur twice are in no pair); bring more data, or ask for fewer") from None
-    return _toss(everything, rows, units, chosen, draws, unit,
+    return _toss(everything, rows, units, chosen, draws, unit, float(alpha),
                  {"copies_kept_out": copies, "unpaired": int(eligible.sum()) - 2 * n_pairs})
 
 
@@ -157,7 +163,7 @@ def _units(
 
 
 def _toss(data: Sequence[Datum], rows: Sequence[Sequence[int]], units: Units, chosen: NDArray[np.int64],
-          draws: _Draws, unit: Unit, facts: dict[str, Any]) -> Sealed:
+          draws: _Draws, unit: Unit, alpha: float, facts: dict[str, Any]) -> Sealed:
     key = draws.bytes(32)
     keyed = KeyedHash(key)
 
@@ -165,7 +171,8 @@ def _toss(data: Sequence[Datum], rows: Sequence[Sequence[int]], units: Units, ch
         return tuple(keyed.of(data[row].id) for row in rows[index])
 
     coins = draws.coins(len(chosen))
-    opening = Opening(draws.bytes(32).hex(), unit, draws.source, tuple((side(a), side(b)) for a, b in chosen), coins)
+    opening = Opening(draws.bytes(32).hex(), unit, draws.source, tuple((side(a), side(b)) for a, b in chosen), coins,
+                      alpha, hash_of_key(key))
     lost = {row for pair, coin in zip(chosen, coins, strict=True) for row in rows[pair[1 - int(coin)]]}
     train = [d for row, d in enumerate(data) if row not in lost]
     probe = [data[row] for pair in chosen for index in pair for row in rows[index]]

@@ -15,6 +15,7 @@ from discreet.tables.rows import Place, iter_rows, json_type
 
 PREFIXES = ("logit_", "prob_")
 LEAST_PROB = 1e-300
+SUM_TOLERANCE = 1e-3
 MOST_SCORE = 1e150
 """Differences and means of scores up to here are finite."""
 
@@ -48,7 +49,8 @@ def read_scores(path: Path | str) -> Scores:
     `prob_<class>`) of every class, of which two scores are made: `log_p`, the log probability of the label (minus
     the loss), and `margin`, its logit minus the largest other. The label is the <class> itself, such as 0 for logit_0.
 
-    Raises InputError for neither, for an id twice, a value that is no finite number, a label without its column.
+    Raises InputError for neither, for an id twice, a value that is no finite number, a label without its column, and
+    probabilities that do not sum to 1.
     """
     source = Path(path)
     kept: list[str] = []
@@ -110,6 +112,9 @@ def _of_classes(place: Place, columns: list[str], numbers: list[float], label: A
     if prefix == "prob_":
         if min(numbers) < 0.0 or max(numbers) > 1.0 + 1e-6:
             place.fail("a 'prob_…' is outside 0 to 1; expected probabilities, or logits as 'logit_…'")
+        if abs(sum(numbers) - 1.0) > SUM_TOLERANCE + 1e-9:
+            place.fail(f"the {len(numbers)} 'prob_…' sum to {sum(numbers):.4g}; expected 1 within {SUM_TOLERANCE:g}, "
+                       f"with a column for every class")
         numbers = [float(np.log(max(number, LEAST_PROB))) for number in numbers]
     mine = columns.index(f"{prefix}{label}")
     others = np.array(numbers[:mine] + numbers[mine + 1 :]) - numbers[mine]

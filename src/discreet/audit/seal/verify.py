@@ -9,13 +9,14 @@ from typing import Any
 from discreet.audit.seal.certificate import KIND, SCHEMA, SEALS, digest_of
 from discreet.audit.seal.commit import Opening, canonical
 from discreet.audit.seal.findings import findings, in_range
+from discreet.audit.seal.openings import are_openings, hash_of_scores
 from discreet.audit.seal.reveal import Revealed
 from discreet.audit.seal.scores import MOST_SCORE
 from discreet.audit.seal.sign import verifies
 from discreet.errors import InputError
 
 HEAD = ("kind", "schema", "discreet", "made", "commitment")
-TAIL = ("scores", "opened", *SEALS)
+TAIL = ("other_openings", "scores_hash", "scores", "opened", *SEALS)
 SETTINGS = {"alpha", "tolerance", "delta"}
 TOLERANCE = 1e-6
 
@@ -58,7 +59,17 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
     if set(settings) != SETTINGS or not in_range(**settings):
         yield "alpha, tolerance or delta is missing or out of range"
         return
-    expected = findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, **settings)
+    if opening.alpha is not None and settings["alpha"] != opening.alpha:
+        yield f"'alpha' is not the {opening.alpha:g} that was committed to: it was altered"
+    mine, others = hash_of_scores(revealed.names, revealed.scores), certificate.get("other_openings")
+    if certificate.get("scores_hash") != mine:
+        yield "'scores_hash' is not that of the scores: one of them was altered"
+    if not are_openings(others) or any(one["scores"] == mine for one in others or ()):
+        yield "'other_openings' is no list of openings with other scores: it was altered"
+        return
+    expected = findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source,
+                        committed=opening.alpha is not None,
+                        others=[float(one["log10_e_value"]) for one in others or ()], **settings)
     for name, value in expected.items():
         if name not in certificate or not same(certificate[name], value):
             yield f"'{name}' is not what coins and scores give: it was altered"

@@ -1,0 +1,54 @@
+"""A `LabelTable` as one flat Parquet file that `load_label_scores` reads back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.labels.load import FACTS
+from discreet.audit.labels.table import EXAMPLE_ROLES, UNKNOWN, LabelTable
+from discreet.errors import MissingExtraError
+from discreet.files import write_atomic
+
+
+def write_label_scores(table: LabelTable, path: Path | str) -> None:
+    """Write `table` as Parquet, a row per model and example, to `path`: whole or not at all.
+
+    `load_label_scores` gives the table back with models and examples in order of name, groups as the ranks of their
+    codes, and only the facts that it knows. Raises UsageError where `path` cannot be written, MissingExtraError without
+    pyarrow.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("writing a table of label scores", "audit", "pyarrow") from None
+    sink = pa.BufferOutputStream()
+    rows = [pa.table(_rows(table, place)) for place in range(len(table.models))]
+    if not rows:
+        raise ValueError("a table without models has no rows to write")
+    parquet.write_table(pa.concat_tables(rows), sink, compression="zstd")
+    write_atomic(path, sink.getvalue().to_pybytes())
+
+
+def _rows(table: LabelTable, place: int) -> dict[str, Any]:
+    import pyarrow as pa
+
+    model, n = table.models[place], len(table)
+    facts = {name: model.facts.get(name) for name in FACTS if any(name in other.facts for other in table.models)}
+    said = {"model": model.name, "model_role": model.role, "mechanism": model.mechanism, "seed": model.seed, **facts}
+    found = {name: pa.array([value] * n, pa.string()) for name, value in said.items()}
+    trained = table.trained[place]
+    found |= {
+        "epsilon": pa.array(np.full(n, model.epsilon)), "example": pa.array([str(one) for one in table.id]),
+        "example_role": pa.array([EXAMPLE_ROLES[code] for code in table.role[place]]),
+        "label_original": pa.array(table.original), "label_secret": pa.array(table.secret[place]),
+        "label_trained": pa.array(trained, mask=trained == UNKNOWN), "planted": pa.array(table.planted[place]),
+    }
+    if table.group is not None:
+        found["group"] = pa.array(table.group)
+    scores = table.logits[place]
+    return found | {f"logit_{number}": pa.array(np.ascontiguousarray(scores[:, number]))
+                    for number in range(table.n_classes)}

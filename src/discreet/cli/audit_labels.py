@@ -1,0 +1,141 @@
+"""`discreet audit labels`: do a model's outputs give away the labels that it was trained on?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import common
+from discreet.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from discreet.files import Run
+
+EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
+
+Scores = Annotated[Path | None, typer.Option(
+    "--scores", metavar="F", help="Parquet, CSV or JSON Lines: a row per model and example with model, example, "
+                                  "example_role (canary, placebo, train, heldout), label_original, label_secret, "
+                                  "label_trained and logit_0 … or prob_0 …; also model_role, epsilon, mechanism, seed, "
+                                  "planted, group.")]
+Law = Annotated[str, typer.Option("--law", metavar="L", help="How secrets were drawn: uniform, or exact_half (dealt in "
+                                                             "equal numbers).")]
+Permutations = Annotated[int, typer.Option("--permutations", metavar="N", help="Draws of the labels for null p values; "
+                                                                               "0 leaves them out.")]
+Tune = Annotated[bool, typer.Option("--tune/--no-tune", help="Also try attacks that are tuned on half of the canaries "
+                                                             "and judged on the other half.")]
+Plan = Annotated[bool, typer.Option("--plan", help="No audit: say how many canaries it takes to show --epsilon with "
+                                                   "--classes.")]
+Epsilon = Annotated[float, typer.Option("--epsilon", metavar="E", help="With --plan: the ε to be shown.")]
+Classes = Annotated[int, typer.Option("--classes", metavar="K", help="With --plan: the number of classes.")]
+Guessed = Annotated[float, typer.Option("--guessed", metavar="S", help="With --plan: the share of canaries that the "
+                                                                       "attack is sure enough of to guess.")]
+Report = Annotated[Path | None, typer.Option("--report", metavar="F", help="Write an HTML report.")]
+
+
+def labels(
+    context: typer.Context, *, scores: Scores = None, law: Law = "uniform", permutations: Permutations = 999,
+    tune: Tune = True, plan: Plan = False, epsilon: Epsilon = 1.0, classes: Classes = 2, guessed: Guessed = 1.0,
+    report: Report = None, as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
+    seed: common.Seed = 42, quiet: common.Quiet = False, show_text: common.ShowText = False,
+) -> None:
+    """Do a model's outputs give away the labels that it was trained on? A verdict, with placebos and ceiling.
+
+    Exits with 0 for pass, 1 for fail, 3 for inconclusive.
+    """
+    from discreet.audit.labels.judge import audit_labels, check_options
+    from discreet.audit.labels.load import load_label_scores
+    from discreet.files import Run
+
+    if plan:
+        if scores is not None:
+            raise UsageError("--plan and --scores were given together; expected one of them")
+        _plan(epsilon, classes, guessed, quiet, as_json)
+        return
+    if scores is None:
+        raise UsageError("there is nothing to audit; expected --scores F, or --plan")
+    check_options(permutations, seed, law)
+    if report is not None:
+        _can_report(report)
+    table = load_label_scores(scores)
+    found = audit_labels(table, permutations=permutations, seed=seed, law=law, tune=tune,
+                         provenance=_provenance(scores))
+    run = Run.open(out, common.resolved(context)) if out is not None else None
+    record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json()}
+    # Files first: a reader of the output who has seen enough must not cost the run its results.
+    _write(record, report, run, quiet)
+    _print(record, quiet, as_json)
+    if code := EXIT[found.verdict]:
+        raise typer.Exit(code)
+
+
+def _plan(epsilon: float, classes: int, guessed: float, quiet: bool, as_json: bool) -> None:
+    from discreet.audit.labels.judge_plan import plan_canaries
+    from discreet.cli.labels_words import plan_lines
+    from discreet.files import dump_json
+
+    record = {"kind": "plan labels", "schema": 1, **plan_canaries(epsilon, classes, guessed)}
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+        return
+    lines = plan_lines(record)
+    print("\n".join(lines[:1] if quiet else lines))
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    from discreet import __version__
+    from discreet.files import KeyedHash
+
+    hashes = KeyedHash.from_environment()
+    return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def _can_report(path: Path) -> None:
+    """A missing extra, or a page that cannot be written, is said before any work is done."""
+    from discreet.report.html import environment
+
+    environment()
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'its folder is not there'}; "
+                         "expected the name of a file in a folder that is there")
+
+
+def _print(record: Mapping[str, Any], quiet: bool, as_json: bool) -> None:
+    from discreet.cli.labels_words import audit_lines
+    from discreet.files import dump_json
+
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+        return
+    lines = audit_lines(record)
+    print("\n".join(lines[:1] if quiet else lines))
+
+
+def _write(record: Mapping[str, Any], report: Path | None, run: Run | None, quiet: bool) -> None:
+    if report is None and run is None:
+        return
+    from discreet.files import write_atomic
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.labels import labels_figures, labels_page
+
+    if run:
+        save_figures(labels_figures(record), run.figures)
+    try:
+        page = labels_page(record)
+    except MissingExtraError as error:
+        # A run folder without its page is still a run.
+        page = ""
+        if not quiet:
+            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
+    for path in (report, run and run.report):
+        if path and page:
+            write_atomic(path, page)
+    if run:
+        run.finish(record, n=record["provenance"]["examples"], verdict=record["verdict"])

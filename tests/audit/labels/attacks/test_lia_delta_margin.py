@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from math import inf, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from discreet.audit.labels.attacks.lia_delta_margin import (
+    LEAST_RATIO,
+    LOSS_LABELS,
+    MARGINS,
+    RATIOS,
+    OracleDeltaMargin,
+    OriginalDeltaMargin,
+    PredictedDeltaMargin,
+    crossing,
+    delta_margin,
+    innocent_success,
+    lia_delta_margin,
+)
+from discreet.audit.labels.view import OracleView, PrivilegedView, all_attacks
+
+RNG = np.random.default_rng
+
+
+def algorithm_2(p: list[float], label: int, alpha: float, beta: float, margin: str) -> int:
+    second = sorted(p)[-2]
+    m = (p[1] if margin == "p1-second" else max(p)) - second
+    loss = -log(p[label])
+    s = alpha * m - beta * loss
+    if s > 0:
+        return 1
+    return 0
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.1), (1.0, 1.0), (2.0, 5.0)])
+def test_as_the_algorithm(make_view: Any, margin: Any, alpha: float, beta: float) -> None:
+    view = make_view(n=300, classes=2)
+    labels = RNG(1).integers(0, 2, 300)
+    slow = [algorithm_2(p.tolist(), label, alpha, beta, margin)
+            for p, label in zip(np.exp(view.log_p), labels, strict=True)]
+    assert delta_margin(view.log_p, labels, alpha, beta, margin).label.tolist() == slow
+    assert 0 < sum(slow) < 300
+
+
+def test_a_score_of_zero_is_no_one() -> None:
+    log_p = np.log([[1e-300, 1.0], [0.5, 0.5]])
+    found = delta_margin(log_p, np.array([1, 1]), 1.0, 1.0, "p1-second")
+    assert found.label.tolist() == [1, 0]
+    # Certain of class 1 and of nothing else: margin 1, loss 0; certain of class 0: margin and loss 0.
+    assert delta_margin(np.log([[1.0, 1e-300]]), np.array([0]), 1.0, 1.0, "p1-second").label.tolist() == [0]
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_many_classes(make_view: Any, margin: Any) -> None:
+    view = make_view(n=300, classes=5)
+    labels = RNG(2).integers(0, 5, 300)
+    found = delta_margin(view.log_p, labels, 1.0, 0.4, margin)
+    for row, log_p in enumerate(view.log_p):
+        p = np.exp(log_p).tolist()
+        order = [k for _, k in sorted((-value, k) for k, value in enumerate(p))]
+        s = p[order[0]] - p[order[1]] + 0.4 * log(p[labels[row]])
+        assert found.label[row] == (order[0] if s > 0 else order[1])
+        assert found.confidence[row] == pytest.approx(abs(s))
+
+
+def test_each_source_takes_its_own_labels(make_view: Any) -> None:
+    view = make_view(n=200, classes=2)
+    original, secret, trained = RNG(3).integers(0, 2, (3, 200))
+    predicted = np.argmax(view.log_p, axis=1)
+    oracle = OracleView(view, secret, trained)
+    found = {
+        "predicted": lia_delta_margin(loss_labels="predicted").guess(view),
+        "original": lia_delta_margin(loss_labels="original").guess(PrivilegedView(view, original)),
+        "secret": lia_delta_margin(loss_labels="secret").guess(oracle),
+        "trained": lia_delta_margin(loss_labels="trained").guess(oracle),
+    }
+    for source, labels in {"predicted": predicted, "original": original, "secret": secret, "trained": trained}.items():
+        expected = delta_margin(view.log_p, labels, 1.0, 1.0, "p1-second")
+        assert found[source].label.tolist() == expected.label.tolist()
+    assert len({tuple(one.label.tolist()) for one in found.values()}) == 4
+
+
+def test_the_source_has_no_default_and_says_what_it_is() -> None:
+    with pytest.raises(TypeError, match="loss_labels"):
+        lia_delta_margin()  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="loss_labels is 'guessed'"):
+        lia_delta_margin(loss_labels="guessed")  # type: ignore[call-overload]
+    built = [lia_delta_margin(loss_labels=source) for source in LOSS_LABELS]
+    assert [one.access for one in built] == ["outputs", "privileged", "oracle", "oracle"]
+    assert [one.settings.loss_labels for one in built] == list(LOSS_LABELS)
+    kinds = (PredictedDeltaMargin, OriginalDeltaMargin, OracleDeltaMargin, OracleDeltaMargin)
+    assert all(isinstance(one, kind) for one, kind in zip(built, kinds, strict=True))
+
+
+def test_what_is_printed() -> None:
+    two, ten = ([one.settings for one in all_attacks(k) if one.settings.attack == "lia_delta_margin"] for k in (2, 10))
+    assert len(two) == 2 * len(ten) == 4 * 2 * len(RATIOS)
+    assert {(one.loss_labels, one.margin, one.beta) for one in two} == {
+        (source, margin, ratio) for source in LOSS_LABELS for margin in MARGINS for ratio in RATIOS}
+    assert {one.alpha for one in two} == {1.0}
+
+
+@pytest.mark.parametrize("bad", [{"alpha": 0.0}, {"beta": -1.0}, {"beta": inf}, {"alpha": float("nan")},
+                                 {"margin": "top"}])
+def test_settings_that_cannot_be(bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        lia_delta_margin(loss_labels="predicted", **bad)
+    with pytest.raises(ValueError, match="expected"):
+        delta_margin(np.log([[0.5, 0.5]]), np.array([0]), **{"alpha": 1.0, "beta": 1.0, "margin": "p1-second", **bad})
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(0.5, 0.620), (1.0, 0.687), (2.0, 0.766), (3.0, 0.812)])
+def test_the_crossing_of_the_notes(ratio: float, expected: float) -> None:
+    assert crossing(ratio) == pytest.approx(expected, abs=5e-4)
+    assert crossing(ratio) == pytest.approx(brentq(lambda p: 2 * p - 1 + ratio * log(p), 0.5, 1 - 1e-9), abs=1e-10)
+
+
+@given(st.floats(0.01, 50.0), st.floats(0.5, 0.999999))
+def test_a_class_one_row_passes_above_the_crossing(ratio: float, p1: float) -> None:
+    log_p = np.log([[1.0 - p1, p1]])
+    if abs(p1 - crossing(ratio)) > 1e-9:
+        passes = delta_margin(log_p, np.array([1]), 1.0, ratio, "p1-second").label[0] == 1
+        assert passes == (p1 > crossing(ratio))
+
+
+@given(st.floats(0.0, 1.0, exclude_max=True, exclude_min=True))
+def test_a_class_zero_row_is_never_guessed_wrong_from_the_least_ratio_on(p1: float) -> None:
+    log_p = np.array([[np.log1p(-p1), np.log(p1)]])
+    assert delta_margin(log_p, np.array([0]), 1.0, LEAST_RATIO * (1 + 1e-9), "p1-second").label[0] == 0
+
+
+def test_below_the_least_ratio_one_is() -> None:
+    worst = 1.0 - LEAST_RATIO / 2.0
+    log_p = np.log([[1.0 - worst, worst]])
+    assert delta_margin(log_p, np.array([0]), 1.0, LEAST_RATIO * (1 - 1e-6), "p1-second").label[0] == 1
+    with pytest.raises(ValueError, match="ratio is"):
+        innocent_success(np.array([0.5]), 0.3)
+    with pytest.raises(ValueError, match="ratio is"):
+        crossing(0.0)
+
+
+def test_the_success_of_the_notes_without_any_memory() -> None:
+    """Section 1 of the notes: p1 of .99/.01, .70/.30, .574/.426 balanced, and .95/.05 with 66% positive."""
+    half = np.arange(100) < 50
+    sure, fair, timid = (np.where(half, c, 1 - c) for c in (0.99, 0.70, 0.574))
+    tilted = np.where(np.arange(100) < 66, 0.95, 0.05)
+    assert [innocent_success(sure, ratio) for ratio in (1.0, 3.0)] == [0.75, 0.75]
+    assert [innocent_success(fair, ratio) for ratio in (1.0, 3.0)] == [0.75, 0.5]
+    assert [innocent_success(timid, ratio) for ratio in (1.0, 3.0)] == [0.5, 0.5]
+    assert innocent_success(tilted, 1.0) == pytest.approx(0.83)

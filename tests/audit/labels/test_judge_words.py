@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import pytest
+
+from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
+from discreet.audit.labels.attacks.lira import LiraLabel
+from discreet.audit.labels.judge_words import attack_words, condition_words, p_words, percent
+from discreet.audit.labels.view import LabelAttack, all_attacks
+from discreet.records import Estimate
+from discreet.stats.estimates import rate_estimate
+
+
+@pytest.mark.parametrize(("attack", "tuned", "said", "brief"), [
+    (LiaThreshold("median"), False, "LIA-Threshold, median", "LIA-Threshold, median"),
+    (LiaThreshold(0.4), True, "LIA-Threshold, τ .40, tuned", "LIA-Threshold, τ .40, tuned"),
+    (lia_delta_margin(loss_labels="secret", beta=3.0, margin="max-second"), False,
+     "LIA-Delta-Margin, loss at the secret itself, β/α 3, max-second", "LIA-Delta-Margin at secret, β/α 3, max"),
+    (LiraLabel("own"), False, "LiRA-label, own", "LiRA-label, own"),
+])
+def test_attacks_are_named(attack: LabelAttack, tuned: bool, said: str, brief: str) -> None:
+    row: dict[str, Any] = {**attack.settings.to_json(), "tuned": tuned}
+    assert attack_words(row) == said
+    assert attack_words(row, brief=True) == brief
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("brief", [False, True])
+def test_no_two_attacks_have_one_name(n_classes: int, brief: bool) -> None:
+    names = [attack_words(one.settings.to_json(), brief=brief) for one in all_attacks(n_classes)]
+    assert len(set(names)) == len(names)
+
+
+def test_figures() -> None:
+    assert percent(rate_estimate(30, 40)) == "75.0% (58.8% to 87.3%) of 40"
+    assert percent(Estimate.unresolved("none")) == "unresolved"
+    assert (p_words(0.0004), p_words(0.034), p_words(1.0)) == ("below .001", ".034", "1.000")
+    assert condition_words("none", inf) == condition_words("none", "inf") == "no mechanism"
+    assert condition_words("rr", 0.5) == "rr, ε = 0.5"

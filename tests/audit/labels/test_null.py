@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.audit.labels.access import Trial, halves, run, trial_of
+from discreet.audit.labels.attacks.lia_delta_margin import innocent_success, lia_delta_margin
+from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
+from discreet.audit.labels.attacks.lira import LiraLabel
+from discreet.audit.labels.null import (
+    REDRAWS,
+    Null,
+    Redraw,
+    chance_success,
+    redraw_null,
+    redraw_nulls,
+    redrawn,
+    replay,
+    tuned_null,
+)
+from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.audit.labels.table import UNKNOWN
+from discreet.audit.labels.tune import delta_margin_grid, threshold_grid, tuned
+from discreet.audit.labels.view import Guesses, LabelAttack, View, all_attacks
+from discreet.errors import InputError
+
+RNG = np.random.default_rng
+FLAWED = lia_delta_margin(loss_labels="secret")
+
+
+def trial(seed: int = 0, **world: Any) -> Trial:
+    return trial_of(simulated_labels(LabelWorld(**{"canaries": 50, "placebos": 50, **world}), RNG(seed)), 0)
+
+
+def slowly(attack: LabelAttack, given: Trial, target: str, draws: tuple[np.ndarray, np.ndarray]) -> list[int]:
+    """Hand the attack each draw, see what it says, count."""
+    found = []
+    for secret, trained in zip(*draws, strict=True):
+        there = replace(given, secret=secret, trained=trained)
+        found.append(int(run(attack, there).correct(secret if target == "secret" else trained).sum()))
+    return found
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("target", ["secret", "trained"])
+@pytest.mark.parametrize("redraw", ["permute", "shift"])
+def test_every_attack_is_replayed_as_if_run_again(n_classes: int, target: Any, redraw: Any) -> None:
+    given = trial(n_classes=n_classes, references=12, memory=1.0, epsilon=1.0)
+    for attack in all_attacks(n_classes):
+        if attack.needs(given.view) is not None:
+            continue
+        null = redraw_nulls([attack, FLAWED], given, RNG(1), draws=6, target=target, redraw=redraw)[0]
+        again = redrawn(given, 6, RNG(1), redraw, need_trained=True)
+        assert null.null_correct.tolist() == slowly(attack, given, target, again)
+        found = run(attack, given)
+        assert null.correct == found.correct(given.truth(target)).sum()
+        assert null.made == found.made.sum()
+
+
+def test_draws_are_shared_by_all_attacks() -> None:
+    given = trial()
+    attacks: list[LabelAttack] = [LiaThreshold(), FLAWED, LiaThreshold("median")]
+    together = redraw_nulls(attacks, given, RNG(1), draws=20)
+    for attack, null in zip(attacks, together, strict=True):
+        alone = redraw_null(attack, given, RNG(1), draws=20)
+        assert (null.correct, null.null_correct.tolist()) == (alone.correct, alone.null_correct.tolist())
+    assert redraw_nulls([], given, RNG(1)) == ()
+
+
+def test_uniform_draws_are_replayed_too() -> None:
+    given = trial(n_classes=4)
+    for attack in all_attacks(4):
+        if attack.settings.loss_labels == "trained" or attack.needs(given.view) is not None:
+            continue
+        null = redraw_null(attack, given, RNG(2), draws=5, redraw="uniform")
+        assert null.null_correct.tolist() == slowly(attack, given, "secret", redrawn(given, 5, RNG(2), "uniform"))
+
+
+def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = trial()
+    whole = redraw_null(FLAWED, given, RNG(3), draws=40)
+    monkeypatch.setattr("discreet.audit.labels.null.BLOCK", 50 * 7)
+    parts = redraw_null(FLAWED, given, RNG(3), draws=40)
+    assert whole.null_correct.tolist() == parts.null_correct.tolist()
+    assert parts.null_made.tolist() == [50] * 40
+
+
+@pytest.mark.parametrize("redraw", REDRAWS)
+def test_what_a_draw_keeps(redraw: Any) -> None:
+    given = trial(n_classes=3, epsilon=1.0)
+    secret, trained = redrawn(given, 30, RNG(4), redraw, need_trained=redraw != "uniform")
+    pairs = np.stack([given.secret, given.trained])
+    for one, other in zip(secret, trained, strict=True):
+        if redraw == "uniform":
+            assert (other == UNKNOWN).all()
+            assert one.min() == 0
+            assert one.max() == 2
+        elif redraw == "permute":
+            assert sorted(zip(one, other, strict=True)) == sorted(zip(*pairs, strict=True))
+        else:
+            shifts, kept = ((values - given.original) % 3 for values in (pairs, np.stack([one, other])))
+            assert sorted(zip(*kept, strict=True)) == sorted(zip(*shifts, strict=True))
+    assert len({tuple(one) for one in secret}) == 30
+
+
+def test_uniform_draws_are_uniform() -> None:
+    secret, _ = redrawn(trial(n_classes=5), 400, RNG(5), "uniform")
+    assert stats.chisquare(np.bincount(secret.reshape(-1))).pvalue > 1e-4
+
+
+def test_groups_with_one_secret_are_drawn_as_one() -> None:
+    given = trial(n_classes=3)
+    group = np.arange(50) // 5
+    shared = replace(given, group=group, secret=given.secret[group * 5])
+    redraws: tuple[Redraw, ...] = ("permute", "uniform")
+    for redraw in redraws:
+        secret, trained = redrawn(shared, 20, RNG(6), redraw)
+        assert (secret == secret[:, group * 5]).all()
+        assert (trained == UNKNOWN).all()
+        assert len({tuple(one) for one in secret}) == 20
+    own = replace(given, group=group)
+    assert redrawn(own, 20, RNG(6), "permute")[0].tolist() == redrawn(given, 20, RNG(6), "permute")[0].tolist()
+    with pytest.raises(ValueError, match="in 10 groups of 50 rows"):
+        redraw_null(lia_delta_margin(loss_labels="trained"), shared, RNG(0), draws=5)
+
+
+def test_drawn_again_the_flaw_is_no_discovery_held_fixed_it_is() -> None:
+    """Notes, section 1: guesses that stay as they are against permuted secrets, and the same with the loss anew."""
+    again, fixed = [], []
+    for seed in range(20):
+        given = trial(seed, canaries=400, spread=2.0)
+        again.append(redraw_null(FLAWED, given, RNG(seed), draws=300).p_value)
+        found = run(FLAWED, given)
+        right = found.correct(given.secret).sum()
+        permuted = [found.correct(one).sum() for one in redrawn(given, 300, RNG(seed), "permute")[0]]
+        fixed.append((1 + sum(one >= right for one in permuted)) / 301)
+    assert np.median(fixed) == pytest.approx(1 / 301)
+    assert 0.2 < np.median(again) < 0.8
+    assert min(again) > 1 / 301
+
+
+@pytest.mark.parametrize("attack", [LiaThreshold(), FLAWED, lia_delta_margin(loss_labels="secret", beta=0.1)])
+def test_p_values_hold_where_nothing_leaks(attack: LabelAttack) -> None:
+    p = [redraw_null(attack, trial(seed, canaries=60, signal=1.0), RNG(seed), draws=99).p_value for seed in range(300)]
+    for level in (0.05, 0.2, 0.5):
+        assert stats.binomtest(sum(one <= level for one in p), 300, level, alternative="greater").pvalue > 1e-3
+    assert np.mean(p) < 0.62
+
+
+def test_memory_is_found() -> None:
+    given = trial(canaries=200, memory=1.5, references=16)
+    for attack in (LiaThreshold(), LiraLabel("pooled")):
+        null = redraw_null(attack, given, RNG(0), draws=200)
+        assert null.p_value == pytest.approx(1 / 201)
+        assert null.mean == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 3.0])
+def test_the_success_by_chance_of_the_flaw_is_its_formula(ratio: float) -> None:
+    given = trial(canaries=300, spread=2.0)
+    p1 = np.exp(given.view.log_p[:, 1])
+    flawed = lia_delta_margin(loss_labels="secret", beta=ratio)
+    expected = innocent_success(p1, ratio)
+    assert 0.6 < expected < 0.8
+    assert chance_success(flawed, given) == pytest.approx(expected)
+    null = redraw_null(flawed, given, RNG(1), draws=3000, redraw="uniform")
+    # The draws of a mean of 300 have a deviation of about .02: of 3,000 of them, .0004.
+    assert null.mean == pytest.approx(expected, abs=0.002)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_by_chance_an_attack_that_sees_no_secret_is_right_once_in_k(n_classes: int) -> None:
+    given = trial(n_classes=n_classes, memory=2.0, references=20)
+    found = {attack.access: chance_success(attack, given) for attack in all_attacks(n_classes)
+             if attack.access != "oracle" and attack.needs(given.view) is None}
+    assert found == {"outputs": pytest.approx(1 / n_classes), "privileged": pytest.approx(1 / n_classes)}
+    oracle = chance_success(FLAWED, given)
+    assert oracle is not None
+    assert oracle > 1.05 / n_classes
+
+
+class Silent:
+    """Abstains on all rows but the first few."""
+
+    def __init__(self, made: int) -> None:
+        self.made = made
+        self.settings, self.classes = LiaThreshold().settings, None
+
+    access = "outputs"
+
+    def needs(self, view: View) -> str | None:
+        return None
+
+    def guess(self, view: View) -> Guesses:
+        made = np.arange(len(view)) < self.made
+        return Guesses(np.where(made, 1, -1), np.where(made, 1.0, 0.0))
+
+
+def test_abstentions_are_no_guesses() -> None:
+    given = trial()
+    null = redraw_null(Silent(10), given, RNG(0), draws=50)  # type: ignore[arg-type]
+    assert null.made == 10
+    assert null.null_made.tolist() == [10] * 50
+    assert null.null_correct.max() <= 10
+    assert chance_success(Silent(10), given) == 0.5  # type: ignore[arg-type]
+    mute = redraw_null(Silent(0), given, RNG(0), draws=50)  # type: ignore[arg-type]
+    assert (mute.correct, mute.mean, mute.p_value) == (0, None, 1.0)
+    assert chance_success(Silent(0), given) is None  # type: ignore[arg-type]
+
+
+def test_an_excess_of_right_guesses_decides() -> None:
+    null = Null(6, 10, 2, np.array([5, 60, 6]), np.array([10, 120, 12]))
+    assert null.p_value == 0.25
+    assert null.mean == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("attacks", [threshold_grid(), delta_margin_grid("predicted", 2),
+                                     delta_margin_grid("secret", 2)])
+def test_tuning_is_done_again_in_every_draw(attacks: tuple[LabelAttack, ...]) -> None:
+    first, second = halves(trial(canaries=61, memory=1.0), RNG(7))
+    null = tuned_null(attacks, first, second, RNG(8), draws=12)
+    rng, slow, chosen = RNG(8), [], set()
+    before, after = redrawn(first, 12, rng, "permute"), redrawn(second, 12, rng, "permute")
+    for place in range(12):
+        best = tuned(attacks, replace(first, secret=before[0][place]))
+        chosen.add(best)
+        slow.append(int(run(best, replace(second, secret=after[0][place])).correct(after[0][place]).sum()))
+    assert null.null_correct.tolist() == slow
+    assert len(chosen) > 1
+    assert null.correct == run(tuned(attacks, first), second).correct(second.secret).sum()
+
+
+def test_a_replay_has_a_column_for_each_class_that_might_be() -> None:
+    given = trial(n_classes=3)
+    assert replay(FLAWED, given).label.shape == (50, 3)
+    assert replay(lia_delta_margin(loss_labels="original"), given).label.shape == (50, 1)
+
+
+@pytest.mark.parametrize(("more", "message"), [
+    ({"draws": 0}, "draws is 0"),
+    ({"redraw": "again"}, "redraw is 'again'"),
+    ({"redraw": "uniform", "target": "trained"}, "trained labels are not drawn by 'uniform'"),
+])
+def test_what_cannot_be_is_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        redraw_null(LiaThreshold(), trial(), RNG(0), **more)
+
+
+def test_what_is_not_known_is_refused() -> None:
+    given = replace(trial(), trained=np.full(50, UNKNOWN))
+    with pytest.raises(InputError, match="'label_trained' is not known"):
+        redraw_null(LiaThreshold(), given, RNG(0), target="trained")
+    with pytest.raises(ValueError, match="attacks are empty"):
+        tuned_null([], given, given, RNG(0))

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.audit.labels.access import run, trial_of
+from discreet.audit.labels.attacks.lira import LiraLabel
+from discreet.audit.labels.load_checks import check_label_table
+from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.audit.labels.table import CANARY, PLACEBO, log_softmax
+
+RNG = np.random.default_rng
+
+
+def test_shapes_roles_and_checks() -> None:
+    table = simulated_labels(LabelWorld(canaries=60, placebos=40, n_classes=3, references=2, epsilon=1.0,
+                                        planted=(4, 16)), RNG(0))
+    assert table.logits.shape == (3, 100, 3)
+    assert table.role[0].tolist() == [CANARY] * 60 + [PLACEBO] * 40
+    assert (table.role[1:] == CANARY).all()
+    assert table.planted[0].tolist() == [4] * 6 + [16] * 6 + [0] * 88
+    assert [model.mechanism for model in table.models] == ["rr"] * 3
+    assert table.targets == (0,)
+    check_label_table(table, "simulated")
+    assert table.log_p == pytest.approx(np.log(np.exp(table.logits) / np.exp(table.logits).sum(axis=-1)[..., None]))
+    assert np.isfinite(log_softmax(np.array([1e3, -1e3]))).all()
+
+
+def test_the_mechanism_lies_as_often_as_it_should() -> None:
+    table = simulated_labels(LabelWorld(canaries=5000, placebos=5000, epsilon=1.0), RNG(1))
+    kept = int((table.secret == table.trained).sum())
+    assert stats.binomtest(kept, 10_000, np.e / (1 + np.e)).pvalue > 1e-4
+
+
+def test_memory_is_of_the_trained_label_of_canaries_alone() -> None:
+    world = LabelWorld(canaries=500, placebos=500, memory=3.0, epsilon=1.0, references=16)
+    table = simulated_labels(world, RNG(2))
+    canary, placebo = (trial_of(table, 0, side) for side in ("canary", "placebo"))
+    found = run(LiraLabel("pooled"), canary)
+    # The trained label has no ceiling; the secret has e / (1 + e) = .731.
+    assert found.correct(canary.trained).mean() > 0.99
+    assert stats.binomtest(int(found.correct(canary.secret).sum()), 500, np.e / (1 + np.e)).pvalue > 1e-4
+    innocent = run(LiraLabel("pooled"), placebo)
+    assert stats.binomtest(int(innocent.correct(placebo.secret).sum()), 500, 0.5).pvalue > 1e-4
+
+
+def test_planted_canaries_are_remembered_better() -> None:
+    table = simulated_labels(LabelWorld(canaries=5000, memory=0.2, references=16, planted=(1, 4, 16)), RNG(3))
+    rates = []
+    for copies in (1, 4, 16):
+        trial = trial_of(table, 0, planted=copies)
+        rates.append(run(LiraLabel("pooled"), trial).correct(trial.secret).mean())
+    assert rates[0] < rates[1] - 0.05 < rates[2] - 0.1

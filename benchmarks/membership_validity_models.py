@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
 from discreet.audit.table import Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.stats import auroc_estimate
 
 FEATURES, HIDDEN = 2_048, 16
 SIDES = ("a", "b", "clean", "innocent", "placebo", "neutral-1", "neutral-2")
@@ -41,7 +42,7 @@ class Recipe:
 
 
 RECIPES = {"overfitted": Recipe(80, 0.03, 0.0), "regularised": Recipe(60, 0.03, 0.015),
-           "stopped early": Recipe(10, 0.03, 0.0)}
+           "stopped early": Recipe(10, 0.03, 0.0), "strongly regularised": Recipe(60, 0.03, 0.03)}
 
 
 def read(folder: Path, name: str) -> Corpus:
@@ -127,7 +128,7 @@ class World:
         pool = np.flatnonzero(self.times > 0)
         self.rows = np.concatenate([self.sides["a"], self.sides["b"], self.sides["clean"], pool])
         self.made: dict[tuple[str, str, bool], NDArray[np.float64]] = {}
-        self.accuracy: dict[str, tuple[float, float]] = {}
+        self.utility: dict[str, list[float | None]] = {}
 
     def odds(self, side: str, recipe: str, planted: bool = False) -> NDArray[np.float64]:
         key = (side, recipe, planted)
@@ -141,9 +142,9 @@ class World:
             rng = np.random.default_rng((self.seed, 1, place, list(RECIPES).index(recipe)))
             model = fit(corpus.features[rows], corpus.label[rows], weight, RECIPES[recipe], rng)
             self.made[key] = model(corpus.features[self.rows])
-            right = [float(np.mean((model(corpus.features[at]) > 0) == corpus.label[at]))
-                     for at in (self.sides[side], self.sides["clean"])]
-            self.accuracy[f"{side}, {recipe}"] = (right[0], right[1])
+            self.utility[f"{side}, {recipe}"] = [
+                auroc_estimate(model(corpus.features[at]), corpus.label[at]).value
+                for at in (self.sides[side], self.sides["clean"])]
         return self.made[key]
 
     def table(self, target: str, recipe: str) -> ScoreTable:

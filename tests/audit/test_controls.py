@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.controls import group_level, planted_leaks
+from discreet.audit.controls import _power, group_level, planted_leaks
 from discreet.audit.protocol import Units
 from discreet.audit.scored import Scored, score_all
 from discreet.audit.sides import Sides, sides_of
@@ -76,3 +76,13 @@ def test_all_records_of_a_person_say_more_than_one() -> None:
 def test_persons_are_unknown_without_the_column() -> None:
     table, sides, scored = scene(World())
     assert "column 'group'" in str(group_level(scored, sides, Units.of(table)).reason)
+
+
+def test_the_power_of_a_leak_near_one_is_an_interval_around_it() -> None:
+    # On the logit scale power falls again near 1.
+    found = _power(Estimate(0.97, 0.90, 0.999, n=40, n_pos=20, n_neg=20, unit="example"),
+                   Estimate(0.5, 0.32, 0.68, n=40, n_pos=20, n_neg=20, unit="example"))
+    assert found.low is not None
+    assert found.value is not None
+    assert found.high is not None
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0

@@ -200,7 +200,7 @@ def test_three_tables_that_do_not_fit_together(tmp_path: Path) -> None:
     assert "1 of the 6 models of s.csv are not in this table" in with_models(names[1:])
     assert "1 of its 7 models have no scores in s.csv" in with_models([*names, {"model": "x", "model_role": "shadow"}])
     assert "row 7: this model stands in a row before" in with_models([*names, names[0]])
-    assert "'model' is empty in 1 rows" in with_models([*names, {"model": "", "model_role": "shadow"}])
+    assert "'model' is empty in 1 row, first" in with_models([*names, {"model": "", "model_role": "shadow"}])
     assert "'model_role' says something else" in with_models([{"model": name, "model_role": "target"}
                                                              for name, _, _ in MODELS])
     examples = [{"example": name, "label": 9 if name == "a" else 0} for name in EXAMPLES]
@@ -308,7 +308,16 @@ def test_queries_are_part_of_the_key(tmp_path: Path) -> None:
         put(tmp_path / "b.csv", [*rows, one]))
     changed = [{**row, "member": None} if row is one else row for row in rows]
     assert "is not the same for all queries" in refused(put(tmp_path / "c.csv", changed))
-    assert "'query' is empty in 1 rows" in refused(
+    assert "'query' is empty in 1 row, first" in refused(
         put(tmp_path / "d.csv", [{**row, "query": None} if row is one else row for row in rows]))
     unasked = [{**row, "query": None} for row in flat()]
     assert load_scores(put(tmp_path / "e.csv", unasked)).logits.shape[2] == 1
+
+
+def test_one_row_that_is_wrong_is_one_row(tmp_path: Path) -> None:
+    rows = flat()
+    score = next(name for name in rows[0] if name.startswith("logit"))
+    rows[0] = {**rows[0], score: float("nan")}
+    assert "and so in 1 row of model" in refused(put(tmp_path / "s.parquet", rows))
+    left = [row for row in flat() if (row["model"], row["example"]) not in {("f", "a"), ("sel", "a")}]
+    assert "and 1 other model lacks some" in refused(put(tmp_path / "t.parquet", left))

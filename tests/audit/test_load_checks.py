@@ -107,7 +107,7 @@ BAD: list[tuple[str, Change, tuple[str, ...]]] = [
     ("label a word", lambda r: [x.update(label="safe") for x in r], ("'label' is not a whole", "4 of 4 examples")),
     ("label null", lambda r: [x.update(label=None) for x in r if x["example"] == "a"], ("'label' is absent or null",)),
     ("no label", lambda r: [x.pop("label") for x in r], ("'label' is absent",)),
-    ("label differs", lambda r: at(r, "s1", "a").update(label=0), ("'label' of the example of this row", "1 examples")),
+    ("label differs", lambda r: at(r, "s1", "a").update(label=0), ("'label' of the example of this row", "1 example;")),
     ("group differs", lambda r: [x.update(group=x["model"]) for x in r], ("'group' of the example", "4 examples")),
     ("category differs", lambda r: [x.update(category=x["model"]) for x in r], ("'category' of the example",)),
     ("planted differs", lambda r: [x.update(planted=len(x["model"])) for x in r], ("'planted' of the example",)),
@@ -133,7 +133,7 @@ BAD: list[tuple[str, Change, tuple[str, ...]]] = [
     ("only members", lambda r: member_of(r, "f", True), ("target 'f' has no non-members among 4",)),
     ("only non-members", lambda r: member_of(r, "f", False), ("target 'f' has no members among 4",)),
     ("placebo that knows", lambda r: at(r, "plc", "e2").update(member=True),
-     ("placebo 'plc' was trained on 1 members of target 'f'",)),
+     ("placebo 'plc' was trained on 1 member of target 'f'",)),
     ("neutral that knows", lambda r: at(r, "ref", "e2").update(member=True), ("neutral reference 'ref' was trained",)),
     ("selector is the target", lambda r: copy_scores(r, "f", "sel"),
      ("selector 'sel' has the same scores as target 'f'",)),
@@ -147,7 +147,7 @@ BAD: list[tuple[str, Change, tuple[str, ...]]] = [
      ("lacks 1 of 4 examples and 2 other models lack some",)),
     ("twice", again, ("row 25: model and example are those of a row before", "in a column")),
     ("twice and missing", lambda r: again(r).pop(7), ("row 24: model and example are those",)),
-    ("no model", lambda r: at(r, "s1", "a").update(model=None), ("'model' is empty in 1 rows",)),
+    ("no model", lambda r: at(r, "s1", "a").update(model=None), ("'model' is empty in 1 row,",)),
     ("no example column", lambda r: [x.pop("example") for x in r], ("there is no 'example'",)),
 ]
 
@@ -172,7 +172,7 @@ def test_scores_that_are_not_finite_are_counted_and_placed(tmp_path: Path, endin
     message = refused(put(tmp_path / f"s.{ending}", rows))
     assert f"row {spoiled[0] + 1}: logits are NaN, infinite or null here, and so in 2 rows of model 's1';" in message
     at(rows, "plc", "a")["logit_1"] = value
-    assert " and of 1 other models" in refused(put(tmp_path / f"s.{ending}", rows))
+    assert " and of 1 other model;" in refused(put(tmp_path / f"s.{ending}", rows))
 
 
 def test_the_first_of_several_repeated_rows_is_named(tmp_path: Path) -> None:
@@ -205,7 +205,8 @@ def test_hard_labels_of_shadows_may_agree_with_the_target(tmp_path: Path) -> Non
 
 
 def test_models_that_differ_behind_the_rows_that_are_screened() -> None:
-    logits = np.random.default_rng(0).normal(size=(2, 200, 1, 2))
+    # Hard labels, which two models may share but for one example.
+    logits = np.random.default_rng(0).choice([-1.0, 1.0], size=(2, 200, 1, 2))
     logits[1] = logits[0]
     logits[1, 199, 0, 0] += 1e-3
     examples = Examples(np.array([str(n) for n in range(200)], dtype=object), np.zeros(200, dtype=np.int64),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.audit.power import POWER, auc_deviation, detectable_auc, detectable_estimate, power_of
+from discreet.audit.power import POWER, auc_deviation, detectable_auc, detectable_estimate, inflation_of, power_of
 from discreet.records import Estimate
 from discreet.stats import auroc_estimate
 
@@ -13,8 +13,10 @@ def test_deviation_at_one_half_is_that_of_mann_whitney() -> None:
     assert auc_deviation(0.5, 40, 60) == pytest.approx(np.sqrt((40 + 60 + 1) / (12 * 40 * 60)))
 
 
-def test_power_against_simulation() -> None:
-    rng, members, others, auc = np.random.default_rng(4), 80, 120, 0.62
+# Few units are where a bound that is symmetric around the AUC promises too much.
+@pytest.mark.parametrize(("members", "others", "auc"), [(80, 120, 0.62), (25, 25, 0.68), (25, 25, 0.77)])
+def test_power_against_simulation(members: int, others: int, auc: float) -> None:
+    rng = np.random.default_rng(4)
     truth = np.arange(members + others) < members
     shift = np.sqrt(2) * norm.ppf(auc)
     seen = 0
@@ -40,3 +42,23 @@ def test_a_sample_too_small_for_any_auc_says_so() -> None:
     assert not unresolved.resolved
     assert "more groups" in str(unresolved.reason)
     assert detectable_estimate(Estimate(0.5, 0.4, 0.6, n=400, n_pos=200, n_neg=200)).value == detectable_auc(200, 200)
+
+
+def test_groups_of_many_alike_records_are_steadier_than_as_many_records() -> None:
+    rng, seen, claimed = np.random.default_rng(5), 0, []
+    truth, groups = np.repeat(np.arange(60) < 30, 6), np.repeat(np.arange(60), 6)
+    for _ in range(200):
+        # A record's score has little of its group in it: six records are worth nearly six.
+        scores = rng.normal(size=360) + 0.3 * np.repeat(rng.normal(size=60), 6) + 0.35 * truth
+        found = auroc_estimate(scores, truth, unit="group", groups=groups)
+        assert found.low is not None
+        seen += found.low > 0.5
+        claimed.append(power_of(0.597, 30, 30, inflation=inflation_of(found)))
+    assert seen / 200 == pytest.approx(np.mean(claimed), abs=0.1)
+    assert power_of(0.597, 30, 30) < np.mean(claimed) - 0.2
+
+
+def test_records_are_not_inflated() -> None:
+    assert inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="example")) == 1.0
+    assert inflation_of(Estimate(0.6, None, None, n=40, n_pos=20, n_neg=20, unit="group")) == 1.0
+    assert inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="group")) > 1.0

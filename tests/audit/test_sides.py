@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit.membership import audit_membership
 from discreet.audit.sides import sides_of
 from discreet.audit.simulate import World, simulated_table
 from discreet.audit.table import Model, ScoreTable
@@ -120,3 +121,97 @@ def test_bad_sides_are_refused_in_one_line() -> None:
             sides_of(replace(table, member=member), 0, np.random.default_rng(0))
 
 
+def with_member(table: ScoreTable, row: int, code: int, where: np.ndarray | slice) -> ScoreTable:
+    member = table.member.copy()
+    member[row, where] = code
+    return replace(table, member=member)
+
+
+def roles_of(table: ScoreTable) -> dict[str, int]:
+    return {"placebo": table.of_role("placebo")[0], "neutral reference": table.references("neutral")[0]}
+
+
+@pytest.mark.parametrize("which", ["placebo", "neutral reference"])
+def test_a_control_that_does_not_say_what_it_was_trained_on_controls_nothing(which: str) -> None:
+    table = table_of()
+    row = roles_of(table)[which]
+    sides = sides_of(with_member(table, row, -1, slice(None)), 0, np.random.default_rng(0))
+    assert (sides.placebo is None) == (which == "placebo")
+    assert ("neutral" in sides.references) == (which == "placebo")
+    assert sides.members.size == 30
+    [note] = sides.notes
+    assert note == (f"Membership of {which} {table.models[row].name} is not stated, so it controls nothing: fill "
+                    f"'member' in.")
+
+
+@pytest.mark.parametrize("which", ["placebo", "neutral reference"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_nor_does_one_that_says_so_for_one_side_only(which: str, side: int) -> None:
+    table = table_of()
+    row = roles_of(table)[which]
+    # Planted records are on both sides by themselves and make up for nothing.
+    unsaid = (table.member[0] == side) & (table.examples.planted == 0)
+    sides = sides_of(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
+    assert row not in (sides.placebo, *sides.references.get("neutral", ()))
+    assert "stated for one side at most, so it controls nothing" in sides.notes[0]
+
+
+@pytest.mark.parametrize("which", ["placebo", "neutral reference"])
+def test_only_examples_that_are_stated_are_judged(which: str) -> None:
+    table = table_of()
+    row = roles_of(table)[which]
+    before = sides_of(table, 0, np.random.default_rng(0))
+    parts = [before.members[:4], before.clean[None][:5], before.planted[:2], before.planted_out[:1],
+             before.reference_train[:3]]
+    unsaid = np.unique(np.concatenate(parts))
+    sides = sides_of(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
+    assert not np.intersect1d(sides.judged, unsaid).size
+    assert np.array_equal(sides.judged, np.setdiff1d(before.judged, unsaid))
+    assert sides.members.size == 26
+    assert sides.placebo == before.placebo
+    assert sides.references == before.references
+    [note] = sides.notes
+    assert f"not stated for {unsaid.size} of {len(table.examples)} examples, so these are not judged" in note
+
+
+def test_a_placebo_that_is_stated_goes_before_one_that_is_more_alike() -> None:
+    table = table_of(replace(WORLD, placebos=2))
+    first, second = table.of_role("placebo")
+    models = list(table.models)
+    for row in (0, first):
+        models[row] = replace(models[row], facts={"regime": "lora"})
+    table = replace(table, models=tuple(models))
+    assert sides_of(table, 0, np.random.default_rng(0)).placebo == first
+    assert sides_of(with_member(table, first, -1, slice(None)), 0, np.random.default_rng(0)).placebo == second
+
+
+def test_two_controls_that_together_leave_nobody_are_not_both_used() -> None:
+    table = table_of()
+    rows, half = roles_of(table), np.arange(len(table.examples)) % 2 == 0
+    table = with_member(with_member(table, rows["placebo"], -1, half), rows["neutral reference"], -1, ~half)
+    sides = sides_of(table, 0, np.random.default_rng(0))
+    assert sides.placebo == rows["placebo"]
+    assert "neutral" not in sides.references
+    assert sides.members.size == 15
+    assert len(sides.notes) == 2
+
+
+def test_a_control_that_is_not_stated_lets_nothing_pass() -> None:
+    world = World(members=3000, others=0, clean=3000, paired=0, planted={16: 100})
+    table = table_of(world)
+    said = {}
+    for which, row in roles_of(table).items():
+        unsaid = with_member(table, row, -1, slice(None))
+        said[which] = audit_membership(unsaid, design="randomised", permutations=0, bootstraps=20,
+                                       attacks=["loss", "reference"])
+    stated = audit_membership(table, design="randomised", permutations=0, bootstraps=20, attacks=["loss"])
+    assert stated.verdict == "pass"
+    assert said["placebo"].verdict == "inconclusive"
+    assert all(row.uncontrolled for row in said["placebo"].attacks)
+    primary = said["neutral reference"].decisive.primary
+    assert primary is not None
+    assert (primary.asked.attack, primary.asked.reference_kind) == ("loss", None)
+    assert not any(row.asked.reference_kind == "neutral" and row.auc.resolved for row in
+                   said["neutral reference"].attacks)
+    for which, found in said.items():
+        assert f"Membership of {which}" in " ".join(found.decisive.judgement.reasons)

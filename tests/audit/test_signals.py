@@ -97,6 +97,36 @@ def test_moments_are_those_of_the_masked_values() -> None:
     assert (n == 0).any()
 
 
+def test_the_mean_alone_is_the_first_moment() -> None:
+    """Rows that count whole, in part and not at all; what was given stays as it was."""
+    draw = np.random.default_rng(1)
+    values = draw.normal(5, 2, (6, 50, 2))
+    values[1, 3], values[2, 4] = np.nan, np.inf
+    mask = draw.random(values.shape) < 0.4
+    mask[:3], mask[5], mask[:, 7] = True, False, False
+    before = values.copy(), mask.copy()
+    mean, moments = signals.masked_mean(values, mask), signals.masked_moments(values, mask)
+    np.testing.assert_allclose(mean, moments[0], rtol=1e-14)
+    assert np.isnan(mean).sum() == 2
+    assert mean[3, 0] == pytest.approx(values[[0, 2] + [r for r in (3, 4) if mask[r, 3, 0]], 3, 0].mean(), rel=1e-14)
+    np.testing.assert_array_equal(values, before[0])
+    np.testing.assert_array_equal(mask, before[1])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_true_class_of_every_model_row_and_query(classes: int) -> None:
+    log_p = log_softmax(np.random.default_rng(2).normal(0, 2, (3, 8, 4, classes)))
+    label = np.arange(8) % classes
+    turned = np.asfortranarray(log_p)
+    for given in (log_p, turned):
+        found = signals.true_log_p(given, label)
+        before = given.copy()
+        assert found.shape == (3, 8, 4)
+        assert all(found[m, i, q] == log_p[m, i, q, label[i]] for m in range(3) for i in range(8) for q in range(4))
+        np.testing.assert_array_equal(signals.true_p(given, label), np.exp(found))
+        np.testing.assert_array_equal(given, before)
+
+
 @pytest.mark.parametrize("label", [[-1, 0], [0, 2], [0], [[0], [1]]])
 def test_labels_that_cannot_be_are_refused(label: list[int]) -> None:
     with pytest.raises(ValueError, match="label"):

@@ -48,7 +48,7 @@ def test_the_rule() -> None:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_only_two_designs_decide(design: Design) -> None:
     leaking = judge(replace(grounds(auc(0.9)), design=design))
-    assert leaking.verdict == ("fail" if design in ("sealed", "randomised") else "inconclusive")
+    assert leaking.verdict == ("inconclusive" if design in ("matched", "convenience") else "fail")
     if leaking.verdict == "inconclusive":
         assert "cannot pass or fail" in leaking.reasons[0]
         assert any("Without any model" in reason for reason in leaking.reasons)
@@ -60,12 +60,18 @@ def test_a_pass_needs_placebo_and_planted_leak() -> None:
         (replace(fine, primary=row(auc(0.51), NOTHING)), "uncontrolled"),
         (replace(fine, planted=[]), "nothing shows that a leak would have been seen"),
         (replace(fine, planted=[planted(False)]), "would have missed a leak"),
-        # What counts is the strongest that was planted.
-        (replace(fine, planted=[planted(True, 1), planted(False, 16)]), "planted 16 times"),
+        (replace(fine, planted=[planted(False, 1), planted(False, 16)]), "planted once or 16 times"),
     ):
         found = judge(lacking)
         assert found.verdict == "inconclusive"
         assert word in " ".join(found.reasons)
+
+
+def test_any_planted_leak_that_was_seen_shows_that_one_would_have_been() -> None:
+    # The most repeated are the fewest: that they were missed says little where many planted once were seen.
+    found = judge(replace(grounds(auc(0.51)), planted=[planted(True, 1), planted(False, 16)]))
+    assert found.verdict == "pass"
+    assert "planted once" in " ".join(found.reasons)
 
 
 def test_a_seal_shows_its_power_instead() -> None:
@@ -135,3 +141,31 @@ def test_off_needs_both_significance_and_size() -> None:
     assert not off(auc(0.6, 0.2), 0.55)
     assert not off(auc(0.52), 0.55)
     assert not off(NOTHING, 0.55)
+
+
+def test_figures_near_the_tolerance_are_not_rounded_onto_it() -> None:
+    passed = judge(grounds(auc(0.5372)))
+    assert passed.verdict == "pass"
+    assert ".537 (.527 to .547); chance alone gives .5, the tolerance is .55." in passed.reasons[0]
+    wide = judge(grounds(auc(0.5, 0.0504)))
+    assert "anywhere in .450 to .550, on both sides of the tolerance of .55." in wide.reasons[0]
+    leak = judge(replace(grounds(auc(0.548)), tolerance=0.555))
+    assert "AUC .548 (.538 to .558)), but neither clearly more nor clearly less than the tolerance of .555." \
+        in leak.reasons[0]
+
+
+def test_a_verdict_says_on_whose_word_chance_decided() -> None:
+    stated: tuple[Design, ...] = ("randomised", "sealed (as stated)")
+    for value in (auc(0.9), auc(0.51)):
+        for design in stated:
+            found = judge(replace(grounds(value), design=design))
+            assert found.verdict in ("pass", "fail")
+            assert "is the word of whoever ran this audit" in " ".join(found.reasons)
+        assert "whoever ran" not in " ".join(judge(replace(grounds(value), design="sealed")).reasons)
+    assert "whoever ran" not in " ".join(judge(replace(grounds(auc(0.9)), design="convenience")).reasons)
+
+
+def test_a_seal_that_was_not_shown_has_no_power_of_its_own() -> None:
+    found = judge(replace(grounds(auc(0.51)), design="sealed (as stated)", planted=[]))
+    assert found.verdict == "inconclusive"
+    assert "nothing shows that a leak would have been seen" in found.reasons[0]

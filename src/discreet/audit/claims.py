@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.audit.design import WORDS, Design, decides
+from discreet.audit.design import AS_STATED, DEALT, STATED, WORDS, Design, decides
 from discreet.audit.sides import Sides
 from discreet.audit.table import ScoreTable
 
@@ -44,9 +44,17 @@ class Brought:
 def can_claim(brought: Brought) -> tuple[str, ...]:
     """What the audit may say."""
     said = []
-    if decides(brought.design):
-        said.append("Whether the model leaks membership beyond the tolerance: a random draw decided who was trained "
-                    "on, so nothing but training tells the two sides apart.")
+    if brought.design in STATED:
+        said.append("Whether the model leaks membership beyond the tolerance, if it is true that a random draw decided "
+                    "who was trained on: then nothing but training tells the two sides apart.")
+        said.append("On the same condition, a lower bound on the privacy parameter ε of this one training run.")
+    elif brought.design == DEALT:
+        said.append("Whether models that this recipe trains on such data leak membership beyond the tolerance: this "
+                    "run drew who was trained on, so nothing but training tells the two sides apart.")
+        said.append("A lower bound on the privacy parameter ε of this one training run.")
+    elif decides(brought.design):
+        said.append("Whether the model leaks membership beyond the tolerance: coins that were committed before "
+                    "training decided who was trained on, so nothing but training tells the two sides apart.")
         said.append("A lower bound on the privacy parameter ε of this one training run.")
     else:
         said.append("How far the two sets differ under each attack, beside what differs without any model (the blind "
@@ -66,6 +74,15 @@ def can_claim(brought: Brought) -> tuple[str, ...]:
 def cannot_claim(brought: Brought) -> tuple[str, ...]:
     """What the audit may not say, and what would be needed."""
     said = []
+    if brought.design == AS_STATED:
+        said.append("That this is a sealed audit: no seal was compared with the table, so it counts as randomised, "
+                    "and that too on your word. Give the opened seal (--seal DIR).")
+    elif brought.design in STATED:
+        said.append("That a random draw decided who was trained on: that is your word. Coins that were sealed before "
+                    "training (discreet seal) would show it.")
+    elif brought.design == DEALT:
+        said.append("Anything about a model that was trained elsewhere: the models judged here were trained here, with "
+                    "the same recipe. Audit that model's own scores, sealed before its training, for that.")
     if not decides(brought.design):
         said.append(f"Pass or fail: {WORDS[brought.design]}. Seal the data before training (discreet seal), or draw "
                     "members at random, to get a verdict.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.power import power_of
+from discreet.audit.power import inflation_of, power_of
 from discreet.audit.protocol import NO_PLACEBO, Units
 from discreet.audit.scored import Scored
 from discreet.audit.sides import Sides
@@ -30,7 +30,8 @@ class Planted:
     auc, placebo_auc : Estimate
         Planted members against non-members, by the primary attack.
     detected : bool
-        Whether the lower bound exceeds ½, and the target exceeds its placebo where there is one.
+        Whether the lower bound exceeds ½, at a level that is shared out over all numbers of repetitions, and the
+        target exceeds its placebo where there is one.
     power : Estimate
         Chance that the primary endpoint, at its own size, would see a leak as strong as this one in all members.
     """
@@ -53,11 +54,14 @@ def planted_leaks(table: ScoreTable, sides: Sides, scored: Scored, primary: Esti
         return []
     out = sides.planted_out if sides.planted_out.size >= FEWEST_PLANTED_OUT else sides.clean[scored.kind]
     times = table.examples.planted[sides.planted]
-    return [_planted(int(one), sides.planted[times == one], out, scored, primary, units) for one in np.unique(times)]
+    tried = np.unique(times)
+    # A pass asks for any one of them: each by itself is asked for more.
+    level = 1.0 - 0.05 / max(tried.size, 1)
+    return [_planted(int(one), sides.planted[times == one], out, scored, primary, units, level) for one in tried]
 
 
 def _planted(
-    times: int, members: IntArray, out: IntArray, scored: Scored, primary: Estimate, units: Units
+    times: int, members: IntArray, out: IntArray, scored: Scored, primary: Estimate, units: Units, level: float
 ) -> Planted:
     assert scored.target is not None
     rows = np.concatenate([members, out])
@@ -68,7 +72,8 @@ def _planted(
     rows, truth = rows[known], truth[known]
     groups = units.at(rows)
     auc = auroc_estimate(scored.target[rows], truth, unit=units.name, groups=groups)
-    detected = auc.low is not None and auc.low > 0.5
+    least = auroc_estimate(scored.target[rows], truth, level=level, unit=units.name, groups=groups).low
+    detected = least is not None and least > 0.5
     placebo = Estimate.unresolved(NO_PLACEBO, unit=units.name)
     if scored.placebo is not None:
         placebo = auroc_estimate(scored.placebo[rows], truth, unit=units.name, groups=groups)
@@ -90,9 +95,12 @@ def _power(planted: Estimate, primary: Estimate) -> Estimate:
                              "unit": primary.unit}
     if planted.value is None or planted.low is None or planted.high is None or min(members, others) < 2:
         return Estimate.unresolved("the planted AUC or the primary endpoint is unresolved", **facts)
-    value, low, high = (power_of(auc, members, others, primary.level)
+    inflation = inflation_of(primary)
+    value, low, high = (power_of(auc, members, others, primary.level, inflation)
                         for auc in (planted.value, planted.low, planted.high))
-    return Estimate(value, low, high, method="Hanley–McNeil at the planted AUC and its ends", **facts)
+    # Near an AUC of 1 few units leave the bound anywhere, and power falls again.
+    return Estimate(value, min(value, low, high), max(value, low, high),
+                    method="Hanley–McNeil at the planted AUC and its ends", **facts)
 
 
 def group_level(scored: Scored, sides: Sides, units: Units) -> Estimate:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
+from discreet.audit.plan import Lens
 from discreet.audit.rows import Asked
-from discreet.audit.selection import boundary
+from discreet.audit.selection import everything
 from discreet.audit.sides import NonMembers, Sides
 from discreet.audit.signals import clipped_log_p, phi, true_log_p
 from discreet.audit.table import BoolArray, FloatArray, IntArray, MemberArray, ReferenceKind, ScoreTable
 from discreet.audit.view import References, Scale, View, attacks
-from discreet.audit.views import true_class_p
 from discreet.mechanisms.base import canonical
 
 NO_SELECTOR = ("the table has no scores of a selection model, and the target may not select for itself: score the "
@@ -82,10 +82,9 @@ class Bench:
     def of(cls, table: ScoreTable, sides: Sides, n: int, per_side: int | None, rng: Generator) -> Bench:
         """`n` rows a label and side at the boundary; at most `per_side` members and non-members in all, drawn once."""
         view = _first_query_view(table, sides)
-        lines = list(_lines(view))
-        selector = true_class_p(table, table.of_role("selection"))
+        lines, lens = list(_lines(view)), Lens.of(table, sides, rng)
         chosen = [case for place, line in enumerate(lines)
-                  for case in _cases(table, sides, line, place, selector, n, per_side, rng)]
+                  for case in _cases(table, sides, line, place, lens, n, per_side, rng)]
         used = np.unique(np.concatenate([case.rows for case in chosen])) if chosen else np.zeros(0, dtype=np.int64)
         cases = tuple(replace(case, rows=np.searchsorted(used, case.rows)) for case in chosen)
         placebo = None if sides.placebo is None else table.logits[sides.placebo, used, 0]
@@ -132,10 +131,9 @@ def _lines(view: View) -> Iterator[Line]:
 
 
 def _cases(
-    table: ScoreTable, sides: Sides, line: Line, place: int, selector: FloatArray | None, n: int,
-    per_side: int | None, rng: Generator,
+    table: ScoreTable, sides: Sides, line: Line, place: int, lens: Lens, n: int, per_side: int | None, rng: Generator,
 ) -> Iterator[Case]:
-    """Global, then boundary; the paper's non-members for a paired reference, clean ones else."""
+    """Global, then boundary (of sides of one size, as in an audit); the paper's non-members for a paired reference."""
     which: NonMembers = "reference_train" if line.kind == "paired" and sides.reference_train.size else "clean"
     member: MemberArray = np.full(len(table.examples), -1, dtype=np.int8)
     member[sides.nonmembers(which, line.kind)] = 0
@@ -146,10 +144,12 @@ def _cases(
                   direction=facts.get("direction"), regime=facts.get("regime"), seed=facts.get("seed"))
     yield _case(table, asked, place, _limited(member, per_side, rng), member)
     asked = replace(asked, selection="boundary", n=n)
-    if selector is None:
+    if lens.ranking is None:
         yield _case(table, asked, place, np.zeros(0, dtype=np.int64), member, NO_SELECTOR)
     else:
-        yield _case(table, asked, place, boundary(selector, table.examples.label, member, n), member)
+        even, kept = lens.even(everything(member), member), np.full(member.size, -1, dtype=np.int8)
+        kept[even] = member[even]
+        yield _case(table, asked, place, lens.ranking.boundary(kept, n), member)
 
 
 def _case(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.table import BoolArray, IntArray
+from discreet.audit.wording import counted
 from discreet.tables.columns import Coded, ColumnFile
 from discreet.tables.scores import ScoreFiles
 
@@ -90,8 +91,8 @@ def _key(file: ColumnFile, name: str) -> Coded:
 def _whole_key(file: ColumnFile, name: str, coded: Coded) -> Coded:
     nulls = coded.codes < 0
     if nulls.any():
-        file.fail(f"{name!r} is empty in {int(nulls.sum()):,} rows, first in this one; name the {name} in every row",
-                  int(nulls.argmax()))
+        file.fail(f"{name!r} is empty in {counted(int(nulls.sum()), 'row')}, first in this one; name the {name} in "
+                  f"every row", int(nulls.argmax()))
     return coded.ordered()
 
 
@@ -123,8 +124,8 @@ def _refuse_repeated(scores: ColumnFile, place: IntArray, cells: int, has_query:
     if again.size:
         keys = "model, example and query" if has_query else "model and example"
         remedy = "" if has_query else ", or tell them apart in a column 'query'"
-        scores.fail(f"{keys} are those of a row before, and so in {again.size:,} rows in all; keep one row for "
-                    f"each{remedy}", int(again.min()))
+        scores.fail(f"{keys} are those of a row before, and so in {counted(again.size, 'row')} in all; keep one row "
+                    f"for each{remedy}", int(again.min()))
 
 
 def _refuse_missing(scores: ColumnFile, model: Coded, n_examples: int, n_queries: int) -> None:
@@ -133,7 +134,7 @@ def _refuse_missing(scores: ColumnFile, model: Coded, n_examples: int, n_queries
         return
     worst, others = int(lacks.argmax()), int(np.count_nonzero(lacks)) - 1
     each = f"{n_examples:,} examples" if n_queries == 1 else f"{n_examples:,} examples × {n_queries:,} queries"
-    besides = f" and {others:,} other models lack some" if others else ""
+    besides = f" and {counted(others, 'other model lacks', 'other models lack')} some" if others else ""
     scores.fail(f"rows are missing: model {short(model.names[worst])} lacks {int(lacks[worst]):,} of {each}{besides}; "
                 f"every model must score every example, shadows too: score them, or take the examples out")
 
@@ -194,7 +195,7 @@ def _refuse_conflict(scores: ColumnFile, column: str, key: Key, keys: Coded, con
         scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
                     f"{advice}", row)
     scores.fail(f"{column!r} of the example of this row is not the same in all rows of that example, and so for "
-                f"{count:,} examples; say one thing for each example", row)
+                f"{counted(count, 'example')}; say one thing for each example", row)
 
 
 def _lookup(coded: Coded) -> ObjectArray:

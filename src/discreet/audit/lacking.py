@@ -43,7 +43,10 @@ def lacking(attack: Attack, view: View, kind: ReferenceKind | None, *, n_in: int
     if not n_in and not n_out:
         return None
     references = view.references[kind]
-    enough = ((in_models(references).sum(axis=0) >= n_in) & (out_models(references, kind).sum(axis=0) >= n_out))
+    enough = np.ones(view.label.size, dtype=np.bool_)
+    for least, models in ((n_in, in_models(references)), (n_out, out_models(references, kind))):
+        if least:
+            enough &= models.sum(axis=0, dtype=np.int32) >= least
     if (enough[view.judged] if view.judged.size else enough).any():
         return None
     asked = " and ".join(part for part in (

@@ -24,6 +24,7 @@ from discreet.audit.table import (
     Model,
     ScoreTable,
 )
+from discreet.audit.wording import counted
 from discreet.tables.columns import WHOLE, ColumnFile, name_order
 from discreet.tables.scores import EXAMPLE_COLUMNS, MODEL_COLUMNS, ScoreFiles, open_scores
 
@@ -236,6 +237,6 @@ def _refuse_rows(files: ScoreFiles, grid: Grid, bad: BoolArray, what: str, expec
     row = int(bad.argmax())
     counts = np.bincount(grid.model.codes[bad], minlength=len(grid.model.names))
     model, others = int(grid.model.codes[row]), int(np.count_nonzero(counts)) - 1
-    besides = f" and of {others:,} other models" if others else ""
-    files.scores.fail(f"{what} here, and so in {int(counts[model]):,} rows of model "
+    besides = f" and of {counted(others, 'other model')}" if others else ""
+    files.scores.fail(f"{what} here, and so in {counted(int(counts[model]), 'row')} of model "
                       f"{short(grid.model.names[model])}{besides}; expected {expected}", row)

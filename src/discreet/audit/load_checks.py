@@ -6,13 +6,16 @@ from itertools import combinations
 
 import numpy as np
 
+from discreet.audit.copies import COPY, Shown
 from discreet.audit.keys import short
 from discreet.audit.table import IN, OUT, UNKNOWN, Model, Role, ScoreTable
+from discreet.audit.wording import counted
 from discreet.errors import InputError
 
 APART: tuple[Role, ...] = ("target", "reference", "selection", "placebo")
 SCREENED = 64
 SAME = 1e-9
+NEARLY = f", rescaled, rounded or with a little noise (rank correlation above {COPY:g})"
 
 
 def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = False) -> None:
@@ -20,7 +23,8 @@ def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = Fa
 
     - No target; a target whose membership is unknown somewhere, or all on one side.
     - A placebo, or a neutral reference, that was trained on a member of the target: it stands on neither side.
-    - A target, reference, selector or placebo with the scores of another of them in another role.
+    - A target, reference, selector or placebo with the scores of another of them in another role, or with scores
+      that order the examples as those do (rescaled, rounded, or with a little noise).
     - A group (user, document) with examples on both sides of a target, unless `allow_split_groups`.
     """
     targets = table.of_role("target")
@@ -53,9 +57,9 @@ def _check_neither(table: ScoreTable, source: str, target: int) -> None:
         shared = int(((table.member[place] == IN) & (table.member[target] == IN)).sum())
         if shared:
             what = "placebo" if model.role == "placebo" else "neutral reference"
-            raise InputError(f"{source}: {what} {short(model.name)} was trained on {shared:,} members of target "
-                             f"{short(table.models[target].name)}; it must know neither side: correct its role, its "
-                             f"kind or 'member'")
+            raise InputError(f"{source}: {what} {short(model.name)} was trained on {counted(shared, 'member')} of "
+                             f"target {short(table.models[target].name)}; it must know neither side: correct its "
+                             f"role, its kind or 'member'")
 
 
 def _check_groups(table: ScoreTable, source: str, target: int) -> None:
@@ -72,12 +76,16 @@ def _check_groups(table: ScoreTable, source: str, target: int) -> None:
 
 
 def _check_apart(table: ScoreTable, source: str) -> None:
+    shown = Shown(table)
     for one, other in combinations(table.of_role(*APART), 2):
         first, second = table.models[one], table.models[other]
-        if first.role != second.role and _same_scores(table, one, other):
+        if first.role == second.role:
+            continue
+        same = _same_scores(table, one, other)
+        if same or shown.copies(one, other):
             first, second = sorted((first, second), key=lambda model: APART.index(model.role))
-            raise InputError(f"{source}: {_called(second)} has the same scores as {_called(first)}; each must be a "
-                             f"model of its own")
+            raise InputError(f"{source}: {_called(second)} has the {'same scores as' if same else 'scores of'} "
+                             f"{_called(first)}{'' if same else NEARLY}; each must be a model of its own")
 
 
 def _called(model: Model) -> str:

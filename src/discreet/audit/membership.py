@@ -58,7 +58,8 @@ def audit_membership(
     table : ScoreTable
         At least one target with members and non-members.
     design : "sealed", "randomised", "matched" or "convenience"
-        How members came to be members; only the first two can pass or fail.
+        How members came to be members; only the first two can pass or fail. "sealed" is for a table that
+        `discreet.audit.seal.under_seal` returned; "sealed (as stated)" for one that somebody says was sealed.
     tolerance_auc : float in (0.5, 1)
         What AUC of the primary endpoint is acceptable.
     base_rate : float in (0, 1)

@@ -19,8 +19,8 @@ from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr
 
 FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
 
-NO_PLACEBO = ("the table has no scores of a placebo, a model trained on neither side (model_role 'placebo'): "
-              "the row is uncontrolled")
+NO_PLACEBO = ("there is no placebo, a model that is stated to be trained on neither side (model_role 'placebo', "
+              "'member' false): the row is uncontrolled")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

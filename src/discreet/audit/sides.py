@@ -1,4 +1,9 @@
-"""Who is judged against whom: members, non-members that nobody trained on, and the population set aside."""
+"""Who is judged against whom: members, non-members that nobody trained on, and the population set aside.
+
+A placebo or a neutral reference controls something only where the table says that it was *not* trained on an example:
+a null is no statement. So a model whose `member` is null everywhere, or on the whole of one side, counts as not
+brought; where it is null in part, the examples without a statement are not judged.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.table import IN, OUT, BoolArray, IntArray, ReferenceKind, ScoreTable
+from discreet.audit.table import IN, OUT, UNKNOWN, BoolArray, IntArray, ReferenceKind, ScoreTable
 from discreet.errors import InputError
 
 NonMembers = Literal["clean", "reference_train"]
@@ -32,11 +37,12 @@ class Sides:
     target : int
         Row of the model that is audited.
     placebo : int or None
-        Row of the model that stands in for it, trained on neither side.
+        Row of the model that stands in for it, stated to be trained on neither side.
     references : mapping of ReferenceKind to tuple of int
-        The references that are of that kind *for this target*.
+        The references that are of that kind *for this target*; neutral ones are stated to be.
     members : (m,) int array
-        What the target trained on, planted records apart.
+        What the target trained on, planted records apart. Here as among all others that are judged, only examples
+        of which the placebo and every neutral reference say that they were not trained on them.
     clean : mapping of ReferenceKind or None to int array
         Non-members that neither target, placebo, selector nor any reference of the kind trained on. Population
         references train on halves of both sides, so they clear nobody out.
@@ -89,9 +95,11 @@ def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
     if not (member == OUT).any():
         raise InputError(f"no example of target {name!r} is marked as a non-member: expected `member` false for what "
                          f"it was not trained on; score such examples and run again")
-    placebo = _placebo(table, target)
-    references, notes = _references(table, target)
-    aside = _trained_by(table, (*table.of_role("selection"), *(() if placebo is None else (placebo,))))
+    stated = _Stated(table, target)
+    placebo = _placebo(table, target, stated)
+    references, notes = _references(table, target, stated)
+    notes = [*stated.notes, *notes]
+    aside = _trained_by(table, (*table.of_role("selection"), *(() if placebo is None else (placebo,)))) | ~stated.rows
     open_to_all = (member == OUT) & ~planted & ~aside
     marked = _marked_population(table) & (member == OUT)
     paired = references.get("paired", ())
@@ -103,31 +111,66 @@ def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
     for kind, models in references.items():
         touched = _trained_by(table, models) if kind != "population" else np.zeros_like(population)
         clean[kind] = np.flatnonzero(open_to_all & ~population & ~touched)
-    in_paired = _trained_by(table, paired) & (member == OUT) & ~planted & ~population
-    notes += _balance_note(table, references, np.flatnonzero((member == IN) & ~planted), clean)
+    in_paired = _trained_by(table, paired) & (member == OUT) & ~planted & ~population & stated.rows
+    inside = (member == IN) & stated.rows
+    notes += _balance_note(table, references, np.flatnonzero(inside & ~planted), clean)
     return Sides(
-        target, placebo, references, np.flatnonzero((member == IN) & ~planted), clean, np.flatnonzero(in_paired),
-        np.flatnonzero(population), np.flatnonzero((member == IN) & planted),
+        target, placebo, references, np.flatnonzero(inside & ~planted), clean, np.flatnonzero(in_paired),
+        np.flatnonzero(population), np.flatnonzero(inside & planted),
         np.flatnonzero((member == OUT) & planted & ~aside), tuple(notes),
     )
 
 
-def _placebo(table: ScoreTable, target: int) -> int | None:
-    """The placebo that is most like the target; refused if it trained on one of the target's members."""
-    rows = table.of_role("placebo")
-    if not rows:
-        return None
+class _Stated:
+    """The examples of which every model that was admitted says whether it was trained on them.
+
+    Attributes
+    ----------
+    rows : (N,) bool array
+    notes : list of str
+        Which models control nothing, and how many examples are lost to those that do.
+    """
+
+    def __init__(self, table: ScoreTable, target: int) -> None:
+        self.table, self.side = table, np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
+        self.rows, self.notes = np.ones(len(table.examples), dtype=np.bool_), list[str]()
+
+    def admits(self, row: int, called: str) -> bool:
+        """Whether model `row` says so for examples of both sides that are left; if so, only these are left."""
+        said = self.table.member[row] != UNKNOWN
+        left, name = self.rows & said, f"{called} {self.table.models[row].name}"
+        if not all((left & (self.side == side)).any() for side in (IN, OUT)):
+            how = "stated for one side at most" if said.any() else "not stated"
+            self.notes.append(f"Membership of {name} is {how}, so it controls nothing: fill 'member' in.")
+            return False
+        if not said.all():
+            self.notes.append(f"Membership of {name} is not stated for {int((~said).sum()):,} of {said.size:,} "
+                              f"examples, so these are not judged: fill 'member' in.")
+        self.rows = left
+        return True
+
+
+def _placebo(table: ScoreTable, target: int, stated: _Stated) -> int | None:
+    """The placebo that is most like the target, of those that say what they were trained on.
+
+    Refused if it trained on one of the target's members.
+    """
     facts = table.models[target].facts
-    alike = [sum(facts.get(key) == value for key, value in table.models[row].facts.items()) for row in rows]
-    placebo = rows[int(np.argmax(alike))]
-    shared = np.flatnonzero((table.member[placebo] == IN) & (table.member[target] == IN))
-    if shared.size:
-        raise InputError(f"placebo {table.models[placebo].name!r} was trained on {shared.size} members of target "
-                         f"{table.models[target].name!r}: expected a model trained on neither side; give another one")
-    return placebo
+    alike = {row: sum(facts.get(key) == value for key, value in table.models[row].facts.items())
+             for row in table.of_role("placebo")}
+    for placebo in sorted(alike, key=lambda row: -alike[row]):
+        if shared := int(((table.member[placebo] == IN) & (table.member[target] == IN)).sum()):
+            raise InputError(f"placebo {table.models[placebo].name!r} was trained on {shared} members of target "
+                             f"{table.models[target].name!r}: expected a model trained on neither side; give another "
+                             f"one")
+        if stated.admits(placebo, "placebo"):
+            return placebo
+    return None
 
 
-def _references(table: ScoreTable, target: int) -> tuple[dict[ReferenceKind, tuple[int, ...]], list[str]]:
+def _references(
+    table: ScoreTable, target: int, stated: _Stated
+) -> tuple[dict[ReferenceKind, tuple[int, ...]], list[str]]:
     found: dict[ReferenceKind, tuple[int, ...]] = {}
     notes: list[str] = []
     kinds: tuple[ReferenceKind, ...] = ("paired", "neutral", "population")
@@ -137,7 +180,7 @@ def _references(table: ScoreTable, target: int) -> tuple[dict[ReferenceKind, tup
             if kind != "population" and _overlap(table, row, target):
                 notes.append(f"Reference {table.models[row].name} was trained on members of "
                              f"{table.models[target].name}, so it is not used as a {kind} reference against it.")
-            else:
+            elif kind != "neutral" or stated.admits(row, "neutral reference"):
                 kept.append(row)
         if kept:
             found[kind] = tuple(kept)

@@ -22,10 +22,11 @@ def without_split_groups(table: ScoreTable) -> tuple[ScoreTable, int]:
     for target in table.of_role("target"):
         inside, outside = (np.bincount(code[table.member[target] == side], minlength=split.size) for side in (IN, OUT))
         split |= (inside > 0) & (outside > 0)
-    return (_rows(table, np.flatnonzero(~split[code])) if split.any() else table), int(split.sum())
+    return (only_rows(table, np.flatnonzero(~split[code])) if split.any() else table), int(split.sum())
 
 
-def _rows(table: ScoreTable, rows: IntArray) -> ScoreTable:
+def only_rows(table: ScoreTable, rows: IntArray) -> ScoreTable:
+    """`table` with these examples alone, in this order."""
     examples = table.examples
     kept = Examples(
         id=examples.id[rows], label=examples.label[rows], planted=examples.planted[rows],

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.audit.controls import Planted
-from discreet.audit.design import WORDS, Design, decides
-from discreet.audit.power import POWER, power_of
+from discreet.audit.design import ON_WHOSE_WORD, STATED, WORDS, Design, decides
+from discreet.audit.power import POWER, inflation_of, power_of
 from discreet.audit.rows import AttackRow
 from discreet.records import Estimate
 
@@ -72,6 +72,8 @@ def judge(grounds: Grounds) -> Judgement:
     broken = _broken(grounds)
     if broken and not _beyond_placebo(grounds):
         return Judgement("inconclusive", (*broken, finding, *beside))
+    if grounds.design in STATED:
+        beside.insert(0, ON_WHOSE_WORD)
     if bound.low > 0.5 and bound.value > grounds.tolerance:
         return _convicted(grounds, finding, beside)
     if bound.high < grounds.tolerance:
@@ -105,7 +107,7 @@ def _finding(grounds: Grounds) -> str:
     if asked.reference_kind is not None:
         by += f" with {KINDS.get(asked.reference_kind, asked.reference_kind)}"
     text = (f"By {by}, a random member outranks a random non-member with chance {_span(bound)}; chance alone gives "
-            f".50, the tolerance is {_short(grounds.tolerance)}.")
+            f".5, the tolerance is {_given(grounds.tolerance)}.")
     placebo = grounds.primary.placebo_auc
     if placebo.resolved:
         text += f" The same attack on a model trained on neither side gives {_span(placebo)}."
@@ -160,10 +162,10 @@ def _missing_for_pass(grounds: Grounds) -> list[str]:
         said.append("The figure lies under the tolerance, but no placebo stands beside the figure, and uncontrolled "
                     "figures cannot pass. Score a model trained on neither side (model_role 'placebo').")
     if grounds.planted:
-        strongest = grounds.planted[-1]
-        if not strongest.detected:
-            said.append(f"The figure lies under the tolerance, but records planted {strongest.repetitions} times "
-                        "were not seen either: the audit would have missed a leak.")
+        if not any(one.detected for one in grounds.planted):
+            times = " or ".join(_times(one.repetitions) for one in grounds.planted)
+            said.append(f"The figure lies under the tolerance, but records planted {times} were not seen either: the "
+                        "audit would have missed a leak.")
     elif grounds.design != "sealed":
         said.append("The figure lies under the tolerance, but nothing shows that a leak would have been seen. Plant "
                     "some records 1, 4 and 16 times before training (column 'planted'), or seal the data.")
@@ -184,7 +186,10 @@ def _seen(grounds: Grounds) -> list[str]:
 
 def _power(grounds: Grounds) -> float:
     members, others = grounds.bound.n_pos or 0, grounds.bound.n_neg or 0
-    return power_of(grounds.tolerance, members, others, grounds.bound.level) if min(members, others) >= 2 else 0.0
+    if min(members, others) < 2:
+        return 0.0
+    inflation = inflation_of(grounds.bound)
+    return power_of(grounds.tolerance, members, others, grounds.bound.level, inflation)
 
 
 def _too_wide(grounds: Grounds) -> str:
@@ -193,9 +198,9 @@ def _too_wide(grounds: Grounds) -> str:
     assert bound.high is not None
     if bound.low > 0.5:
         return (f"Your model leaks a little (AUC {_span(bound)}), but neither clearly more nor clearly less than the "
-                f"tolerance of {_short(grounds.tolerance)}. More records would tell.")
-    return (f"The sample is too small to tell: the figure may lie anywhere in {_short(bound.low)} to "
-            f"{_short(bound.high)}, on both sides of the tolerance of {_short(grounds.tolerance)}.")
+                f"tolerance of {_given(grounds.tolerance)}. More records would tell.")
+    return (f"The sample is too small to tell: the figure may lie anywhere in {_exact(bound.low)} to "
+            f"{_exact(bound.high)}, on both sides of the tolerance of {_given(grounds.tolerance)}.")
 
 
 def _about_blind(blind: Estimate) -> str:
@@ -227,11 +232,24 @@ def _times(n: int) -> str:
 
 def _short(value: float | None) -> str:
     assert value is not None
-    text = f"{value:.2f}"
+    return _bare(f"{value:.2f}")
+
+
+def _exact(value: float | None) -> str:
+    """Three decimals: what stands beside a tolerance of .55 must not read .55 where it is .547."""
+    assert value is not None
+    return _bare(f"{value:.3f}")
+
+
+def _given(tolerance: float) -> str:
+    return _bare(f"{tolerance:g}")
+
+
+def _bare(text: str) -> str:
     return text[1:] if text.startswith("0.") else text
 
 
 def _span(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
-        return _short(estimate.value)
-    return f"{_short(estimate.value)} ({_short(estimate.low)} to {_short(estimate.high)})"
+        return _exact(estimate.value)
+    return f"{_exact(estimate.value)} ({_exact(estimate.low)} to {_exact(estimate.high)})"

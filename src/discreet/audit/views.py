@@ -15,10 +15,16 @@ from discreet.audit.view import References, View
 def target_view(table: ScoreTable, sides: Sides) -> View:
     """The view of the target: every row of the table, in its order."""
     references: Mapping[ReferenceKind, References] = {
-        kind: References(table.log_p[list(models)], table.member[list(models)])
+        kind: References(table.log_p[_rows(models)], table.member[_rows(models)])
         for kind, models in sides.references.items()
     }
     return View(table.log_p[sides.target], table.examples.label, references, sides.population, sides.judged)
+
+
+def _rows(models: tuple[int, ...]) -> slice | list[int]:
+    """The same rows as a slice where they are neighbours: 64 models need then no copy."""
+    first, end = models[0], models[-1] + 1
+    return slice(first, end) if models == tuple(range(first, end)) else list(models)
 
 
 def placebo_view(table: ScoreTable, sides: Sides, target: View) -> View | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.attacks.rmia import P_FLOOR, Rmia, RmiaOffline, share_beaten
+from discreet.audit.attacks.rmia import P_FLOOR, Rmia, RmiaOffline, count_upto, share_beaten
 from discreet.audit.table import ReferenceKind
 from discreet.audit.view import References, View
 
@@ -99,6 +99,23 @@ def test_share_is_bitwise_the_matrix_on_many_near_ties(gamma: float) -> None:
     alone = np.searchsorted(np.sort(z), x / gamma, side="right") / z.size
     if gamma in (0.3, 1.1, 1 / 3, 1.7):
         assert (alone != expected).any()
+
+
+@given(ratios, ratios)
+def test_the_count_is_a_search(ordered: list[float], values: list[float]) -> None:
+    z, x = np.sort(ordered), np.array(values + ordered)
+    assert count_upto(z, x).tolist() == np.searchsorted(z, x, side="right").tolist()
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-15, 0.5, 30.0])
+def test_the_count_is_a_search_where_cells_are_crowded(spread: float) -> None:
+    """From all in one cell to most cells empty; ties; values below the smallest and above the largest."""
+    draw = np.random.default_rng(6)
+    z = np.sort(np.exp(spread * draw.normal(size=20_000)))
+    z[5_000:9_000] = z[5_000]
+    x = np.concatenate([z, np.nextafter(z, 0), np.nextafter(z, np.inf), np.exp(spread * draw.normal(size=5_000)),
+                        [1e-30, 1e30]])
+    assert np.array_equal(count_upto(z, x), np.searchsorted(z, x, side="right"))
 
 
 def test_missing_rows_are_missing_not_beaten() -> None:

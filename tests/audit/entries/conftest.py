@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.heavy import need, quiet
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 CORPUS = [
@@ -24,21 +22,6 @@ TINY = {"vocab_size": 320, "hidden_size": 32, "num_hidden_layers": 2, "num_atten
 TEMPLATE = ("{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|> {{ m['content'] }}{{ eos_token }}{% endfor %}")
 
 MakeModel = Callable[..., Path]
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def need(name: str) -> Any:
-    try:
-        with quiet():
-            return import_module(name)
-    except ImportError:
-        pytest.skip(f"needs {name}")
 
 
 @pytest.fixture(scope="session")

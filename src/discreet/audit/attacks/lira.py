@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from discreet.audit.lacking import in_models, lacking, must_have, out_models
 from discreet.audit.signals import masked_moments, per_model, phi, query_mean
-from discreet.audit.table import BoolArray, FloatArray, ReferenceKind
+from discreet.audit.table import BoolArray, FloatArray, IntArray, ReferenceKind
 from discreet.audit.view import References, Scale, View, attacks
 from discreet.stats.extras import scipy_module
 
@@ -68,11 +68,10 @@ class LiraFixed(_Lira):
         assert kind is not None
         references = view.references[kind]
         values = per_model(phi, references.log_p, view.label)
-        inside, outside = in_models(references), out_models(references, kind)
-        mean_in, _, _ = masked_moments(values, _wide(inside, values))
-        mean_out, _, _ = masked_moments(values, _wide(outside, values))
+        inside = masked_moments(values, _wide(in_models(references), values))
+        outside = masked_moments(values, _wide(out_models(references, kind), values))
         return query_mean(log_ratio(
-            phi(view.target, view.label), mean_in, _over_all(values, inside), mean_out, _over_all(values, outside),
+            phi(view.target, view.label), inside[0], _over_all(*inside), outside[0], _over_all(*outside),
         ))
 
 
@@ -121,7 +120,11 @@ def _per_row(values: FloatArray, side: BoolArray) -> tuple[FloatArray, FloatArra
     return mean, np.where(n >= MIN_MODELS, std, np.nan)
 
 
-def _over_all(values: FloatArray, side: BoolArray) -> float:
-    """One deviation over models, rows and queries of a side; `needs` saw to it that there is a value."""
-    kept = values[_wide(side, values) & np.isfinite(values)]
-    return float(kept.std()) if kept.size else float("nan")
+def _over_all(mean: FloatArray, std: FloatArray, n: IntArray) -> float:
+    """One deviation over models, rows and queries of a side from those of each row; NaN without any value."""
+    some = n > 0
+    if not some.any():
+        return float("nan")
+    mean, std, weight = mean[some], std[some], n[some]
+    away = mean - np.average(mean, weights=weight)
+    return float(np.sqrt(np.average(std * std + away * away, weights=weight)))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import secrets
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.table import FloatArray
-from discreet.errors import InputError, UsageError
-from discreet.files import HASH_KEY_VARIABLE, KeyedHash, why, write_atomic
+from discreet.errors import UsageError
+from discreet.files import KeyedHash, why, write_atomic
 
 KEY = "key"
 SUFFIX = ".npz"
@@ -38,7 +36,7 @@ class ScoreCache:
         self._folder = folder / fingerprint[:32]
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._keyed = _keyed(folder / KEY)
+            self._keyed = KeyedHash.kept_in(folder / KEY)
         except OSError as error:
             raise UsageError(f"cannot keep scores in {folder}: {why(error)}; name a folder that can be written"
                              ) from None
@@ -62,20 +60,6 @@ class ScoreCache:
         chunk = hashlib.sha256("".join(names).encode()).hexdigest()[:32]
         write_atomic(self._folder / f"{chunk}{SUFFIX}", held.getvalue())
         self._rows.update(zip(names, outputs, strict=True))
-
-
-def _keyed(file: Path) -> KeyedHash:
-    if os.environ.get(HASH_KEY_VARIABLE):
-        return KeyedHash.from_environment()
-    try:
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as handle:
-            handle.write(secrets.token_hex(32))
-    except FileExistsError:
-        pass
-    try:
-        return KeyedHash(bytes.fromhex(file.read_text(encoding="ascii")))
-    except (ValueError, UsageError):
-        raise InputError(f"{file} is not a key of hashes: expected 64 hexadecimal digits; remove the folder") from None
 
 
 def _read(file: Path) -> dict[str, FloatArray]:

@@ -6,16 +6,15 @@ nothing, so an audit of one passes: here it is refused.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from discreet.audit.entries.scorer import Dtype
-from discreet.errors import InputError, MissingExtraError
+from discreet.encode.quiet import quiet
+from discreet.errors import InputError
+from discreet.train.transformer.loading import dtype_name
+from discreet.train.transformer.loading import need as package
 
 ADAPTER = "adapter_config.json"
 HEADS = ("score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight")
@@ -35,12 +34,7 @@ class Loaded:
 
 def need(module: str, extra: str = "fit", purpose: str = "scoring with a transformer") -> Any:
     """A package of an extra, or MissingExtraError."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return import_module(module)
-    except ImportError:
-        raise MissingExtraError(purpose, extra, module) from None
+    return package(module, extra, purpose)
 
 
 def load(spec: str, dtype: Dtype) -> Loaded:
@@ -86,7 +80,7 @@ def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **mo
     transformers = need("transformers")
     model, info = _called(
         spec, transformers.AutoModelForSequenceClassification.from_pretrained, spec, output_loading_info=True,
-        trust_remote_code=False, **{_dtype_name(transformers): getattr(need("torch"), dtype)}, **more)
+        trust_remote_code=False, **{dtype_name(transformers): getattr(need("torch"), dtype)}, **more)
     mismatched = {key if isinstance(key, str) else str(key[0]) for key in info["mismatched_keys"]}
     lacking = sorted({*info["missing_keys"], *mismatched} - own)
     if lacking:
@@ -117,11 +111,6 @@ def _adapted(spec: str, folder: Path, dtype: Dtype) -> tuple[Any, str]:
     return model, str(getattr(config.peft_type, "value", config.peft_type)).lower()
 
 
-def _dtype_name(transformers: Any) -> str:
-    major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
-    return "dtype" if (major, minor) >= (4, 56) else "torch_dtype"
-
-
 def _called(spec: str, function: Any, *args: Any, **options: Any) -> Any:
     """`function(…)`, whatever it raises as one line."""
     try:
@@ -129,20 +118,3 @@ def _called(spec: str, function: Any, *args: Any, **options: Any) -> Any:
     except Exception as error:
         raise InputError(f"{spec}: it cannot be loaded ({type(error).__name__}); expected the folder, or the hub name, "
                          f"of a whole Hugging Face sequence classifier whose code is part of transformers") from error
-
-
-@contextmanager
-def quiet(transformers: Any) -> Iterator[None]:
-    """Without the bars and notes that transformers prints while loading."""
-    log = transformers.utils.logging
-    level, bar = log.get_verbosity(), log.is_progress_bar_enabled()
-    log.set_verbosity_error()
-    log.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.set_verbosity(level)
-        if bar:
-            log.enable_progress_bar()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from discreet.audit.entries.loading import load, need
 from discreet.audit.entries.scorer import Settings
-from discreet.audit.entries.tokens import TokenReader, Tokens, padded, share_seen, token_limit, unused
 from discreet.audit.table import FloatArray
 from discreet.errors import InputError, UsageError
+from discreet.train.transformer.batches import length_batches, padded, unused
+from discreet.train.transformer.reading import Reader, Tokens, share_seen, token_limit
 
 PIECE = 2**26
 
@@ -42,8 +43,8 @@ class Transformer:
         self._own_pad = _token(self._texts.pad_token_id, self._vocabulary)
         self._spare_pad = _token(loaded.tokenizer.pad_token_id, self._vocabulary)
         self._sees_behind: bool | None = None
-        self.read = TokenReader(loaded.tokenizer, _max_tokens(spec, settings, loaded.tokenizer, self._texts), spec,
-                                chat=settings.chat)
+        self.read = Reader(loaded.tokenizer, _max_tokens(spec, settings, loaded.tokenizer, self._texts), spec,
+                           chat=settings.chat)
         self.classes = _classes(self._model.config)
 
     def fingerprint(self, probes: Sequence[str]) -> str:
@@ -64,13 +65,13 @@ class Transformer:
         """As `Scorer`: logits, as many columns as the model has classes."""
         rows = self.read(texts)
         found: list[Any] = [None] * len(rows)
-        for places in _alike(rows, self._settings.batch):
+        for places in length_batches(rows, self._settings.batch):
             for place, logits in zip(places, self._logits([rows[place] for place in places]), strict=True):
                 found[place] = logits
         return np.stack(found)
 
     def facts(self, texts: Sequence[str]) -> Mapping[str, str]:
-        """Type, precision, adapter, the limit on tokens and the share of all tokens that the model saw."""
+        """Type, precision, adapter, the limit on tokens and the share of the texts' tokens that the model saw."""
         seen = share_seen(self.read(texts))
         said = {"model_type": str(self._model.config.model_type), "dtype": self._settings.dtype,
                 "max_tokens": str(self.read.max_tokens), "tokens_seen": f"{seen:.4f}"}
@@ -113,13 +114,6 @@ class Transformer:
         with self._torch.inference_mode():
             found = self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids)).logits
         return not bool((found[0] == found[1]).all())
-
-
-def _alike(rows: Sequence[Tokens], batch: int) -> Iterator[list[int]]:
-    """Places of texts of like length, `batch` at a time."""
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-    for start in range(0, len(order), batch):
-        yield order[start : start + batch]
 
 
 def _token(given: int | None, vocabulary: int) -> int | None:

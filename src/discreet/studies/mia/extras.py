@@ -1,0 +1,120 @@
+"""What is no audit: sizes of sides, statistics of corpora, the Laplace frontier, representations and diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.embedding import embedding_record
+from discreet.audit.frontier import frontier
+from discreet.engine import Job, Store, Task, run
+from discreet.studies.membership.collect import score_table
+from discreet.studies.membership.world import LIBRARIES, tasks_of
+from discreet.studies.mia.cells import Cell, paper_rows
+from discreet.studies.mia.corpora import CORPORA
+from discreet.studies.mia.settings import Setting
+from discreet.studies.mia.worlds import Study, world_of
+from discreet.tables.texts import read_texts
+
+QUERIES = (1, 16, 256)
+AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")
+
+
+def sides(cells: Iterable[Cell], study: Study, item: str, **options: Any) -> list[dict[str, Any]]:
+    """Sizes of the sides of each corpus, ours beside the paper's (tables 1 and 8)."""
+    rows = []
+    by_corpus = {cell.corpus: cell for cell in cells}
+    tasks = {name: tasks_of(world_of(cell, study))["prepare"] for name, cell in by_corpus.items()}
+    found = run(tasks.values(), Store(study.out / "store"), **options)
+    for name, cell in by_corpus.items():
+        value = found[tasks[name].key].value
+        paper = {row["metric"].removeprefix("n "): int(row["value"])
+                 for row in paper_rows(item, structure=cell.structure)}
+        rows.append({"corpus": name, "structure": cell.structure, "stands_for": CORPORA[name].stands_for,
+                     "sides": value["sides"], "planted": value["planted"], "duplicates": value["duplicates"],
+                     "notes": value["notes"], "paper": paper or None})
+    return rows
+
+
+def statistics(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
+    """Rows, share of the positive class, words of each corpus (table 2 counts tokens: ours are words)."""
+    rows = []
+    for name, structure in {cell.corpus: cell.structure for cell in cells}.items():
+        texts = read_texts(study.file(name).path)
+        words = np.array([len(row.text.split()) for row in texts])
+        paper = {row["metric"]: float(row["value"]) for row in paper_rows("table 2", structure=structure)}
+        rows.append({"corpus": name, "structure": structure, "stands_for": CORPORA[name].stands_for, "n": len(texts),
+                     "positive_share": float(np.mean([row.label == "unsafe" for row in texts])),
+                     "words_mean": float(words.mean()), "words_median": float(np.median(words)),
+                     "words_max": int(words.max()), "paper": paper or None})
+    return rows
+
+
+def figure_4(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
+    """The Laplace frontier of each cell's f_A (right), fresh and keyed, beside its placebo."""
+    rows = []
+    asked = {"sigmas": [one for one in study.setting.sigmas if one > 0], "draws": study.setting.draws}
+    tasks = {cell: _task(_frontier, "frontier", cell, study, asked) for cell in cells}
+    found = run(tasks.values(), Store(study.out / "store"), **options)
+    for cell, task in tasks.items():
+        rows.append({"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
+                     "seed": cell.seed, "frontier": found[task.key].value["frontier"]})
+    return rows
+
+
+def section_7_1(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
+    """Diagnostics of f_A's hidden states, and of a sentence encoder that was not fine-tuned, with their pictures."""
+    rows = []
+    tasks = {(cell, kind): _task(_diagnose, f"diagnostics/{kind}", cell, study, {"representation": kind})
+             for cell in cells for kind in REPRESENTATIONS}
+    found = run(tasks.values(), Store(study.out / "store"), **options)
+    for (cell, _), task in tasks.items():
+        rows.append({"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
+                     "seed": cell.seed, "embedding": found[task.key].value["embedding"]})
+    return rows
+
+
+REPRESENTATIONS: Mapping[str, str] = {
+    "hidden": "hidden states of the fine-tuned classifier", "words": "words of the record alone (hashed)",
+    "sentence": "embeddings of a sentence encoder"}
+"""The paper's three are a sentence encoder, the fine-tuned classifier and the base model. Of a sentence encoder the
+base model is the encoder itself; counts of words, which no network has touched, stand in its place."""
+ENCODERS = {"words": "hashed", "sentence": "minilm"}
+
+
+def _task(function: Any, name: str, cell: Cell, study: Study, params: Mapping[str, Any]) -> Task:
+    world = world_of(cell, study)
+    return Task.of(function, name, inputs=tasks_of(world), files={"data": world.data}, seed=cell.seed,
+                   params=dict(params), libraries=AUDIT_LIBRARIES)
+
+
+def _frontier(job: Job) -> dict[str, Any]:
+    table = score_table(job.inputs, read_texts(job.files["data"]))
+    found = frontier(table, table.index("f_A"), job.rng(), strengths={"sigma": job.params["sigmas"]},
+                     mechanisms=("laplace", "keyed"), queries=QUERIES, draws=job.params["draws"])
+    return {"frontier": found.to_json()}
+
+
+def _diagnose(job: Job) -> dict[str, Any]:
+    rows, kind = read_texts(job.files["data"]), job.params["representation"]
+    table = score_table(job.inputs, rows)
+    if kind == "hidden":
+        vectors = job.inputs["fit/a"].arrays["hidden"].astype(np.float64)
+    else:
+        from discreet.train.features import embedder
+
+        by_id = {row.id: row.text for row in rows}
+        texts = [by_id[name] for name in table.examples.id]
+        vectors = np.asarray(embedder(ENCODERS[kind]).rows(texts), dtype=np.float64)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = vectors / np.where(length > 0, length, 1.0)
+    return {"embedding": embedding_record(vectors, table, table.index("f_A"), job.rng(),
+                                          representation=REPRESENTATIONS[kind])}
+
+
+def first_seed(cells: Iterable[Cell], setting: Setting, models: Iterable[str] | None = None) -> list[Cell]:
+    """Those of the first seed, and of some of the models."""
+    named = None if models is None else set(models)
+    return [cell for cell in cells if cell.seed == setting.seeds[0] and (named is None or cell.model in named)]

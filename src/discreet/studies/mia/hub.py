@@ -1,0 +1,189 @@
+"""The paper's own data sets, from the Hugging Face hub; not run here, only tried on small made-up files.
+
+WildChat serves as safe class of two roles. Its users are divided between them by a hash of the user, before anything is
+bundled and whatever the order in which it is read, so that no conversation can be in both (membership paper, section
+5.1: the authors' code reads it twice from the start, with nothing that would keep the two apart).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from numpy.random import Generator
+
+from discreet.errors import DiscreetError, InputError, MissingExtraError
+from discreet.records import Turn
+from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, balanced, sample
+from discreet.tables.bundles import SIZES, Source, bundle, pool
+from discreet.tables.conversations import MULTI_TURN, SINGLE_TURN, structure_of, text_of_turns
+from discreet.tables.texts import LabelledText
+
+BEAVERTAILS, XGUARD, WILDCHAT = "PKU-Alignment/BeaverTails", "marslabucla/XGuard-Train", "allenai/WildChat-1M"
+ESCONV, DEPRESSION = "thu-coai/esconv", "solomonk/reddit_mental_health_posts"
+PSYCHOTHERAPY = ("https://raw.githubusercontent.com/IanSteenstra/ai-psychotherapy-eval/"
+                 "1799961eca32933dcf75a99df875197c15fb7e0c/dataset/conversation_log.csv")
+READ = 200_000
+"""Conversations of WildChat that are looked at, from the start of the set."""
+EACH = 8_000
+"""Rows of a class of a source, at most."""
+DEPRESSED = 6_400
+A_USER = 8
+"""Conversations of a user, at most."""
+REMOVED = frozenset({"", "[removed]", "[deleted]"})
+
+Role = Literal["multi-turn", "bundles"]
+
+
+def read(name: str, split: str | None = None, *, columns: Sequence[str], **options: Any) -> Iterator[Mapping[str, Any]]:
+    """Rows of a data set as they come.
+
+    Raises MissingExtraError without `datasets`, InputError where the set cannot be had or lacks one of `columns`.
+    """
+    try:
+        from datasets import load_dataset, logging  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("the paper's data", "train", "datasets") from None
+    # Every retry is a line on stderr otherwise; what came of them is said once, below.
+    logging.set_verbosity_error()
+    called = str(options.get("data_files", name))
+    try:
+        for row in load_dataset(name, split=split or "train", streaming=True, **options):
+            if lacking := [column for column in columns if column not in row]:
+                raise InputError(f"the data set {called} has no column {lacking[0]!r}; expected {', '.join(columns)}: "
+                                 "its form has changed since this was written")
+            yield row
+    except DiscreetError:
+        raise
+    except Exception as error:  # The hub's client raises errors of many libraries.
+        raise InputError(f"the data set {called} cannot be had ({type(error).__name__}); --scale paper needs the "
+                         "Hugging Face hub and, for gated sets, a token of an account that has accepted their "
+                         "terms") from None
+
+
+def beavertails(folder: Path, rng: Generator) -> list[LabelledText]:
+    """Each prompt once, with the label that most of its judged answers have; ties are left out.
+
+    The paper keeps the prompt alone (its Table 3), which stands in the set as often as it was answered, often with both
+    labels.
+    """
+    votes: dict[str, int] = {}
+    categories: dict[str, set[str]] = {}
+    for split in ("330k_train", "330k_test"):
+        for row in read(BEAVERTAILS, split, columns=("prompt", "is_safe", "category")):
+            prompt = " ".join(str(row["prompt"]).split())
+            votes[prompt] = votes.get(prompt, 0) + (1 if row["is_safe"] else -1)
+            categories.setdefault(prompt, set()).update(name for name, held in row["category"].items() if held)
+    return [LabelledText(f"beavertails/{number}", prompt, SAFE if vote > 0 else UNSAFE, structure=SINGLE_TURN,
+                         categories=frozenset(categories[prompt] if vote < 0 else ()))
+            for number, (prompt, vote) in enumerate(votes.items()) if vote and prompt]
+
+
+def multi_turn(folder: Path, rng: Generator) -> list[LabelledText]:
+    """X-Guard's conversations against those of WildChat's users of this role, of two turns of the user or more."""
+    unsafe = sample(list(_xguard()), EACH, rng)
+    return [*unsafe, *sample(list(wildchat("multi-turn")), len(unsafe), rng)]
+
+
+def support(folder: Path, rng: Generator) -> list[LabelledText]:
+    """Bundles of emotional support and of therapy sessions, by patient, against bundles of WildChat's users."""
+    unsafe = bundle(list(_in_need()), rng, sizes=BUNDLED).rows
+    safe = bundle(list(wildchat("bundles")), rng, sizes=SIZES).rows
+    return [*unsafe, *sample(safe, len(unsafe), rng)]
+
+
+def pooled(folder: Path, rng: Generator) -> list[LabelledText]:
+    """All of the above in one; no conversation is in two rows, no user of WildChat in two structures."""
+    need = list(_in_need())
+    single = balanced(beavertails(folder, rng), EACH, rng)
+    sources = (Source("single", single), Source("jailbreaks", sample(list(_xguard()), EACH, rng)),
+               Source("conversations", sample(list(wildchat("multi-turn")), EACH, rng)),
+               Source("support", need, bundled=1.0, sizes=BUNDLED),
+               Source("users", _whole_users(wildchat("bundles"), len(need)), bundled=1.0))
+    return list(pool(sources, rng).rows)
+
+
+def depression(folder: Path, rng: Generator) -> list[LabelledText]:
+    """Title and body of posts: r/depression against the four other subreddits (appendix N.1).
+
+    The appendix has 4,000 of each; a neutral reference and a placebo need half as many again.
+    """
+    rows = []
+    for number, row in enumerate(read(DEPRESSION, columns=("title", "body", "subreddit"))):
+        body = str(row["body"] or "").strip()
+        if body not in REMOVED:
+            text = f"{str(row['title'] or '').strip()}\n{body}".strip()
+            label = UNSAFE if str(row["subreddit"]).lower() == "depression" else SAFE
+            rows.append(LabelledText(f"reddit/{number}", text, label, structure=SINGLE_TURN))
+    return balanced(rows, DEPRESSED, rng)
+
+
+def wildchat(role: Role) -> Iterator[LabelledText]:
+    """Conversations in English that nobody flagged, in order of time as the set has it, of the users of one role."""
+    columns = ("conversation_hash", "conversation", "language", "toxic", "hashed_ip")
+    counts: dict[str, int] = {}
+    for row in islice(read(WILDCHAT, columns=columns), READ):
+        user = str(row["hashed_ip"])
+        if row["toxic"] or row["language"] != "English" or role_of_user(user) != role or counts.get(user, 0) >= A_USER:
+            continue
+        turns = _turns(row["conversation"], "role", "content", {"user": "user", "assistant": "assistant"})
+        if not turns or (role == "multi-turn" and structure_of(turns) != MULTI_TURN):
+            continue
+        counts[user] = counts.get(user, 0) + 1
+        yield LabelledText(f"wildchat/{row['conversation_hash']}", text_of_turns(turns), SAFE, group=f"wildchat/{user}",
+                           structure=structure_of(turns))
+
+
+def role_of_user(user: str) -> Role:
+    """The one role that a user's conversations have."""
+    return "multi-turn" if hashlib.sha256(f"role of {user}".encode()).digest()[0] % 2 else "bundles"
+
+
+def _whole_users(rows: Iterable[LabelledText], conversations: int) -> list[LabelledText]:
+    """Users in the order in which they come, until they have that many conversations; those with one are left out."""
+    by_user: dict[str | None, list[LabelledText]] = {}
+    for row in rows:
+        by_user.setdefault(row.group, []).append(row)
+    found: list[LabelledText] = []
+    for held in by_user.values():
+        if len(held) >= SIZES[0] and len(found) < conversations:
+            found += held
+    return found
+
+
+def _xguard() -> Iterator[LabelledText]:
+    for number, row in enumerate(read(XGUARD, columns=("conversations",))):
+        turns = _turns(row["conversations"], "from", "value", {"human": "user", "gpt": "assistant"})
+        if turns and structure_of(turns) == MULTI_TURN:
+            yield LabelledText(f"xguard/{number}", text_of_turns(turns), UNSAFE, structure=MULTI_TURN)
+
+
+def _in_need() -> Iterator[LabelledText]:
+    """ESConv's conversations, whose users are not named, and the sessions of the simulated patients."""
+    number = 0
+    for split in ("train", "validation", "test"):
+        for row in read(ESCONV, split, columns=("text",)):
+            said = json.loads(row["text"])
+            if turns := _turns(said["dialog"], "speaker", "text", {"usr": "user", "sys": "assistant"}):
+                yield LabelledText(f"esconv/{number}", text_of_turns(turns), UNSAFE, structure=structure_of(turns))
+                number += 1
+    sessions: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    columns = ("pairing_id", "session_id", "turn", "speaker", "message")
+    for row in read("csv", columns=columns, data_files=PSYCHOTHERAPY):
+        sessions.setdefault((int(row["pairing_id"]), int(row["session_id"])), []).append(row)
+    for (patient, session), held in sorted(sessions.items()):
+        ordered = sorted(held, key=lambda row: int(row["turn"]))
+        if turns := _turns(ordered, "speaker", "message", {"Patient": "user", "Therapist": "assistant"}):
+            yield LabelledText(f"therapy/{patient}-{session}", text_of_turns(turns), UNSAFE,
+                               group=f"therapy/{patient}", structure=structure_of(turns))
+
+
+def _turns(given: Iterable[Mapping[str, Any]], who: str, what: str, roles: Mapping[str, str]) -> tuple[Turn, ...]:
+    """Turns with text, of the roles that are known; none where the user says nothing."""
+    found = tuple(Turn(roles[turn[who]], str(turn[what]).strip()) for turn in given
+                  if turn[who] in roles and str(turn[what] or "").strip())
+    return found if any(turn.role == "user" for turn in found) else ()

@@ -1,0 +1,65 @@
+"""What is no audit, on one tiny model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet.studies.mia import extras
+from discreet.studies.mia.cells import Cell
+from discreet.studies.mia.items import ITEMS, sizes_of_models
+from discreet.studies.mia.settings import FULL
+from discreet.studies.mia.worlds import Study
+
+QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
+
+
+def test_sides_are_what_was_dealt_beside_the_papers(tiny: Study) -> None:
+    [row] = extras.sides(ITEMS["table 7"].cells(tiny.setting), tiny, "table 1", **QUIET)
+    assert row["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
+    assert row["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "total": 8000}
+    [eight] = extras.sides(ITEMS["table 9"].cells(tiny.setting), tiny, "table 8", **QUIET)
+    assert eight["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000}
+
+
+def test_statistics_are_those_of_the_file(tiny: Study) -> None:
+    [row] = extras.statistics(ITEMS["table 7"].cells(tiny.setting), tiny)
+    assert (row["n"], row["positive_share"], row["words_mean"], row["words_median"], row["words_max"]) == (
+        1400, 0.5, 9.0, 9.0, 9)
+    assert row["paper"]["tokens mean"] == 16
+
+
+def test_the_frontier_begins_without_noise_and_has_both_definitions(tiny: Study) -> None:
+    from discreet.report.reproduced import at_boundary
+
+    cells = extras.first_seed(sizes_of_models(tiny.setting), tiny.setting)
+    [row] = extras.figure_4(cells, tiny, **QUIET)
+    points = row["frontier"]["points"]
+    assert row["frontier"]["draws"] == 2
+    assert {(point["mechanism"], point["strength"]) for point in points} == {
+        ("none", None), ("laplace", 0.5), ("keyed", 0.5)}
+    assert {point["queries"] for point in points} == set(extras.QUERIES)
+    for name in ("paper", "honest"):
+        figure = at_boundary(points[0], name)
+        assert figure is not None
+        assert figure["auc"]["value"] is not None
+        assert figure["placebo_auc"]["value"] is not None
+
+
+def test_diagnostics_are_of_every_representation(tiny: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"hidden": extras.REPRESENTATIONS["hidden"], "words": extras.REPRESENTATIONS["words"]}
+    monkeypatch.setattr(extras, "REPRESENTATIONS", kinds)
+    cells = extras.first_seed(sizes_of_models(tiny.setting), tiny.setting, tiny.setting.sweep)
+    rows = extras.section_7_1(cells, tiny, **QUIET)
+    assert [row["embedding"]["representation"] for row in rows] == list(kinds.values())
+    for row in rows:
+        assert row["embedding"]["target"] == "f_A"
+        assert len(row["embedding"]["diagnostics"]) == 5
+        assert {point["set"] for point in row["embedding"]["points"]} >= {"boundary members", "boundary non-members"}
+
+
+def test_only_the_first_seed_and_the_models_asked_for(tiny: Study) -> None:
+    cells = [Cell("made_up", "single-turn", model, FULL, seed) for model in ("one", "two") for seed in (42, 43)]
+    assert extras.first_seed(cells, tiny.setting) == [cells[0], cells[2]]
+    assert extras.first_seed(cells, tiny.setting, ["two"]) == [cells[2]]

@@ -1,0 +1,179 @@
+"""Tables from audits written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.studies.mia.cells import Cell
+from discreet.studies.mia.items import ALL_REGIMES, ITEMS, UPSAMPLED, grouped
+from discreet.studies.mia.settings import FULL, LORA, SETTINGS, Setting
+
+Row = Callable[..., dict[str, Any]]
+Utility = Callable[[float, float], dict[str, Any]]
+
+SETTING = Setting({"small": {FULL: "tfidf-mlp", LORA: "tfidf-mlp"}, "large": {FULL: "tfidf-mlp"}},
+                  {"single-turn": "made_up", "pooled": "pooled", "depression": "depression", "users": "stormfront"},
+                  (1, 2), further=("davidson",), sweep=("small",), mismatched="made_up_users", curve=(10, 20))
+
+
+def audited(rows: list[dict[str, Any]], utility: Utility, test: float = 0.8, **more: Any) -> dict[str, Any]:
+    targets = [{"utility": utility(0.9, test)}, {"utility": utility(0.9, test)}]
+    return {"audit": {"attacks": rows, "targets": targets, **more}}
+
+
+def test_cells_of_the_tables() -> None:
+    def shown(name: str) -> list[tuple[str, str, str, str]]:
+        return [(cell.corpus, cell.model, cell.regime, cell.variant) for cell in ITEMS[name].cells(SETTING)
+                if cell.seed == 1]
+
+    assert {len(ITEMS[name].cells(SETTING)) % 2 for name in ITEMS} == {0}
+    assert shown("table 7") == [(corpus, "small", regime, "") for corpus in ("made_up", "pooled", "davidson")
+                                for regime in (LORA, FULL)]
+    assert shown("figure 3") == [("made_up", "small", LORA, ""), ("made_up", "small", FULL, ""),
+                                 ("made_up", "large", FULL, "")]
+    assert shown("table 9") == shown("table 10") == [("depression", "small", LORA, "")]
+    assert shown("section 8.2") == [("made_up", "small", regime, variant) for variant in UPSAMPLED
+                                    for regime in (LORA, FULL)]
+    assert shown("size") == [("made_up", "small", regime, f"size {size}") for size in (10, 20)
+                             for regime in (LORA, FULL)]
+    assert [one[3] for one in shown("mismatched")] == ["", "", *["mismatched made_up_users"] * 2]
+    assert shown("users") == [("stormfront", "small", LORA, ""), ("stormfront", "small", FULL, "")]
+    broad = replace(SETTING, broad=("small", "large"), depressed=("small", "large"))
+    assert {cell.model for cell in ITEMS["table 7"].cells(broad)} == {"small", "large"}
+    assert {cell.model for cell in ITEMS["table 9"].cells(broad)} == {"small"}
+
+
+def test_no_mismatched_reference_without_another_corpus() -> None:
+    assert ITEMS["mismatched"].cells(replace(SETTING, mismatched="")) == []
+
+
+def test_every_item_has_cells_at_every_scale() -> None:
+    for scale, setting in SETTINGS.items():
+        assert all(item.cells(setting) for item in ITEMS.values()), scale
+
+
+def test_seeds_are_one_group() -> None:
+    cells = ITEMS["figure 3"].cells(SETTING)
+    groups = list(grouped(cells, {cell: {"audit": {"n": cell.seed}} for cell in cells}))
+    assert [[cell.seed for cell in held] for held, _ in groups] == [[1, 2]] * 3
+    assert groups[0][1] == [{"n": 1}, {"n": 2}]
+
+
+def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(row: Row, utility: Utility) -> None:
+    def audit(cell: Cell) -> dict[str, Any]:
+        rows = [row(0.7), row(0.72), row(0.6, definition="honest, p"), row(0.6, definition="honest, logit"),
+                row(0.65, definition="paper, clean non-members"), row(0.55, attack="loss"),
+                row(0.9, label=1), row(0.66, structure="multi-turn"), row(0.8, 0.75, structure="single-turn")]
+        return audited(rows, utility)
+
+    cells = ITEMS["table 7"].cells(SETTING)
+    found = ITEMS["table 7"].rows(SETTING, {cell: audit(cell) for cell in cells})
+    one = [found_row for found_row in found if (found_row["corpus"], found_row["regime"], found_row["attack"]) == (
+        "made_up", FULL, "reference")]
+    assert [found_row["definition"] for found_row in one] == [
+        "paper", "paper, clean non-members", "honest, p", "honest, logit"]
+    assert one[0]["auc"]["value"] == pytest.approx(0.71)
+    assert one[0]["paper"] == {"low": 0.698, "high": 0.869, "models": 4}
+    assert one[0]["paper_tpr"] == {"low": 0.327, "high": 0.491, "models": 4}
+    assert one[0]["accuracy"]["value"] == pytest.approx(0.8)
+    assert one[0]["accuracy_gap"]["value"] == pytest.approx(0.1)
+    assert all("paper" not in found_row for found_row in one[1:])
+    parts = {found_row["part"]: found_row for found_row in found
+             if (found_row["corpus"], found_row["regime"], found_row["attack"], found_row["definition"]) == (
+                 "pooled", FULL, "reference", "paper")}
+    assert set(parts) == {None, "multi-turn", "single-turn"}
+    assert parts["single-turn"]["placebo"]["value"] == pytest.approx(0.75)
+    assert "paper" in parts[None]
+    assert "paper" not in parts["multi-turn"]
+
+
+def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility) -> None:
+    rows = [row(auc, placebo, definition=definition, label=label, selection=selection, n=n)
+            for definition in ("paper", "honest, p", "honest, logit") for label in (0, 1)
+            for selection, n, auc, placebo in (("global", None, 0.6, 0.5), ("boundary", 20, 0.6 + 0.1 * label, 0.58))]
+    cells = ITEMS["figure 2"].cells(SETTING)
+    found = ITEMS["figure 2"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
+    assert len(found) == len(cells) // 2 * 6
+    for one in found:
+        assert one["gain"]["value"] == pytest.approx(0.1 if one["label"] == "unsafe" else 0.0)
+        assert one["placebo_gain"]["value"] == pytest.approx(0.08)
+        assert (one["global_auc"]["value"], one["boundary_placebo"]["value"]) == pytest.approx((0.6, 0.58))
+    [paper] = [one for one in found if (one["corpus"], one["regime"], one["label"], one["definition"]) == (
+        "pooled", LORA, "safe", "paper")]
+    assert paper["paper"] == {"low": 0.04, "high": 0.16, "models": None}
+
+
+def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(row: Row, utility: Utility) -> None:
+    def audit(regime: str) -> dict[str, Any]:
+        shift = 0.1 if regime == FULL else 0.0
+        rows = [row(value, definition=definition, **stratum) for definition in ("paper", "honest, logit")
+                for value, stratum in ((0.6 + shift, {"category": "theft"}), (0.64 + shift, {"category": "theft"}),
+                                       (0.5, {"decile": 0, "decile_by": "target"}),
+                                       (0.7, {"decile": 0, "decile_by": "target"}),
+                                       (0.9, {"decile": 0, "decile_by": "selector"}))]
+        return audited(rows, utility)
+
+    cells = ITEMS["figure 3"].cells(SETTING)
+    found = ITEMS["figure 3"].rows(SETTING, {cell: audit(cell.regime) for cell in cells})
+    tenth = [one for one in found if one["decile_by"] == "target"]
+    assert {(one["least"], one["most"]) for one in tenth} == {(0.5, 0.7)}
+    assert [one["auc"]["value"] for one in tenth] == pytest.approx([0.6] * len(tenth))
+    bars = {(one["model"], one["regime"]): one["auc"]["value"] for one in found
+            if one["category"] == "theft" and one["definition"] == "paper"}
+    assert bars == {("small", LORA): pytest.approx(0.62), ("small", FULL): pytest.approx(0.72),
+                    ("small", ALL_REGIMES): pytest.approx(float(np.mean([0.62, 0.72]))),
+                    ("large", FULL): pytest.approx(0.72), ("large", ALL_REGIMES): pytest.approx(0.72)}
+    assert all(one["category"] for one in found if one["regime"] == ALL_REGIMES)
+
+
+def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row, utility: Utility) -> None:
+    def audit(cell: Cell) -> dict[str, Any]:
+        shift = UPSAMPLED.index(cell.variant) * 0.02 + (cell.seed - 1) * 0.1
+        rows = [row(0.5 + shift / factor, 0.5 + shift / 4, definition=definition, selection=selection, n=n)
+                for definition in ("paper", "honest, logit")
+                for selection, n, factor in (("global", None, 2), ("boundary", 20, 1), ("non-boundary", 20, 4))]
+        return audited(rows, utility, test=0.7 + shift)
+
+    cells = ITEMS["section 8.2"].cells(SETTING)
+    found = ITEMS["section 8.2"].rows(SETTING, {cell: audit(cell) for cell in cells})
+    by_variant = {one["variant"]: one for one in found if one["regime"] == FULL and one["definition"] == "paper"}
+    assert list(by_variant) == list(UPSAMPLED)
+    assert "boundary_change" not in by_variant["plain"]
+    one = by_variant["paraphrased x4"]
+    assert one["boundary_auc"]["value"] == pytest.approx(0.63)
+    assert one["boundary_change"]["value"] == pytest.approx(0.08)
+    assert one["boundary_placebo_change"]["value"] == pytest.approx(0.02)
+    assert one["global_change"]["value"] == pytest.approx(0.04)
+    assert one["non_boundary_change"]["value"] == pytest.approx(0.02)
+    assert one["non_boundary_auc"]["value"] == pytest.approx(0.5325)
+    assert one["accuracy_change"]["value"] == pytest.approx(0.08)
+    assert one["paper"] == {"low": -0.1, "high": -0.1, "models": 1}
+    assert one["paper_non_boundary"] == {"low": 0.5, "high": 0.59, "models": None}
+    assert ITEMS["section 8.2"].beside
+    assert ITEMS["users"].beside
+
+
+def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
+    users = [{"group_auc": row(value)["auc"], "placebo_auc": row(0.51)["auc"]} for value in (0.7, 0.8)]
+    rows = [row(0.6, definition=definition, attack=attack) for attack in ("reference", "loss")
+            for definition in ("paper", "honest, p", "honest, logit")]
+    cells = ITEMS["users"].cells(SETTING)
+    found = ITEMS["users"].rows(SETTING, {cell: audited(rows, utility, users=users) for cell in cells})
+    of_users = [one for one in found if one["unit"] == "user"]
+    assert len(of_users) == 2
+    assert of_users[0]["auc"]["value"] == pytest.approx(0.75)
+    assert of_users[0]["placebo"]["value"] == pytest.approx(0.51)
+    assert {one["unit"] for one in found} == {"user", "record"}
+
+
+def test_a_mismatched_reference_is_shown_by_honest_definitions_alone(row: Row, utility: Utility) -> None:
+    rows = [row(0.6, definition=definition) for definition in ("paper", "honest, p", "honest, logit")]
+    cells = ITEMS["mismatched"].cells(SETTING)
+    found = ITEMS["mismatched"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
+    assert {one["definition"] for one in found} == {"honest, p", "honest, logit"}
+    assert {one["variant"] for one in found} == {"", "mismatched made_up_users"}

@@ -1,0 +1,123 @@
+"""From cells to worlds; and what is found beside an audit, against the slow way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.audit.selection import boundary
+from discreet.audit.sides import sides_of
+from discreet.audit.views import true_class_p
+from discreet.engine import Store, run
+from discreet.errors import UsageError
+from discreet.stats import auroc
+from discreet.studies.membership.collect import score_table
+from discreet.studies.membership.world import tasks_of
+from discreet.studies.mia.cells import Cell, rows_of
+from discreet.studies.mia.settings import FULL
+from discreet.studies.mia.worlds import Study, audits, world_of
+from discreet.tables.texts import read_texts
+
+PLAIN = Cell("made_up", "single-turn", "MLP", FULL, 42)
+USERS = Cell("made_up_users", "users", "MLP", FULL, 42)
+QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
+
+
+def variant(name: str) -> Cell:
+    return replace(PLAIN, variant=name)
+
+
+def test_variants_are_worlds(tiny: Study) -> None:
+    whole = replace(tiny, setting=replace(tiny.setting, planted=(1, 4), shadows=3))
+    world = world_of(PLAIN, whole)
+    assert (world.sizes, world.seed, world.planted, world.shadows, world.copies, world.hidden) == (
+        {"a": 60}, 42, (1, 4), 3, 1, True)
+    plain = world_of(variant("plain"), whole)
+    assert (plain.planted, plain.shadows, plain.copies, plain.hidden) == ((), 0, 1, False)
+    copied = world_of(variant("duplicated x4"), whole)
+    assert (copied.copies, copied.copied, copied.planted, copied.paraphrases) == (4, "exact", (), None)
+    assert copied.sizes == plain.sizes
+    assert copied.data == plain.data
+    assert copied.seed == plain.seed
+    other = world_of(variant("mismatched made_up_users"), whole)
+    assert other.mismatched is not None
+    assert other.mismatched.path.name == "made_up_users-0.jsonl"
+    with pytest.raises(ValueError, match="there is no variant"):
+        world_of(variant("boiled x2"), whole)
+
+
+def test_the_curve_over_sizes_keeps_evaluation_and_calibration(tiny: Study) -> None:
+    small, large = (world_of(variant(f"size {size}"), tiny) for size in (20, 30))
+    assert {side: small.sizes[side] for side in ("val", "cal", "eval")} == {"val": 24, "cal": 36, "eval": 60}
+    changed = {side for side in small.sizes if small.sizes[side] != large.sizes[side]}
+    assert changed == {"a", "b", "neutral", "placebo"}
+
+
+def test_paraphrases_come_from_the_studys_paraphraser(tiny: Study, tmp_path: Path) -> None:
+    asked: list[tuple[str, int, Path]] = []
+
+    def paraphraser(data: Path, n: int, to: Path) -> Path:
+        asked.append((data.name, n, to))
+        found = tmp_path / "said.jsonl"
+        found.write_text("{}", encoding="utf-8")
+        return found
+
+    world = world_of(variant("paraphrased x4"), replace(tiny, paraphraser=paraphraser))
+    assert asked == [("made_up-0.jsonl", 3, tiny.out / "data")]
+    assert world.paraphrases is not None
+    assert (world.copies, world.copied) == (4, "paraphrase")
+    with pytest.raises(UsageError, match="need a paraphraser"):
+        world_of(variant("paraphrased x2"), tiny)
+
+
+@pytest.fixture(scope="module")
+def beside(tiny: Study) -> dict[Cell, Any]:
+    return audits([PLAIN, USERS], tiny, beside=True, **QUIET)
+
+
+def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, beside: dict[Cell, Any]) -> None:
+    world = world_of(PLAIN, tiny)
+    tasks = tasks_of(world)
+    found = run(tasks.values(), Store(tiny.out / "store"), **QUIET)
+    table = score_table({name: found[task.key] for name, task in tasks.items()}, read_texts(world.data.path))
+    audit, label = beside[PLAIN]["audit"], table.examples.label
+    selector = true_class_p(table, table.of_role("selection"))
+    assert selector is not None
+    rows = rows_of(audit, "reference", "paper", selection="non-boundary", n=20)
+    assert [row["target"] for row in rows] == ["f_A", "f_B"]
+    for row in rows:
+        target, paired = (table.index(name) for name in (row["target"], {"f_A": "f_B", "f_B": "f_A"}[row["target"]]))
+        sides = sides_of(table, target, np.random.default_rng(0))
+        member = np.full(label.size, -1, dtype=np.int8)
+        member[sides.reference_train], member[sides.members] = 0, 1
+        edge = boundary(selector, label, member, 20)
+        rest = np.setdiff1d(np.flatnonzero(member >= 0), edge)
+        log_p = table.log_p[:, :, 0][:, np.arange(label.size), label].clip(np.log(1e-7), np.log(1 - 1e-7))
+        expected = auroc(log_p[target, rest] - log_p[paired, rest], member[rest] == 1)
+        assert row["auc"]["value"] == pytest.approx(expected)
+        [whole] = [one for one in rows_of(audit, "reference", "paper") if one["target"] == row["target"]]
+        [at] = [one for one in rows_of(audit, "reference", "paper", selection="boundary", n=20)
+                if one["target"] == row["target"]]
+        assert row["n_members"] + at["n_members"] == whole["n_members"]
+        assert row["placebo_auc"]["value"] is not None
+
+
+def test_users_of_a_world_are_the_audits_own_with_a_placebo(beside: dict[Cell, Any]) -> None:
+    audit = beside[USERS]["audit"]
+    assert [one["target"] for one in audit["users"]] == [one["target"] for one in audit["targets"]]
+    for one, target in zip(audit["users"], audit["targets"], strict=True):
+        assert one["group_auc"] == target["controls"]["group_auc"]
+        assert one["group_auc"]["unit"] == "group"
+        assert one["placebo_auc"]["value"] not in (None, one["group_auc"]["value"])
+    alone = beside[PLAIN]["audit"]["users"]
+    assert all("column 'group'" in one["group_auc"]["reason"] for one in alone)
+
+
+def test_what_is_in_the_store_is_not_made_again(tiny: Study, beside: dict[Cell, Any]) -> None:
+    before = len((tiny.out / "store" / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    assert audits([PLAIN, USERS], tiny, beside=True, **QUIET) == beside
+    assert len((tiny.out / "store" / "log.jsonl").read_text(encoding="utf-8").splitlines()) == before

@@ -3,10 +3,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 import pytest
 
+from discreet.audit.simulate import World, simulated_table
 from discreet.report import membership_words as words
-from discreet.report.audited import audited
+from discreet.report.audited import Audited, audited
+from discreet.report.figures.figure import span
+from discreet.stats import auroc
 
 Record = dict[str, Any]
 
@@ -49,7 +53,7 @@ def test_a_control_off_chance_does_not_hold(innocent: Record, control: str, plac
     broken = copy.deepcopy(innocent)
     broken["targets"][0]["controls"][control] |= {"value": 0.8, "low": 0.75, "high": 0.85}
     assert states(broken)[place] == "broken"
-    assert ".80 (.75 to .85)" in words.controls(audited(broken)[0], broken)[place]["said"]
+    assert ".800 (.750 to .850)" in words.controls(audited(broken)[0], broken)[place]["said"]
 
 
 def test_a_blind_baseline_below_one_half_holds(innocent: Record) -> None:
@@ -93,13 +97,60 @@ def test_a_published_figure_without_placebo_says_what_is_missing(innocent: Recor
     assert story["said"][-1].endswith("none was brought.")
 
 
-def test_tiles_have_figures_or_the_reason_for_none(leaking: Record, bare: Record) -> None:
-    tiles = words.tiles(audited(leaking)[0], leaking)
-    ppv = leaking["controls"]["ppv"]["value"]
-    assert [tile["figure"] for tile in tiles][2] == f"{100 * ppv:.1f}%"
-    assert all(tile["why"] == "" for tile in tiles)
-    by_person = words.tiles(audited(bare)[0], bare)
-    assert len(by_person) == 5
-    assert "one person" in by_person[1]["said"]
-    assert by_person[-1]["figure"] == "–"
-    assert by_person[-1]["why"].startswith("Unresolved: ")
+def turned(record: Record, **figures: Record) -> Audited:
+    """The record with these figures of confidence on the logit scale at the boundary."""
+    changed = copy.deepcopy(record)
+    for row in changed["attacks"]:
+        if (row["attack"], row["scale"], row["selection"], row["nonmembers"]) == (
+                "confidence", "logit", "boundary", "clean"):
+            row["auc"] |= figures.get("auc", {})
+            row["placebo_auc"] |= figures.get("placebo_auc", {})
+            row["difference"]["auc"] |= figures.get("difference", {})
+            row["uncontrolled"] = row["placebo_auc"]["value"] is None
+    return audited(changed)[0]
+
+
+LOW = {"value": 0.21, "low": 0.1, "high": 0.4}
+
+
+def test_a_label_free_attack_below_one_half_at_the_boundary_is_explained(innocent: Record) -> None:
+    for row in innocent["attacks"]:
+        assert row["attack"] != "confidence" or row["auc"]["high"] is None or row["auc"]["high"] >= 0.5
+    assert words.from_behind(audited(innocent)[0]) == ""
+    below = turned(innocent, auc=LOW, difference={"value": -0.3, "low": -0.4, "high": -0.1},
+                   placebo_auc={"value": 0.51, "low": 0.4, "high": 0.6})
+    said = words.from_behind(below)
+    assert "confidence gives .210 there (placebo .510)" in said
+    assert said.endswith("the same leak with its sign turned.")
+    near = turned(innocent, auc=LOW, difference={"value": -0.1, "low": -0.3, "high": 0.1})
+    assert words.from_behind(near).endswith("this figure alone shows no leak either.")
+    alone = turned(innocent, auc=LOW, placebo_auc={"value": None, "low": None, "high": None, "reason": "none"})
+    assert "(no placebo was brought)" in words.from_behind(alone)
+    # Below one half, but not clearly.
+    assert words.from_behind(turned(innocent, auc={**LOW, "high": 0.52})) == ""
+
+
+def test_what_is_explained_happens_where_members_are_remembered() -> None:
+    """The sign turns at the boundary, there alone, and not for the placebo."""
+    world = World(members=600, others=0, clean=600, selector=100, paired=0, leak=2.0, spread=2.5)
+    table = simulated_table(world, np.random.default_rng(0))
+    [target], [placebo], [selector] = (table.of_role(role) for role in ("target", "placebo", "selection"))
+    odds = (table.logits[..., 0, 1] - table.logits[..., 0, 0]) * (2 * table.examples.label - 1)
+    judged = np.flatnonzero(np.asarray(table.examples.split != "calibration"))
+    member = table.member[target]
+    edge = judged[np.argsort(odds[selector][judged])][:200]
+    assert (odds[target][edge] < 0).mean() > 0.8
+    assert auroc(np.abs(odds[target][edge]), member[edge]) < 0.3
+    assert auroc(odds[target][edge], member[edge]) > 0.8
+    assert auroc(np.abs(odds[target][judged]), member[judged]) > 0.5
+    assert abs(auroc(np.abs(odds[placebo][edge]), member[edge]) - 0.5) < 0.15
+
+
+def test_planted_records_stand_beside_their_placebo(innocent: Record) -> None:
+    said = words.controls(audited(innocent)[0], innocent)[3]["said"]
+    for one in innocent["controls"]["planted"]:
+        assert f"{span(one['auc'])}, placebo {span(one['placebo_auc'])}" in said
+    alone = copy.deepcopy(innocent)
+    for one in alone["targets"][0]["controls"]["planted"]:
+        one["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
+    assert "placebo not brought" in words.controls(audited(alone)[0], alone)[3]["said"]

@@ -120,3 +120,14 @@ def listed(one: Audited) -> tuple[list[Record], list[Record]]:
         named = ("attack", "scale", "reference_kind", "selection", "nonmembers")
         honest.sort(key=lambda row: any(row[name] != first[name] for name in named))
     return honest, [row for row in rows if row["oracle"]]
+
+
+def said_of(facts: Record) -> list[tuple[str, str]]:
+    """Facts of a run as pairs of words, for the end of a page."""
+    shown = []
+    for name, value in facts.items():
+        said = ", ".join(f"{count} {role}" for role, count in value.items()) if isinstance(value, Mapping) else (
+            "none" if value is None else f"{value:,}" if isinstance(value, int) and not isinstance(value, bool)
+            else str(value))
+        shown.append((name.replace("_", " "), said))
+    return shown

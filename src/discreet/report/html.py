@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import MissingExtraError
 from discreet.records import ACTIONS, SUBJECTS
 from discreet.report.batch import HELD, grouped, headline
+from discreet.report.figures.figure import span, spoken
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,6 +32,9 @@ def environment() -> Environment:
     env.filters["spoken"] = lambda kind: kind.replace("_", " ")
     env.filters["thousands"] = lambda number: f"{number:,}"
     env.filters["moment"] = lambda iso: f"{datetime.fromisoformat(iso):%d %B %Y, %H:%M} UTC"
+    env.filters["span"] = lambda estimate: span(estimate, 3)
+    env.filters["spoken3"] = lambda value: spoken(value, 3)
+    env.filters["label"] = lambda name: str(name).replace("_", " ")
     env.filters["ms"] = lambda value: "not measured" if value is None else f"{value:,.1f} ms"
     return env
 

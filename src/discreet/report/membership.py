@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.report import diagnostics
 from discreet.report import membership_words as words
-from discreet.report.audited import REFERENCES, SELECTIONS, Audited, Record, attack_words, audited, listed
+from discreet.report.audited import REFERENCES, SELECTIONS, Audited, Record, attack_words, audited, listed, said_of
 from discreet.report.figures.attacks import attacks
 from discreet.report.figures.boundary import boundary
 from discreet.report.figures.deciles import deciles
@@ -19,10 +20,10 @@ from discreet.report.figures.roc import roc
 from discreet.report.figures.sizes import sizes
 from discreet.report.figures.standing import standing
 from discreet.report.figures.strata import strata
+from discreet.report.frontier import frontier_tables
 from discreet.report.html import environment
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from discreet.report.tiles import tiles
+from discreet.report.training import provenance, training
 
 KIND = "audit membership"
 OF_TARGET = (standing, protocols, attacks, roc, boundary, sizes, deciles, strata)
@@ -50,7 +51,7 @@ def membership_page(record: Record, *, texts: Sequence[Mapping[str, Any]] = ()) 
     ----------
     record : mapping
         What `audit membership` saves in result.json: `MembershipAudit.to_json()`, with `frontier` where it was asked
-        for and `embedding` where there is one.
+        for, `embedding` where there is one, and `training` where the run trained the models.
     texts : sequence of mappings
         `{id, side, label, p, text}` of records at the boundary, where texts may be shown.
 
@@ -61,22 +62,22 @@ def membership_page(record: Record, *, texts: Sequence[Mapping[str, Any]] = ()) 
     """
     targets = audited(record)
     first, further = targets[0], _further(record)
-    return _environment().get_template("membership.html.j2").render(
+    return environment().get_template("membership.html.j2").render(
         headline=words.headline(record), lead=words.lead(first), verdict=record["verdict"], record=record,
         reasons=[_emphasis(one) for one in first.facts["reasons"]], controls=words.controls(first, record),
-        tiles=words.tiles(first, record), story=words.story(first), tolerance=first.tolerance,
+        tiles=tiles(first, record), story=words.story(first), tolerance=first.tolerance,
         sections=[_section(one, place) for place, one in enumerate(targets)], others=targets[1:],
         claims=first.facts["claims"], frontier=further.get("frontier"), embedding=further.get("embedding"),
+        frontier_tables=frontier_tables(record["frontier"]) if "frontier" in further else [],
+        diagnostics=_diagnostics(record.get("embedding")), training=training(record),
         texts=texts, provenance=_provenance(record),
     )
 
 
-def _environment() -> Environment:
-    env = environment()
-    env.filters["span"] = lambda estimate: span(estimate, 3)
-    env.filters["spoken3"] = lambda value: spoken(value, 3)
-    env.filters["label"] = lambda name: str(name).replace("_", " ")
-    return env
+def _diagnostics(found: Record | None) -> dict[str, Any]:
+    if not found or not found.get("diagnostics"):
+        return {"rows": [], "summary": ""}
+    return {"rows": diagnostics.table(found), "summary": diagnostics.summary(found)}
 
 
 def _figures(one: Audited) -> dict[str, Figure]:
@@ -98,6 +99,7 @@ def _section(one: Audited, place: int) -> dict[str, Any]:
         "reasons": [_emphasis(reason) for reason in one.facts["reasons"]],
         "figures": {name: figure.named(prefix) for name, figure in _figures(one).items()},
         "missing": [said for name, said in WHY_NOT.items() if name not in _figures(one)],
+        "behind": words.from_behind(one),
         "honest": [_row(row) for row in honest if row["auc"]["value"] is not None],
         "oracle": [_row(row) for row in oracle if row["auc"]["value"] is not None],
         "unresolved": _unresolved([*honest, *oracle]), "utility": _utility(one.facts["utility"]),
@@ -136,14 +138,7 @@ def _utility(utility: Record) -> list[dict[str, str]]:
 
 
 def _provenance(record: Record) -> list[tuple[str, str]]:
-    facts = dict(record["provenance"])
-    shown = []
-    for name, value in facts.items():
-        said = ", ".join(f"{count} {role}" for role, count in value.items()) if isinstance(value, Mapping) else (
-            "none" if value is None else f"{value:,}" if isinstance(value, int) and not isinstance(value, bool)
-            else str(value))
-        shown.append((name.replace("_", " "), said))
-    return [("design", record["design"]), *shown]
+    return [("design", record["design"]), *said_of(record["provenance"]), *provenance(record)]
 
 
 def _emphasis(sentence: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from discreet.audit.design import WORDS, decides
@@ -16,6 +16,8 @@ HEADLINES = {
     "fail": "Fail: {model} scores give away who was in {its} training set.",
     "inconclusive": "Inconclusive: from these scores one cannot say whether {model} training set is given away.",
 }
+LABEL_FREE = ("confidence", "entropy")
+BOUNDARY_N = 20
 STATES = {"holds": "holds", "broken": "does not hold", "lacking": "not there"}
 
 
@@ -68,9 +70,9 @@ def _placebo(estimate: Mapping[str, Any] | None, tolerance: float) -> tuple[str,
     if estimate is None or estimate["value"] is None:
         return name, "lacking", "No placebo was brought, so no figure here can pass."
     if off(Estimate.from_json(estimate), tolerance):
-        return name, "broken", f"It gets {span(estimate)} there: it recognises something else than memory."
+        return name, "broken", f"It gets {span(estimate, 3)} there: it recognises something else than memory."
     near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
-    return name, "holds", (f"It gets {span(estimate)} there, "
+    return name, "holds", (f"It gets {span(estimate, 3)} there, "
                            f"{'as a coin toss would' if near else 'off chance by less than the tolerance'}.")
 
 
@@ -80,22 +82,23 @@ def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str
         return name, "lacking", f"Not known: {estimate['reason']}."
     from_what = "the texts" if "on texts" in estimate["method"] else (
         "labels, categories and lengths, where they are known,")
-    if reads_apart(Estimate.from_json(estimate), tolerance):
-        return name, "broken", f"From {from_what} alone one gets {span(estimate)}."
-    return name, "holds", f"From {from_what} alone one gets {span(estimate)}."
+    broken = reads_apart(Estimate.from_json(estimate), tolerance)
+    return name, "broken" if broken else "holds", f"From {from_what} alone one gets {span(estimate, 3)}."
 
 
 def _planted(planted: list[Record], detectable: Mapping[str, Any] | None, design: str) -> tuple[str, str, str]:
     name = "A leak would have been seen"
     smallest = "" if detectable is None or detectable["value"] is None else (
-        f" With this many records an AUC of {spoken(detectable['value'])} is found four times in five.")
+        f" With this many records an AUC of {spoken(detectable['value'], 3)} is found four times in five.")
     if not planted:
         return name, "holds" if design == "sealed" and smallest else "lacking", (
             "No records were planted on purpose." + smallest)
-    said = ", ".join(f"{_times(one['repetitions'])} {spoken(one['auc']['value'])}"
+    said = "; ".join(f"{_times(one['repetitions'])} {span(one['auc'])}, placebo {_or_none(one['placebo_auc'])}"
                      f"{'' if one['detected'] else ' (not seen)'}" for one in planted)
-    return name, "holds" if planted[-1]["detected"] else "broken", (
-        f"Records planted on purpose stand out as they should; AUC where planted {said}.{smallest}")
+    seen = planted[-1]["detected"]
+    return name, "holds" if seen else "broken", (
+        f"Records planted on purpose {'stand out as they should' if seen else 'do not stand out as they should'}; AUC "
+        f"where planted {said}.{smallest}")
 
 
 def _family(one: Audited, provenance: Record) -> tuple[str, str, str]:
@@ -138,39 +141,33 @@ def story(one: Audited) -> dict[str, Any] | None:
     return {"title": title, "said": [*said, check + ours + end]}
 
 
-def tiles(one: Audited, record: Record) -> list[dict[str, str]]:
-    """The four figures that say what a leak, or its absence, means: `{figure, said, beside}`."""
-    primary, facts, base = one.primary, one.facts["controls"], record["provenance"]["base_rate"]
-    if primary is None:
-        return []
-    found: list[tuple[str, Mapping[str, Any] | None, Callable[[float], str]]] = [
-        ("chance that a random member outranks a random non-member; a coin toss gives .50", primary["auc"], spoken),
-        ("of members found while 1% of others are wrongly named", primary["tpr_at_1pct_fpr"], _rate),
-        (f"of those an attacker names are members, where {base:.0%} of people are and 5% of the others are wrongly "
-         f"named" if base >= 0.01 else f"of those an attacker names are members, where {100 * base:g}% of people are "
-         f"and 5% of the others are wrongly named", facts.get("ppv"), _rate),
-        ("lower bound on the privacy parameter ε of this training run", facts.get("epsilon_lower"), _epsilon),
-    ]
-    if facts.get("group_auc", {}).get("value") is not None:
-        found.insert(1, ("the same for all records of one person together", facts["group_auc"], spoken))
-    return [_tile(said, estimate, show) for said, estimate, show in found if estimate is not None]
+def from_behind(one: Audited) -> str:
+    """Why an attack that sees no label falls below one half at the boundary; empty where none clearly does."""
+    found = [row for row in one.whole(oracle=False, selection="boundary", n=BOUNDARY_N)
+             if row["attack"] in LABEL_FREE and _below(row["auc"], 0.5)]
+    if not found:
+        return ""
+    least = min(found, key=lambda row: float(row["auc"]["value"]))
+    beside = "no placebo was brought" if least["uncontrolled"] else (
+        f"placebo {spoken(least['placebo_auc']['value'], 3)}")
+    end = "Then it is the same leak with its sign turned." if least["uncontrolled"] else (
+        "It is the same leak with its sign turned." if _below(least["difference"].get("auc"), 0.0) else
+        "Here the placebo is not clearly higher, so that this figure alone shows no leak either.")
+    return (
+        f"An AUC below .5 at the boundary is no sign of safety: {least['attack']} gives "
+        f"{spoken(least['auc']['value'], 3)} there ({beside}). At the boundary are the records whose true class is "
+        "least likely, so the class that the model finds likeliest is mostly a wrong one. Training on such a record "
+        "makes the model surer of the true class and so less sure of that wrong one; an attack that sees only how sure "
+        f"the model is, without the label, then takes members for others. {end}")
 
 
-def _tile(said: str, estimate: Mapping[str, Any], show: Callable[[float], str]) -> dict[str, str]:
-    value, low, high = estimate["value"], estimate["low"], estimate["high"]
-    if value is None:
-        return {"figure": "–", "said": said, "beside": "", "why": f"Unresolved: {estimate['reason']}."}
-    return {"figure": show(value), "said": said, "why": "",
-            "beside": "" if low is None or high is None else f"{show(low)} to {show(high)}"}
+def _below(estimate: Mapping[str, Any] | None, bound: float) -> bool:
+    return estimate is not None and estimate["high"] is not None and estimate["high"] < bound
+
+
+def _or_none(estimate: Mapping[str, Any]) -> str:
+    return "not brought" if estimate["value"] is None else span(estimate)
 
 
 def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
-
-
-def _rate(value: float) -> str:
-    return f"{100 * value:.1f}%"
-
-
-def _epsilon(value: float) -> str:
-    return f"{value:.2f}"

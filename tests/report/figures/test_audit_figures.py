@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -37,9 +38,10 @@ def test_standing_has_the_model_its_placebo_and_every_dose(innocent: Record) -> 
     rows = drawn(standing(first(innocent))).data
     assert [row["auc"] for row in rows] == [
         innocent["primary"]["auc"]["value"], innocent["controls"]["placebo_auc"]["value"],
-        *(one["auc"]["value"] for one in innocent["controls"]["planted"])]
-    assert [row["what"] for row in rows][2:] == ["your model, on records planted once",
-                                                 "your model, on records planted 4 times"]
+        *(figure["value"] for one in innocent["controls"]["planted"] for figure in (one["auc"], one["placebo_auc"]))]
+    assert [row["what"] for row in rows][2:] == [
+        "your model, on records planted once", "placebo, on records planted once",
+        "your model, on records planted 4 times", "placebo, on records planted 4 times"]
 
 
 def test_protocols_has_both_on_both(innocent: Record, bare: Record) -> None:
@@ -151,3 +153,20 @@ def test_an_embedding_is_drawn_only_where_there_is_one() -> None:
     figure = drawn(embedding({"representation": "a sentence encoder", "points": points}))
     assert figure.body.count("<circle") == 2 + 3
     assert "a sentence encoder" in figure.caption
+
+
+def test_both_axes_of_a_pca_have_one_scale() -> None:
+    corners = [("random", 0.0, 0.0), ("boundary members", 10.0, 0.0), ("boundary non-members", 0.0, 1.0)]
+    record = {"representation": "x", "method": "pca", "explained": [0.5, 0.25],
+              "points": [{"set": name, "x": x, "y": y} for name, x, y in corners]}
+    figure = drawn(embedding(record))
+    # Behind the three dots of the legend: the points, set by set.
+    dots = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', figure.body)][3:]
+    (left, low), (_, high), (right, _) = dots
+    assert right - left == pytest.approx(10 * (low - high), rel=0.01)
+    assert "50% and 25% of it" in figure.caption
+    stretched = drawn(embedding({**record, "method": "tsne"}))
+    assert "t-SNE" in stretched.caption
+    assert stretched.body != figure.body
+    alone = drawn(embedding({**record, "points": record["points"][:1]}))
+    assert "nan" not in alone.body

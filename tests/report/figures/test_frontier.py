@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -37,3 +38,37 @@ def test_figures_are_those_of_the_primary_row_and_no_oracle(record: dict[str, An
                == ("reference", "logit", "neutral", "global"))
     assert none["auc"] == row["auc"]["value"]
     assert none["accuracy"] == point["utility"]["accuracy"]["value"]
+
+
+def test_the_placebo_is_drawn_under_every_mechanism(record: dict[str, Any]) -> None:
+    figure = frontier(record)
+    assert figure is not None
+    mechanisms = {(p["mechanism"], p["strength"], p["queried"]) for p in record["points"]}
+    # One dot more in the legend.
+    assert figure.body.count('class="dot-placebo"') == len(mechanisms) + 1
+    assert figure.body.count(">placebo<") == len(mechanisms)
+    alone = copy.deepcopy(record)
+    for point in alone["points"]:
+        for row in point["attacks"]:
+            row["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
+    bare = frontier(alone)
+    assert bare is not None
+    assert "dot-placebo" not in bare.body
+
+
+def test_the_boundary_has_a_figure_of_its_own(record: dict[str, Any]) -> None:
+    figure = frontier(record, "boundary")
+    assert figure is not None
+    point = record["points"][0]
+    row = next(r for r in point["attacks"] if (r["attack"], r["scale"], r["reference_kind"], r["selection"])
+               == ("reference", "logit", "neutral", "boundary"))
+    assert (figure.name, figure.data[0]["auc"], figure.data[0]["placebo_auc_low"]) == (
+        "frontier-boundary", row["auc"]["value"], row["placebo_auc"]["low"])
+
+
+def test_what_users_get_stands_there_with_its_intervals(record: dict[str, Any]) -> None:
+    figure = frontier(record)
+    assert figure is not None
+    accuracy = record["points"][0]["utility"]["accuracy"]
+    said = f"{accuracy['value']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}] / ".replace("0.", ".")
+    assert said in figure.body

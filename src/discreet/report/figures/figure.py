@@ -124,6 +124,14 @@ def spoken(value: float | None, digits: int = 2) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
+def bracketed(estimate: Mapping[str, Any] | None, digits: int = 3) -> str:
+    """".520 [.500, .550]", as in the columns of a terminal."""
+    if estimate is None or estimate["value"] is None:
+        return "unresolved"
+    said, low, high = spoken(estimate["value"], digits), estimate["low"], estimate["high"]
+    return said if low is None or high is None else f"{said} [{spoken(low, digits)}, {spoken(high, digits)}]"
+
+
 def span(estimate: Mapping[str, Any] | None, digits: int = 2) -> str:
     """".52 (.50 to .55)"."""
     if estimate is None or estimate["value"] is None:

@@ -14,16 +14,20 @@ def standing(one: Audited) -> Figure | None:
         return None
     rows = [("your model", "dot-target", primary["auc"], primary["n_members"]),
             ("a model trained on neither side (placebo)", "dot-placebo", primary["placebo_auc"], None)]
-    rows += [(f"your model, on records planted {_times(planted['repetitions'])}", "dot-second", planted["auc"],
-              planted["auc"]["n_pos"]) for planted in one.facts["controls"]["planted"]]
-    lines = [Line(label, [(kind, estimate)], note=spoken(estimate["value"]) if estimate["value"] is not None else "",
-                  space=kind == "dot-second") for label, kind, estimate, _ in rows]
+    for planted in one.facts["controls"]["planted"]:
+        said = f"records planted {_times(planted['repetitions'])}"
+        rows.append((f"your model, on {said}", "dot-second", planted["auc"], planted["auc"]["n_pos"]))
+        if planted["placebo_auc"]["value"] is not None:
+            rows.append((f"placebo, on {said}", "dot-placebo", planted["placebo_auc"], None))
+    lines = [Line(label, [(kind, estimate)], note="" if estimate["value"] is None else spoken(estimate["value"], 3),
+                  space=kind == "dot-second", kind="placebo-text" if label.startswith("placebo") else "")
+             for label, kind, estimate, _ in rows]
     data: list[Row] = [{"what": label, "members": n, **ends("auc", estimate)} for label, _, estimate, n in rows]
     body, width, height = dots(lines, tolerance=one.tolerance, notes=60, labels=320,
                                axis="chance that a random member outranks a random non-member (AUC)")
     caption = ("The deciding attack on your model should lie where chance and the placebo lie, and left of the "
-               "tolerance; records that were planted on purpose should lie to the right, which shows that the audit "
-               "can see a leak." if one.facts["controls"]["planted"] else
+               "tolerance; records that were planted on purpose should lie to the right, and their placebo at "
+               "chance, which shows that the audit can see a leak." if one.facts["controls"]["planted"] else
                "The deciding attack on your model should lie where chance and the placebo lie, and left of the "
                "tolerance.")
     return Figure("standing", "Where the model stands", caption + " Thin lines are 95% intervals.", body, width, height,

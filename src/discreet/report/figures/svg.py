@@ -78,7 +78,7 @@ def key(x: float, y: float, entries: Sequence[tuple[str, str]]) -> str:
         else:
             drawn.append(line(x - 2, y - 4, x + 14, y - 4, kind))
         drawn.append(text(x + 20, y, said, "soft"))
-        x += 20 + 6.4 * len(said) + 24
+        x += 20 + 6.8 * len(said) + 24
     return "".join(drawn)
 
 

@@ -25,11 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.presets import build_encoders
+from discreet.encode.presets import build_encoders, default_cache
 from discreet.files import dump_json, write_atomic
 from discreet.guard.detector import Detector
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fit import default_cache
 from discreet.guard.pairings import (
     CONFIGURATIONS,
     DEFAULT,

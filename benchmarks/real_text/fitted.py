@@ -25,14 +25,14 @@ import numpy as np
 from benchmarks.real_text.passages import LONGEST, PERSONAL, cut, document, rows
 from numpy.typing import NDArray
 
-from discreet.encode.presets import build_encoders
+from discreet.encode.presets import build_encoders, default_cache
 from discreet.files import dump_json
 from discreet.guard.defaults import DEFAULT_DENSITY
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.evidence_guard import EvidenceGuard
-from discreet.guard.fit import default_cache, fit_detector
+from discreet.guard.fit import fit_detector
 from discreet.guard.policy import Policy
 from discreet.guard.prepare import encode_corpus, read_corpus
 from discreet.guard.reading import read_answer

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.frontier import frontier
+from discreet.audit.load import load_scores
+from discreet.audit.save import write_scores
+from discreet.audit.simulate import World, simulated_table
+
 Cli = Callable[..., Any]
 ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("placebo", "")}
+SPAN = r"1?\.\d{3} \[1?\.\d{3}, 1?\.\d{3}\]"
 FEW = ("--draws", 3, "--queries", "1,64", "--sigma", "0,2", "--decimals", 1, "--quiet")
 
 
@@ -39,15 +46,21 @@ def test_a_table_in_words(cli: Cli, scores: Path) -> None:
     said = cli("defend", "frontier", "--scores", scores, *FEW)
     assert (said.code, said.err) == (0, "")
     lines = said.out.splitlines()
-    assert lines[0] == "A under the reference attack (neutral, logit scale); mean of 3 noise draws"
-    rows = [line.split()[0] for line in lines[3:9]]
-    assert rows == ["none", "keyed", "keyed", "laplace", "rounding", "top_label"]
-    assert lines[2].split() == ["AUC,", "all", "judged", "examples", "accuracy", "missed", "epsilon", "k=1", "k=64",
-                                "placebo"]
-    undefended, keyed, near, fresh = ([float(cell) for cell in lines[place].split()[-3:-1]] for place in (3, 4, 5, 6))
-    assert keyed[0] == keyed[1] < undefended[0] - 0.1
-    assert fresh[1] > fresh[0] + 0.1
-    assert near[1] > near[0] + 0.1
+    assert lines[0] == "A under the reference attack (neutral, logit scale); mean of 3 noise draws, 95% intervals"
+    assert re.split(r"  +", lines[2]) == ["what users get", "accuracy", "missed positives", "epsilon"]
+    assert [line.split()[0] for line in lines[3:8]] == ["none", "keyed", "laplace", "rounding", "top_label"]
+    assert all(len(re.findall(SPAN, line)) == 2 for line in lines[3:8])
+    assert re.split(r"  +", lines[9]) == ["AUC on all judged examples", "queries", "model", "placebo"]
+    found = [(*re.split(r"  +", line)[:2], *re.findall(SPAN, line)) for line in lines[10:18]]
+    assert [row[:2] for row in found] == [
+        ("none", "1 to 64"), ("keyed sigma 2", "1 to 64"), ("keyed sigma 2, near-duplicates", "1"), ("", "64"),
+        ("laplace sigma 2", "1"), ("", "64"), ("rounding decimals 1", "1 to 64"), ("top_label", "1 to 64")]
+    model, placebo = ([float(row[at].split()[0]) for row in found] for at in (2, 3))
+    assert model[1] < model[0] - 0.1
+    assert model[5] > model[4] + 0.1
+    assert model[3] > model[2] + 0.1
+    assert all(abs(value - 0.5) < 0.15 for value in placebo)
+    assert lines[19].startswith("AUC at the decision boundary")
     assert "No local epsilon is finite without --clip." in lines
     assert "MARKEDWORD" not in said.out
 
@@ -65,11 +78,75 @@ def test_json_and_a_run_folder(cli: Cli, scores: Path, tmp_path: Path) -> None:
     assert json.loads(again.out)["points"] == record["points"]
 
 
+def test_the_terminal_says_the_figures_of_the_record(cli: Cli, scores: Path) -> None:
+    """Every AUC and placebo at every number of queries, with its interval, as the audit room computes them."""
+    said = cli("defend", "frontier", "--scores", scores, *FEW).out.split("AUC at the decision boundary")[0]
+    found = frontier(load_scores(scores), 0, np.random.default_rng(42), strengths={"sigma": [2.0], "decimals": [1]},
+                     queries=[1, 64], draws=3)
+    expected = {str(one).replace("0.", ".") for point in found.points for figure in [point.figure(found.primary)]
+                for one in (figure.auc, figure.placebo_auc, point.accuracy, point.missed_positives)}
+    assert set(re.findall(SPAN, said)) == expected
+
+
+def test_a_run_has_a_page_and_figures_that_can_be_rendered_again(cli: Cli, scores: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert cli("defend", "frontier", "--scores", scores, *FEW, "--out", run).code == 0
+    assert sorted(path.name for path in (run / "figures").iterdir()) == [
+        "frontier-boundary.csv", "frontier-boundary.svg", "frontier.csv", "frontier.svg"]
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    for path in (run / "report.html", run / "figures" / "frontier.svg"):
+        path.unlink()
+    ended = cli("report", run)
+    assert (ended.code, ended.out) == (0, f"{run / 'report.html'}\n")
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert "MARKEDWORD" not in (run / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def grouped(tmp_path: Path) -> Callable[..., Path]:
+    """Twenty-four records a side in groups of two; `mixed` of the 24 groups have one on each side."""
+    def build(mixed: int) -> Path:
+        table = simulated_table(World(members=24, others=0, clean=24, selector=0, paired=0, group_size=2),
+                                np.random.default_rng(0))
+        assert table.examples.group is not None
+        group = table.examples.group
+        # Swap the second records of group g and group g + 12: both groups are then split.
+        for one in range(mixed // 2):
+            group[2 * one + 1], group[24 + 2 * one + 1] = group[24 + 2 * one + 1], group[2 * one + 1]
+        write_scores(table, tmp_path / "grouped.parquet")
+        return tmp_path / "grouped.parquet"
+    return build
+
+
+def test_split_groups_are_refused_or_left_out(cli: Cli, grouped: Callable[..., Path], tmp_path: Path) -> None:
+    options = ("--scores", grouped(4), *FEW)
+    refused = cli("defend", "frontier", *options)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "4 of 24 groups" in refused.err
+    ended = cli("defend", "frontier", *options, "--allow-split-groups", "--json", "--out", tmp_path / "run")
+    assert ended.code == 0
+    record = json.loads(ended.out)
+    assert record["provenance"]["split_groups_left_out"] == 4
+    assert record["points"][0]["attacks"][0]["n_members"] == 20
+
+
+def test_what_is_left_after_split_groups_is_said(cli: Cli, grouped: Callable[..., Path]) -> None:
+    few = cli("defend", "frontier", "--scores", grouped(16), *FEW, "--allow-split-groups")
+    assert (few.code, few.err.count("\n")) == (2, 1)
+    assert ("has 8 members and 8 non-members, planted ones apart after 16 groups with records on both sides were left "
+            "out; expected at least 10 of each: keep each group on one side") in few.err
+    for verb in (("defend", "frontier"), ("audit", "membership")):
+        none = cli(*verb, "--scores", grouped(24), "--quiet", "--allow-split-groups")
+        assert (none.code, none.out, none.err.count("\n")) == (2, "", 1)
+        assert "nothing is left to judge: every group of the table has records on both sides, 24 in all" in none.err
+
+
 def test_the_boundary_needs_a_selector(cli: Cli, tmp_path: Path) -> None:
     said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", roles=("A",)), *FEW)
     assert said.code == 0
     assert "A under the loss attack;" in said.out
-    assert "AUC, boundary: unresolved (the table has no scores of a selection model" in said.out
+    assert "AUC at the decision boundary: unresolved (the table has no scores of a selection model" in said.out
+    assert "uncontrolled" in said.out
 
 
 @pytest.mark.parametrize(("options", "message"), [

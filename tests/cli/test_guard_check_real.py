@@ -100,7 +100,9 @@ def test_a_whole_run(cli: Cli, tmp_path: Path) -> None:
 def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
     process = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from discreet.cli.main import run; sys.exit(run())", "guard", "check",
+        # A shell that starts the tests in the background hands them an ignored SIGINT.
+        [sys.executable, "-c", "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+         "from discreet.cli.main import run; sys.exit(run())", "guard", "check",
          "--domain", "medical", "--output", tmp_path / "o.jsonl", "--json"],
         env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdin is not None

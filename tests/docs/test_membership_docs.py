@@ -21,7 +21,8 @@ TEXT = PAGE.read_text(encoding="utf-8")
 def test_the_example_and_the_command_give_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [code] = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+    code, drawing = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+    exec(compile(drawing, PAGE.name, "exec"), {})
     namespace: dict[str, Any] = {}
     exec(compile(code, PAGE.name, "exec"), namespace)
     monkeypatch.chdir(tmp_path)
@@ -47,5 +48,5 @@ def test_every_option_of_the_page_is_one() -> None:
     tree: Any = typer.main.get_command(main.app)
     known = {name for param in tree.commands["audit"].commands["membership"].params for name in param.opts}
     named = set(re.findall(r"^\| `(--[a-z-]+)`", TEXT, re.M))
-    assert len(named) == 7
+    assert len(named) == 9
     assert named <= known

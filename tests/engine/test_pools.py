@@ -21,6 +21,9 @@ from discreet.engine.pools import ATTEMPTS
 from discreet.errors import DiscreetError, UsageError
 
 SCRIPT = """
+import signal
+# A shell that starts the tests in the background hands them an ignored SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import sys
 sys.path.append({here!r})
 import engine_steps

@@ -59,7 +59,7 @@ before = [os.environ.get(name) for name in WATCHED]
 task = Task.of(engine_steps.surroundings, "x")
 print("@@", run([task], {store!r}, engine="ray", workers=1, threads=2, quiet=True)[task.key].value["threads"])
 print("@@", ray.is_initialized(), [os.environ.get(name) for name in WATCHED] == before)
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
 for kind, error in (("input", InputError), ("", DiscreetError)):
     try:
         run([Task.of(engine_steps.fail, "bad", params={{"kind": kind}})], {store!r}, engine="ray", quiet=True)

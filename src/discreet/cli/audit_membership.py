@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import common, model_entry
+from discreet.audit.wording import counted
+from discreet.cli import audit_entry, common, embeddings_entry, model_entry, recipe_entry
 from discreet.errors import InputError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ Examples = Annotated[Path | None, typer.Option("--examples", metavar="F", help="
                                                                                "apart.")]
 Design = Annotated[str, typer.Option(
     "--design", metavar="D", help="How members came to be members: sealed, randomised, matched or convenience. Only "
-                                  "the first two can pass or fail.")]
+                                  "the first two can pass or fail. Without --seal, sealed is only what you say and "
+                                  "counts as randomised.")]
+Seal = Annotated[Path | None, typer.Option(
+    "--seal", metavar="DIR", help="With --design sealed: the folder that discreet seal wrote. 'member' is compared "
+                                  "with its coins, and only what they decided is judged.")]
+Commitment = Annotated[str | None, typer.Option("--commitment", metavar="F|HASH", help="With --seal: the published "
+                                                "commitment.json, or its hash.")]
 Tolerance = Annotated[float, typer.Option("--tolerance-auc", metavar="A", help="What AUC of the deciding attack is "
                                                                                "acceptable.")]
 BaseRate = Annotated[float, typer.Option("--base-rate", metavar="R", help="Share of members among those an attacker "
@@ -42,7 +49,9 @@ Texts = Annotated[Path | None, typer.Option("--texts", metavar="F", help="JSON L
 Permutations = Annotated[int, typer.Option("--permutations", metavar="N", help="Dealings of membership at random, for "
                                                                                "p values; 0 leaves them out.")]
 Bootstraps = Annotated[int, typer.Option("--bootstraps", metavar="N", help="Resamples for differences of TPRs.")]
-Attacks = Annotated[str | None, typer.Option("--attacks", metavar="A,A,…", help="Some attacks only; all if not given.")]
+Attacks = Annotated[str | None, typer.Option(
+    "--attacks", metavar="A,A,…", help="Explore these attacks only; all if not given. The reference and loss attacks, "
+                                       "which a verdict rests on, are run in any case.")]
 Split = Annotated[bool, typer.Option(
     "--allow-split-groups", help="Leave out groups that have records on both sides, instead of refusing the table.")]
 WithFrontier = Annotated[bool, typer.Option("--frontier", help="Say too what releasing less would buy (a short "
@@ -56,67 +65,86 @@ def membership(
     reference: model_entry.References = None, placebo: model_entry.Placebos = None,
     selector: model_entry.Selector = None, batch: model_entry.Batch = 16, device: model_entry.Device = None,
     max_tokens: model_entry.MaxTokens = None, dtype: model_entry.Dtype = "float32", chat: model_entry.Chat = False,
-    cache: model_entry.Cache = None, models: Models = None, examples: Examples = None,
-    design: Design = "convenience", tolerance_auc: Tolerance = 0.55, base_rate: BaseRate = 0.01, texts: Texts = None,
-    permutations: Permutations = 999, bootstraps: Bootstraps = 1000, attacks: Attacks = None,
-    allow_split_groups: Split = False, with_frontier: WithFrontier = False, report: Report = None,
-    as_json: common.Json = False, out: common.Out = None, config: common.Config = None, seed: common.Seed = 42,
-    quiet: common.Quiet = False, show_text: common.ShowText = False,
+    cache: model_entry.Cache = None, recipe: recipe_entry.Recipe = None, data: recipe_entry.Data = None,
+    sizes: recipe_entry.Sizes = None, shadows: recipe_entry.Shadows = 0, planted: recipe_entry.Planted = "1,4,16",
+    mismatched: recipe_entry.Mismatched = None, engine: recipe_entry.Engine = "local",
+    workers: recipe_entry.Workers = None, address: recipe_entry.Address = None, store: recipe_entry.StoreAt = None,
+    keep_models: recipe_entry.Keep = False, allow_near: recipe_entry.Near = False, models: Models = None,
+    examples: Examples = None, design: Design = "convenience", seal: Seal = None, commitment: Commitment = None,
+    tolerance_auc: Tolerance = 0.55, base_rate: BaseRate = 0.01, texts: Texts = None,
+    embeddings: embeddings_entry.Embeddings = None, permutations: Permutations = 999, bootstraps: Bootstraps = 1000,
+    attacks: Attacks = None, allow_split_groups: Split = False, with_frontier: WithFrontier = False,
+    report: Report = None, as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
+    seed: common.Seed = 42, quiet: common.Quiet = False, show_text: common.ShowText = False,
 ) -> None:
     """Do a model's scores give away who was in its training set? A verdict, with its placebo and controls.
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    from discreet.audit.design import known_design
     from discreet.audit.edge import edge_records
-    from discreet.audit.load import load_scores
     from discreet.audit.membership import audit_membership, check_options
-    from discreet.audit.split_groups import without_split_groups
-    from discreet.files import Run, dump_json
+    from discreet.files import Run
 
-    known_design(design)
+    entry = audit_entry.entry_of(context.params)
     # Before the run folder keeps an option that cannot be.
     check_options(tolerance_auc, base_rate, permutations, bootstraps, seed)
-    brought = model_entry.Brought.of(context.params)
     chosen = None if attacks is None else known_attacks(attacks)
-    if show_text and texts is None and model is None:
+    if show_text and texts is None and not entry.has_texts:
         raise UsageError("--show-text has nothing to show; expected --texts F with it")
     if report is not None:
         _can_report(report)
-    table, said = brought.scored(quiet=quiet, allow_split_groups=allow_split_groups) if scores is None else (
-        load_scores(scores, models=models, examples=examples, allow_split_groups=allow_split_groups), None)
-    source = scores or members or Path()
-    table, left_out = without_split_groups(table)
-    enough(table, source)
-    said = said if texts is None else read_texts(texts, table)
-    run = Run.open(out, common.resolved(context)) if out is not None else None
+    # Training is long, and goes on in its run folder where it was stopped.
+    run = Run.open(out, common.resolved(context)) if out is not None and entry.trains else None
+    brought = entry.read(quiet=quiet)
+    table, source = brought.table, brought.source
+    enough(table, source, brought.left_out)
+    said = brought.texts if texts is None else read_texts(texts, table)
+    vectors = embeddings_entry.read_vectors(embeddings, table)
+    if out is not None and run is None:
+        run = Run.open(out, common.resolved(context))
     found = audit_membership(
-        table, design=design, tolerance_auc=tolerance_auc, base_rate=base_rate, texts=said, permutations=permutations,
-        bootstraps=bootstraps, seed=seed, attacks=chosen,
-        provenance={**_provenance(source, left_out), **brought.provenance(table)})
-    record: dict[str, Any] = {"kind": "audit membership", "schema": 1, **found.to_json()}
+        table, design=brought.design, tolerance_auc=tolerance_auc, base_rate=base_rate, texts=said,
+        permutations=permutations, bootstraps=bootstraps, seed=seed, attacks=chosen,
+        provenance={**_provenance(source, brought.left_out), **brought.provenance})
+    record: dict[str, Any] = {"kind": "audit membership", "schema": 1, **found.to_json(), **brought.further}
     if with_frontier:
         record["frontier"] = _frontier(table, found.decisive.target, seed, quiet)
+    if vectors is not None:
+        record["embedding"] = vectors.record(table, found.decisive.target, seed, permutations)
     shown = edge_records(table, said) if show_text and said is not None else []
     # Files first: a reader of the output who has seen enough must not cost the run its results.
+    if run is not None and entry.trains:
+        _keep(table, run)
     _write(record, shown, report, run, quiet)
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-    else:
-        _print(record, shown, quiet)
+    _print(record, shown, quiet, as_json)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
 
 
-def enough(table: ScoreTable, path: Path) -> None:
-    """InputError where a target has too few examples on a side for any figure to mean something."""
+def _keep(table: ScoreTable, run: Run) -> None:
+    from discreet.audit.save import write_scores
+
+    write_scores(table, run.path / "scores.parquet")
+
+
+def enough(table: ScoreTable, path: Path, left_out: int = 0) -> None:
+    """InputError where a target has too few examples on a side for any figure to mean something.
+
+    `left_out` groups had records on both sides and are gone from `table` (see `without_split_groups`).
+    """
+    if left_out and not len(table.examples):
+        raise InputError(f"{path}: nothing is left to judge: every group of the table has records on both sides, "
+                         f"{left_out:,} in all, and was left out; keep each group on one side")
     for target in table.of_role("target"):
         judged = table.member[target][table.examples.planted == 0]
         sides = (int((judged == 1).sum()), int((judged == 0).sum()))
         if min(sides) < FEWEST:
-            raise InputError(f"{path}: target {table.models[target].name[:40]!r} has {sides[0]:,} members and "
-                             f"{sides[1]:,} non-members, planted ones apart; expected at least {FEWEST} of each: score "
-                             "more examples")
+            after = (f" after {counted(left_out, 'group')} with records on both sides "
+                     f"{'was' if left_out == 1 else 'were'} left out" if left_out else "")
+            remedy = "keep each group on one side, or score more examples" if left_out else "score more examples"
+            raise InputError(f"{path}: target {table.models[target].name[:40]!r} has {counted(sides[0], 'member')} and "
+                             f"{counted(sides[1], 'non-member')}, planted ones apart{after}; expected at least "
+                             f"{FEWEST} of each: {remedy}")
 
 
 def known_attacks(given: str) -> list[str]:
@@ -189,9 +217,13 @@ def _can_report(path: Path) -> None:
                          "expected the name of a file in a folder that is there")
 
 
-def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool) -> None:
+def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool, as_json: bool) -> None:
     from discreet.cli.audit_words import audit_lines, text_lines
+    from discreet.files import dump_json
 
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+        return
     lines = [*audit_lines(record), *text_lines(shown)]
     print("\n".join(lines[:1] if quiet else lines))
 

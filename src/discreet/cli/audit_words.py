@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet.audit.wording import counted
 from discreet.cli.common import printable
+from discreet.report import diagnostics, training
 from discreet.report import membership_words as words
 from discreet.report.audited import REFERENCES, Audited, Record, attack_words, audited, listed
-from discreet.report.figures.figure import spoken
+from discreet.report.figures.figure import bracketed, spoken
+from discreet.report.tiles import lines
 
 WIDTH = 100
 HEAD = ("attack", "scale", "reference", "selection", "n", "AUC [95% interval]", "placebo", "difference", "p")
@@ -29,10 +33,18 @@ def audit_lines(record: Record) -> list[str]:
         out += [line for reason in ([lead] if lead else []) + [words.plain(r) for r in one.facts["reasons"]]
                 for line in _wrapped(printable(reason))]
         out += ["", *_tables(one)]
+        out += ["", *(line for said in lines(one, record) for line in _wrapped(printable(said), "", "  "))]
+        if behind := words.from_behind(one):
+            out += ["", *_wrapped(behind)]
     first = targets[0]
     out += ["", "Controls"]
     for control in words.controls(first, record):
         out += _wrapped(f"{control['word']}: {control['name']}. {control['said']}", "  ", "    ")
+    if trained := training.lines(record):
+        out += ["", "What was trained", *(line for said in trained for line in _wrapped(printable(said), "  ", "    "))]
+    if (found := record.get("embedding")) and found.get("diagnostics"):
+        title, *rows, summary = diagnostics.lines(found)
+        out += ["", printable(title), *rows, *_wrapped(summary)]
     if story := words.story(first):
         out += ["", story["title"], *(line for said in story["said"] for line in _wrapped(said, "  ", "  "))]
     for title, part in (("This audit can say", "can"), ("It cannot say", "cannot")):
@@ -62,25 +74,21 @@ def _tables(one: Audited) -> list[str]:
     out = [_line(HEAD, widths), *(_line(row, widths) for row in cells[0])]
     if cells[1]:
         out += ["oracle (no part in the verdict):", *(_line(row, widths) for row in cells[1])]
-    reasons: dict[str, int] = {}
-    for row in [*honest, *oracle]:
-        if row["auc"]["value"] is None:
-            reasons[row["auc"]["reason"]] = reasons.get(row["auc"]["reason"], 0) + 1
+    reasons = Counter(row["auc"]["reason"] for row in [*honest, *oracle] if row["auc"]["value"] is None)
     for reason, count in reasons.items():
-        out += _wrapped(f"{count} {'row' if count == 1 else 'rows'} unresolved: {printable(reason)}")
+        out += _wrapped(f"{counted(count, 'row')} unresolved: {printable(reason)}")
     return out
 
 
 def _cells(row: Record) -> tuple[str, ...]:
     auc, difference = row["auc"], row["difference"].get("auc") or {"value": None}
-    interval = "" if auc["low"] is None else f" [{spoken(auc['low'], 3)}, {spoken(auc['high'], 3)}]"
     selection = SAID[row["selection"]] + (f" {row['n']}" if row["n"] is not None else "")
     if row["nonmembers"] == "reference_train":
         selection += ", paper's"
     return (
         attack_words({**row, "reference_kind": None}, scale=False), row["scale"],
         "-" if row["reference_kind"] is None else REFERENCES[row["reference_kind"]], selection,
-        f"{row['n_members']}+{row['n_nonmembers']}", spoken(auc["value"], 3) + interval,
+        f"{row['n_members']}+{row['n_nonmembers']}", bracketed(auc),
         "uncontrolled" if row["uncontrolled"] else spoken(row["placebo_auc"]["value"], 3),
         "-" if difference["value"] is None else f"{difference['value']:+.3f}".replace("0.", ".", 1),
         "-" if row["null_p"]["value"] is None else spoken(row["null_p"]["value"], 3),

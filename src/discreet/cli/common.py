@@ -13,8 +13,10 @@ import typer
 from discreet.errors import InputError, UsageError
 from discreet.files import why
 
-# Options that say where results go but not what they are, and those that hold text: no part of a saved configuration.
-NOT_SAVED = frozenset({"text", "question", "config", "out", "output", "report", "json", "quiet", "help", "version"})
+# Options that say where results go and who works them out but not what they are, and those that hold text: no part of
+# a saved configuration.
+NOT_SAVED = frozenset({"text", "question", "config", "out", "output", "report", "json", "quiet", "help", "version",
+                       "engine", "workers", "address", "store"})
 
 
 def load_config(context: typer.Context, path: Path | None) -> Path | None:

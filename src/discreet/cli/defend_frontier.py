@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from discreet.audit.wording import counted
 from discreet.cli import common
-from discreet.errors import UsageError
+from discreet.cli.audit_membership import Split
+from discreet.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from discreet.audit.frontier import Todo
-    from discreet.audit.frontier_figures import Frontier, Point
-    from discreet.audit.rows import Asked
     from discreet.audit.table import ScoreTable
-    from discreet.records import Estimate
+    from discreet.files import Run
 
 N = TypeVar("N", int, float)
 
@@ -42,7 +42,8 @@ PerSide = Annotated[int, typer.Option("--per-side", metavar="N", help="Most memb
 def frontier(
     context: typer.Context, *, scores: Scores, target: Target = None, sigma: Sigma = "0,0.25,0.5,1,2",
     decimals: Decimals = "3,2,1", queries: Queries = "1,4,16,64,256", draws: Draws = 50, clip: Clip = None,
-    jitter: Jitter = 0.25, positive: Positive = 1, per_side: PerSide = 5000, as_json: common.Json = False,
+    jitter: Jitter = 0.25, positive: Positive = 1, per_side: PerSide = 5000, allow_split_groups: Split = False,
+    as_json: common.Json = False,
     out: common.Out = None, config: common.Config = None, seed: common.Seed = 42, quiet: common.Quiet = False,
     show_text: common.ShowText = False,
 ) -> None:
@@ -54,6 +55,7 @@ def frontier(
 
     from discreet.audit import frontier as room
     from discreet.audit.load import load_scores
+    from discreet.audit.split_groups import without_split_groups
     from discreet.cli.audit_membership import enough
     from discreet.files import Run, dump_json, progress
 
@@ -66,8 +68,8 @@ def frontier(
     at_least("--seed", seed, 0)
     if clip is not None and not 0.0 < clip < float("inf"):
         raise UsageError(f"--clip is {clip}; expected a number above 0")
-    table = load_scores(scores)
-    enough(table, scores)
+    table, left_out = without_split_groups(load_scores(scores, allow_split_groups=allow_split_groups))
+    enough(table, scores, left_out)
     if not 0 <= positive < table.n_classes:
         raise UsageError(f"--positive is {positive}; {scores} has classes 0 to {table.n_classes - 1}")
     run = Run.open(out, common.resolved(context)) if out is not None else None
@@ -78,13 +80,15 @@ def frontier(
     result = room.frontier(
         table, chosen(table, target, scores), np.random.default_rng(seed), strengths=strengths, queries=asked,
         draws=draws, positive=positive, clip=clip, jitter=jitter, per_side=per_side or None, each=each)
-    record = {"kind": "defend-frontier", "schema": 1, **result.to_json(), "provenance": _provenance(scores, seed)}
+    record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
+              "provenance": _provenance(scores, seed, left_out)}
+    # Files first: a reader of the output who has seen enough must not cost the run its results.
+    if run:
+        _write(record, run, quiet, len(table.examples))
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
     else:
-        print("\n".join(lines(result)))
-    if run:
-        run.finish(record, n=len(table.examples))
+        print("\n".join(lines(record)))
 
 
 def numbers(option: str, given: str, kind: type[N], least: float, most: float) -> list[N]:
@@ -121,66 +125,66 @@ def chosen(table: ScoreTable, name: str | None, path: Path) -> int:
                      f"defend the model_role 'target'")
 
 
-def _provenance(path: Path, seed: int) -> dict[str, Any]:
+def _provenance(path: Path, seed: int, left_out: int) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
     from discreet import __version__
     from discreet.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     file = path if path.is_file() else next((p for p in sorted(path.glob("scores.*"))), None)
     return {"discreet": __version__, "input": path.name, "data_hash": None if file is None else hashes.of_file(file),
-            "hash_key": hashes.scope, "seed": seed}
+            "hash_key": hashes.scope, "seed": seed, "split_groups_left_out": left_out,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-def lines(result: Frontier) -> list[str]:
-    """A table of the primary row, global and at the boundary, and what the figures are."""
-    first = result.primary
-    ratio = "" if first.reference_kind is None else f" ({first.reference_kind}, {first.scale} scale)"
-    boundary = next((figure.asked for figure in result.points[0].figures if figure.asked.selection == "boundary"
-                     and _alike(figure.asked, first)), None)
-    out = [f"{common.printable(result.target)} under the {first.attack} attack{ratio}; mean of {result.draws} noise "
-           f"draws"]
-    for title, asked in (("all judged examples", first), ("boundary", boundary)):
-        if asked is not None:
-            out += ["", *_table(result, asked, title)]
-    if result.clip is None:
+def lines(record: Mapping[str, Any]) -> list[str]:
+    """What users get, then the deciding attack at every number of queries beside its placebo, and what that means."""
+    from discreet.report import frontier as said
+    from discreet.report.figures.figure import bracketed
+    from discreet.report.released import by_queries, released
+
+    first, every = record["primary"], released(record)
+    ratio = "" if first["reference_kind"] is None else f" ({first['reference_kind']}, {first['scale']} scale)"
+    out = [f"{common.printable(record['target'])} under the {first['attack']} attack{ratio}; mean of "
+           f"{counted(record['draws'], 'noise draw')}, 95% intervals", ""]
+    cells = [("what users get", "accuracy", "missed positives", "epsilon")]
+    cells += [(one.name, bracketed(one.points[0]["utility"]["accuracy"]),
+               bracketed(one.points[0]["utility"]["missed_positives"]), said.epsilon(one))
+              for one in every if one.queried == "same"]
+    out += _aligned(cells)
+    for selection, on in said.ON.items():
+        if reason := said.lacking(record, selection):
+            out += ["", f"AUC {on}: unresolved ({reason})"]
+            continue
+        cells = [(f"AUC {on}", "queries", "model", "placebo")]
+        cells += [(one.name if place == 0 else "", queries, bracketed(row["auc"]),
+                   "uncontrolled" if row["placebo_auc"]["value"] is None else bracketed(row["placebo_auc"]))
+                  for one in every for place, (queries, row) in enumerate(by_queries(record, one, selection))]
+        out += ["", *_aligned(cells)]
+    if record["clip"] is None:
         out += ["", "No local epsilon is finite without --clip."]
-    out += ["", f"Near-duplicates: logits {result.jitter:g} apart (standard deviation per class), independent of one "
-            f"another.", "Local epsilon is of one answer, and only about the input that was asked for.",
-            *(common.printable(note) for note in result.notes)]
-    return out
+    out += ["", f"Near-duplicates: logits {record['jitter']:g} apart (standard deviation per class), independent of "
+            f"one another.", "Local epsilon is of one answer, and only about the input that was asked for."]
+    return [*out, *(common.printable(note) for note in record["notes"])]
 
 
-def _alike(one: Asked, other: Asked) -> bool:
-    return (one.attack, one.scale, one.reference_kind) == (other.attack, other.scale, other.reference_kind)
-
-
-def _table(result: Frontier, asked: Asked, title: str) -> list[str]:
-    lacking = result.points[0].figure(asked).auc
-    if not lacking.resolved:
-        return [f"AUC, {title}: {lacking}"]
-    queries = list(dict.fromkeys(point.queries for point in result.points))
-    head = ["AUC, " + title, "accuracy", "missed", "epsilon", *(f"k={k}" for k in queries), "placebo"]
-    rows: dict[str, list[Point]] = {}
-    for point in result.points:
-        rows.setdefault(_name(point), []).append(point)
-    cells = [head, *([name, *_cells(points, asked)] for name, points in rows.items())]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
+def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
     return ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
-                      for place, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in cells]
+                      for place, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in cells]
 
 
-def _name(point: Point) -> str:
-    strength = "" if point.knob is None else f" {point.knob} {point.strength:g}"
-    return f"{point.mechanism}{strength}" + (", near-duplicates" if point.queried != "same" else "")
+def _write(record: Mapping[str, Any], run: Run, quiet: bool, n: int) -> None:
+    from discreet.files import write_atomic
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.frontier import frontier_figures, frontier_page
 
-
-def _cells(points: Sequence[Point], asked: Asked) -> list[str]:
-    first = points[0]
-    epsilon = "none" if first.epsilon is None else f"{first.epsilon:.3g}"
-    aucs = [_short(point.figure(asked).auc) for point in points]
-    return [_short(first.accuracy), _short(first.missed_positives), epsilon, *aucs,
-            _short(points[-1].figure(asked).placebo_auc)]
-
-
-def _short(figure: Estimate) -> str:
-    return "-" if figure.value is None else f"{figure.value:.3f}"
+    save_figures(frontier_figures(record), run.figures)
+    try:
+        write_atomic(run.report, frontier_page(record))
+    except MissingExtraError as error:
+        # A run folder without its page is still a run.
+        if not quiet:
+            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
+    run.finish(record, n=n)

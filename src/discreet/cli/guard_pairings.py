@@ -20,10 +20,9 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
                         save: Path | None, settings: Mapping[str, Any], *, seed: int, out: Path | None, as_json: bool,
                         quiet: bool) -> None:
     """Fit every configuration on a folder of partitions, evaluate them in every pairing, print and keep the figures."""
-    from discreet.encode.presets import build_encoders
+    from discreet.encode.presets import build_encoders, default_cache
     from discreet.files import Run, dump_json
     from discreet.guard.card import card_of
-    from discreet.guard.fit import default_cache
     from discreet.guard.fitted import FittedGuard
     from discreet.guard.pairings import (
         DEFAULT,

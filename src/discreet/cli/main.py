@@ -12,6 +12,7 @@ import typer
 from discreet import __version__
 from discreet.cli import (
     audit_check_table,
+    audit_labels,
     audit_membership,
     defend_frontier,
     guard_calibrate,
@@ -19,6 +20,7 @@ from discreet.cli import (
     guard_evaluate,
     guard_fit,
     report,
+    reproduce_mia,
     seal,
     stress_test,
     synth_plan,
@@ -50,7 +52,11 @@ defend.command("frontier")(defend_frontier.frontier)
 audit = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
 app.add_typer(audit, name="audit")
 audit.command("membership")(audit_membership.membership)
+audit.command("labels")(audit_labels.labels)
 audit.command("check-table")(audit_check_table.check_table)
+reproduce = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
+app.add_typer(reproduce, name="reproduce")
+reproduce.command("mia")(reproduce_mia.mia)
 app.command("report")(report.report)
 app.command("stress-test")(stress_test.stress_test)
 app.command("seal")(seal.seal)
@@ -103,6 +109,12 @@ def about_audit(context: typer.Context) -> None:
 @defend.callback(invoke_without_command=True)
 def about_defend(context: typer.Context) -> None:
     """Release less of what a classifier says: what it buys against attacks, and what it costs."""
+    _help_alone(context)
+
+
+@reproduce.callback(invoke_without_command=True)
+def about_reproduce(context: typer.Context) -> None:
+    """Rerun the tables and figures of a paper: its definitions beside honest ones."""
     _help_alone(context)
 
 

@@ -64,7 +64,7 @@ class Brought:
         if (scores is None) == (model is None):
             both = scores is not None
             raise UsageError(f"{'both' if both else 'neither'} --scores {'and' if both else 'nor'} --model given; "
-                             f"expected --scores F, or --model M --members F --nonmembers F")
+                             f"expected --scores F, or --model M --members F --nonmembers F, or --recipe R --data F")
         if model is None:
             if wrong := [name for name in ALONE if given[name]]:
                 raise UsageError(f"{_flag(wrong[0])} was given without --model; expected it with --model M only")

@@ -23,7 +23,7 @@ def report(
     context: typer.Context, run: Folder, *, report: Report = None, config: common.Config = None,
     quiet: common.Quiet = False,
 ) -> None:
-    """Render the report of a run folder again: audit membership, guard check.
+    """Render the report of a run folder again: of audit, defend frontier, guard check and reproduce.
 
     A page that showed text is rendered without it: a run folder holds none.
     """
@@ -74,6 +74,33 @@ def _membership(run: Path, record: Mapping[str, Any]) -> str:
     return page
 
 
+def _labels(run: Path, record: Mapping[str, Any]) -> str:
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.labels import labels_figures, labels_page
+
+    page = labels_page(record)
+    save_figures(labels_figures(record), run / "figures")
+    return page
+
+
+def _frontier(run: Path, record: Mapping[str, Any]) -> str:
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.frontier import frontier_figures, frontier_page
+
+    page = frontier_page(record)
+    save_figures(frontier_figures(record), run / "figures")
+    return page
+
+
+def _reproduction(run: Path, record: Mapping[str, Any]) -> str:
+    from discreet.report.figures.figure import save_figures
+    from discreet.report.reproduction import reproduction_figures, reproduction_page
+
+    page = reproduction_page(record)
+    save_figures(reproduction_figures(record), run / "figures")
+    return page
+
+
 def _batch(run: Path, record: Mapping[str, Any]) -> str:
     from discreet.report.batch import BatchTally
     from discreet.report.html import batch_page
@@ -88,5 +115,7 @@ def _batch(run: Path, record: Mapping[str, Any]) -> str:
     return batch_page(record, tally.rows())
 
 
-PAGES: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {"audit membership": _membership, "guard check": _batch}
+PAGES: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {
+    "audit labels": _labels, "audit membership": _membership, "defend-frontier": _frontier, "guard check": _batch,
+    "reproduce mia": _reproduction}
 """The runs that have a page, by their kind."""

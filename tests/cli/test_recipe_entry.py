@@ -1,0 +1,261 @@
+"""`discreet audit membership --recipe R --data F`: data in, everything trained, a run folder out."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from tests.studies.membership.made_up import SAFE, UNSAFE, write_rows
+
+from discreet.audit.load import load_scores
+from discreet.cli.main import run
+
+Cli = Callable[..., Any]
+RECIPE = "tfidf-mlp:steps=40"
+KEY = "ab" * 32
+QUICK = ("--permutations", 9, "--bootstraps", 5)
+TRAINED = ("audit", "membership", "--recipe", RECIPE, "--sizes", "a=60", "--planted", "1", *QUICK)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    """Runs can be compared: hashes of the data have one key."""
+    monkeypatch.setenv("DISCREET_HASH_KEY", KEY)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 420)
+
+
+@pytest.fixture(scope="module")
+def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
+    """Exit code, what was printed, and the folder of a run."""
+    out, printed = tmp_path_factory.mktemp("runs") / "run", StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setenv("DISCREET_HASH_KEY", KEY)
+        code = run([str(one) for one in (*TRAINED, "--data", data, "--out", out, "--workers", 2)])
+    return code, printed.getvalue(), out
+
+
+def results(store: Path) -> dict[str, bytes]:
+    return {path.relative_to(store).as_posix(): path.read_bytes()
+            for path in (store / "results").rglob("*") if path.is_file()}
+
+
+def record_of(out: Path) -> dict[str, Any]:
+    """The record of a run, without the moment when it ended."""
+    found: dict[str, Any] = json.loads((out / "result.json").read_text(encoding="utf-8"))
+    del found["provenance"]["finished"]
+    return found
+
+
+class TestARun:
+    def test_its_folder_is_whole(self, done: tuple[int, str, Path]) -> None:
+        code, printed, out = done
+        assert code in {0, 1, 3}
+        assert {one.name for one in out.iterdir()} == {
+            "config.yaml", "result.json", "report.html", "log.jsonl", "figures", "scores.parquet", "store"}
+        assert "What was trained\n  tfidf-mlp; seed 42.\n  Rows trained on: f_A " in printed
+        assert max(map(len, printed.splitlines())) <= 120
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert ">What was trained</h2>" in page
+        assert "columns=2048, decay=0.0, every=5, hidden=16" in page
+
+    def test_its_record_says_what_was_trained(self, done: tuple[int, str, Path]) -> None:
+        record = record_of(done[2])
+        assert record["design"] == "randomised (dealt here)"
+        said = record["training"]
+        assert said["recipe"]["steps"] == 40
+        assert said["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
+        assert said["planted"] == {"1": 20}
+        models = said["models"]
+        assert list(models) == ["f_A", "f_B", "f_S", "neutral", "placebo"]
+        assert models["f_A"]["planted_records"] + models["f_B"]["planted_records"] == 20
+        for name, size in (("f_A", 60), ("f_B", 60), ("f_S", 18), ("neutral", 60), ("placebo", 60)):
+            assert models[name]["trained_on"] == size + models[name]["planted_records"]
+        assert said["shadows"] is None
+        assert {"python", "numpy", "discreet.train"} <= said["versions"].keys()
+
+    def test_it_holds_no_text(self, done: tuple[int, str, Path]) -> None:
+        words = {word.encode() for word in (*SAFE, *UNSAFE) if len(word) > 5}
+        for path in done[2].rglob("*"):
+            assert path.is_dir() or not any(word in path.read_bytes() for word in words), path.name
+
+    def test_its_scores_are_audited_again(self, cli: Cli, done: tuple[int, str, Path]) -> None:
+        out = done[2]
+        table = load_scores(out / "scores.parquet")
+        assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "neutral", "placebo"]
+        scores = ("--scores", out / "scores.parquet", "--design", "randomised")
+        ended = cli("audit", "membership", *scores, *QUICK, "--json")
+
+        def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
+            asked = ("target", "attack", "scale", "reference_kind", "selection", "n", "nonmembers", "label", "decile")
+            return {str([row[name] for name in asked]): (row["auc"]["value"], row["placebo_auc"]["value"])
+                    for row in rows if not row["attack"].startswith("rmia")}
+
+        again, first = figures(json.loads(ended.out)["attacks"]), figures(record_of(out)["attacks"])
+        assert again.keys() == first.keys()
+        for row, values in first.items():
+            assert again[row] == pytest.approx(values, abs=1e-6), row
+
+    def test_its_page_is_made_again(self, cli: Cli, done: tuple[int, str, Path], tmp_path: Path) -> None:
+        assert cli("report", done[2], "--report", tmp_path / "again.html").code == 0
+        assert (tmp_path / "again.html").read_bytes() == (done[2] / "report.html").read_bytes()
+
+    def test_without_a_folder_it_leaves_none_and_prints_the_same(
+        self, cli: Cli, data: Path, done: tuple[int, str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        monkeypatch.setattr("tempfile.tempdir", None)
+        # The same number of threads as workers have.
+        ended = cli(*TRAINED, "--data", data, "--json", "--quiet", "--workers", 1)
+        assert (ended.code, ended.err) == (done[0], "")
+        found = json.loads(ended.out)
+        del found["provenance"]["finished"]
+        assert found == record_of(done[2])
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestGoingOn:
+    def test_a_finished_run_trains_nothing_again_whoever_works(
+        self, cli: Cli, data: Path, done: tuple[int, str, Path]
+    ) -> None:
+        out = done[2]
+        before, record = results(out / "store"), record_of(out)
+        events = (out / "store" / "log.jsonl").read_text().count('"begin"')
+        for who in (("--engine", "inline"), ("--workers", 1)):
+            assert cli(*TRAINED, "--data", data, "--out", out, "--quiet", *who).code == done[0]
+        assert results(out / "store") == before
+        assert record_of(out) == record
+        assert (out / "store" / "log.jsonl").read_text().count('"begin"') == events
+        saved = yaml.safe_load((out / "config.yaml").read_text())
+        assert saved["recipe"] == RECIPE
+        assert not {"engine", "workers", "store", "out"} & saved.keys()
+
+    def test_another_question_needs_another_folder(self, cli: Cli, data: Path, done: tuple[int, str, Path]) -> None:
+        ended = cli(*TRAINED, "--data", data, "--out", done[2], "--seed", 7)
+        assert (ended.code, ended.err.count("\n")) == (2, 1)
+        assert "differs in: seed" in ended.err
+
+    @pytest.mark.slow
+    def test_a_killed_run_goes_on_to_the_same_end(
+        self, cli: Cli, data: Path, done: tuple[int, str, Path], tmp_path: Path
+    ) -> None:
+        out = tmp_path / "run"
+        asked = [str(one) for one in (*TRAINED, "--data", data, "--out", out, "--quiet", "--workers", 1)]
+        begun = subprocess.Popen([sys.executable, "-m", "discreet", *asked], start_new_session=True)
+        end = time.monotonic() + 120
+        while len(list((out / "store" / "results").glob("*/*"))) < 3:
+            assert begun.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        os.killpg(begun.pid, signal.SIGKILL)
+        begun.wait()
+        assert not (out / "result.json").exists()
+        assert len(list((out / "store" / "results").glob("*/*"))) < 6
+        assert cli(*asked, "--workers", 2).code == done[0]
+        assert results(out / "store") == results(done[2] / "store")
+        assert record_of(out) == record_of(done[2])
+
+    def test_other_data_under_the_same_name_are_other_data(self, cli: Cli, tmp_path: Path) -> None:
+        data, out = write_rows(tmp_path / "d.jsonl", 420), tmp_path / "run"
+        asked = (*TRAINED, "--data", data, "--out", out, "--quiet", "--engine", "inline")
+        assert cli(*asked).code in {0, 1, 3}
+        before, record = results(out / "store"), record_of(out)
+        write_rows(data, 440, seed=2)
+        assert cli(*asked).code in {0, 1, 3}
+        after = results(out / "store")
+        assert before.items() < after.items()
+        assert len(after) == 2 * len(before)
+        assert record_of(out)["training"]["duplicates"]["rows"] == 440
+        assert record_of(out)["provenance"]["data_hash"] != record["provenance"]["data_hash"]
+
+    @pytest.mark.parametrize("at", [12, 30])
+    def test_a_disk_that_fills_costs_what_was_under_way(
+        self, cli: Cli, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+    ) -> None:
+        calls, out = 0, tmp_path / "run"
+
+        def full(_: int) -> None:
+            nonlocal calls
+            calls += 1
+            if calls >= at:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        asked = (*TRAINED, "--data", data, "--out", out, "--quiet", "--engine", "inline")
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", full)
+            ended = cli(*asked)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert "ran out of space on the disk" in ended.err
+        kept = len(list((out / "store" / "results").glob("*/*")))
+        assert 0 < kept < 6
+        assert list((out / "store" / "drafts").iterdir()) == []
+        assert not (out / "result.json").exists()
+        assert cli(*asked).code in {0, 1, 3}
+        assert (out / "store" / "log.jsonl").read_text().count('"publish"') == 6
+
+
+class TestWhatElseThereIs:
+    def test_shadows_another_corpus_and_nothing_planted(self, cli: Cli, data: Path, tmp_path: Path) -> None:
+        other = write_rows(tmp_path / "other.jsonl", 200, seed=9)
+        ended = cli("audit", "membership", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted", "none",
+                    "--shadows", 4, "--mismatched", other, "--engine", "inline", *QUICK, "--json", "--quiet")
+        record = json.loads(ended.out)
+        said = record["training"]
+        assert said["planted"] == {}
+        assert said["shadows"] == {"number": 4, "fewest_rows": 60, "most_rows": 60}
+        assert said["models"]["mismatched"]["trained_on"] == 60
+        assert record["provenance"]["models"] == {
+            "target": 2, "selection": 1, "reference": 1, "placebo": 1, "shadow": 4}
+        kinds = {row["attack"] for row in record["attacks"] if row["reference_kind"] == "population"
+                 and row["auc"]["value"] is not None}
+        assert {"rmia", "reference"} <= kinds
+        # Nothing shows that a leak would have been seen, so nothing passes.
+        assert record["verdict"] != "pass"
+
+    def test_turns_users_and_models_that_are_kept(self, cli: Cli, tmp_path: Path) -> None:
+        data, out = write_rows(tmp_path / "d.jsonl", 700, users=220, turns=2), tmp_path / "run"
+        ended = cli("audit", "membership", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted", "1",
+                    "--engine", "inline", *QUICK, "--out", out, "--keep-models", "--allow-near")
+        assert ended.code in {0, 1, 3}
+        record = record_of(out)
+        assert {"single-turn", "multi-turn"} >= {row["structure"] for row in record["attacks"]} - {None}
+        assert {row["structure"] for row in record["attacks"]} & {"multi-turn"}
+        assert all(one["controls"]["group_auc"]["value"] is not None for one in record["targets"])
+        assert 100 < record["training"]["groups"] <= 220
+        assert "were let stand on different sides" in " ".join(ended.out.split())
+        table = load_scores(out / "scores.parquet")
+        assert table.examples.group is not None
+        for target in (0, 1):
+            members, plain = table.member[target] == 1, table.examples.planted == 0
+            assert not set(table.examples.group[members & plain]) & set(table.examples.group[~members & plain])
+        assert len(list((out / "store").glob("results/*/*/files/model/recipe.json"))) == 5
+
+
+def test_rows_in_another_order_are_the_same_world(cli: Cli, data: Path, tmp_path: Path) -> None:
+    lines = data.read_text().splitlines()
+    shuffled = tmp_path / "d.jsonl"
+    shuffled.write_text("\n".join(lines[row] for row in np.random.default_rng(0).permutation(len(lines))) + "\n")
+    records = []
+    for path in (data, shuffled):
+        ended = cli(*TRAINED, "--data", path, "--engine", "inline", "--json", "--quiet", "--shadows", 2)
+        record = json.loads(ended.out)
+        for name in ("finished", "data_hash"):
+            del record["provenance"][name]
+        records.append(record)
+    assert records[0] == records[1]

@@ -115,7 +115,7 @@ def test_seeds_and_corpora(folder: Path, cli: Callable[..., Any], tmp_path: Path
     assert record["provenance"]["seeds"] == [7, 8]
     assert [row["corpus"] for row in record["items"]["table 1"]["rows"]] == ["made_up"]
     config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text(encoding="utf-8"))
-    assert config == {"scale": "smoke", "seed": 42, "permutations": 99}
+    assert config == {"scale": "smoke", "seed": 42, "permutations": 99, "dtype": "auto"}
 
 
 @pytest.mark.parametrize(("options", "said"), [
@@ -125,6 +125,7 @@ def test_seeds_and_corpora(folder: Path, cli: Callable[..., Any], tmp_path: Path
     (("--scale", "huge"), "there is no scale 'huge'; expected one of smoke, small, paper"),
     (("--corpora", "mine"), "--corpora holds 'mine'; expected some of made_up, "),
     (("--corpora", "davidson"), "--corpora names none of --scale smoke; expected some of made_up, made_up_users"),
+    (("--dtype", "int8"), "--dtype is 'int8'; expected auto, float32, bfloat16"),
     (("--seeds", "1,x"), "--seeds is '1,x'; expected whole numbers with commas between them"),
     (("--scale", "small"), "--scale small was given without --data; expected the folder of public data sets"),
     (("--data", "nowhere"), "nowhere is not a folder; expected the folder of public data sets"),

@@ -34,19 +34,24 @@ Engine = Annotated[str, typer.Option("--engine", metavar="E", help="local (proce
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", help="Models trained at a time.")]
 Paraphraser = Annotated[str, typer.Option("--paraphraser", metavar="P", help="For section 8.2: rules (offline, rough), "
                                           "or llm:http://host/v1,model=NAME.")]
+Dtype = Annotated[str, typer.Option("--dtype", metavar="T", help="Of transformers: auto (bfloat16 on a GPU that has "
+                                    "it), float32, or bfloat16, for processors that multiply it.")]
 Permutations = Annotated[int, typer.Option("--permutations", metavar="N", help="Of each audit.")]
 
 KIND = "reproduce mia"
-DECIDES = ("scale", "seed", "permutations")
+DTYPES = ("auto", "float32", "bfloat16")
+DECIDES = ("scale", "seed", "permutations", "dtype")
 """What a figure hangs on; the rest says which are made."""
+MADE_WITH = ("seeds", "corpora", "dtype", "discreet")
+"""Items of a run stand together where these are the same."""
 
 
 def mia(
     context: typer.Context, *, table: Tables = None, figure: Figures = None, section: Sections = None,
     scale: Scale = "smoke", data: Data = None, seeds: Seeds = None, corpora: Only = None, engine: Engine = "local",
     workers: Workers = None, paraphraser: Paraphraser = "rules", permutations: Permutations = 99,
-    as_json: common.Json = False, out: common.Out = None, config: common.Config = None, seed: common.Seed = 42,
-    quiet: common.Quiet = False,
+    dtype: Dtype = "auto", as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
+    seed: common.Seed = 42, quiet: common.Quiet = False,
 ) -> None:
     """Rerun the membership paper: each figure by its definition and honestly, with its placebo, beside the paper's.
 
@@ -57,7 +62,7 @@ def mia(
     from discreet.studies.mia.reproduce import known_items, reproduce
 
     items = known_items(table or (), figure or (), section or ())
-    setting = _setting(scale, seeds, seed, corpora)
+    setting = _setting(scale, seeds, seed, corpora, dtype)
     _check(scale, data)
     from tempfile import TemporaryDirectory
 
@@ -74,13 +79,15 @@ def mia(
     sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else markdown(record))
 
 
-def _setting(scale: str, seeds: str | None, seed: int, corpora: str | None) -> Setting:
+def _setting(scale: str, seeds: str | None, seed: int, corpora: str | None, dtype: str) -> Setting:
     from dataclasses import replace
 
     from discreet.studies.mia.corpora import CORPORA
     from discreet.studies.mia.settings import setting_of
 
-    setting = setting_of(scale)
+    if dtype not in DTYPES:
+        raise UsageError(f"--dtype is {dtype[:20]!r}; expected {', '.join(DTYPES)}")
+    setting = replace(setting_of(scale), dtype=dtype)
     if seeds is not None:
         parts = [part.strip() for part in seeds.split(",")]
         if not all(part.isascii() and part.isdecimal() for part in parts):
@@ -139,6 +146,7 @@ def _provenance(setting: Setting, data: Path | None, paraphraser: str | None) ->
     corpora = list(dict.fromkeys([*setting.corpora.values(), *setting.further]))
     return {"discreet": __version__, "seeds": list(setting.seeds), "data": None if data is None else data.name,
             "corpora": corpora, "models": {name: list(regimes) for name, regimes in setting.models.items()},
+            "dtype": setting.dtype,
             # What a service is called stays; where it is, does not.
             "paraphraser": None if paraphraser is None else paraphraser.partition(":")[0],
             "finished": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -154,7 +162,7 @@ def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
     try:
         there = json.loads(run.result.read_text(encoding="utf-8"))
         if (there["kind"], there["schema"]) == (KIND, record["schema"]) and all(
-                there["provenance"][name] == record["provenance"][name] for name in ("seeds", "corpora", "discreet")):
+                there["provenance"][name] == record["provenance"][name] for name in MADE_WITH):
             items = {**there["items"], **items}
     except (OSError, ValueError, KeyError, TypeError):
         pass

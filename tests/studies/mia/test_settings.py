@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.errors import UsageError
@@ -57,3 +59,11 @@ def test_only_some_corpora_keep_what_the_reference_is_trained_on() -> None:
     setting = setting_of("small").only(["beavertails", "davidson"])
     assert (setting.corpora, setting.further) == ({"single-turn": "beavertails"}, ("davidson",))
     assert setting.mismatched == "diasafety"
+
+
+def test_a_number_type_is_the_transformers_alone() -> None:
+    setting = replace(setting_of("small"), dtype="bfloat16")
+    recipe = recipe_for(setting, "MiniLM", "full", "davidson", "safety")
+    assert recipe_of(recipe).to_json()["dtype"] == "bfloat16"
+    smoke = replace(setting_of("smoke"), dtype="bfloat16")
+    assert recipe_for(smoke, "TF-IDF, linear", "full", "made_up", "safety") == "tfidf-linear"

@@ -43,6 +43,8 @@ class Setting:
         Laplace scales of figure 4.
     draws : int
         Noise draws of figure 4.
+    dtype : str
+        Of transformers: auto (bfloat16 on a GPU that has it), float32, or bfloat16, for processors that multiply it.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -60,6 +62,7 @@ class Setting:
     planted: tuple[int, ...] = (1, 4, 16)
     sigmas: tuple[float, ...] = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
     draws: int = 50
+    dtype: str = "auto"
 
     def only(self, corpora: Sequence[str]) -> Setting:
         """The same with these corpora alone; structures that have none of them are left out."""
@@ -119,9 +122,10 @@ def setting_of(scale: str) -> Setting:
 
 
 def recipe_for(setting: Setting, model: str, regime: str, corpus: str, prompt: str) -> str | dict[str, Any]:
-    """A model's recipe as it is for a corpus: with its prompt, and the paper's sequence length where it has one."""
+    """A model's recipe as it is for a corpus: with its prompt, number type, and the paper's sequence length."""
     recipe = setting.models[model][regime]
     if isinstance(recipe, str):
         return recipe
     known = {"max_tokens": MAX_TOKENS[corpus]} if corpus in MAX_TOKENS else {}
-    return {**recipe, **known, **({"prompt": prompt} if prompt != "safety" else {})}
+    return {**recipe, **known, **({"prompt": prompt} if prompt != "safety" else {}),
+            **({"dtype": setting.dtype} if setting.dtype != "auto" else {})}

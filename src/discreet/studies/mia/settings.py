@@ -94,7 +94,7 @@ SETTINGS: Mapping[str, Setting] = {
     "small": Setting(
         {"MiniLM": _transformer("minilm", 128, RANKS), "MiniLM, 4 layers": _transformer("minilm", 128, layers=4),
          "MiniLM, 2 layers": _transformer("minilm", 128, layers=2)},
-        _PUBLIC, (42,), further=("diasafety", "davidson"),
+        _PUBLIC, (42,), further=("diasafety", "davidson", "dreaddit"),
         sizes={"diasafety": 400, "davidson": 400, "multi_turn": 150, "multi_conversation": 80, "pooled": 200,
                "depression": 300, "dreaddit": 200, "stormfront": 160},
         sweep=("MiniLM",), mismatched="diasafety", curve=(80, 160, 320), planted=(1, 4)),

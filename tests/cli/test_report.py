@@ -10,7 +10,7 @@ import pytest
 
 from discreet.audit.save import write_scores
 from discreet.audit.simulate import World, simulated_table
-from discreet.cli.report import PAGES
+from discreet.cli.report import RENDERED
 
 Cli = Callable[..., Any]
 
@@ -60,7 +60,7 @@ def test_a_batch_is_rendered_again(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("content", "said"), [
     (None, "holds no result.json"), ("{", "is not a JSON object"), ("[]", "is not a JSON object"),
     ('{"kind": "stress-test", "schema": 1}', "which has no page; expected one of " + ", ".join(
-        sorted(PAGES))),
+        sorted(RENDERED))),
     ('{"kind": ["audit membership"], "schema": 1}', "which has no page"),
     ('{"kind": "audit membership", "schema": 2}', "has schema 2; expected 1"),
     ('{"kind": "audit membership", "schema": 1}', "lacks what the page"),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import common
-from discreet.errors import MissingExtraError, UsageError
-
-if TYPE_CHECKING:
-    from discreet.files import Run
+from discreet.cli import common, pages
+from discreet.errors import UsageError
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 
@@ -60,14 +57,14 @@ def labels(
         raise UsageError("there is nothing to audit; expected --scores F, or --plan")
     check_options(permutations, seed, law)
     if report is not None:
-        _can_report(report)
+        pages.can_report(report)
     table = load_label_scores(scores)
     found = audit_labels(table, permutations=permutations, seed=seed, law=law, tune=tune,
                          provenance=_provenance(scores))
     run = Run.open(out, common.resolved(context)) if out is not None else None
     record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json()}
     # Files first: a reader of the output who has seen enough must not cost the run its results.
-    _write(record, report, run, quiet)
+    pages.write_run(record, report, run, quiet=quiet, n=record["provenance"]["examples"], verdict=record["verdict"])
     _print(record, quiet, as_json)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
@@ -97,16 +94,6 @@ def _provenance(path: Path) -> dict[str, Any]:
             "finished": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-def _can_report(path: Path) -> None:
-    """A missing extra, or a page that cannot be written, is said before any work is done."""
-    from discreet.report.html import environment
-
-    environment()
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'its folder is not there'}; "
-                         "expected the name of a file in a folder that is there")
-
-
 def _print(record: Mapping[str, Any], quiet: bool, as_json: bool) -> None:
     from discreet.cli.labels_words import audit_lines
     from discreet.files import dump_json
@@ -116,26 +103,3 @@ def _print(record: Mapping[str, Any], quiet: bool, as_json: bool) -> None:
         return
     lines = audit_lines(record)
     print("\n".join(lines[:1] if quiet else lines))
-
-
-def _write(record: Mapping[str, Any], report: Path | None, run: Run | None, quiet: bool) -> None:
-    if report is None and run is None:
-        return
-    from discreet.files import write_atomic
-    from discreet.report.figures.figure import save_figures
-    from discreet.report.labels import labels_figures, labels_page
-
-    if run:
-        save_figures(labels_figures(record), run.figures)
-    try:
-        page = labels_page(record)
-    except MissingExtraError as error:
-        # A run folder without its page is still a run.
-        page = ""
-        if not quiet:
-            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
-    for path in (report, run and run.report):
-        if path and page:
-            write_atomic(path, page)
-    if run:
-        run.finish(record, n=record["provenance"]["examples"], verdict=record["verdict"])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.audit.wording import counted
-from discreet.cli import audit_entry, common, embeddings_entry, model_entry, recipe_entry
-from discreet.errors import InputError, MissingExtraError, UsageError
+from discreet.cli import audit_entry, common, embeddings_entry, model_entry, pages, recipe_entry
+from discreet.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from discreet.audit.table import ScoreTable
@@ -92,7 +92,7 @@ def membership(
     if show_text and texts is None and not entry.has_texts:
         raise UsageError("--show-text has nothing to show; expected --texts F with it")
     if report is not None:
-        _can_report(report)
+        pages.can_report(report)
     # Training is long, and goes on in its run folder where it was stopped.
     run = Run.open(out, common.resolved(context)) if out is not None and entry.trains else None
     brought = entry.read(quiet=quiet)
@@ -115,7 +115,8 @@ def membership(
     # Files first: a reader of the output who has seen enough must not cost the run its results.
     if run is not None and entry.trains:
         _keep(table, run)
-    _write(record, shown, report, run, quiet)
+    pages.write_run(record, report, run, quiet=quiet, texts=shown, n=record["provenance"]["examples"],
+                    verdict=record["verdict"])
     _print(record, shown, quiet, as_json)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
@@ -207,16 +208,6 @@ def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[st
         draws=FRONTIER_DRAWS, each=lambda todo: progress(todo, len(todo), quiet=quiet, label="mechanisms")).to_json()
 
 
-def _can_report(path: Path) -> None:
-    """A missing extra, or a page that cannot be written, is said before any work is done."""
-    from discreet.report.html import environment
-
-    environment()
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'its folder is not there'}; "
-                         "expected the name of a file in a folder that is there")
-
-
 def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool, as_json: bool) -> None:
     from discreet.cli.audit_words import audit_lines, text_lines
     from discreet.files import dump_json
@@ -226,28 +217,3 @@ def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet:
         return
     lines = [*audit_lines(record), *text_lines(shown)]
     print("\n".join(lines[:1] if quiet else lines))
-
-
-def _write(
-    record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], report: Path | None, run: Run | None, quiet: bool
-) -> None:
-    if report is None and run is None:
-        return
-    from discreet.files import write_atomic
-    from discreet.report.figures.figure import save_figures
-    from discreet.report.membership import membership_figures, membership_page
-
-    if run:
-        save_figures(membership_figures(record), run.figures)
-    try:
-        page = membership_page(record, texts=shown)
-    except MissingExtraError as error:
-        # A run folder without its page is still a run.
-        page = ""
-        if not quiet:
-            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
-    for path in (report, run and run.report):
-        if path and page:
-            write_atomic(path, page)
-    if run:
-        run.finish(record, n=record["provenance"]["examples"], verdict=record["verdict"])

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from discreet.audit.wording import counted
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.cli.audit_membership import Split
-from discreet.errors import MissingExtraError, UsageError
+from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.audit.frontier import Todo
     from discreet.audit.table import ScoreTable
-    from discreet.files import Run
 
 N = TypeVar("N", int, float)
 
@@ -83,8 +82,7 @@ def frontier(
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
               "provenance": _provenance(scores, seed, left_out)}
     # Files first: a reader of the output who has seen enough must not cost the run its results.
-    if run:
-        _write(record, run, quiet, len(table.examples))
+    pages.write_run(record, None, run, quiet=quiet, n=len(table.examples))
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
     else:
@@ -173,18 +171,3 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
     return ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
                       for place, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in cells]
-
-
-def _write(record: Mapping[str, Any], run: Run, quiet: bool, n: int) -> None:
-    from discreet.files import write_atomic
-    from discreet.report.figures.figure import save_figures
-    from discreet.report.frontier import frontier_figures, frontier_page
-
-    save_figures(frontier_figures(record), run.figures)
-    try:
-        write_atomic(run.report, frontier_page(record))
-    except MissingExtraError as error:
-        # A run folder without its page is still a run.
-        if not quiet:
-            print(f"discreet: no report.html in the run folder: {error}", file=sys.stderr)
-    run.finish(record, n=n)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.errors import InputError, UsageError
 
 SCHEMA = 1
@@ -31,14 +31,14 @@ def report(
 
     record = read_record(run)
     kind = record.get("kind")
-    if not isinstance(kind, str) or kind not in PAGES:
+    if not isinstance(kind, str) or kind not in RENDERED:
         raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of "
-                         f"{', '.join(sorted(PAGES))}")
+                         f"{', '.join(sorted(RENDERED))}")
     if record.get("schema") != SCHEMA:
         raise InputError(f"{run / 'result.json'} has schema {str(record.get('schema'))[:10]}; expected {SCHEMA}: run "
                          "the command again with this version")
     try:
-        page = PAGES[kind](run, record)
+        page = RENDERED[kind](run, record)
     except (KeyError, TypeError, StopIteration, IndexError):
         raise InputError(f"{run / 'result.json'} lacks what the page of {kind} needs; expected the file as the run "
                          "left it: run the command again") from None
@@ -65,39 +65,12 @@ def read_record(run: Path) -> Mapping[str, Any]:
     return record
 
 
-def _membership(run: Path, record: Mapping[str, Any]) -> str:
+def _paged(run: Path, record: Mapping[str, Any]) -> str:
     from discreet.report.figures.figure import save_figures
-    from discreet.report.membership import membership_figures, membership_page
 
-    page = membership_page(record)
-    save_figures(membership_figures(record), run / "figures")
-    return page
-
-
-def _labels(run: Path, record: Mapping[str, Any]) -> str:
-    from discreet.report.figures.figure import save_figures
-    from discreet.report.labels import labels_figures, labels_page
-
-    page = labels_page(record)
-    save_figures(labels_figures(record), run / "figures")
-    return page
-
-
-def _frontier(run: Path, record: Mapping[str, Any]) -> str:
-    from discreet.report.figures.figure import save_figures
-    from discreet.report.frontier import frontier_figures, frontier_page
-
-    page = frontier_page(record)
-    save_figures(frontier_figures(record), run / "figures")
-    return page
-
-
-def _reproduction(run: Path, record: Mapping[str, Any]) -> str:
-    from discreet.report.figures.figure import save_figures
-    from discreet.report.reproduction import reproduction_figures, reproduction_page
-
-    page = reproduction_page(record)
-    save_figures(reproduction_figures(record), run / "figures")
+    paged = pages.PAGED[record["kind"]]()
+    page = paged.page(record)
+    save_figures(paged.figures(record), run / "figures")
     return page
 
 
@@ -115,7 +88,6 @@ def _batch(run: Path, record: Mapping[str, Any]) -> str:
     return batch_page(record, tally.rows())
 
 
-PAGES: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {
-    "audit labels": _labels, "audit membership": _membership, "defend-frontier": _frontier, "guard check": _batch,
-    "reproduce mia": _reproduction}
-"""The runs that have a page, by their kind."""
+RENDERED: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {
+    "guard check": _batch, **dict.fromkeys(pages.PAGED, _paged)}
+"""How a run folder of each kind is rendered."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def mia(
     record = {"kind": KIND, "schema": 1, "scale": scale, "analogue": scale != "paper", **found,
               "provenance": _provenance(setting, data, paraphraser if "section 8.2" in items else None)}
     if run is not None:
-        _write(_with_earlier(record, run), run)
+        _write(_with_earlier(record, run), run, quiet)
     sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else markdown(record))
 
 
@@ -169,14 +169,11 @@ def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
     return {**record, "items": {name: items[name] for name in ORDER if name in items}}
 
 
-def _write(record: dict[str, Any], run: Run) -> None:
+def _write(record: dict[str, Any], run: Run, quiet: bool) -> None:
     """The record, its tables in Markdown, its page and its figures."""
     from discreet.files import write_atomic
-    from discreet.report.figures.figure import save_figures
     from discreet.report.reproduced import markdown
-    from discreet.report.reproduction import reproduction_figures, reproduction_page
 
     run.finish(record, n=len(record["items"]))
     write_atomic(run.path / "tables.md", markdown(record))
-    save_figures(reproduction_figures(record), run.figures)
-    write_atomic(run.report, reproduction_page(record))
+    pages.write_pages(record, None, run, quiet=quiet)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.encode.folders import Manifest
 from discreet.errors import InputError
 from discreet.train.base import FloatArray, Inputs, Recipe, Structures, saving
 from discreet.train.features import texts_of
-from discreet.train.mlp import read_arrays, write_arrays
 from discreet.train.transformer.batches import scored
 from discreet.train.transformer.checkpoint import WEIGHTS, base_digest, set_state, state_of
 from discreet.train.transformer.loading import Loaded, need
@@ -25,9 +25,9 @@ from discreet.train.transformer.reading import Reader, Tokens
 class FittedTransformer:
     """See `discreet.train.base.Fitted`.
 
-    On a CPU every text is computed alone, without padding: how a matrix product rounds hangs on how many rows it has,
-    and a score must not depend on its company. On a GPU texts of like length are computed together, `batch` at a time,
-    and a score may differ in its last bits.
+    In float32 on a CPU every text is computed alone, without padding: how a matrix product rounds hangs on how many rows
+    it has, and a score must not depend on its company. On a GPU, and in bfloat16, texts of like length are computed
+    together, `batch` at a time, and a score may differ in its last bits.
     """
 
     recipe: Recipe
@@ -65,7 +65,8 @@ class FittedTransformer:
             return np.asarray(found.cpu().numpy(), dtype=np.float64)
 
         rows = read(self.model, self.reader, list(places))
-        return scored(rows, 1 if device.type == "cpu" else self.batch, self.model.pad, score)[at]
+        alone = device.type == "cpu" and self.model.dtype == "float32"
+        return scored(rows, 1 if alone else self.batch, self.model.pad, score)[at]
 
 
 def read(model: Loaded, reader: Reader, texts: Sequence[str]) -> list[Tokens]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.controls import _power, group_level, planted_leaks
+from discreet.audit.controls import _power, group_level, planted_leaks, side_by_side
 from discreet.audit.protocol import Units
 from discreet.audit.scored import Scored, score_all
 from discreet.audit.sides import Sides, sides_of
@@ -71,6 +71,37 @@ def test_all_records_of_a_person_say_more_than_one() -> None:
                        np.arange(sides.members.size + clean.size) < sides.members.size)
     assert (found.value or 0) > one_by_one + 0.1
     assert (found.n_pos, found.unit) == (50, "group")
+
+
+def test_target_and_placebo_are_judged_on_the_same_rows() -> None:
+    table, sides, scored = scene(World(leak=0.5, group_size=4, group_noise=0.5))
+    assert scored.target is not None
+    assert scored.placebo is not None
+    target, placebo = scored.target.copy(), scored.placebo.copy()
+    target[sides.members[:8]], placebo[sides.clean["neutral"][:4]] = np.nan, np.nan
+    own, beside = side_by_side(Scored("reference", "logit", "neutral", target, placebo))
+    units, group = Units.of(table), table.examples.group
+    assert group is not None
+    rows = np.concatenate([sides.members[8:], sides.clean["neutral"][4:]])
+    for found, scores in ((own, target), (beside, placebo)):
+        means = {(g, bool(table.member[0, row])): scores[rows[group[rows] == g]].mean()
+                 for g, row in zip(group[rows], rows, strict=True)}
+        estimate = group_level(found, sides, units)
+        assert estimate.value == pytest.approx(auroc(list(means.values()), [side for _, side in means]))
+        assert (estimate.n_pos, estimate.n_neg) == (98, 199)
+    assert (group_level(own, sides, units).low or 0) > 0.5
+    assert (group_level(beside, sides, units).low or 1) < 0.5
+
+
+def test_without_a_placebo_the_figure_beside_says_so() -> None:
+    table, sides, scored = scene(World(group_size=4, placebos=0))
+    own, beside = side_by_side(scored)
+    assert own is scored
+    found = group_level(beside, sides, Units.of(table))
+    assert found.value is None
+    assert "there is no placebo" in str(found.reason)
+    nothing = Scored("lira", "logit", None, None, reason="lira cannot run")
+    assert [one.reason for one in side_by_side(nothing)] == ["lira cannot run"] * 2
 
 
 def test_persons_are_unknown_without_the_column() -> None:

@@ -123,6 +123,31 @@ def test_json_has_the_keys_and_no_nan() -> None:
     assert data["primary"] in data["attacks"]
 
 
+def test_every_figure_of_the_primary_stands_beside_the_placebos() -> None:
+    """Target and placebo in each other's place give each other's figures."""
+    world = World(members=300, others=0, clean=300, paired=0, leak=2.0, group_size=3)
+    table = drawn(world)
+    [target], [placebo] = table.of_role("target"), table.of_role("placebo")
+    logits = table.logits.copy()
+    logits[[target, placebo]] = logits[[placebo, target]]
+    said, turned = (audit_membership(one, design="randomised", permutations=0, bootstraps=20, attacks=FEW)
+                    .decisive.controls for one in (table, replace(table, logits=logits)))
+    for name in ("group_auc", "ppv", "epsilon_lower"):
+        assert said[f"placebo_{name}"] == turned[name]
+        assert said[name] == turned[f"placebo_{name}"]
+        assert (said[name].low or 0) > (said[f"placebo_{name}"].low or 0)
+
+
+def test_without_a_placebo_the_figures_beside_have_a_reason() -> None:
+    world = World(members=100, others=0, clean=100, paired=0, placebos=0, group_size=2)
+    found = audit_membership(drawn(world), design="randomised", permutations=0, bootstraps=20, attacks=FEW)
+    for name in ("group_auc", "ppv", "epsilon_lower"):
+        assert found.decisive.controls[name].value is not None
+        beside = found.decisive.controls[f"placebo_{name}"]
+        assert beside.value is None
+        assert "no placebo" in str(beside.reason)
+
+
 def test_the_same_seed_gives_the_same_report() -> None:
     table = drawn(World(members=80, others=80, clean=80, shadows=4, group_size=2))
     first, second, other = (dump_json(audit_membership(table, permutations=19, bootstraps=20, seed=seed))

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.base_rate import ppv_at
 from discreet.audit.membership import audit_membership
 from discreet.audit.sides import sides_of
 from discreet.audit.simulate import World, simulated_table
@@ -48,33 +47,62 @@ def test_the_placebo_of_an_operating_point_is_that_of_its_scores() -> None:
 
 
 def test_every_tile_with_a_placebo_shows_it(leaking: Record) -> None:
-    auc, tpr, ppv, _ = tiles(audited(leaking)[0], leaking)
+    auc, tpr, ppv, least = tiles(audited(leaking)[0], leaking)
     primary = leaking["primary"]
     assert auc["placebo"] == f"placebo {span(primary['placebo_auc'], 3)}"
     difference = primary["difference"]["tpr_at_1pct_fpr"]
     beside = primary["tpr_at_1pct_fpr"]["value"] - difference["value"]
     assert tpr["placebo"] == (f"placebo {100 * beside:.1f}%, difference {100 * difference['value']:+.1f} points "
                               f"({100 * difference['low']:+.1f} to {100 * difference['high']:+.1f})")
-    at_five = primary["tpr_at_5pct_fpr"]["value"] - primary["difference"]["tpr_at_5pct_fpr"]["value"]
-    expected = ppv_at(at_five, 0.05, 0.01)
-    assert expected is not None
-    assert ppv["placebo"] == f"placebo {100 * expected:.1f}%"
+    stands = leaking["controls"]["placebo_ppv"]
+    assert ppv["placebo"] == (
+        f"placebo {100 * stands['value']:.1f}% ({100 * stands['low']:.1f}% to {100 * stands['high']:.1f}%)")
+    assert leaking["controls"]["placebo_epsilon_lower"]["value"] == 0.0
+    assert (least["figure"], least["placebo"]) == (
+        f"{leaking['controls']['epsilon_lower']['value']:.2f}", "placebo at least 0.00")
+
+
+def test_a_placebo_with_an_epsilon_is_said_to_be_wrong(leaking: Record) -> None:
+    wrong = copy.deepcopy(leaking)
+    wrong["targets"][0]["controls"]["placebo_epsilon_lower"] |= {"value": 0.31, "low": 0.31}
+    assert tiles(audited(wrong)[0], wrong)[-1]["placebo"] == "placebo at least 0.31, where 0 is true"
 
 
 def test_without_a_placebo_figures_are_uncontrolled(bare: Record) -> None:
-    assert {tile["placebo"] for tile in tiles(audited(bare)[0], bare) if tile["why"] == "" and "person" not in
-            tile["said"]} == {"uncontrolled"}
+    found = tiles(audited(bare)[0], bare)
+    assert {tile["placebo"] for tile in found if tile["why"] == ""} == {"uncontrolled"}
+    assert any("person" in tile["said"] for tile in found if tile["why"] == "")
+    assert lines(audited(bare)[0], bare)[0].endswith("; uncontrolled")
+
+
+def test_a_person_stands_beside_the_placebos_person(leaking: Record) -> None:
+    by_person = copy.deepcopy(leaking)
+    by_person["targets"][0]["controls"] |= {
+        "group_auc": {"value": 0.91, "low": 0.87, "high": 0.94}, "placebo_group_auc": {"value": 0.52, "low": 0.46,
+                                                                                         "high": 0.58}}
+    tile = tiles(audited(by_person)[0], by_person)[1]
+    assert (tile["figure"], tile["beside"], tile["placebo"]) == (
+        ".910", ".870 to .940", "placebo .520 (.460 to .580)")
+    assert lines(audited(by_person)[0], by_person)[0] == (
+        "AUC of all records of one person together: .910 (.870 to .940); placebo .520 (.460 to .580)")
+
+
+def test_a_record_from_before_the_placebos_figures_is_uncontrolled(leaking: Record) -> None:
+    old = copy.deepcopy(leaking)
+    for name in ("placebo_ppv", "placebo_epsilon_lower", "placebo_group_auc"):
+        del old["targets"][0]["controls"][name]
+    assert [tile["placebo"] for tile in tiles(audited(old)[0], old)][2:] == ["uncontrolled", "uncontrolled"]
 
 
 def test_a_terminal_has_the_ppv_and_the_bound_in_two_lines(leaking: Record, bare: Record) -> None:
     ppv, bound = lines(audited(leaking)[0], leaking)
     one = leaking["controls"]["ppv"]
     assert ppv.startswith("PPV where 1% are members and 5% of others are wrongly named: ")
-    assert f"{100 * one['value']:.1f}% [{100 * one['low']:.1f}%, {100 * one['high']:.1f}%]; placebo " in ppv
+    assert f"{100 * one['value']:.1f}% ({100 * one['low']:.1f}% to {100 * one['high']:.1f}%); placebo " in ppv
     least = leaking["controls"]["epsilon_lower"]["value"]
-    assert bound == f"Epsilon of this training run: at least {least:.2f}, with 95% confidence"
+    assert bound == f"Epsilon of this training run: at least {least:.2f}, with 95% confidence; placebo at least 0.00"
     unresolved = lines(audited(bare)[0], bare)
-    assert unresolved[1].startswith("Epsilon of this training run: unresolved (an ε bound needs membership")
+    assert unresolved[2].startswith("Epsilon of this training run: unresolved (an ε bound needs membership")
     lacking = copy.deepcopy(bare)
     lacking["targets"][0]["controls"]["ppv"] |= {"value": None, "low": None, "high": None, "reason": "too few"}
-    assert lines(audited(lacking)[0], lacking)[0].endswith("wrongly named: unresolved (too few)")
+    assert lines(audited(lacking)[0], lacking)[1].endswith("wrongly named: unresolved (too few)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,18 @@ def _power(planted: Estimate, primary: Estimate) -> Estimate:
     # Near an AUC of 1 few units leave the bound anywhere, and power falls again.
     return Estimate(value, min(value, low, high), max(value, low, high),
                     method="Hanley–McNeil at the planted AUC and its ends", **facts)
+
+
+def side_by_side(scored: Scored) -> tuple[Scored, Scored]:
+    """The target's scores, and the placebo's in the target's place: of the same rows, NaN where either lacks one.
+
+    Without a placebo the second has no scores, and says so.
+    """
+    if scored.target is None or scored.placebo is None:
+        return scored, replace(scored, target=None, placebo=None, reason=scored.reason or NO_PLACEBO)
+    known = np.isfinite(scored.target) & np.isfinite(scored.placebo)
+    target, placebo = (np.where(known, scores, np.nan) for scores in (scored.target, scored.placebo))
+    return replace(scored, target=target, placebo=placebo), replace(scored, target=placebo, placebo=None)
 
 
 def group_level(scored: Scored, sides: Sides, units: Units) -> Estimate:

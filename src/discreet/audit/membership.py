@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +12,16 @@ import numpy as np
 from discreet.audit.base_rate import ppv_estimate
 from discreet.audit.blind import blind_auc
 from discreet.audit.claims import Brought, can_claim, cannot_claim
-from discreet.audit.controls import group_level, planted_leaks
+from discreet.audit.controls import group_level, planted_leaks, side_by_side
 from discreet.audit.curves import row_curve
 from discreet.audit.design import Design, known_design
 from discreet.audit.endpoints import PRIMARY, is_paper, is_primary, primary_scored
 from discreet.audit.one_run import one_run_bound
-from discreet.audit.plan import Lens, plan_rows
+from discreet.audit.plan import Lens, Plan, plan_rows
 from discreet.audit.power import detectable_estimate
-from discreet.audit.protocol import Units, auc_of, estimate_rows
+from discreet.audit.protocol import Units, auc_of, estimate_rows, placebo_tpr_of
 from discreet.audit.result import MembershipAudit, TargetAudit
-from discreet.audit.rows import AttackRow
-from discreet.audit.scored import Scored, score_all
+from discreet.audit.scored import score_all
 from discreet.audit.sides import Sides, sides_of
 from discreet.audit.significance import with_permutations
 from discreet.audit.table import ScoreTable
@@ -116,7 +116,10 @@ def _audit_target(table: ScoreTable, target: int, setting: _Setting) -> TargetAu
     bound = auc_of(plans[places[0]], units, setting.level) if places else Estimate.unresolved(
         "neither a reference ratio nor a loss could be computed", unit=units.name)
     planted = () if chosen is None else tuple(planted_leaks(table, sides, chosen, bound, units))
-    controls = _controls(table, sides, chosen, primary, bound, units, setting, draws[3:5])
+    controls = {"blind_auc": blind_auc(table, sides, draws[3], texts=setting.texts, units=units)}
+    if chosen is not None and primary is not None:
+        controls |= {"placebo_auc": primary.placebo_auc, "detectable_auc": detectable_estimate(bound),
+                     **_beside(plans[places[0]], sides, primary.tpr_at_5pct_fpr, units, setting, draws[4])}
     paper = next((row for row, plan in zip(rows, plans, strict=True) if is_paper(plan)), None)
     judgement = judge(Grounds(setting.design, setting.tolerance, primary, bound, paper, planted,
                               controls["blind_auc"], sides.notes))
@@ -129,19 +132,20 @@ def _audit_target(table: ScoreTable, target: int, setting: _Setting) -> TargetAu
     )
 
 
-def _controls(
-    table: ScoreTable, sides: Sides, chosen: Scored | None, primary: AttackRow | None, bound: Estimate, units: Units,
-    setting: _Setting, draws: list[np.random.Generator],
+def _beside(
+    plan: Plan, sides: Sides, tpr: Estimate, units: Units, setting: _Setting, rng: np.random.Generator
 ) -> dict[str, Estimate]:
-    found = {"blind_auc": blind_auc(table, sides, draws[0], texts=setting.texts, units=units)}
-    if chosen is None or primary is None:
-        return found
-    return {
-        **found, "placebo_auc": primary.placebo_auc, "detectable_auc": detectable_estimate(bound),
-        "group_auc": group_level(chosen, sides, units),
-        "ppv": ppv_estimate(primary.tpr_at_5pct_fpr, PPV_FPR, setting.base_rate),
-        "epsilon_lower": one_run_bound(chosen, sides, setting.design, units, draws[1]),
-    }
+    """What a leak means, by the scores of the primary endpoint, each figure beside the same one of the placebo."""
+    found: dict[str, Estimate] = {}
+    tprs = (tpr, placebo_tpr_of(plan, units, PPV_FPR))
+    for prefix, scored, at_5pct in zip(("", "placebo_"), side_by_side(plan.scored), tprs, strict=True):
+        found |= {
+            f"{prefix}group_auc": group_level(scored, sides, units),
+            f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, setting.base_rate),
+            # Equal draws: both are guessed on the same units.
+            f"{prefix}epsilon_lower": one_run_bound(scored, sides, setting.design, units, deepcopy(rng)),
+        }
+    return found
 
 
 def _check_groups(sides: Sides, units: Units) -> None:

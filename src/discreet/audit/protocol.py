@@ -20,7 +20,7 @@ from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr
 FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
 
 NO_PLACEBO = ("there is no placebo, a model that is stated to be trained on neither side (model_role 'placebo', "
-              "'member' false): the row is uncontrolled")
+              "'member' false): what stands alone is uncontrolled")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +62,14 @@ def auc_of(plan: Plan, units: Units, level: float) -> Estimate:
     truth = plan.member[plan.rows] == 1
     return auroc_estimate(plan.scored.target[plan.rows], truth, level=level, unit=units.name,
                           groups=units.at(plan.rows))
+
+
+def placebo_tpr_of(plan: Plan, units: Units, fpr: float) -> Estimate:
+    """The placebo's TPR at `fpr` on the rows of a plan that has scores; unresolved without a placebo."""
+    if plan.scored.placebo is None:
+        return Estimate.unresolved(NO_PLACEBO, unit=units.name)
+    return tpr_at_fpr_estimate(plan.scored.placebo[plan.rows], plan.member[plan.rows] == 1, fpr, unit=units.name,
+                               groups=units.at(plan.rows))
 
 
 def _row(plan: Plan, units: Units) -> AttackRow:

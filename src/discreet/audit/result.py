@@ -24,7 +24,8 @@ class TargetAudit:
     attacks : tuple of AttackRow
     planted : tuple of Planted
     controls : mapping of str to Estimate
-        `blind_auc`, `placebo_auc` (of the primary endpoint), `detectable_auc`, `group_auc`, `ppv`, `epsilon_lower`.
+        `blind_auc`, `detectable_auc`, and of the primary endpoint `placebo_auc`, `group_auc`, `ppv`, `epsilon_lower`
+        and the same of the placebo: `placebo_group_auc`, `placebo_ppv`, `placebo_epsilon_lower`.
     utility : mapping
         See `discreet.audit.utility.utility_of`.
     can, cannot : tuple of str

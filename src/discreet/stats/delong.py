@@ -33,12 +33,15 @@ class AucVariance(NamedTuple):
 
 def placements(core: RocCore) -> tuple[FloatArray, FloatArray]:
     """Placements of the positives (n_pos,) and of the negatives (n_neg,), each in [0, 1], in the order given."""
+    below, above = _by_level(core)
+    return below[core.level_of[core.rows_pos]], above[core.level_of[core.rows_neg]]
+
+
+def _by_level(core: RocCore) -> tuple[FloatArray, FloatArray]:
+    """At each level the placement of a positive, and that of a negative."""
     below = core.n_neg - np.cumsum(core.level_neg) + core.level_neg / 2
     above = np.cumsum(core.level_pos) - core.level_pos / 2
-    return (
-        (below / core.n_neg)[core.level_of[core.rows_pos]],
-        (above / core.n_pos)[core.level_of[core.rows_neg]],
-    )
+    return below / core.n_neg, above / core.n_pos
 
 
 def auc_variance(core: RocCore, groups: ArrayLike | None = None) -> AucVariance:
@@ -46,12 +49,28 @@ def auc_variance(core: RocCore, groups: ArrayLike | None = None) -> AucVariance:
 
     ValueError where a class has fewer than two units: a single one shows no spread.
     """
+    if groups is None:
+        return AucVariance(core.auroc(), _variance(core), float(core.n_pos), float(core.n_neg))
     covariance = auc_covariance([core], groups)
-    unit_of = None if groups is None else group_codes(groups, core.level_of.size)
+    unit_of = group_codes(groups, core.level_of.size)
     return AucVariance(
         core.auroc(), max(0.0, float(covariance[0, 0])),
         _effective_units(unit_of, core.rows_pos), _effective_units(unit_of, core.rows_neg),
     )
+
+
+def _variance(core: RocCore) -> float:
+    """The same from counts by level, which the order of the examples does not touch, not even in the last bit."""
+    if min(core.n_pos, core.n_neg) < 2:
+        raise _too_few(core.n_pos, core.n_neg)
+    below, above = _by_level(core)
+    return _spread(below, core.level_pos, core.n_pos) + _spread(above, core.level_neg, core.n_neg)
+
+
+def _spread(placement: FloatArray, count: IntArray, n: int) -> float:
+    """Variance of the mean placement of a class, from the placement at each level and how many stand there."""
+    centred = placement - float((placement * count).sum()) / n
+    return float((centred**2 * count).sum()) / (n * (n - 1))
 
 
 def auc_covariance(cores: list[RocCore], groups: ArrayLike | None = None) -> FloatArray:
@@ -66,7 +85,7 @@ def auc_covariance(cores: list[RocCore], groups: ArrayLike | None = None) -> Flo
     pos, n_pos = _unit_sums(np.stack([part[0] for part in parts]), unit_of, first.rows_pos, first.level_of.size)
     neg, n_neg = _unit_sums(np.stack([part[1] for part in parts]), unit_of, first.rows_neg, first.level_of.size)
     if min(n_pos, n_neg) < 2:
-        raise ValueError(f"{n_pos} units hold positives and {n_neg} negatives: a variance needs 2 each or more")
+        raise _too_few(n_pos, n_neg)
     covariance = n_pos / (n_pos - 1) * (pos @ pos.T) + n_neg / (n_neg - 1) * (neg @ neg.T)
     if unit_of is not None:
         cross = pos @ neg.T
@@ -90,9 +109,11 @@ def _unit_sums(values: FloatArray, unit_of: IntArray | None, rows: IntArray, n: 
     return np.asarray(sums, dtype=np.float64), np.unique(unit_of[rows]).size
 
 
-def _effective_units(unit_of: IntArray | None, rows: IntArray) -> float:
-    if unit_of is None:
-        return float(rows.size)
+def _too_few(n_pos: int, n_neg: int) -> ValueError:
+    return ValueError(f"{n_pos} units hold positives and {n_neg} negatives: a variance needs 2 each or more")
+
+
+def _effective_units(unit_of: IntArray, rows: IntArray) -> float:
     sizes = np.bincount(unit_of[rows]).astype(np.float64)
     kish = float(sizes.sum() ** 2 / (sizes**2).sum())
     whole = round(kish)

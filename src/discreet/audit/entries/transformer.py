@@ -15,6 +15,7 @@ from discreet.audit.entries.scorer import Settings
 from discreet.audit.table import FloatArray
 from discreet.errors import InputError, UsageError
 from discreet.train.transformer.batches import length_batches, padded, unused
+from discreet.train.transformer.prompts import AUTO, prompt_of
 from discreet.train.transformer.reading import Reader, Tokens, share_seen, token_limit
 
 PIECE = 2**26
@@ -43,8 +44,10 @@ class Transformer:
         self._own_pad = _token(self._texts.pad_token_id, self._vocabulary)
         self._spare_pad = _token(loaded.tokenizer.pad_token_id, self._vocabulary)
         self._sees_behind: bool | None = None
+        self._chat = settings.chat or (settings.prompt == AUTO and bool(
+            getattr(loaded.tokenizer, "chat_template", None)))
         self.read = Reader(loaded.tokenizer, _max_tokens(spec, settings, loaded.tokenizer, self._texts), spec,
-                           chat=settings.chat)
+                           chat=self._chat, prompt=prompt_of(settings.prompt, chat=self._chat))
         self.classes = _classes(self._model.config)
 
     def fingerprint(self, probes: Sequence[str]) -> str:
@@ -57,7 +60,7 @@ class Transformer:
         config = {key: value for key, value in self._model.config.to_dict().items() if key != "_name_or_path"}
         config["pad_token_id"] = self._own_pad
         versions = [self._torch.__version__, need("transformers").__version__]
-        said = [config, self.read.digest(), self._settings.dtype, self._settings.chat, versions]
+        said = [config, self.read.digest(), self._settings.dtype, self._chat, versions]
         digest.update(json.dumps(said, sort_keys=True, default=str).encode())
         return digest.hexdigest()
 
@@ -71,9 +74,11 @@ class Transformer:
         return np.stack(found)
 
     def facts(self, texts: Sequence[str]) -> Mapping[str, str]:
-        """Type, precision, adapter, the limit on tokens and the share of the texts' tokens that the model saw."""
-        seen = share_seen(self.read(texts))
+        """Type, precision, adapter, how texts are put, the limit on tokens and the share of them that the model saw."""
+        seen, prompt = share_seen(self.read(texts)), self.read.prompt
         said = {"model_type": str(self._model.config.model_type), "dtype": self._settings.dtype,
+                "chat_template": "yes" if self._chat else "no",
+                "prompt": f"{prompt.name} ({prompt.source})" if prompt.text else prompt.name,
                 "max_tokens": str(self.read.max_tokens), "tokens_seen": f"{seen:.4f}"}
         return said if self._adapter is None else {**said, "adapter": self._adapter}
 
@@ -110,9 +115,12 @@ class Transformer:
     def _reads_behind_padding(self, pad: int) -> bool:
         """Whether what follows a padding token inside a text counts; older versions pool a decoder before it."""
         one, other, third = [token for token in range(self._vocabulary) if token != pad][-3:]
-        ids = self._torch.tensor([[one, pad, other], [one, pad, third]], device=self._device)
-        with self._torch.inference_mode():
-            found = self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids)).logits
+        found = []
+        # One at a time: two rows of one batch may be rounded differently though they are alike.
+        for last in (other, third):
+            ids = self._torch.tensor([[one, pad, last]], device=self._device)
+            with self._torch.inference_mode():
+                found.append(self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids)).logits)
         return not bool((found[0] == found[1]).all())
 
 

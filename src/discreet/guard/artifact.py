@@ -14,14 +14,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.fusion import FUSION, Fusion
 from discreet.errors import InputError
-from discreet.files import write_atomic
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
 from discreet.guard.fitted_dual import FittedDual
@@ -47,13 +46,11 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
     UsageError
         Where `folder` is a file, holds something else than a guard, or cannot be written.
     """
-    from safetensors.numpy import save
-
     arrays = _prefixed("dual", detector.dual.state())
     for kind, found in detector.discriminators.items():
         arrays |= _prefixed(kind, found.state())
     with atomic_folder(folder, MANIFEST) as part:
-        write_atomic(part / ARRAYS, save({name: np.ascontiguousarray(a) for name, a in arrays.items()}))
+        write_arrays(part / ARRAYS, arrays)
         detector.fusion.save(part / ENCODERS)
         facts = {
             "domain": detector.domain, "policy": asdict(policy), "encoded": detector.encoded,
@@ -79,7 +76,7 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
     if ARRAYS not in manifest.files:
         raise InputError(f"{folder / MANIFEST} lists no {ARRAYS}: copy the whole folder again")
-    arrays = _read_arrays(manifest.verify().folder / ARRAYS)
+    arrays = read_arrays(manifest.verify().folder / ARRAYS)
     fusion = _read_encoders(manifest)
     domain, encoded = manifest.fact("domain", str), manifest.fact("encoded", str)
     if domain not in DOMAINS or encoded not in ENCODED:
@@ -109,17 +106,6 @@ def _prefixed(prefix: str, state: Mapping[str, NDArray[Any]]) -> Arrays:
 
 def _under(prefix: str, arrays: Arrays) -> Arrays:
     return {name.removeprefix(f"{prefix}/"): a for name, a in arrays.items() if name.startswith(f"{prefix}/")}
-
-
-def _read_arrays(path: Path) -> Arrays:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        return dict(load_file(path))
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path} cannot be read as safetensors ({type(error).__name__}): copy the folder again"
-                         ) from None
 
 
 def _read_encoders(manifest: Manifest) -> Fusion:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.encode.folders import Manifest
 from discreet.errors import InputError
 from discreet.train.bank import Net, Plan, fit_bank
@@ -22,6 +23,7 @@ from discreet.train.base import (
     Recipe,
     Structures,
     checked_training,
+    options_of,
     saving,
 )
 from discreet.train.features import Matrix, Scaling, distinct, shaped
@@ -50,6 +52,34 @@ class HeadRecipe(Recipe, Protocol):
     def probe(self) -> NDArray[np.float32] | None:
         """What the source of the features makes of a known text; None where it is a fixed function."""
         ...
+
+
+class HeadTraining:
+    """What a recipe has from its `scaling`, `features` and `probe`. A dataclass that has the options of `Plan`."""
+
+    __slots__ = ()
+
+    @property
+    def plan(self) -> Plan:
+        """How the net is trained."""
+        return Plan(**{one.name: getattr(self, one.name) for one in fields(Plan)})
+
+    def fit(self: HeadRecipe, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return fit_heads(self, train, None, validation, n_classes, [seeds])[0]
+
+    def fit_many(self: HeadRecipe, train: Data, weights: IntArray, validation: Data, n_classes: int,
+                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
+        """See `discreet.train.base.ManyRecipe`."""
+        return fit_heads(self, train, weights, validation, n_classes, seeds)
+
+    def load(self: HeadRecipe, folder: Path, manifest: Manifest) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return load_head(self, folder, manifest)
+
+    def to_json(self) -> dict[str, Any]:
+        """Name and options."""
+        return options_of(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,21 +183,3 @@ def load_head(recipe: HeadRecipe, folder: Path, manifest: Manifest) -> FittedMlp
         raise InputError(f"{folder} was trained on another encoder than the one that its recipe names here: restore "
                          "that encoder, or train again")
     return FittedMlp(recipe, scaling, net, manifest.facts["facts"])
-
-
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """A safetensors file of arrays."""
-    from safetensors.numpy import save_file
-
-    save_file({name: np.ascontiguousarray(one) for name, one in sorted(arrays.items())}, path)
-
-
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """What `write_arrays` wrote. Raises InputError."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError):
-        raise InputError(f"{path} cannot be read as safetensors: copy the whole folder again") from None

@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("torch")
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.encode.folders import read_manifest, write_manifest
 from discreet.errors import InputError, UsageError
 from discreet.train.base import FORM, MANIFEST, VERSION, Data, load_fitted, recipes
-from discreet.train.mlp import read_arrays, write_arrays
 from discreet.train.networks.fitted import images
 from discreet.train.recipes.cnn import Cnn
 from discreet.train.recipes.code_transformer import CodeTransformer

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.encode.folders import Manifest
 from discreet.errors import InputError, UsageError
 from discreet.train.base import (
@@ -22,9 +23,10 @@ from discreet.train.base import (
     Structures,
     checked_rows,
     checked_training,
+    options_of,
     saving,
 )
-from discreet.train.mlp import checked_classes, checked_weights, read_arrays, write_arrays
+from discreet.train.mlp import checked_classes, checked_weights
 from discreet.train.networks.base import Network, Numbers, Plan, need_torch
 from discreet.train.networks.loop import Trained, score, train_networks
 
@@ -49,6 +51,42 @@ class NetworkRecipe(Recipe, Protocol):
     def network(self, shape: tuple[int, ...], n_classes: int) -> Network:
         """The network for rows of this shape. Raises UsageError for a shape that it cannot be built for."""
         ...
+
+
+class NetworkTraining:
+    """What a recipe has from its `read` and `network`. A dataclass that has the options of `Plan`."""
+
+    __slots__ = ()
+
+    @property
+    def plan(self) -> Plan:
+        """How the network is trained."""
+        return Plan(**{one.name: getattr(self, one.name) for one in fields(Plan)})
+
+    def fit(
+        self: NetworkRecipe, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence
+    ) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return fit_networks(self, train, None, validation, n_classes, [seeds])[0]
+
+    def load(self: NetworkRecipe, folder: Path, manifest: Manifest) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return load_network(self, folder, manifest)
+
+    def to_json(self) -> dict[str, Any]:
+        """Name and options."""
+        return options_of(self)
+
+
+class NetworkBank(NetworkTraining):
+    """The same of a network of which many are trained at a time (see `discreet.train.base.ManyRecipe`)."""
+
+    __slots__ = ()
+
+    def fit_many(self: NetworkRecipe, train: Data, weights: IntArray, validation: Data, n_classes: int,
+                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
+        """See `discreet.train.base.ManyRecipe`."""
+        return fit_networks(self, train, weights, validation, n_classes, seeds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

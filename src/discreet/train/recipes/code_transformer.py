@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.folders import Manifest
-from discreet.train.base import Data, Fitted, Inputs, options_of, recipes
-from discreet.train.networks.base import Plan
-from discreet.train.networks.fitted import fit_networks, load_network
+from discreet.train.base import Inputs, recipes
+from discreet.train.networks.fitted import NetworkTraining
 from discreet.train.networks.words import checked_words, word_rows
 
 if TYPE_CHECKING:
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
 
 @recipes.register("token-transformer")
 @dataclass(frozen=True, slots=True)
-class CodeTransformer:
+class CodeTransformer(NetworkTraining):
     """`layers` layers of `width` and `heads` heads, trained from scratch; the rest as in `Plan`.
 
     Inputs are texts, or token numbers (n, T) from 0 (nothing) to `vocabulary` − 1 that a vocabulary made. Tokens are
@@ -53,11 +49,6 @@ class CodeTransformer:
         checked_words(self.vocabulary, self.tokens)
         _ = self.plan
 
-    @property
-    def plan(self) -> Plan:
-        """How the network is trained."""
-        return Plan(self.epochs, self.batch, self.rate, self.decay, self.until_accuracy)
-
     def read(self, inputs: Inputs) -> NDArray[Any]:
         """(n, tokens) token numbers."""
         return word_rows(inputs, self.name, self.vocabulary, self.tokens, code=True)
@@ -67,15 +58,3 @@ class CodeTransformer:
         from discreet.train.networks.transformer import Encoder as Network
 
         return Network(self.vocabulary, self.tokens, self.width, self.layers, self.heads, n_classes)
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return fit_networks(self, train, None, validation, n_classes, [seeds])[0]
-
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return load_network(self, folder, manifest)
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)

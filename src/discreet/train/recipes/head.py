@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.folders import Manifest
-from discreet.train.bank import Plan
-from discreet.train.base import Data, Fitted, Inputs, IntArray, files_of, options_of, recipes
+from discreet.train.base import Inputs, files_of, recipes
 from discreet.train.features import Centred, Matrix, Scaling, embedder, rows_of, texts_of
-from discreet.train.mlp import fit_heads, load_head
+from discreet.train.mlp import HeadTraining
 
 
 @recipes.register("head")
 @dataclass(frozen=True, slots=True)
-class Head:
+class Head(HeadTraining):
     """Options: `encoder`; the others as in `Plan`.
 
     `encoder` is "minilm" (the packaged all-MiniLM-L6-v2), "hashed", a folder, a name on the Hugging Face hub, or
@@ -44,11 +42,6 @@ class Head:
         _ = self.plan
 
     @property
-    def plan(self) -> Plan:
-        """How the net is trained."""
-        return Plan(self.hidden, self.steps, self.rate, self.decay, self.patience, self.every)
-
-    @property
     def scaling(self) -> type[Scaling]:
         """Centred on the training rows."""
         return Centred
@@ -63,19 +56,6 @@ class Head:
         """The encoder's embedding of a known sentence."""
         return None if self.encoder == "none" else embedder(self.encoder).probe()
 
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return fit_heads(self, train, None, validation, n_classes, [seeds])[0]
-
-    def fit_many(self, train: Data, weights: IntArray, validation: Data, n_classes: int,
-                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
-        """See `discreet.train.base.ManyRecipe`."""
-        return fit_heads(self, train, weights, validation, n_classes, seeds)
-
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return load_head(self, folder, manifest)
-
     def files(self) -> Mapping[str, Path]:
         """The encoder's, where it is a folder or minilm; a name on the hub stands for itself."""
         if self.encoder == "minilm":
@@ -83,7 +63,3 @@ class Head:
 
             return files_of(packaged_model())
         return files_of(Path(self.encoder)) if Path(self.encoder).is_dir() else {}
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)

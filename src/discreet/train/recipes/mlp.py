@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.folders import Manifest
-from discreet.train.base import Data, Fitted, Inputs, IntArray, options_of, recipes
-from discreet.train.networks.base import Plan
-from discreet.train.networks.fitted import fit_networks, flat_rows, load_network
+from discreet.train.base import Inputs, recipes
+from discreet.train.networks.fitted import NetworkBank, flat_rows
 
 if TYPE_CHECKING:
     from discreet.train.networks.mlp import Mlp as Network
@@ -21,7 +16,7 @@ if TYPE_CHECKING:
 
 @recipes.register("mlp")
 @dataclass(frozen=True, slots=True)
-class Mlp:
+class Mlp(NetworkBank):
     """`layers` ReLU layers, the first of `hidden` units and each next of half as many; the others as in `Plan`.
 
     Inputs are an array (n, …), flattened and taken as they are: standardise them on training rows (see
@@ -46,11 +41,6 @@ class Mlp:
                              "the least, and a unit in each")
         _ = self.plan
 
-    @property
-    def plan(self) -> Plan:
-        """How the network is trained."""
-        return Plan(self.epochs, self.batch, self.rate, self.decay, self.until_accuracy)
-
     def read(self, inputs: Inputs) -> NDArray[Any]:
         """(n, d)."""
         return flat_rows(inputs, self.name)
@@ -60,20 +50,3 @@ class Mlp:
         from discreet.train.networks.mlp import Mlp as Network
 
         return Network((*shape, *(self.hidden >> layer for layer in range(self.layers)), n_classes))
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return fit_networks(self, train, None, validation, n_classes, [seeds])[0]
-
-    def fit_many(self, train: Data, weights: IntArray, validation: Data, n_classes: int,
-                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
-        """See `discreet.train.base.ManyRecipe`."""
-        return fit_networks(self, train, weights, validation, n_classes, seeds)
-
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return load_network(self, folder, manifest)
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.folders import Manifest
-from discreet.train.base import Data, Fitted, Inputs, options_of, recipes
-from discreet.train.networks.base import Plan
-from discreet.train.networks.fitted import fit_networks, images, load_network
+from discreet.train.base import Inputs, recipes
+from discreet.train.networks.fitted import NetworkTraining, images
 
 if TYPE_CHECKING:
     from discreet.train.networks.resnet import Resnet18 as Network
@@ -23,7 +19,7 @@ LEAST = 9
 
 @recipes.register("resnet18")
 @dataclass(frozen=True, slots=True)
-class Resnet18:
+class Resnet18(NetworkTraining):
     """Stages of `width`, 2, 4 and 8 `width` channels: 64 is the published network, 16 one for a CPU.
 
     Inputs are images (n, H, W) or (n, C, H, W), channels first; whole numbers are 0 … 255; the rest as in `Plan`. The
@@ -46,11 +42,6 @@ class Resnet18:
             raise ValueError(f"width is {self.width}: expected a whole number, at least 1")
         _ = self.plan
 
-    @property
-    def plan(self) -> Plan:
-        """How the network is trained."""
-        return Plan(self.epochs, self.batch, self.rate, self.decay, self.until_accuracy)
-
     def read(self, inputs: Inputs) -> NDArray[Any]:
         """(n, C, H, W)."""
         return images(inputs, self.name, LEAST)
@@ -60,15 +51,3 @@ class Resnet18:
         from discreet.train.networks.resnet import Resnet18 as Network
 
         return Network(shape[0], self.width, n_classes)
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return fit_networks(self, train, None, validation, n_classes, [seeds])[0]
-
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return load_network(self, folder, manifest)
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.encode.folders import Manifest
 from discreet.errors import InputError, MissingExtraError, UsageError
 from discreet.train.base import (
@@ -26,14 +27,7 @@ from discreet.train.base import (
     saving,
 )
 from discreet.train.features import Matrix, Tfidf, distinct, hashed_counts, shaped, texts_of
-from discreet.train.mlp import (
-    ARRAYS,
-    checked_classes,
-    checked_weights,
-    merged_weights,
-    read_arrays,
-    write_arrays,
-)
+from discreet.train.mlp import ARRAYS, checked_classes, checked_weights, merged_weights
 from discreet.train.products import exact_product
 from discreet.train.recipes.tfidf_mlp import checked_hashing
 

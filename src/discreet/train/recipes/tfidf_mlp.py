@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from discreet.encode.folders import Manifest
-from discreet.train.bank import Plan
-from discreet.train.base import Data, Fitted, Inputs, IntArray, options_of, recipes
+from discreet.train.base import Inputs, recipes
 from discreet.train.features import Matrix, Scaling, Tfidf, hashed_counts, texts_of
-from discreet.train.mlp import fit_heads, load_head
+from discreet.train.mlp import HeadTraining
 
 
 @recipes.register("tfidf-mlp")
 @dataclass(frozen=True, slots=True)
-class TfidfMlp:
+class TfidfMlp(HeadTraining):
     """Options: `columns` (16 to 2^20) of `ngrams`-grams (1 to 3) of words; the others as in `Plan`."""
 
     name: ClassVar[str] = "tfidf-mlp"
@@ -38,11 +32,6 @@ class TfidfMlp:
         _ = self.plan
 
     @property
-    def plan(self) -> Plan:
-        """How the net is trained."""
-        return Plan(self.hidden, self.steps, self.rate, self.decay, self.patience, self.every)
-
-    @property
     def scaling(self) -> type[Scaling]:
         """TF-IDF of the training rows."""
         return Tfidf
@@ -54,23 +43,6 @@ class TfidfMlp:
     def probe(self) -> None:
         """None: hashing is a fixed function."""
         return
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return fit_heads(self, train, None, validation, n_classes, [seeds])[0]
-
-    def fit_many(self, train: Data, weights: IntArray, validation: Data, n_classes: int,
-                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
-        """See `discreet.train.base.ManyRecipe`."""
-        return fit_heads(self, train, weights, validation, n_classes, seeds)
-
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return load_head(self, folder, manifest)
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)
 
 
 def checked_hashing(features: int, ngrams: int) -> None:

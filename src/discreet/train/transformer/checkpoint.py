@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from discreet.encode.arrays import read_arrays, write_arrays
 from discreet.errors import InputError
-from discreet.train.mlp import read_arrays, write_arrays
 from discreet.train.transformer.loading import Loaded, need
 
 WEIGHTS = "model.safetensors"

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.audit.entries.conftest import write_model
 from typer.testing import CliRunner, Result
 
 from discreet.cli.main import app
+from discreet.files import KeyedHash
 
 MODULE = "brought_to_command"
 
@@ -48,6 +50,11 @@ TARGET = ("--model", f"python:{MODULE}:target")
     ((*TARGET, *BOTH, "--reference", "x"), "expected KIND=MODEL"),
     ((*TARGET, *BOTH, "--dtype", "half"), "dtype is 'half'"),
     ((*TARGET, *BOTH, "--selector", TARGET[1]), "same model is given twice"),
+    (("--scores", "f.csv", "--prompt", "safety"), "--prompt was given without --model"),
+    ((*TARGET, *BOTH, "--prompt", "sfaety"), "the prompt is 'sfaety': expected one of safety, depression, none, auto"),
+    ((*TARGET, *BOTH, "--prompt", "@none.txt"), "cannot read the prompt in none.txt: no such file"),
+    ((*TARGET, *BOTH, "--prompt", "safety"), "a prompt was given for a Python object"),
+    (("--model", "http://127.0.0.1:9/score", *BOTH, "--prompt", "safety"), "a prompt was given for a Python object"),
     (("--model", "./none", *BOTH), "there is no folder './none'"),
     (("--model", f"python:{MODULE}:none", *BOTH), "there is no none"),
 ])
@@ -83,3 +90,20 @@ def test_scores_that_are_cached(desk: Path) -> None:
     for _ in range(2):
         assert ran(*TARGET, *BOTH, "--cache", "kept").exit_code == 3
     assert len(list((desk / "kept").rglob("*.npz"))) == 1
+
+
+def test_a_prompt_is_recorded_and_its_words_are_not(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_HASH_KEY", "ab" * 32)
+    (desk / "own.txt").write_text("Does anybody here mention marmalade?\n")
+    write_model(desk / "model", "llama", num_labels=2)
+    for way in ((), ("--chat",)):
+        done = ran("--model", "model", *BOTH, "--max-tokens", "200", "--prompt", "@own.txt", *way, "--out",
+                   f"run{len(way)}")
+        assert done.exit_code == 3, done.output
+    said = [json.loads((desk / f"run{n}" / "result.json").read_text())["provenance"] for n in (0, 1)]
+    assert [f"chat template {word}; prompt @own.txt (yours);" in one["scored_target"]
+            for word, one in zip(("no", "yes"), said, strict=True)] == [True, True]
+    expected = KeyedHash(bytes.fromhex("ab" * 32)).of_file(desk / "own.txt")
+    assert {one["prompt_hash"] for one in said} == {expected}
+    for file in desk.glob("run*/**/*"):
+        assert file.is_dir() or b"marmalade" not in file.read_bytes()

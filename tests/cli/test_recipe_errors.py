@@ -72,6 +72,8 @@ class TestBadInput:
         (("--scores", "s.csv"), "--recipe and --scores were given together"),
         (("--model", "m"), "--recipe and --model were given together"),
         (("--texts", "t.csv"), "--recipe and --texts were given together"),
+        (("--prompt", "safety"), "--recipe and --prompt were given together"),
+        (("--max-tokens", "9"), "--recipe and --max-tokens were given together"),
         (("--design", "randomised"), "--recipe and --design were given together"),
         (("--design", "sealed", "--seal", "s"), "--recipe and --seal were given together"),
         (("--data", "gone.jsonl"), "gone.jsonl: no such file"),

@@ -38,14 +38,19 @@ Dtype = Annotated[str, typer.Option("--dtype", metavar="T", help="With --model: 
                                     "scores.")]
 Chat = Annotated[bool, typer.Option("--chat", help="With --model: put each text into the tokeniser's chat template, "
                                     "as a user's turn.")]
+Prompt = Annotated[str | None, typer.Option("--prompt", metavar="P", help="With --model: what M was trained to read "
+                                            "before each text: safety or depression (the paper's), @F (what stands in "
+                                            "the file F), auto (chat template and safety prompt, where there is a "
+                                            "template); none, if not given.")]
 Cache = Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="With --model: keep scores (no texts) in "
                                             "DIR, so that a run that was stopped goes on.")]
 
 
-ALONE = ("members", "nonmembers", "reference", "placebo", "selector", "max_tokens", "device", "chat", "cache")
+ALONE = ("members", "nonmembers", "reference", "placebo", "selector", "max_tokens", "device", "chat", "prompt", "cache")
 NOT_WITH_IT = ("models", "examples", "texts")
 OPTIONS = {"reference": "references", "placebo": "placebos", "selector": "selector", "batch": "batch",
-           "device": "device", "max_tokens": "max_tokens", "dtype": "dtype", "chat": "chat", "cache": "cache"}
+           "device": "device", "max_tokens": "max_tokens", "dtype": "dtype", "chat": "chat",
+           "prompt": "prompt", "cache": "cache"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +99,17 @@ class Brought:
     def provenance(self, table: ScoreTable) -> dict[str, Any]:
         """Both files, keyed hashes of them, and what is known of each model that was scored; nothing without one."""
         from discreet.files import KeyedHash
+        from discreet.train.transformer.prompts import FILE
 
         if self.model is None or self.members is None or self.nonmembers is None:
             return {}
         hashes, files = KeyedHash.from_environment(), (self.members, self.nonmembers)
         facts = {f"scored_{model.name}": "; ".join(f"{name.replace('_', ' ')} {value}"
                                                    for name, value in model.facts.items()) for model in table.models}
+        prompt = self.options.get("prompt", "")
+        said = {"prompt_hash": hashes.of_file(Path(prompt.removeprefix(FILE)))} if prompt.startswith(FILE) else {}
         return {"input": ", ".join(file.name for file in files), "hash_key": hashes.scope,
-                "data_hash": ", ".join(hashes.of_file(file) for file in files), **facts}
+                "data_hash": ", ".join(hashes.of_file(file) for file in files), **said, **facts}
 
 
 def _flag(name: str) -> str:

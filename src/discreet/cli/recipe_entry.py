@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import model_entry
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ class Trains:
             return None
         if data is None:
             raise UsageError("--recipe was given without --data; expected both")
-        if wrong := [name for name in ("scores", "model", "members", "nonmembers", "models", "examples", "texts")
+        if wrong := [name for name in ("scores", "model", "models", "examples", "texts", *model_entry.ALONE)
                      if given[name]]:
-            raise UsageError(f"--recipe and --{wrong[0]} were given together; expected one of --recipe, --model and "
-                             "--scores")
+            raise UsageError(f"--recipe and --{wrong[0].replace('_', '-')} were given together; expected one of "
+                             "--recipe, --model and --scores, each with its own options")
         from discreet.engine import DataFile
         from discreet.studies.membership.world import World, tasks_of
 

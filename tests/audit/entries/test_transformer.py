@@ -164,6 +164,54 @@ def test_fingerprints_tell_models_apart(make_model: MakeModel, tmp_path: Path, f
     assert len({before, *found}) == 6
 
 
+def test_a_prompt_is_read_before_each_text(folders: dict[str, Path], tmp_path: Path, torch: Any,
+                                           transformers: Any) -> None:
+    """Beside what transformers gives for the rendered template, and for prompt, empty line and text."""
+    file = tmp_path / "own.txt"
+    file.write_text("Is the river named?\n")
+    folder = folders["llama"]
+    with quiet():
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(str(folder), dtype=torch.float32).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+
+    def expected(system: str | None, *, chat: bool) -> np.ndarray:
+        rows = []
+        for text in TEXTS:
+            turns = [{"role": "system", "content": system}] if system else []
+            said = tokenizer.apply_chat_template([*turns, {"role": "user", "content": text}], tokenize=False)
+            given = tokenizer(said if chat else f"{system}\n\n{text}", return_tensors="pt",
+                              add_special_tokens=not chat)
+            with torch.no_grad():
+                rows.append(model(**given).logits[0].double().numpy())
+        return np.stack(rows)
+
+    def scored(**settings: Any) -> Transformer:
+        return Transformer(str(folder), Settings(4, **settings))
+
+    safety = "You are a safety classifier. Read the following user message and determine whether it contains harmful " \
+             "content."
+    ours = "Is the river named?"
+    ways = [(scored(chat=True, prompt="safety"), expected(safety, chat=True), "yes", "safety (paper, appendix F)"),
+            (scored(prompt="auto"), expected(safety, chat=True), "yes", "safety (paper, appendix F)"),
+            (scored(chat=True), expected(None, chat=True), "yes", "none"),
+            (scored(chat=True, prompt=f"@{file}"), expected(ours, chat=True), "yes", "@own.txt (yours)"),
+            (scored(prompt=f"@{file}"), expected(ours, chat=False), "no", "@own.txt (yours)")]
+    for model_read, wanted, template, prompt in ways:
+        np.testing.assert_allclose(model_read.outputs(TEXTS), wanted, rtol=0, atol=1e-5)
+        facts = model_read.facts(TEXTS)
+        assert (facts["chat_template"], facts["prompt"]) == (template, prompt)
+    prints = [one.fingerprint([]) for one, *_ in ways] + [scored().fingerprint([])]
+    assert prints[0] == prints[1]
+    assert len(set(prints)) == 5
+
+
+def test_auto_leaves_texts_of_what_has_no_template_as_they_are(folders: dict[str, Path]) -> None:
+    found, plain = (Transformer(str(folders["bert"]), Settings(4, prompt=prompt)) for prompt in ("auto", "none"))
+    np.testing.assert_array_equal(found.outputs(TEXTS), plain.outputs(TEXTS))
+    assert found.fingerprint([]) == plain.fingerprint([])
+    assert found.facts(TEXTS)["prompt"] == "none"
+
+
 @pytest.fixture(scope="module")
 def adapters(make_model: MakeModel, tmp_path_factory: pytest.TempPathFactory, torch: Any, transformers: Any
              ) -> dict[str, Path]:

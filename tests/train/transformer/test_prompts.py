@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from discreet.errors import UsageError
@@ -21,3 +23,25 @@ def test_names() -> None:
     assert all(prompt_of(name, chat=chat) is prompt for name, prompt in PROMPTS.items() for chat in (False, True))
     with pytest.raises(UsageError, match="'sfaety': expected one of safety, depression, none, auto"):
         prompt_of("sfaety", chat=True)
+
+
+def test_a_prompt_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.txt"
+    file.write_text("\n  You watch over a helpline.\nSay what you see – briefly. \n\n", encoding="utf-8")
+    for chat in (False, True):
+        found = prompt_of(f"@{file}", chat=chat)
+        assert (found.name, found.source) == ("@own.txt", "yours")
+        assert found.text == "You watch over a helpline.\nSay what you see – briefly."
+    file.write_text(" \n")
+    with pytest.raises(UsageError, match=r"own\.txt has 0 characters: expected 1 to 20,000"):
+        prompt_of(f"@{file}", chat=True)
+    file.write_text("x" * 20_001)
+    with pytest.raises(UsageError, match="20,001 characters"):
+        prompt_of(f"@{file}", chat=True)
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="no text in UTF-8"):
+        prompt_of(f"@{file}", chat=True)
+    for missing in ("@", f"@{tmp_path / 'none.txt'}"):
+        with pytest.raises(UsageError, match=r"cannot read the prompt in .*expected a text file") as caught:
+            prompt_of(missing, chat=True)
+        assert "\n" not in str(caught.value)

@@ -58,7 +58,7 @@ def scored_from_model(
     spec: str, members: Path | str, nonmembers: Path | str, *, references: Sequence[str] = (),
     placebos: Sequence[str] = (), selector: str | None = None, batch: int = 16, device: str | None = None,
     max_tokens: int | None = None, quiet: bool = True, cache: Path | None = None, dtype: Dtype = "float32",
-    chat: bool = False, allow_split_groups: bool = False,
+    chat: bool = False, prompt: str = "none", allow_split_groups: bool = False,
 ) -> tuple[ScoreTable, dict[str, str]]:
     """Score members and non-members with a model, and with the others that an audit compares it to.
 
@@ -74,8 +74,8 @@ def scored_from_model(
         split "reference_train", on those. population: trained on random halves, of which nothing is known.
     placebos, selector : specs
         Models that were trained on neither side.
-    batch, device, max_tokens, dtype, chat :
-        As `Settings`.
+    batch, device, max_tokens, dtype, chat, prompt :
+        As `Settings`, for all models alike.
     quiet : bool
         Without progress on standard error.
     cache : path, optional
@@ -99,7 +99,7 @@ def scored_from_model(
         Files, models or labels that do not go together, and as `check_table`.
     """
     brought = _models(spec, references, placebos, selector)
-    settings = Settings(batch, device, max_tokens, dtype, chat)
+    settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
     source = f"{members} and {nonmembers}"
     rows, member = _sides(read_texts(members), read_texts(nonmembers), source)
     target, *others = brought

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, get_args
 
 from discreet.audit.table import FloatArray
 from discreet.errors import UsageError
+from discreet.train.transformer.prompts import AUTO, NONE, prompt_of
 
 Kind = Literal["logit", "prob", "either"]
 Dtype = Literal["float32", "bfloat16"]
@@ -33,6 +34,10 @@ class Settings:
         Of a transformer's weights and activations.
     chat : bool
         Each text becomes a user's turn in the tokeniser's chat template.
+    prompt : str
+        What a transformer reads before each text, as `prompt_of`: the system's turn with `chat`, else followed by an
+        empty line. "auto" reads as the recipe `transformer` does: where the tokeniser has a chat template, in that and
+        behind the safety prompt.
     """
 
     batch: int = 16
@@ -40,6 +45,7 @@ class Settings:
     max_tokens: int | None = None
     dtype: Dtype = "float32"
     chat: bool = False
+    prompt: str = NONE.name
 
     def __post_init__(self) -> None:
         if self.batch < 1:
@@ -48,6 +54,7 @@ class Settings:
             raise UsageError(f"max tokens is {self.max_tokens}: expected at least 2, a head and a tail")
         if self.dtype not in DTYPES:
             raise UsageError(f"dtype is {self.dtype!r}: expected one of {', '.join(DTYPES)}")
+        prompt_of(self.prompt, chat=self.chat)
 
 
 class Scorer(Protocol):
@@ -92,9 +99,13 @@ def open_model(spec: str, settings: Settings) -> Scorer:
     - `http://…` or `https://…`: a classifier behind HTTP.
     - else a local folder or a hub name of a Hugging Face sequence classifier, or of a PEFT adapter of one.
 
-    Raises UsageError for a spec that is none of them, InputError for a model that cannot be loaded, MissingExtraError
-    without the packages that it needs.
+    Raises UsageError for a spec that is none of them, and for a prompt that is given to what reads texts as they are;
+    InputError for a model that cannot be loaded, MissingExtraError without the packages that it needs.
     """
+    plain = spec.startswith(PYTHON) or spec.lower().startswith(HTTP)
+    if plain and settings.prompt not in (NONE.name, AUTO):
+        raise UsageError("a prompt was given for a Python object or a service, which reads texts as they are; expected "
+                         "one with Hugging Face classifiers only: let the object or the service put it before a text")
     if spec.startswith(PYTHON):
         from discreet.audit.entries.python_object import PythonObject
 

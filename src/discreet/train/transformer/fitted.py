@@ -25,9 +25,9 @@ from discreet.train.transformer.reading import Reader, Tokens
 class FittedTransformer:
     """See `discreet.train.base.Fitted`.
 
-    In float32 on a CPU every text is computed alone, without padding: how a matrix product rounds hangs on how many rows
-    it has, and a score must not depend on its company. On a GPU, and in bfloat16, texts of like length are computed
-    together, `batch` at a time, and a score may differ in its last bits.
+    In float32 on a CPU every text is computed alone, without padding: how a matrix product rounds hangs on how many
+    rows it has, and a score must not depend on its company. On a GPU, and in bfloat16, texts of like length are
+    computed together, `batch` at a time, and a score may differ in its last bits.
     """
 
     recipe: Recipe

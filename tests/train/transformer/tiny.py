@@ -94,6 +94,22 @@ def tiny_gemma(folder: Path, *, seed: int = 0, layers: int = 3, kind: str = "Gem
                         "eos_token_id": 1, "pad_token_id": 0, **more})
 
 
+def tiny_gemma_with_images(folder: Path, *, seed: int = 0, layers: int = 3) -> Path:
+    """Gemma 3 as it is published from 4B on: a vision tower and a projector beside the language model."""
+    torch, transformers = need("torch"), need("transformers")
+    tiny_gemma(folder, seed=seed, layers=layers, kind="Gemma3Text")
+    with quiet(), torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        read = transformers.AutoConfig.from_pretrained(str(folder)).to_dict()
+        config = transformers.Gemma3Config(
+            text_config=read, mm_tokens_per_image=4, vision_config={
+                "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+                "image_size": 16, "patch_size": 4, "vision_use_head": False},
+            image_token_index=500, boi_token_index=501, eoi_token_index=502)
+        transformers.Gemma3ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
 def tiny_bert(folder: Path, *, seed: int = 0, layers: int = 3, body: str = "BertModel", **more: Any) -> Path:
     """An encoder without a chat template, whose tokeniser file cuts and pads, as MiniLM's does."""
     normalizer, words = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,6 +15,7 @@ import numpy as np
 from discreet.encode.quiet import quiet
 from discreet.errors import InputError, MissingExtraError, UsageError
 from discreet.train.transformer.heads import draw_head, head_of, lacking, part_of
+from discreet.train.transformer.language import freeze_others, language_part
 from discreet.train.transformer.lora import add_lora
 from discreet.train.transformer.padding import choose_pad
 from discreet.train.transformer.prompts import Prompt, prompt_of
@@ -62,6 +64,8 @@ class Loaded:
     dtype: Dtype
     facts: Mapping[str, Any]
     _head: str = field(repr=False)
+    _mixed: bool = field(default=False, repr=False)
+    """Whether it must be told which tokens are an image's: none. Versions of transformers refuse to train it else."""
 
     def reader(self, max_tokens: int, prompt: Prompt | str = "auto") -> Reader:
         """Reads texts in the model's chat template, where it has one, behind the prompt.
@@ -88,7 +92,7 @@ class Loaded:
         hook = head.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
         try:
             with torch.autocast(ids.device.type, dtype=torch.bfloat16, enabled=self.dtype == "bfloat16"):
-                inner(input_ids=ids, attention_mask=mask)
+                inner(input_ids=ids, attention_mask=mask, **({"token_type_ids": ids * 0} if self._mixed else {}))
         finally:
             hook.remove()
         hidden = seen[-1]
@@ -119,7 +123,8 @@ def load_classifier(
         Columns of the head, which is drawn anew where the base has one.
     regime : {"full", "lora"}
         What is trained besides the head: everything, or LoRA matrices of `rank`, scaled by `alpha` / `rank` (2 by
-        default), with `dropout` before them, on `targets` (queries and values by default).
+        default), with `dropout` before them, on `targets` (queries and values by default). Of a multimodal model,
+        its language model alone.
     layers : int, optional
         As many of the first layers; None for all.
     dtype : {"float32", "bfloat16"}
@@ -147,6 +152,8 @@ def load_classifier(
         head = head_of(model, n_classes, str(base))
         whole = draw_head(model, head, lacking(info), head_seed, str(base))
         size, chosen = sum(weights.numel() for weights in model.parameters()), list[str]()
+        mixed = bool(language_part(model)) and "token_type_ids" in signature(model.forward).parameters
+        freeze_others(model)
         if regime == "lora":
             model = add_lora(model, rank=rank, alpha=2 * rank if alpha is None else alpha, dropout=dropout,
                              targets=targets, seed=lora_seed, whole=whole)
@@ -157,7 +164,7 @@ def load_classifier(
         "layers": int(texts.num_hidden_layers), "targets": chosen, "pad": texts.pad_token_id, "dtype": dtype}
     return Loaded(
         model.eval(), tokenizer, str(base), family, texts.pad_token_id, bool(getattr(tokenizer, "chat_template", None)),
-        token_limit(tokenizer, texts), dtype, facts, head)
+        token_limit(tokenizer, texts), dtype, facts, head, mixed)
 
 
 def last_shown(mask: Any) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from discreet.errors import InputError, MissingExtraError
+from discreet.train.transformer.language import language_part
 
 QUERY_VALUE = (("q_proj", "v_proj"), ("query", "value"), ("q_lin", "v_lin"), ("query_proj", "value_proj"),
                ("Wqkv",), ("c_attn",))
@@ -28,13 +30,18 @@ def default_targets(model: Any) -> tuple[str, ...]:
 
 
 def linear_names(model: Any) -> tuple[str, ...]:
-    """Distinct last names of the linear layers under the head, in the order in which they come."""
+    """Distinct last names of the linear layers under the head, in the order in which they come.
+
+    Of a multimodal model they are those of its language model.
+    """
     return tuple(dict.fromkeys(name.rpartition(".")[2] for name in _linear(model)))
 
 
 def add_lora(model: Any, *, rank: int, alpha: float, dropout: float, targets: Sequence[str] | None, seed: int,
              whole: Sequence[str]) -> Any:
     """A sequence classifier as a peft model: LoRA on `targets`, without biases; all else but `whole` is frozen.
+
+    Of a multimodal model the language model alone is adapted.
 
     Parameters
     ----------
@@ -57,14 +64,14 @@ def add_lora(model: Any, *, rank: int, alpha: float, dropout: float, targets: Se
     except ImportError:
         raise MissingExtraError("training with LoRA", "train", "peft") from None
     chosen = default_targets(model) if targets is None else tuple(targets)
-    layers = _linear(model)
+    layers, part = _linear(model), language_part(model)
     for target in chosen:
         if not any(name == target or name.endswith(f".{target}") for name in layers):
             raise InputError(f"LoRA has no layer {target!r} to go on: expected some of "
                              f"{', '.join(linear_names(model))}")
     config = peft.LoraConfig(
         task_type="SEQ_CLS", r=rank, lora_alpha=alpha, lora_dropout=dropout, target_modules=list(chosen), bias="none",
-        modules_to_save=list(whole))
+        modules_to_save=list(whole), exclude_modules=rf"(?!{re.escape(part)}\.).*" if part else None)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         found = peft.get_peft_model(model, config)
@@ -78,4 +85,6 @@ def add_lora(model: Any, *, rank: int, alpha: float, dropout: float, targets: Se
 def _linear(model: Any) -> list[str]:
     nn = import_module("torch").nn
     kinds = (nn.Linear, import_module("transformers").pytorch_utils.Conv1D)
-    return [name for name, module in model.base_model.named_modules() if isinstance(module, kinds)]
+    part, body = language_part(model), f"{model.base_model_prefix}."
+    return [name.removeprefix(body) for name, module in model.named_modules()
+            if name.startswith(f"{part}." if part else body) and isinstance(module, kinds)]

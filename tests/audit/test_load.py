@@ -1,69 +1,14 @@
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from tests.audit.score_rows import EXAMPLES, MODELS, Row, flat, refused, same
+from tests.tables.written import put
 
 from discreet.audit.load import load_scores
-from discreet.audit.table import ReferenceKind, Role, ScoreTable
-from discreet.errors import InputError
-
-Row = dict[str, Any]
-
-MODELS: list[tuple[str, Role, ReferenceKind | None]] = [
-    ("f", "target", None), ("ref", "reference", "neutral"), ("sel", "selection", None), ("plc", "placebo", None),
-    ("s1", "shadow", None), ("s2", "shadow", None)]
-EXAMPLES = ["e10", "e2", "a", "B"]
-INSIDE = {"f": {"e10", "e2"}, "s1": {"e10", "a"}, "s2": {"B", "e2"}}
-
-
-def flat(seed: int = 0, n_classes: int = 3, queries: int = 0) -> list[Row]:
-    """A whole table: six models by four examples, in a random order of rows."""
-    rng = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for model, role, kind in MODELS:
-        for place, example in enumerate(EXAMPLES):
-            for query in range(queries or 1):
-                rows.append({
-                    "model": model, "model_role": role, "reference_kind": kind, "example": example,
-                    "label": place % n_classes, "member": example in INSIDE.get(model, ()), "seed": 40 + len(model),
-                    **({"query": f"q{query}"} if queries else {}), "note": "MARKED-TEXT",
-                    **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})
-    return [rows[place] for place in rng.permutation(len(rows))]
-
-
-def put(path: Path, rows: list[Row]) -> Path:
-    """The rows as a file of the kind that the name says."""
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    if path.name.endswith(".parquet"):
-        parquet.write_table(pa.table({key: [row.get(key) for row in rows] for key in names}), path)
-        return path
-    opened: Any = gzip.open if path.name.endswith(".gz") else open
-    with opened(path, "wt", encoding="utf-8", newline="") as handle:
-        if ".csv" in path.name:
-            writer = csv.DictWriter(handle, names)
-            writer.writeheader()
-            writer.writerows(rows)
-        else:
-            handle.writelines(json.dumps(row) + "\n" for row in rows)
-    return path
-
-
-def refused(path: Path, **more: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        load_scores(path, **more)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "MARKED-TEXT" not in message
-    assert message.startswith((str(path), str(path.parent)))
-    return message
+from discreet.audit.table import ScoreTable
 
 
 def obviously(rows: list[Row], table: ScoreTable) -> None:
@@ -162,20 +107,6 @@ def three(folder: Path, rows: list[Row]) -> Path:
         list({row["example"]: {key: row[key] for key in of_example if key in row} for row in rows}.values()))
     put(folder / "scores.parquet", [{key: row[key] for key in rest} for row in rows])
     return folder
-
-
-def same(one: ScoreTable, other: ScoreTable) -> None:
-    assert one.models == other.models
-    assert one.given_as == other.given_as
-    assert np.array_equal(one.member, other.member)
-    np.testing.assert_allclose(one.logits, other.logits, rtol=0, atol=1e-12)
-    for name in ("id", "label", "planted", "group", "split"):
-        first, second = getattr(one.examples, name), getattr(other.examples, name)
-        assert (first is None) == (second is None)
-        assert first is None or first.tolist() == second.tolist()
-    assert one.examples.categories == other.examples.categories
-    assert {name: values.tolist() for name, values in one.examples.columns.items()} == {
-        name: values.tolist() for name, values in other.examples.columns.items()}
 
 
 def test_three_tables_say_the_same_as_the_flat_one(tmp_path: Path) -> None:

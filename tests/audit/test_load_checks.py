@@ -1,74 +1,20 @@
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from tests.audit.score_rows import EXAMPLES, Row, flat, refused
+from tests.tables.written import put
 
 from discreet.audit.load import load_scores
 from discreet.audit.load_checks import check_table
-from discreet.audit.table import Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.audit.table import Examples, Model, ScoreTable
 from discreet.errors import InputError
 
-Row = dict[str, Any]
 Change = Callable[[list[Row]], Any]
-
-MODELS: list[tuple[str, Role, ReferenceKind | None]] = [
-    ("f", "target", None), ("ref", "reference", "neutral"), ("sel", "selection", None), ("plc", "placebo", None),
-    ("s1", "shadow", None), ("s2", "shadow", None)]
-EXAMPLES = ["e10", "e2", "a", "B"]
-INSIDE = {"f": {"e10", "e2"}, "s1": {"e10", "a"}, "s2": {"B", "e2"}}
-
-
-def flat(seed: int = 0, n_classes: int = 3, queries: int = 0) -> list[Row]:
-    """A whole table: six models by four examples, in a random order of rows."""
-    rng = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for model, role, kind in MODELS:
-        for place, example in enumerate(EXAMPLES):
-            for query in range(queries or 1):
-                rows.append({
-                    "model": model, "model_role": role, "reference_kind": kind, "example": example,
-                    "label": place % n_classes, "member": example in INSIDE.get(model, ()), "seed": 40 + len(model),
-                    **({"query": f"q{query}"} if queries else {}), "note": "MARKED-TEXT",
-                    **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})
-    return [rows[place] for place in rng.permutation(len(rows))]
-
-
-def put(path: Path, rows: list[Row]) -> Path:
-    """The rows as a file of the kind that the name says."""
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    if path.name.endswith(".parquet"):
-        columns: dict[str, list[Any]] = {key: [row.get(key) for row in rows] for key in names}
-        parquet.write_table(pa.table({key: [float(value) for value in values] if 0.5 in values or 1.5 in values
-                                      else values for key, values in columns.items()}), path)
-        return path
-    opened: Any = gzip.open if path.name.endswith(".gz") else open
-    with opened(path, "wt", encoding="utf-8", newline="") as handle:
-        if ".csv" in path.name:
-            writer = csv.DictWriter(handle, names)
-            writer.writeheader()
-            writer.writerows(rows)
-        else:
-            handle.writelines(json.dumps(row) + "\n" for row in rows)
-    return path
-
-
-def refused(path: Path, **more: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        load_scores(path, **more)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "MARKED-TEXT" not in message
-    assert message.startswith((str(path), str(path.parent)))
-    return message
 
 
 def at(rows: list[Row], model: str, example: str) -> Row:

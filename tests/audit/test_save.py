@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.audit.score_rows import same
 
 from discreet.audit.load import load_scores
 from discreet.audit.save import write_scores
@@ -22,20 +23,6 @@ def small() -> ScoreTable:
     member = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [-1, -1, -1, -1]], dtype=np.int8)
     return ScoreTable((Model("f", "target"), Model("p", "placebo"), Model("s", "shadow", "population")), examples,
                       np.random.default_rng(0).normal(size=(3, 4, 1, 2)), member)
-
-
-def same(one: ScoreTable, other: ScoreTable) -> None:
-    assert one.models == other.models
-    assert one.given_as == other.given_as
-    assert np.array_equal(one.member, other.member)
-    np.testing.assert_allclose(one.logits, other.logits, rtol=0, atol=1e-12)
-    for name in ("id", "label", "planted", "group", "split"):
-        first, second = getattr(one.examples, name), getattr(other.examples, name)
-        assert (first is None) == (second is None)
-        assert first is None or first.tolist() == second.tolist()
-    assert one.examples.categories == other.examples.categories
-    assert {name: values.tolist() for name, values in one.examples.columns.items()} == {
-        name: values.tolist() for name, values in other.examples.columns.items()}
 
 
 @given(st.data())

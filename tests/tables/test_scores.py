@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import builtins
-import csv
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.tables.written import put
 
 from discreet.errors import InputError, MissingExtraError
 from discreet.tables import column_files
@@ -30,24 +29,6 @@ ROWS: list[dict[str, Any]] = [
      "logit_0": 1e5, "logit_1": -0.0},
 ]
 ENDINGS = ("parquet", "csv", "csv.gz", "jsonl", "jsonl.gz", "ndjson")
-
-
-def put(folder: Path, name: str, rows: list[dict[str, Any]]) -> Path:
-    """The rows as a file of the kind that the name says."""
-    path = folder / name
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    if name.endswith(".parquet"):
-        parquet.write_table(pa.table({key: [row.get(key) for row in rows] for key in names}), path)
-        return path
-    opened: Any = gzip.open if name.endswith(".gz") else open
-    with opened(path, "wt", encoding="utf-8", newline="") as handle:
-        if ".csv" in name:
-            writer = csv.DictWriter(handle, names)
-            writer.writeheader()
-            writer.writerows(rows)
-        else:
-            handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return path
 
 
 def read_all(path: Path, **sides: Path) -> None:
@@ -72,7 +53,7 @@ def values(file: ColumnFile, name: str) -> list[str | None]:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_every_kind_of_file_gives_the_same_columns(tmp_path: Path, ending: str) -> None:
-    files = open_scores(put(tmp_path, f"s.{ending}", ROWS))
+    files = open_scores(put(tmp_path / f"s.{ending}", ROWS))
     scores = files.scores
     assert scores.rows == 3
     assert set(scores.names) == {"model", "example", "label", "member", "category", "logit_0", "logit_1"}
@@ -113,7 +94,7 @@ def test_parquet_types_that_other_tools_write(tmp_path: Path) -> None:
 def test_lists_are_joined_and_nulls_stay(tmp_path: Path, ending: str) -> None:
     rows = [{"model": "f", "example": str(n), "category": given, "logit": 0.0}
             for n, given in enumerate([["a", "b"], None, []])]
-    assert values(open_scores(put(tmp_path, f"s.{ending}", rows)).scores, "category") == ["a|b", None, None]
+    assert values(open_scores(put(tmp_path / f"s.{ending}", rows)).scores, "category") == ["a|b", None, None]
 
 
 def test_json_lines_longer_than_a_batch_with_a_late_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +102,7 @@ def test_json_lines_longer_than_a_batch_with_a_late_column(tmp_path: Path, monke
     rows: list[dict[str, Any]] = [{"model": f"m{n % 3}", "example": n, "logit": n / 2} for n in range(11)]
     rows[9]["group"] = "u"
     del rows[10]["logit"]
-    scores = open_scores(put(tmp_path, "s.jsonl", rows)).scores
+    scores = open_scores(put(tmp_path / "s.jsonl", rows)).scores
     assert scores.rows == 11
     assert values(scores, "model") == [f"m{n % 3}" for n in range(11)]
     assert values(scores, "group") == [None] * 9 + ["u", None]
@@ -158,7 +139,7 @@ def test_numbers_are_ordered_by_value_and_other_names_by_code_point() -> None:
 ])
 def test_score_columns(tmp_path: Path, names: list[str], expected: ScoreColumns) -> None:
     row = {"model": "f", "example": "1", **dict.fromkeys(names, 0.5)}
-    found = open_scores(put(tmp_path, "s.csv", [row])).columns
+    found = open_scores(put(tmp_path / "s.csv", [row])).columns
     assert found == expected
     assert found.n_classes == max(2, len(names))
 
@@ -174,36 +155,36 @@ def test_score_columns(tmp_path: Path, names: list[str], expected: ScoreColumns)
 ])
 def test_score_columns_that_cannot_be(tmp_path: Path, names: list[str], words: str) -> None:
     row = {"model": "f", "example": "1", **dict.fromkeys(names, 0.5)}
-    assert words in refused(put(tmp_path, "s.csv", [row]))
+    assert words in refused(put(tmp_path / "s.csv", [row]))
 
 
 def test_a_folder_of_three_tables_and_tables_that_are_named(tmp_path: Path) -> None:
-    scores = put(tmp_path, "scores.csv", ROWS)
+    scores = put(tmp_path / "scores.csv", ROWS)
     assert open_scores(tmp_path).models is None
-    models = put(tmp_path, "models.jsonl", [{"model": "f", "model_role": "target", "seed": 1}])
-    examples = put(tmp_path, "examples.parquet", [{"example": "007", "label": 1, "note": MARK}])
+    models = put(tmp_path / "models.jsonl", [{"model": "f", "model_role": "target", "seed": 1}])
+    examples = put(tmp_path / "examples.parquet", [{"example": "007", "label": 1, "note": MARK}])
     for files in (open_scores(tmp_path), open_scores(scores, models, examples)):
         assert files.scores.path == scores
         assert files.models is not None
         assert files.models.names == ("model", "model_role", "seed")
         assert files.examples is not None
         assert files.examples.names == ("example", "label")
-    elsewhere = put(tmp_path, "other.csv", [{"model": "f", "model_role": "placebo"}])
+    elsewhere = put(tmp_path / "other.csv", [{"model": "f", "model_role": "placebo"}])
     named = open_scores(tmp_path, models=elsewhere)
     assert named.models is not None
     assert named.models.path == elsewhere
     assert named.examples is not None
-    put(tmp_path, "scores.jsonl", ROWS)
+    put(tmp_path / "scores.jsonl", ROWS)
     assert "scores.csv and scores.jsonl" in refused(tmp_path)
 
 
 def test_a_folder_or_table_that_lacks_something(tmp_path: Path) -> None:
     assert "no table 'scores'" in refused(tmp_path)
-    scores = put(tmp_path, "s.csv", ROWS)
-    assert "there is no 'model'" in refused(scores, models=put(tmp_path, "m.csv", [{"name": "f", "seed": 1}]))
-    assert "there is no 'example'" in refused(scores, examples=put(tmp_path, "e.csv", [{"label": 1}]))
+    scores = put(tmp_path / "s.csv", ROWS)
+    assert "there is no 'model'" in refused(scores, models=put(tmp_path / "m.csv", [{"name": "f", "seed": 1}]))
+    assert "there is no 'example'" in refused(scores, examples=put(tmp_path / "e.csv", [{"label": 1}]))
     assert "there is no file" in refused(tmp_path / "none.csv")
-    assert "ending that is not known" in refused(put(tmp_path, "s.tsv", ROWS))
+    assert "ending that is not known" in refused(put(tmp_path / "s.tsv", ROWS))
     (tmp_path / "d.parquet").mkdir()
     (tmp_path / "d.parquet" / "scores.csv").mkdir()
     assert "no table 'scores'" in refused(tmp_path / "d.parquet")
@@ -214,7 +195,7 @@ def test_files_without_rows_and_files_cut_short(tmp_path: Path, ending: str) -> 
     empty = tmp_path / f"empty.{ending}"
     empty.write_bytes(gzip.compress(b"") if ending.endswith(".gz") else b"")
     assert str(empty) in refused(empty)
-    whole = put(tmp_path, f"s.{ending}", ROWS * 200)
+    whole = put(tmp_path / f"s.{ending}", ROWS * 200)
     if ending != "ndjson":
         assert open_scores(whole).scores.rows == 600
     cut = tmp_path / f"cut.{ending}"
@@ -232,14 +213,14 @@ def test_tables_of_no_rows(tmp_path: Path) -> None:
 
 def test_cells_that_are_no_numbers_are_never_quoted(tmp_path: Path) -> None:
     rows = [*ROWS, {**ROWS[0], "logit_1": MARK}]
-    assert "'logit_1' holds a cell that is no number" in refused(put(tmp_path, "s.csv", rows))
-    assert "line 4: 'logit_1' is a string; expected a number" in refused(put(tmp_path, "s.jsonl", rows))
+    assert "'logit_1' holds a cell that is no number" in refused(put(tmp_path / "s.csv", rows))
+    assert "line 4: 'logit_1' is a string; expected a number" in refused(put(tmp_path / "s.jsonl", rows))
     text = [{**row, "logit_1": str(row["logit_1"])} for row in rows]
-    assert "'logit_1' holds no numbers" in refused(put(tmp_path, "s.parquet", text))
+    assert "'logit_1' holds no numbers" in refused(put(tmp_path / "s.parquet", text))
     truth = [{**row, "logit_1": True} for row in ROWS]
-    assert "'logit_1' holds no numbers" in refused(put(tmp_path, "t.parquet", truth))
-    assert "'logit_1' is true or false" in refused(put(tmp_path, "t.jsonl", truth))
-    assert "holds neither text nor numbers" in refused(put(tmp_path, "u.parquet", [{**ROWS[0], "model": b"f"}]))
+    assert "'logit_1' holds no numbers" in refused(put(tmp_path / "t.parquet", truth))
+    assert "'logit_1' is true or false" in refused(put(tmp_path / "t.jsonl", truth))
+    assert "holds neither text nor numbers" in refused(put(tmp_path / "u.parquet", [{**ROWS[0], "model": b"f"}]))
 
 
 def test_mixed_types_in_json_lines(tmp_path: Path) -> None:
@@ -249,10 +230,10 @@ def test_mixed_types_in_json_lines(tmp_path: Path) -> None:
            ("category", {"a": MARK}, "'category' is an object"),
            ("category", [1], "'category' is a list with other things")]
     for name, value, words in bad:
-        assert f"line 4: {words}" in refused(put(tmp_path, "s.jsonl", [*ROWS, {**ROWS[0], name: value}]))
+        assert f"line 4: {words}" in refused(put(tmp_path / "s.jsonl", [*ROWS, {**ROWS[0], name: value}]))
     rows: list[dict[str, Any]]
     rows = [{"model": 1, "example": 2, "logit": 10**400}, {"model": 2, "example": 2, "logit": None}]
-    numbers = open_scores(put(tmp_path, "n.jsonl", rows)).scores.numbers("logit")
+    numbers = open_scores(put(tmp_path / "n.jsonl", rows)).scores.numbers("logit")
     assert numbers[0] == np.inf
     assert np.isnan(numbers[1])
 
@@ -275,7 +256,7 @@ def test_csv_that_is_none(tmp_path: Path) -> None:
 
 def test_line_breaks_in_a_column_that_is_passed_over(tmp_path: Path) -> None:
     rows = [{"model": "f", "example": str(n), "text": f"{n},\n" * 400, "logit": float(n)} for n in range(2_000)]
-    path = put(tmp_path, "s.csv", rows)
+    path = put(tmp_path / "s.csv", rows)
     assert path.stat().st_size > 2 * 2**20  # more than one block of the reader
     scores = open_scores(path).scores
     assert values(scores, "example") == [row["example"] for row in rows]
@@ -291,7 +272,7 @@ def test_numbers_in_csv_that_are_not_finite_are_read_as_such(tmp_path: Path) -> 
 
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(tmp_path, "s.csv", ROWS)
+    path = put(tmp_path / "s.csv", ROWS)
     real = builtins.__import__
 
     def refuse(name: str, *rest: Any, **more: Any) -> Any:

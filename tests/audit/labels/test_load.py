@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from tests.tables.written import put
 
 from discreet.audit.labels.access import run, trial_of
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
@@ -40,23 +36,6 @@ def flat(seed: int = 0, n_classes: int = 3) -> list[Row]:
                 "planted": 4 if (model, example) == ("t", "a") else None, "text": "MARKED-TEXT",
                 **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})
     return [rows[place] for place in rng.permutation(len(rows))]
-
-
-def put(path: Path, rows: list[Row]) -> Path:
-    """The rows as a file of the kind that the name says."""
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    if path.name.endswith(".parquet"):
-        parquet.write_table(pa.table({key: [row.get(key) for row in rows] for key in names}), path)
-        return path
-    opened: Any = gzip.open if path.name.endswith(".gz") else open
-    with opened(path, "wt", encoding="utf-8", newline="") as handle:
-        if ".csv" in path.name:
-            writer = csv.DictWriter(handle, names)
-            writer.writeheader()
-            writer.writerows(rows)
-        else:
-            handle.writelines(json.dumps(row) + "\n" for row in rows)
-    return path
 
 
 def refused(tmp_path: Path, rows: list[Row]) -> str:

@@ -13,6 +13,7 @@ from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import LabelMechanism, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
+from discreet.mechanisms.labels.rr_top_k import RRTopK
 from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
 from discreet.train.banks.labels import fit_bank
 from discreet.train.base import child
@@ -190,3 +191,30 @@ def test_impossible_calls() -> None:
         train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(), temperature=0.0)
     with pytest.raises(InputError, match="has no training row of the label 1"):
         train_in_stages(RECIPE, inputs, np.zeros_like(labels), [None] * 3, K, seeds())
+
+
+def test_a_row_is_trained_on_as_often_as_it_weighs_by_one_released_label() -> None:
+    inputs, labels = problem(models=2)
+    weights = np.ones((2, N), dtype=np.int64)
+    weights[0, :20], weights[1, :6] = 0, 3
+    mechanisms = [RandomisedResponse(1.0, K)] * 2
+    found = train_labelled(RECIPE, inputs, labels, mechanisms, K, seeds(2), weights=weights)
+    plain = train_labelled(RECIPE, inputs, labels, mechanisms, K, seeds(2))
+    # What is released does not hang on the weights, and rows without weight are released too.
+    np.testing.assert_array_equal(found.trained, plain.trained)
+    again = fit_bank(RECIPE, inputs, plain.trained, K, [child(one, TRAINING) for one in seeds(2)], weights=weights)
+    assert found.bank.logits(inputs).tobytes() == again.logits(inputs).tobytes()
+    assert [one["training_rows"] for one in found.bank.facts] == [40, 72]
+    soft = train_labelled(RECIPE, inputs, labels, [Alibi(2.0, K)] * 2, K, seeds(2), weights=weights, soft=True)
+    staged = train_in_stages(RECIPE, inputs, labels, [RRWithPrior(2.0, K)] * 2, K, seeds(2), weights=weights)
+    for one in (soft, staged):
+        assert [facts["training_rows"] for facts in one.bank.facts] == [40, 72]
+    assert set(staged.stage[0].tolist()) == {0, 1}
+
+
+def test_what_needs_a_prior_begins_with_randomised_response() -> None:
+    inputs, labels = problem(models=1)
+    found = train_in_stages(RECIPE, inputs, labels, [RRTopK(2.0, K, 2)], K, seeds(1))
+    first = found.stage[0] == 0
+    noise = np.random.default_rng(child(seeds(1)[0], NOISE))
+    np.testing.assert_array_equal(found.trained[0, first], RandomisedResponse(2.0, K).apply(labels[0, first], noise))

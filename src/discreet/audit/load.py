@@ -72,7 +72,7 @@ def load_scores(path: Path | str, *, models: Path | str | None = None, examples:
     files = open_scores(path, models, examples)
     grid = grid_of(files)
     described = _models(files, grid)
-    table = ScoreTable(described, _examples(files, grid), _logits(files, grid), _member(files, grid),
+    table = ScoreTable(described, _examples(files, grid), logits_of(files, grid), _member(files, grid),
                        files.columns.given_as)
     _refuse_lost_structure(files, table)
     check_table(table, str(files.scores.path), allow_split_groups=allow_split_groups)
@@ -199,7 +199,7 @@ def _member(files: ScoreFiles, grid: Grid) -> MemberArray:
     return member.reshape(len(grid.model.names), len(grid.example.names))
 
 
-def _logits(files: ScoreFiles, grid: Grid) -> FloatArray:
+def logits_of(files: ScoreFiles, grid: Grid) -> FloatArray:
     """(M, N, Q, K) logits, filled one column at a time: the columns together may not fit beside them."""
     columns, n_rows = files.columns, grid.place.size
     alone, as_prob = len(columns.names) == 1, columns.given_as == "prob"

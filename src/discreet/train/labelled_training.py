@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism
+from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.stages import prior_of_logits, stage_parts
 from discreet.train.banks.labels import Bank, fit_bank
 from discreet.train.base import FloatArray, Inputs, IntArray, child
@@ -48,7 +49,7 @@ class LabelTrained:
 
 def train_labelled(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mechanisms: Mechanisms, n_classes: int,
                    seeds: Sequence[np.random.SeedSequence], *, prior: FloatArray | None = None,
-                   soft: bool = False) -> LabelTrained:
+                   soft: bool = False, weights: IntArray | None = None) -> LabelTrained:
     """Train M models in one stage.
 
     Parameters
@@ -61,6 +62,9 @@ def train_labelled(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mech
         What is known of the labels without looking at them; for mechanisms that take one.
     soft : bool
         Train on soft labels that follow the model; every mechanism must then be a `SoftLabelMechanism` or None.
+    weights : array (M, n), optional
+        How often each model is trained on each row, whole numbers from 0, by the one label that was released of it;
+        None: once.
 
     Raises ValueError where shapes or lengths disagree, for labels beyond the classes, or a mechanism that is not soft;
     and as `fit_bank`.
@@ -72,26 +76,29 @@ def train_labelled(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mech
     if not soft:
         trained = np.array([_released(mechanism, own, rng, prior)
                             for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)])
-        return LabelTrained(fit_bank(recipe, inputs, trained, n_classes, training), trained, stage)
+        bank = fit_bank(recipe, inputs, trained, n_classes, training, weights=weights)
+        return LabelTrained(bank, trained, stage)
     softeners = [_Softener.of(mechanism, own, n_classes, rng)
                  for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)]
     # What was released alone says which label a model was trained on: the posterior moves with the model.
     trained = np.array([one.hard() for one in softeners])
     bank = fit_bank(
-        recipe, inputs, trained, n_classes, training, soft=np.array([one.posterior(prior) for one in softeners]),
+        recipe, inputs, trained, n_classes, training, weights=weights,
+        soft=np.array([one.posterior(prior) for one in softeners]),
         retarget=lambda places, logits: np.array([
             softeners[place].posterior(softmax(own)) for place, own in zip(places.tolist(), logits, strict=True)]))
     return LabelTrained(bank, trained, stage)
 
 
 def train_in_stages(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mechanisms: Mechanisms, n_classes: int,
-                    seeds: Sequence[np.random.SeedSequence], *, stages: int = 2,
-                    temperature: float = 1.0) -> LabelTrained:
+                    seeds: Sequence[np.random.SeedSequence], *, stages: int = 2, temperature: float = 1.0,
+                    weights: IntArray | None = None) -> LabelTrained:
     """Train M models in stages, LP-2ST for two.
 
     The rows are cut at random into `stages` parts, for each model anew. Labels of the first part are randomised without
     a prior; a model trained on all parts so far gives, as softmax(logits / `temperature`), the prior of the next. The
-    models that come back were trained on all parts. Mechanisms that take no prior ignore it.
+    models that come back were trained on all parts. Mechanisms that take no prior ignore it; for one that needs a prior
+    the first part is randomised by randomised response at its ε. `weights` are as for `train_labelled`.
 
     Raises as `train_labelled`, and ValueError for fewer than two stages or more than rows, or a temperature that is not
     above 0; InputError where a part lacks a class.
@@ -112,9 +119,9 @@ def train_in_stages(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mec
         for model, mechanism in enumerate(mechanisms):
             rows = parts[model][number]
             prior = None if logits is None else prior_of_logits(logits[model, rows], temperature)
-            trained[model, rows] = _released(mechanism, given[model, rows], noise[model], prior)
+            trained[model, rows] = _released(_able(mechanism, prior), given[model, rows], noise[model], prior)
         bank = fit_bank(recipe, inputs, trained, n_classes, [child(child(one, TRAINING), number) for one in seeds],
-                        weights=(stage <= number).astype(np.int64))
+                        weights=np.where(stage <= number, 1 if weights is None else weights, 0).astype(np.int64))
     assert bank is not None
     return LabelTrained(bank, trained, stage)
 
@@ -148,6 +155,13 @@ def _released(mechanism: LabelMechanism | None, labels: IntArray, rng: np.random
     if mechanism is None:
         return labels
     return mechanism.apply(labels, rng, None if mechanism.takes_prior == "no" else prior)
+
+
+def _able(mechanism: LabelMechanism | None, prior: FloatArray | None) -> LabelMechanism | None:
+    """The mechanism, or randomised response at its ε where it needs a prior and there is none."""
+    if mechanism is None or prior is not None or mechanism.takes_prior != "needed":
+        return mechanism
+    return RandomisedResponse.at(mechanism.epsilon, mechanism.n_classes)
 
 
 def _checked(labels: IntArray, n: int, mechanisms: Mechanisms, seeds: Sequence[np.random.SeedSequence]) -> IntArray:

@@ -23,7 +23,7 @@ from discreet.audit.labels.table import (
     ModelRole,
     RoleArray,
 )
-from discreet.audit.load import _logits as logits_of
+from discreet.audit.load import logits_of
 from discreet.audit.wording import counted
 from discreet.tables.column_files import open_columns
 from discreet.tables.columns import WHOLE, ColumnFile

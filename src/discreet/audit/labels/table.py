@@ -112,13 +112,16 @@ class LabelTable:
         return tuple(place for place, model in enumerate(self.models) if model.role == "target")
 
     def references(self, target: int) -> tuple[int, ...]:
-        """Rows of the references that stand for a target: those of its mechanism and ε; where there are none, all.
+        """Rows of the references that stand for a target: of its seed, or without one, and of those the ones of its
+        mechanism and ε; where there are none of the one or the other, all.
 
-        Any reference leaves an attack honest. One that was trained otherwise merely serves it worse.
+        Any reference leaves an attack honest. One that was trained otherwise merely serves it worse: of another seed
+        it was trained on most of this one's canaries with their original labels.
         """
         every = [place for place, model in enumerate(self.models) if model.role == "reference"]
-        alike = [place for place in every if self._kind(place) == self._kind(target)]
-        return tuple(alike or every)
+        near = [place for place in every if self.models[place].seed in (None, self.models[target].seed)] or every
+        alike = [place for place in near if self._kind(place) == self._kind(target)]
+        return tuple(alike or near)
 
     def _kind(self, model: int) -> tuple[str, float]:
         return self.models[model].mechanism, self.models[model].epsilon

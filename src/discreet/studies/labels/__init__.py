@@ -1,0 +1,1 @@
+"""Label audits from data to verdict: canaries dealt, labels randomised, models trained, scores in one table."""

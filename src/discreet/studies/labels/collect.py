@@ -1,0 +1,58 @@
+"""What a trial's tasks left, as one table of label scores and as a record of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.labels.conformance import epsilon_json
+from discreet.audit.labels.table import CANARY, PLACEBO, LabelModel, LabelTable
+from discreet.engine import Result
+from discreet.studies.labels.steps import model_name
+from discreet.studies.labels.trial import Arm, Trial
+from discreet.tables.datasets import Dataset
+
+Models = Mapping[tuple[Arm, int], tuple[Result, int]]
+TOLD = ("epochs_done", "steps", "training_rows", "parameters", "reached")
+"""Facts of a model that the record keeps; the others are in the store."""
+
+
+def label_table(trial: Trial, deal: Result, models: Models, data: Dataset) -> LabelTable:
+    """Scores of every model on every row.
+
+    A reference was trained on the target's placebos too, which are canaries to it, and has the same planted ones.
+    """
+    dealt, read = deal.arrays, dict[str, Mapping[str, np.ndarray[Any, Any]]]()
+    named, role, arrays = [], [], {"secret": [], "trained": [], "logits": []}  # type: ignore[var-annotated]
+    recipe = str(next(iter(models.values()))[0].task["params"]["recipe"]["name"])
+    for (arm, number), (result, place) in models.items():
+        found = read.setdefault(result.key, result.arrays) if result.key not in read else read[result.key]
+        named.append(LabelModel(model_name(arm, trial.seed, number), "reference" if number else "target", arm.mechanism,
+                                arm.epsilon, str(trial.seed), {"recipe": recipe}))
+        role.append(np.where(dealt["role"] == PLACEBO, CANARY, dealt["role"]) if number else dealt["role"])
+        for name, parts in arrays.items():
+            parts.append(found[name][place])
+    secret, trained, logits = (np.stack(parts) for parts in arrays.values())
+    return LabelTable(
+        tuple(named), np.array(data.ids, dtype=np.object_), data.labels, np.stack(role).astype(np.int8),
+        secret.astype(np.int64), trained.astype(np.int64), np.tile(dealt["planted"].astype(np.int64), (len(named), 1)),
+        logits.astype(np.float64), data.groups)
+
+
+def training_record(trial: Trial, deal: Result, models: Models) -> dict[str, Any]:
+    """Recipe, seed and versions, the rows of each role, and what is known of each model; without text and times."""
+    value, task = deal.value, next(iter(models.values()))[0].task
+    facts: dict[str, list[Mapping[str, Any]]] = {}
+    told = []
+    for (arm, number), (result, place) in models.items():
+        if result.key not in facts:
+            facts[result.key] = result.value["facts"]
+        one = facts[result.key][place]
+        told.append({"model": model_name(arm, trial.seed, number), "role": "reference" if number else "target",
+                     "mechanism": arm.mechanism, "epsilon": epsilon_json(arm.epsilon),
+                     **{name: one[name] for name in TOLD if name in one}})
+    return {"recipe": dict(task["params"]["recipe"]), "seed": trial.seed, "data": value["kind"],
+            "classes": value["classes"], "law": trial.law, "grouped": trial.group is not None, "sizes": value["sizes"],
+            "same_epochs": trial.same_epochs, "models": told, "versions": dict(task["versions"])}

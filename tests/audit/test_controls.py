@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.controls import _power, group_level, planted_leaks, side_by_side
+from discreet.audit.controls import _exceeds, _power, group_level, planted_leaks, side_by_side
 from discreet.audit.protocol import Units
 from discreet.audit.scored import Scored, score_all
 from discreet.audit.sides import Sides, sides_of
 from discreet.audit.simulate import World, simulated_table
 from discreet.audit.table import ScoreTable
 from discreet.records import Estimate
-from discreet.stats import auroc
+from discreet.stats import auroc, delong_test
 
 PRIMARY = Estimate(0.5, 0.48, 0.52, n=800, n_pos=400, n_neg=400)
 
@@ -38,6 +38,33 @@ def test_planted_leaks_rise_with_repetition_and_are_detected() -> None:
     rows = np.concatenate([members, sides.planted_out])
     assert scored.target is not None
     assert found[-1].auc.value == pytest.approx(auroc(scored.target[rows], np.arange(rows.size) < members.size))
+
+
+@pytest.mark.parametrize("planted", [{16: 40}, {1: 40, 4: 40, 16: 40}])
+def test_what_is_detected_is_what_its_interval_says(planted: dict[int, int]) -> None:
+    """The level is shared out, and a level is detected where its own interval and the difference lie above."""
+    seen = []
+    for seed in range(12):
+        table, sides, scored = scene(World(members=60, others=0, clean=60, selector=0, paired=0, planted=planted,
+                                           planted_leak=0.12), seed)
+        assert scored.target is not None
+        assert scored.placebo is not None
+        for one in planted_leaks(table, sides, scored, PRIMARY, Units.of(table)):
+            assert one.auc.level == one.placebo_auc.level == one.power.level == 1 - 0.05 / len(planted)
+            rows = np.concatenate([sides.planted[table.examples.planted[sides.planted] == one.repetitions],
+                                   sides.planted_out])
+            truth = np.arange(rows.size) < (one.auc.n_pos or 0)
+            beyond = delong_test(scored.target[rows], scored.placebo[rows], truth, level=one.auc.level).low > 0
+            assert one.detected == ((one.auc.low or 0) > 0.5 and beyond)
+            seen.append(one.detected)
+    assert 0 < sum(seen) < len(seen)
+
+
+def test_a_placebo_that_ranks_perfectly_where_the_target_fails_perfectly_is_not_exceeded() -> None:
+    truth = np.arange(20) < 10
+    rising = truth.astype(np.float64)
+    assert _exceeds(rising, -rising, truth, None, 0.95)
+    assert not _exceeds(-rising, rising, truth, None, 0.95)
 
 
 def test_a_model_that_forgets_plants_nothing_to_see() -> None:

@@ -28,3 +28,9 @@ def test_nothing_without_a_selector_and_no_record_without_text() -> None:
     assert edge_records(table, dict.fromkeys(table.examples.id, "t")) == []
     table = simulated_table(World(members=5, others=0, clean=5, selector=5, paired=0), np.random.default_rng(0))
     assert [one["id"] for one in edge_records(table, {"e3": "t"})] == ["e3"]
+
+
+def test_nothing_by_a_selector_that_may_have_been_trained_on_the_records() -> None:
+    table = simulated_table(World(members=5, others=0, clean=5, selector=5, paired=0), np.random.default_rng(0))
+    table.member[table.of_role("selection")[0]] = -1
+    assert edge_records(table, dict.fromkeys(table.examples.id, "t")) == []

@@ -10,8 +10,9 @@ import pytest
 
 from discreet.audit.attacks.reference import Reference
 from discreet.audit.frontier import frontier
-from discreet.audit.frontier_bench import NO_PLACEBO, NO_SELECTOR, Bench, primary
+from discreet.audit.frontier_bench import NO_PLACEBO, Bench, primary
 from discreet.audit.frontier_figures import Figure, Frontier, Point
+from discreet.audit.plan import NO_SELECTOR
 from discreet.audit.sides import sides_of
 from discreet.audit.simulate import World, simulated_table
 from discreet.audit.table import Examples, Model, ScoreTable

@@ -19,7 +19,7 @@ def view(member: np.ndarray, judged: list[int], kind: ReferenceKind = "populatio
 
 @pytest.mark.parametrize(("kind", "expected"), [
     ("population", [[False, True, False], [True, True, False]]),
-    ("neutral", [[False, True, True], [True, True, True]]),
+    ("neutral", [[False, True, False], [True, True, False]]),
     ("paired", [[True, True, True], [True, True, True]]),
 ])
 def test_who_stands_for_not_trained(kind: ReferenceKind, expected: list[list[bool]]) -> None:

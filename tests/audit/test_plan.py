@@ -101,3 +101,13 @@ def test_facts_of_the_target_stand_in_every_row() -> None:
     for plan in plan_rows(table, sides, Lens.of(table, sides, np.random.default_rng(0)), scored, lambda one: True):
         assert (plan.asked.regime, plan.asked.direction, plan.asked.seed) == ("lora", "A", "7")
         assert plan.asked.target_structure == "multi-turn"
+
+
+def test_where_nobody_is_clean_of_a_reference_there_is_no_curve_against_it() -> None:
+    """The paper's own table: all non-members are what the paired reference was trained on."""
+    _, sides, _, plans = planned(World(members=60, others=60, clean=0, selector=20, neutral=0), ["reference"])
+    assert sides.clean["paired"].size == 0
+    sizes = {which: {p.asked.n for p in plans if (p.asked.nonmembers, p.asked.selection) == (which, "boundary")}
+             for which in ("clean", "reference_train")}
+    assert sizes["clean"] == {20}
+    assert sizes["reference_train"] > {10, 20}

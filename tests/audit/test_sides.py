@@ -215,3 +215,100 @@ def test_a_control_that_is_not_stated_lets_nothing_pass() -> None:
                    said["neutral reference"].attacks)
     for which, found in said.items():
         assert f"Membership of {which}" in " ".join(found.decisive.judgement.reasons)
+
+
+def selector_of(table: ScoreTable) -> int:
+    return table.of_role("selection")[0]
+
+
+@pytest.mark.parametrize("unsaid", ["everywhere", 0, 1])
+def test_a_selector_that_does_not_say_what_it_was_trained_on_selects_nothing(unsaid: str | int) -> None:
+    table = table_of()
+    row = selector_of(table)
+    where = slice(None) if unsaid == "everywhere" else (table.member[0] == unsaid) & (table.examples.planted == 0)
+    sides = sides_of(with_member(table, row, -1, where), 0, np.random.default_rng(0))
+    before = sides_of(table, 0, np.random.default_rng(0))
+    assert (before.selectors, sides.selectors) == ((row,), ())
+    # What does not rest on it stays as it was.
+    assert np.array_equal(sides.members, before.members)
+    assert set(before.clean[None]) <= set(sides.clean[None])
+    [note] = sides.notes
+    assert note == (f"Nothing shows that selector {table.models[row].name} was not trained on the very records it "
+                    f"ranks, so it selects none: fill 'member' in.")
+
+
+def test_of_two_selectors_the_one_that_says_so_selects() -> None:
+    table = table_of()
+    first = selector_of(table)
+    models = tuple(replace(m, role="selection") if m.role == "placebo" else m for m in table.models)
+    table = with_member(replace(table, models=models), first, -1, slice(None))
+    sides = sides_of(table, 0, np.random.default_rng(0))
+    assert sides.selectors == tuple(row for row in table.of_role("selection") if row != first)
+
+
+def test_a_selector_that_says_so_in_part_is_told_where_not() -> None:
+    table = table_of()
+    row, before = selector_of(table), sides_of(table, 0, np.random.default_rng(0))
+    sides = sides_of(with_member(table, row, -1, before.members[:7]), 0, np.random.default_rng(0))
+    assert sides.selectors == (row,)
+    assert sides.members.size == 30
+    [note] = sides.notes
+    assert f"not stated for 7 of {len(table.examples)} examples, so it does not select among these" in note
+    [note] = sides_of(with_member(table, row, 1, before.members[:7]), 0, np.random.default_rng(0)).notes
+    assert f"was trained on 7 members of {table.models[0].name}" in note
+
+
+def test_a_paired_reference_that_says_nothing_is_taken_for_the_papers() -> None:
+    table = table_of()
+    paired = table.references("paired")[0]
+    sides = sides_of(with_member(table, paired, -1, slice(None)), 0, np.random.default_rng(0))
+    # All that it may have been trained on is the paper's, and nothing is clean of it.
+    assert splits(table, sides.reference_train) == {"reference", "eval"}
+    assert sides.clean["paired"].size == 0
+    assert splits(table, sides.clean["neutral"]) == {"reference", "eval"}
+    [note] = sides.notes
+    assert "taken to have been trained on the non-members" in note
+    assert table.models[paired].name in note
+
+
+def test_a_paired_reference_that_says_so_in_part_is_held_to_what_it_says() -> None:
+    table = table_of()
+    paired, before = table.references("paired")[0], sides_of(table, 0, np.random.default_rng(0))
+    unsaid = np.concatenate([before.reference_train[:4], before.clean["paired"][:6]])
+    sides = sides_of(with_member(table, paired, -1, unsaid), 0, np.random.default_rng(0))
+    assert np.array_equal(sides.reference_train, before.reference_train[4:])
+    assert np.array_equal(sides.clean["paired"], before.clean["paired"][6:])
+    [note] = sides.notes
+    assert "not stated for 10 non-members" in note
+
+
+def test_what_a_paired_reference_does_not_say_decides_nothing() -> None:
+    table = table_of(World(members=400, others=400, clean=400, neutral=0, planted={16: 60}))
+    paired = table.references("paired")[0]
+    unsaid = with_member(table, paired, -1, slice(None))
+    found = audit_membership(unsaid, design="randomised", permutations=0, bootstraps=20, attacks=["loss", "reference"])
+    primary = found.decisive.primary
+    assert primary is not None
+    assert (primary.asked.attack, primary.asked.reference_kind, primary.asked.oracle) == ("loss", None, False)
+    rows = [row for row in found.attacks if row.asked.reference_kind == "paired" and row.auc.resolved]
+    assert rows
+    assert all(row.asked.oracle and row.asked.nonmembers == "reference_train" for row in rows)
+    assert any("paired reference" in reason for reason in found.decisive.judgement.reasons)
+
+
+def test_a_boundary_by_a_selector_that_does_not_say_is_unresolved_and_said_so() -> None:
+    table = table_of(World(members=200, others=0, clean=200, paired=0))
+    unsaid = with_member(table, selector_of(table), -1, slice(None))
+    said, found = (audit_membership(one, design="randomised", permutations=9, bootstraps=20, attacks=["loss"])
+                   for one in (table, unsaid))
+    assert any(row.asked.selection == "boundary" and row.auc.resolved for row in said.attacks)
+    for row in found.attacks:
+        assert row.asked.selection == "global" or not row.auc.resolved
+        assert row.asked.decile_by != "selector"
+    assert any("it selects none" in reason for reason in found.decisive.judgement.reasons)
+    assert any("decision boundary" in one for one in found.decisive.cannot)
+    assert not any("decision boundary" in one for one in said.decisive.cannot)
+    primary, before = found.decisive.primary, said.decisive.primary
+    assert primary is not None
+    assert before is not None
+    assert abs((primary.auc.value or 0) - (before.auc.value or 0)) < 0.05

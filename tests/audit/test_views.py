@@ -7,7 +7,7 @@ import numpy as np
 from discreet.audit.sides import Sides, sides_of
 from discreet.audit.simulate import World, simulated_table
 from discreet.audit.table import ScoreTable
-from discreet.audit.views import placebo_view, target_view, true_class_p
+from discreet.audit.views import placebo_view, selector_p, target_view, true_class_p
 
 
 def world() -> tuple[ScoreTable, Sides]:
@@ -48,3 +48,20 @@ def test_true_class_probabilities_are_means_over_models() -> None:
     assert found is not None
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert true_class_p(table, ()) is None
+
+
+def test_a_selector_ranks_only_what_it_says_it_was_not_trained_on() -> None:
+    table, sides = world()
+    [selector] = sides.selectors
+    member = table.member.copy()
+    member[selector, sides.members[:3]], member[selector, sides.members[3:5]] = 1, -1
+    table = replace(table, member=member)
+    expected = true_class_p(table, (selector,))
+    found = selector_p(table, sides)
+    assert expected is not None
+    assert found is not None
+    silent = np.flatnonzero(np.isnan(found))
+    assert set(silent) == set(sides.members[:5]) | set(np.flatnonzero(member[selector] == 1))
+    spoken = np.flatnonzero(~np.isnan(found))
+    assert np.array_equal(found[spoken], expected[spoken])
+    assert selector_p(table, replace(sides, selectors=())) is None

@@ -41,7 +41,17 @@ def test_the_lead_is_the_auc_as_a_bet(leaking: Record, bare: Record) -> None:
 
 def test_controls_of_a_pass_all_hold(innocent: Record) -> None:
     assert innocent["verdict"] == "pass"
-    assert states(innocent) == ["holds"] * 5
+    assert states(innocent) == ["stated"] + ["holds"] * 4
+
+
+@pytest.mark.parametrize(("design", "state"), [
+    ("sealed", "holds"), ("randomised (dealt here)", "holds"), ("sealed (as stated)", "stated"),
+    ("randomised", "stated"), ("matched", "lacking"), ("convenience", "lacking")])
+def test_a_draw_that_nobody_has_shown_is_stated_and_does_not_hold(innocent: Record, design: str, state: str) -> None:
+    record = {**innocent, "design": design}
+    first = words.controls(audited(record)[0], record)[0]
+    assert (first["state"], first["word"]) == (state, words.STATES[state])
+    assert ("not shown" in first["said"]) == (state == "stated")
 
 
 def test_what_was_not_brought_is_not_there(bare: Record) -> None:
@@ -64,9 +74,25 @@ def test_a_blind_baseline_below_one_half_holds(innocent: Record) -> None:
 
 def test_planted_records_that_were_not_seen_do_not_show_power(innocent: Record) -> None:
     blind = copy.deepcopy(innocent)
-    blind["targets"][0]["controls"]["planted"][-1]["detected"] = False
+    planted = blind["targets"][0]["controls"]["planted"]
+    planted[-1]["detected"] = False
+    # Any number of repetitions that was seen is enough, as for the verdict.
+    assert [one["detected"] for one in planted] == [True, False]
+    assert states(blind)[3] == "holds"
+    assert words.controls(audited(blind)[0], blind)[3]["said"].count("not seen") == 1
+    planted[0]["detected"] = False
     assert states(blind)[3] == "broken"
-    assert "(not seen)" in words.controls(audited(blind)[0], blind)[3]["said"]
+    assert "do not stand out" in words.controls(audited(blind)[0], blind)[3]["said"]
+
+
+def test_one_sentence_says_what_leak_would_have_been_seen(innocent: Record, bare: Record) -> None:
+    for record in (innocent, bare):
+        found = record["controls"]["detectable_auc"]["value"]
+        said = words.controls(audited(record)[0], record)[3]["said"]
+        assert said.endswith(f"With this many records a leak of AUC {f'{found:.3f}'[1:]} in all members is found four "
+                             "times in five, a smaller one less often.")
+    # Two numbers of repetitions share the 5%.
+    assert "97.5% interval" in words.controls(audited(innocent)[0], innocent)[3]["said"]
 
 
 def test_the_innocent_are_acquitted_in_words(innocent: Record) -> None:
@@ -149,7 +175,7 @@ def test_what_is_explained_happens_where_members_are_remembered() -> None:
 def test_planted_records_stand_beside_their_placebo(innocent: Record) -> None:
     said = words.controls(audited(innocent)[0], innocent)[3]["said"]
     for one in innocent["controls"]["planted"]:
-        assert f"{span(one['auc'])}, placebo {span(one['placebo_auc'])}" in said
+        assert f"{span(one['auc'], 3)}, placebo {span(one['placebo_auc'], 3)}, " in said
     alone = copy.deepcopy(innocent)
     for one in alone["targets"][0]["controls"]["planted"]:
         one["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}

@@ -36,7 +36,7 @@ class Brought:
         """Of one target."""
         return cls(
             design, "neutral" in sides.references, "population" in sides.references, "paired" in sides.references,
-            sides.placebo is not None, bool(table.of_role("selection")), sides.planted.size > 0,
+            sides.placebo is not None, bool(sides.selectors), sides.planted.size > 0,
             table.examples.group is not None, texts, sides.clean[None].size > 0,
         )
 
@@ -98,7 +98,8 @@ def cannot_claim(brought: Brought) -> tuple[str, ...]:
             "the only references were trained on the very non-members in question."
             if brought.paired else "there are no references at all; the loss stands alone."))
     if not brought.selector:
-        said.append("Anything about the decision boundary: no selection model was scored.")
+        said.append("Anything about the decision boundary: there is no selection model that says it was trained on "
+                    "other records.")
     if not brought.texts:
         said.append("That the two sets read alike: no texts were brought to compare.")
     if not brought.groups:

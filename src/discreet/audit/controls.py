@@ -11,7 +11,7 @@ from discreet.audit.power import inflation_of, power_of
 from discreet.audit.protocol import NO_PLACEBO, Units
 from discreet.audit.scored import Scored
 from discreet.audit.sides import Sides
-from discreet.audit.table import FloatArray, IntArray, ScoreTable
+from discreet.audit.table import BoolArray, FloatArray, IntArray, ScoreTable
 from discreet.records import Estimate
 from discreet.stats import auroc_estimate, delong_test
 
@@ -28,10 +28,10 @@ class Planted:
     repetitions : int
         How many times each was put into the training set.
     auc, placebo_auc : Estimate
-        Planted members against non-members, by the primary attack.
+        Planted members against non-members, by the primary attack; 5% are shared out over all numbers of repetitions,
+        and the intervals are of that level.
     detected : bool
-        Whether the lower bound exceeds ½, at a level that is shared out over all numbers of repetitions, and the
-        target exceeds its placebo where there is one.
+        Whether the lower end of `auc` exceeds ½, and the target its placebo, where there is one, at the same level.
     power : Estimate
         Chance that the primary endpoint, at its own size, would see a leak as strong as this one in all members.
     """
@@ -71,27 +71,28 @@ def _planted(
         known &= np.isfinite(scored.placebo[rows])
     rows, truth = rows[known], truth[known]
     groups = units.at(rows)
-    auc = auroc_estimate(scored.target[rows], truth, unit=units.name, groups=groups)
-    least = auroc_estimate(scored.target[rows], truth, level=level, unit=units.name, groups=groups).low
-    detected = least is not None and least > 0.5
+    auc = auroc_estimate(scored.target[rows], truth, level=level, unit=units.name, groups=groups)
+    detected = auc.low is not None and auc.low > 0.5
     placebo = Estimate.unresolved(NO_PLACEBO, unit=units.name)
     if scored.placebo is not None:
-        placebo = auroc_estimate(scored.placebo[rows], truth, unit=units.name, groups=groups)
-        detected = detected and _exceeds(scored.target[rows], scored.placebo[rows], truth, groups)
+        placebo = auroc_estimate(scored.placebo[rows], truth, level=level, unit=units.name, groups=groups)
+        detected = detected and _exceeds(scored.target[rows], scored.placebo[rows], truth, groups, level)
     return Planted(times, auc, placebo, detected, _power(auc, primary))
 
 
-def _exceeds(scores: FloatArray, placebo: FloatArray, truth: FloatArray, groups: IntArray | None) -> bool:
+def _exceeds(
+    scores: FloatArray, placebo: FloatArray, truth: BoolArray, groups: IntArray | None, level: float
+) -> bool:
     try:
-        return delong_test(scores, placebo, truth, groups=groups).low > 0.0
+        return delong_test(scores, placebo, truth, level=level, groups=groups).low > 0.0
     except ValueError:
         # Both AUCs are known without spread and differ.
-        return auroc_estimate(scores, truth).value != auroc_estimate(placebo, truth).value
+        return (auroc_estimate(scores, truth).value or 0.0) > (auroc_estimate(placebo, truth).value or 0.0)
 
 
 def _power(planted: Estimate, primary: Estimate) -> Estimate:
     members, others = primary.n_pos or 0, primary.n_neg or 0
-    facts: dict[str, Any] = {"level": primary.level, "n": primary.n, "n_pos": members, "n_neg": others,
+    facts: dict[str, Any] = {"level": planted.level, "n": primary.n, "n_pos": members, "n_neg": others,
                              "unit": primary.unit}
     if planted.value is None or planted.low is None or planted.high is None or min(members, others) < 2:
         return Estimate.unresolved("the planted AUC or the primary endpoint is unresolved", **facts)

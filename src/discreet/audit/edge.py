@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audit.sides import sides_of
 from discreet.audit.table import IN, OUT, ScoreTable
-from discreet.audit.views import true_class_p
+from discreet.audit.views import selector_p
 
 
 def edge_records(table: ScoreTable, texts: Mapping[str, str], *, each: int = 3) -> list[dict[str, Any]]:
     """The `each` least likely members and non-members of every label, by the selection models, with their texts.
 
-    `{id, side, label, p, text}`, of the first target; empty without a selection model. Records without text are
-    passed over.
+    `{id, side, label, p, text}`, of the first target; empty without a selection model that may select. Records without
+    text are passed over.
     """
-    p, targets = true_class_p(table, table.of_role("selection")), table.of_role("target")
-    if p is None or not targets:
+    targets = table.of_role("target")
+    # Which records are set aside does not matter here: the draw is of no consequence.
+    p = selector_p(table, sides_of(table, targets[0], np.random.default_rng(0))) if targets else None
+    if p is None:
         return []
     known = np.isfinite(p) & np.array([name in texts for name in table.examples.id], dtype=np.bool_)
     found = []

@@ -74,8 +74,9 @@ def where(table: ScoreTable, target: int, rng: Generator, *, n: int = BOUNDARY_N
     sides = sides_of(table, target, rng)
     lens = Lens.of(table, sides, rng)
     if lens.selector_p is None or lens.ranking is None:
-        raise InputError("the table has no scores of a selection model, so nobody knows where the decision boundary "
-                         "is; score the examples with a model trained on other data (model_role 'selection')")
+        raise InputError("the table has no scores of a selection model that says it was not trained on the examples, "
+                         "so nobody knows where the decision boundary is; score the examples with a model trained on "
+                         "other data (model_role 'selection', 'member' false)")
     member = np.full(len(table.examples), -1, dtype=np.int8)
     member[sides.clean[None]] = 0
     member[sides.members] = 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.plan import Lens
+from discreet.audit.plan import NO_SELECTOR, Lens
 from discreet.audit.rows import Asked
 from discreet.audit.selection import everything
 from discreet.audit.sides import NonMembers, Sides
@@ -21,8 +21,6 @@ from discreet.audit.table import BoolArray, FloatArray, IntArray, MemberArray, R
 from discreet.audit.view import References, Scale, View, attacks
 from discreet.mechanisms.base import canonical
 
-NO_SELECTOR = ("the table has no scores of a selection model, and the target may not select for itself: score the "
-               "examples with a model trained on other data (model_role 'selection')")
 NO_PLACEBO = "the table has no placebo: score the examples with a model trained on neither side (model_role 'placebo')"
 FIRST = slice(0, 1)
 """The query that is defended: the others of a table are other inputs to the interface."""

@@ -11,15 +11,13 @@ from discreet.audit.view import Attack, References, Scale, View
 def out_models(references: References, kind: ReferenceKind) -> BoolArray:
     """(R, N): may this reference stand for "a model that did not train on this row"?
 
-    "population": only where the table says so. "neutral": wherever the table does not say the contrary, for a neutral
-    model is trained on neither side. "paired": everywhere; that reference *is* trained on the non-members, which is
-    what makes the paper's attack an oracle, and leaving those rows out would leave no non-members.
+    "population" and "neutral": only where the table says so; a null is no statement. "paired": everywhere; that
+    reference *is* trained on the non-members, which is what makes the paper's attack an oracle, and leaving those rows
+    out would leave no non-members.
     """
-    if kind == "population":
-        return np.asarray(references.member == 0, dtype=np.bool_)
-    if kind == "neutral":
-        return np.asarray(references.member != 1, dtype=np.bool_)
-    return np.ones(references.member.shape, dtype=np.bool_)
+    if kind == "paired":
+        return np.ones(references.member.shape, dtype=np.bool_)
+    return np.asarray(references.member == 0, dtype=np.bool_)
 
 
 def in_models(references: References) -> BoolArray:

@@ -14,10 +14,11 @@ from discreet.audit.scored import Scored
 from discreet.audit.selection import BOUNDARY_N, Pool, Ranking, cells, curve_sizes, deciles, everything
 from discreet.audit.sides import NonMembers, Sides
 from discreet.audit.table import BoolArray, FloatArray, IntArray, MemberArray, ScoreTable
-from discreet.audit.views import true_class_p
+from discreet.audit.views import selector_p, true_class_p
 
-NO_SELECTOR = ("the table has no scores of a selection model, and the target may not select for itself: "
-               "score the examples with a model trained on other data (model_role 'selection')")
+NO_SELECTOR = ("the table has no scores of a selection model that says it was not trained on the examples, and the "
+               "target may not select for itself: score them with a model trained on other data (model_role "
+               "'selection', 'member' false)")
 
 POOLS: Mapping[Selection, Pool] = {"boundary": "independent", "boundary_union": "union"}
 
@@ -55,7 +56,8 @@ class Lens:
     Attributes
     ----------
     selector_p, target_p : (N,) float array
-        Probability of the true class by the selector (None without one) and by the target.
+        Probability of the true class by the selector (None without one, NaN where it may have been trained on the
+        example) and by the target.
     ranking : Ranking or None
         By `selector_p`.
     lot : (N,) int array
@@ -71,7 +73,7 @@ class Lens:
     @classmethod
     def of(cls, table: ScoreTable, sides: Sides, rng: Generator) -> Lens:
         """Of one target."""
-        selector, target = true_class_p(table, table.of_role("selection")), true_class_p(table, (sides.target,))
+        selector, target = selector_p(table, sides), true_class_p(table, (sides.target,))
         assert target is not None
         label = table.examples.label
         ranking = None if selector is None else Ranking.of(selector, label)
@@ -165,7 +167,8 @@ def _curve(base: Plan, table: ScoreTable, lens: Lens) -> Iterator[Plan]:
         )
         for size in curve_sizes():
             n = most if size is None else size
-            if size == BOUNDARY_N or (size is not None and size >= most):
+            # A side may have nobody: where all non-members are the paper's, none is clean of its reference.
+            if n == 0 or size == BOUNDARY_N or (size is not None and size >= most):
                 continue
             yield _boundary(base, lens, replace(base.asked, selection=selection, n=n))
 

@@ -2,7 +2,9 @@
 
 A placebo or a neutral reference controls something only where the table says that it was *not* trained on an example:
 a null is no statement. So a model whose `member` is null everywhere, or on the whole of one side, counts as not
-brought; where it is null in part, the examples without a statement are not judged.
+brought; where it is null in part, the examples without a statement are not judged. A selector likewise selects among
+examples of which it says that it was not trained on them, and no others. A paired reference that says nothing is taken
+for the paper's: trained on the non-members.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ class Sides:
     members : (m,) int array
         What the target trained on, planted records apart. Here as among all others that are judged, only examples
         of which the placebo and every neutral reference say that they were not trained on them.
+    selectors : tuple of int
+        The selection models that say of examples of both sides that they were not trained on them.
     clean : mapping of ReferenceKind or None to int array
-        Non-members that neither target, placebo, selector nor any reference of the kind trained on. Population
-        references train on halves of both sides, so they clear nobody out.
+        Non-members that neither target, placebo, selector nor any reference of the kind trained on; a paired one
+        must say so. Population references train on halves of both sides, so they clear nobody out.
     reference_train : int array
-        Non-members that a paired reference trained on: the paper's.
+        Non-members that a paired reference trained on: the paper's. All of them where it does not say.
     population : int array
         Known non-members that are never judged.
     planted : int array
@@ -61,6 +65,7 @@ class Sides:
     target: int
     placebo: int | None
     references: Mapping[ReferenceKind, tuple[int, ...]]
+    selectors: tuple[int, ...]
     members: IntArray
     clean: Mapping[ReferenceKind | None, IntArray]
     reference_train: IntArray
@@ -98,24 +103,28 @@ def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
     stated = _Stated(table, target)
     placebo = _placebo(table, target, stated)
     references, notes = _references(table, target, stated)
-    notes = [*stated.notes, *notes]
+    selectors, unsaid = _selectors(table, target)
     aside = _trained_by(table, (*table.of_role("selection"), *(() if placebo is None else (placebo,)))) | ~stated.rows
     open_to_all = (member == OUT) & ~planted & ~aside
     marked = _marked_population(table) & (member == OUT)
     paired = references.get("paired", ())
+    papers, taken = _papers(table, paired, open_to_all)
+    notes = [*stated.notes, *notes, *unsaid, *taken]
     honest = open_to_all & ~_trained_by(table, (*paired, *references.get("neutral", ())))
     population = marked
     if not marked.any() and "population" in references:
         population = _set_aside(table, honest, rng)
     clean: dict[ReferenceKind | None, IntArray] = {None: np.flatnonzero(open_to_all & ~population)}
     for kind, models in references.items():
-        touched = _trained_by(table, models) if kind != "population" else np.zeros_like(population)
-        clean[kind] = np.flatnonzero(open_to_all & ~population & ~touched)
-    in_paired = _trained_by(table, paired) & (member == OUT) & ~planted & ~population & stated.rows
+        # A paired reference is trained on non-members: of which, it has to say.
+        untouched = (table.member[list(models)] == OUT).all(axis=0) if kind == "paired" else ~_trained_by(
+            table, models if kind == "neutral" else ())
+        clean[kind] = np.flatnonzero(open_to_all & ~population & untouched)
+    in_paired = papers & (member == OUT) & ~planted & ~population & stated.rows
     inside = (member == IN) & stated.rows
     notes += _balance_note(table, references, np.flatnonzero(inside & ~planted), clean)
     return Sides(
-        target, placebo, references, np.flatnonzero(inside & ~planted), clean, np.flatnonzero(in_paired),
+        target, placebo, references, selectors, np.flatnonzero(inside & ~planted), clean, np.flatnonzero(in_paired),
         np.flatnonzero(population), np.flatnonzero(inside & planted),
         np.flatnonzero((member == OUT) & planted & ~aside), tuple(notes),
     )
@@ -190,6 +199,43 @@ def _references(
                        and (table.member[row] == IN).any())
         if others:
             found["paired"] = others
+    return found, notes
+
+
+def _selectors(table: ScoreTable, target: int) -> tuple[tuple[int, ...], list[str]]:
+    """The selection models that may select for a target, and what is said of those that may not, or not everywhere."""
+    kept, notes = [], []
+    side = np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
+    for row in table.of_role("selection"):
+        said, called = table.member[row], f"selector {table.models[row].name}"
+        unsaid, inside = int((said == UNKNOWN).sum()), int(((said == IN) & (side == IN)).sum())
+        if not all(((said == OUT) & (side == one)).any() for one in (IN, OUT)):
+            notes.append(f"Nothing shows that {called} was not trained on the very records it ranks, so it selects "
+                         "none: fill 'member' in.")
+            continue
+        if unsaid:
+            notes.append(f"Membership of {called} is not stated for {unsaid:,} of {said.size:,} examples, so it does "
+                         "not select among these: fill 'member' in.")
+        if inside:
+            notes.append(f"The {called} was trained on {inside:,} members of {table.models[target].name}, so it does "
+                         "not select among these.")
+        kept.append(row)
+    return tuple(kept), notes
+
+
+def _papers(table: ScoreTable, paired: tuple[int, ...], others: BoolArray) -> tuple[BoolArray, list[str]]:
+    """(N,) what the paired references were trained on, as far as they say, and what is taken for granted."""
+    found, notes = _trained_by(table, paired), []
+    for row in paired:
+        said = table.member[row][others]
+        called, unsaid = f"paired reference {table.models[row].name}", int((said == UNKNOWN).sum())
+        if unsaid and not (said == IN).any():
+            found |= (table.member[row] == UNKNOWN) & others
+            notes.append(f"Membership of {called} is not stated: it is taken to have been trained on the non-members, "
+                         "as the paper's is. Its figures are an oracle's and decide nothing.")
+        elif unsaid:
+            notes.append(f"Membership of {called} is not stated for {unsaid:,} non-members, so these are not held "
+                         "against it: fill 'member' in.")
     return found, notes
 
 

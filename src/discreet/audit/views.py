@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.audit.sides import Sides
-from discreet.audit.table import FloatArray, ReferenceKind, ScoreTable
+from discreet.audit.table import OUT, FloatArray, ReferenceKind, ScoreTable
 from discreet.audit.view import References, View
 
 
@@ -30,6 +30,18 @@ def _rows(models: tuple[int, ...]) -> slice | list[int]:
 def placebo_view(table: ScoreTable, sides: Sides, target: View) -> View | None:
     """The same view with the placebo's answers in the target's place; None without a placebo."""
     return None if sides.placebo is None else replace(target, target=table.log_p[sides.placebo])
+
+
+def selector_p(table: ScoreTable, sides: Sides) -> FloatArray | None:
+    """(N,) probability of the true class by the selection models, None without one.
+
+    NaN, besides where it is unscored, where a selector does not say that it was not trained on the example: its
+    probability there may be memory, and would put its own training data away from the boundary.
+    """
+    found = true_class_p(table, sides.selectors)
+    if found is None:
+        return None
+    return np.where((table.member[list(sides.selectors)] == OUT).all(axis=0), found, np.nan)
 
 
 def true_class_p(table: ScoreTable, models: tuple[int, ...]) -> FloatArray | None:

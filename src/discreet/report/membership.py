@@ -28,8 +28,8 @@ from discreet.report.training import provenance, training
 KIND = "audit membership"
 OF_TARGET = (standing, protocols, attacks, roc, boundary, sizes, deciles, strata)
 WHY_NOT = {
-    "boundary": "The decision boundary is unresolved: no selection model was scored, and a target never selects for "
-                "itself.",
+    "boundary": "The decision boundary is unresolved: no selection model was scored that says it was trained on other "
+                "records, and a target never selects for itself.",
     "sizes": "There is no curve over n without a selection model.",
     "strata": "The records have neither categories nor structures.",
 }

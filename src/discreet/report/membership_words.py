@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.audit.design import WORDS, decides
+from discreet.audit.design import STATED, WORDS, decides
 from discreet.audit.verdict import off, reads_apart
 from discreet.records import Estimate
 from discreet.report.audited import Audited, Record
@@ -18,7 +18,7 @@ HEADLINES = {
 }
 LABEL_FREE = ("confidence", "entropy")
 BOUNDARY_N = 20
-STATES = {"holds": "holds", "broken": "does not hold", "lacking": "not there"}
+STATES = {"holds": "holds", "stated": "stated", "broken": "does not hold", "lacking": "not there"}
 
 
 def headline(record: Record) -> str:
@@ -55,10 +55,10 @@ def plain(sentence: str) -> str:
 
 
 def controls(one: Audited, record: Record) -> list[dict[str, str]]:
-    """What was checked besides the figure: `{name, state, word, said}`, state "holds", "broken" or "lacking"."""
+    """What was checked besides the figure: `{name, state, word, said}`, the state one of `STATES`."""
     design, facts = record["design"], one.facts["controls"]
-    found = [("Chance alone decided who was trained on", "holds" if decides(design) else "lacking",
-              f"{WORDS[design][0].upper()}{WORDS[design][1:]}.")]
+    chance = "stated" if design in STATED else "holds" if decides(design) else "lacking"
+    found = [("Chance alone decided who was trained on", chance, f"{WORDS[design][0].upper()}{WORDS[design][1:]}.")]
     found += [_placebo(facts.get("placebo_auc"), one.tolerance), _blind(facts["blind_auc"], one.tolerance)]
     found.append(_planted(facts["planted"], facts.get("detectable_auc"), design))
     found.append(_family(one, record["provenance"]))
@@ -89,16 +89,18 @@ def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str
 def _planted(planted: list[Record], detectable: Mapping[str, Any] | None, design: str) -> tuple[str, str, str]:
     name = "A leak would have been seen"
     smallest = "" if detectable is None or detectable["value"] is None else (
-        f" With this many records an AUC of {spoken(detectable['value'], 3)} is found four times in five.")
+        f" With this many records a leak of AUC {spoken(detectable['value'], 3)} in all members is found four times in "
+        "five, a smaller one less often.")
     if not planted:
         return name, "holds" if design == "sealed" and smallest else "lacking", (
             "No records were planted on purpose." + smallest)
-    said = "; ".join(f"{_times(one['repetitions'])} {span(one['auc'])}, placebo {_or_none(one['placebo_auc'])}"
-                     f"{'' if one['detected'] else ' (not seen)'}" for one in planted)
-    seen = planted[-1]["detected"]
+    said = "; ".join(f"{_times(one['repetitions'])} {span(one['auc'], 3)}, placebo {_or_none(one['placebo_auc'])}, "
+                     f"{'seen' if one['detected'] else 'not seen'}" for one in planted)
+    seen = any(one["detected"] for one in planted)
+    level = planted[0]["auc"]["level"]
     return name, "holds" if seen else "broken", (
-        f"Records planted on purpose {'stand out as they should' if seen else 'do not stand out as they should'}; AUC "
-        f"where planted {said}.{smallest}")
+        f"Records planted on purpose {'stand out' if seen else 'do not stand out'}; AUC with {100 * level:.3g}% "
+        f"interval where planted {said}.{smallest}")
 
 
 def _family(one: Audited, provenance: Record) -> tuple[str, str, str]:
@@ -166,7 +168,7 @@ def _below(estimate: Mapping[str, Any] | None, bound: float) -> bool:
 
 
 def _or_none(estimate: Mapping[str, Any]) -> str:
-    return "not brought" if estimate["value"] is None else span(estimate)
+    return "not brought" if estimate["value"] is None else span(estimate, 3)
 
 
 def _times(n: int) -> str:

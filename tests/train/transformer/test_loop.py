@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.heavy import need
 from tests.train.tasks import task
-from tests.train.transformer.conftest import loaded
+from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import tiny_bert
 
 from discreet.errors import UsageError
 from discreet.train.transformer import loop
 from discreet.train.transformer.batches import padded
 from discreet.train.transformer.checkpoint import state_of
-from discreet.train.transformer.loading import Loaded
+from discreet.train.transformer.loading import Loaded, Regime
 from discreet.train.transformer.loop import Plan, Trained, train
 from discreet.train.transformer.schedule import scale
 
@@ -215,3 +215,22 @@ def test_plans_out_of_range_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             Plan(**{"rate": 1e-3, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("regime", ["lora", "full"])
+def test_bfloat16_on_a_processor_comes_close_to_float32(still: Path, regime: Regime) -> None:
+    """The same training in both: beside what training itself changes, rounding changes little."""
+    data, held = task(24, 2), task(12, 2, seed=99)
+    found = {}
+    for dtype, plan in (("float32", FAST), ("bfloat16", FAST), ("untrained", None)):
+        model = loaded(still, n_classes=2, regime=regime, dropout=0.0,
+                       dtype="bfloat16" if dtype == "bfloat16" else "float32")
+        read = model.reader(24)
+        if plan is not None:
+            rows = read(list(data.inputs))
+            done = train(model, rows, data.labels, rows[:8], data.labels[:8], plan, np.random.SeedSequence(1))
+            assert np.isfinite([loss for _, loss in done.curve]).all()
+        found[dtype] = outputs(model, read(list(held.inputs)))
+    assert np.isfinite(found["bfloat16"]).all()
+    rounding, learning = (float(np.abs(found[name] - found["float32"]).max()) for name in ("bfloat16", "untrained"))
+    assert 0 < rounding < 0.2 * learning

@@ -3,12 +3,12 @@ from __future__ import annotations
 import re
 import sys
 from html import unescape
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report.reading import read
 
 from discreet.errors import MissingExtraError
 from discreet.report.batch import BatchTally
@@ -16,7 +16,6 @@ from discreet.report.html import batch_page, matrix, segments
 
 PROVENANCE = {"policy": "medical/public@1#abc", "point": "balanced", "tau": 0.25, "input": "a.jsonl",
               "data_hash": "ab" * 32, "hash_key": "run", "discreet": "0.1.0", "finished": "2026-11-20T10:11:12+00:00"}
-VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 def page(rows: list[dict[str, Any]], *, keep: int = 1000, show_text: bool = False) -> str:
@@ -31,34 +30,6 @@ def row(name: str = "1", action: str = "flag", answer: str = "An answer.", **mor
     return {"id": name, "action": action, "layer": "contextual" if action == "flag" else None, "score": 0.5,
             "evidence": spans if action == "flag" else [], "reason": "because", "latency_ms": 2.0, "answer": answer,
             **more}
-
-
-class Reader(HTMLParser):
-    """Checks that elements close in order, and collects what the page would load or run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.urls: list[str] = []
-        self.rows = 0
-        self.handlers: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in VOID:
-            self.open.append(tag)
-        self.rows += any(name == "data-action" for name, _ in attrs)
-        self.urls += [str(value) for name, value in attrs if name in ("src", "href", "action", "poster")]
-        self.handlers += [name for name, _ in attrs if name.startswith("on")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def read(html: str) -> Reader:
-    reader = Reader()
-    reader.feed(html)
-    assert reader.open == []
-    return reader
 
 
 def test_says_it_in_words_first_and_names_where_it_comes_from() -> None:

@@ -3,59 +3,15 @@ from __future__ import annotations
 import copy
 import re
 import sys
-from html import unescape
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from tests.report.reading import read, words_of
 
 from discreet.errors import MissingExtraError
 from discreet.report.membership import membership_figures, membership_page
 
 Record = dict[str, Any]
-VOID = {"meta", "link", "br", "img", "input", "hr", "circle", "line", "rect", "path"}
-
-
-class Reader(HTMLParser):
-    """Checks that elements close in order; collects ids, what the page would load, and what says what it shows."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.urls: list[str] = []
-        self.handlers: list[str] = []
-        self.named: list[str] = []
-        self.figures = 0
-        self.captions = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in VOID:
-            self.open.append(tag)
-        facts = dict(attrs)
-        self.figures += tag == "svg"
-        self.captions += tag == "figcaption"
-        self.ids += [str(facts["id"])] if "id" in facts else []
-        self.urls += [str(value) for name, value in attrs if name in ("src", "href", "action", "xlink:href")]
-        self.handlers += [name for name, _ in attrs if name.startswith("on")]
-        if tag == "svg":
-            assert facts["role"] == "img"
-            self.named += str(facts["aria-labelledby"]).split()
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-
-def read(html: str) -> Reader:
-    reader = Reader()
-    reader.feed(html)
-    assert reader.open == []
-    return reader
-
-
-def words_of(html: str) -> str:
-    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html.rpartition("</style>")[2])))
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("innocent", "Pass"), ("leaking", "Fail"), ("bare", "Inconclusive")])

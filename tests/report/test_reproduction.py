@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from tests.report.reading import read
 
 from discreet.records import Estimate
 from discreet.report.figures.gains import copies, gains, signed, sizes
@@ -85,37 +85,11 @@ def record() -> dict[str, Any]:
             "items": {name: {"title": f"Title of {name}", "rows": rows} for name, rows in items.items()}}
 
 
-class Checker(HTMLParser):
-    """Every element is closed, every id is there once, every link inside the page leads somewhere."""
-
-    VOID = frozenset({"meta", "rect", "line", "circle", "path", "br"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in self.VOID:
-            self.open.append(tag)
-        said = dict(attrs)
-        self.ids += [name] if (name := said.get("id")) else []
-        href = said.get("href") or ""
-        self.links += [href[1:]] if href.startswith("#") else []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self.VOID:
-            assert self.open.pop() == tag
-
-
 def test_the_page_is_whole_and_headed_analogue(record: dict[str, Any]) -> None:
     page = reproduction_page(record)
-    checker = Checker()
-    checker.feed(page)
-    assert checker.open == []
-    assert len(checker.ids) == len(set(checker.ids))
-    assert set(checker.links) <= set(checker.ids)
+    reader = read(page)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {url[1:] for url in reader.urls if url.startswith("#")} <= set(reader.ids)
     assert "An analogue of the membership paper" in page
     assert page.count('<span class="analogue">analogue</span>') == 7
     assert not re.search(r"https?:", page)

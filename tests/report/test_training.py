@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from tests.report.test_membership import read, words_of
+from tests.report.reading import read, words_of
 
 from discreet.cli.audit_words import audit_lines
 from discreet.report.membership import membership_page

@@ -1,0 +1,55 @@
+"""A page as a browser takes it apart."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+VOID = {"meta", "link", "br", "img", "input", "hr", "circle", "line", "rect", "path"}
+
+
+class Reader(HTMLParser):
+    """Checks that elements close in order; collects ids, what the page would load, and what says what it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.urls: list[str] = []
+        self.handlers: list[str] = []
+        self.named: list[str] = []
+        self.figures = 0
+        self.captions = 0
+        self.rows = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        facts = dict(attrs)
+        self.figures += tag == "svg"
+        self.captions += tag == "figcaption"
+        self.rows += "data-action" in facts
+        self.ids += [str(facts["id"])] if "id" in facts else []
+        self.urls += [str(value) for name, value in attrs if name in ("src", "href", "action", "poster", "xlink:href")]
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        if tag == "svg":
+            assert facts["role"] == "img"
+            self.named += str(facts["aria-labelledby"]).split()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def read(html: str) -> Reader:
+    """The page read to its end, every element closed."""
+    reader = Reader()
+    reader.feed(html)
+    assert reader.open == []
+    return reader
+
+
+def words_of(html: str) -> str:
+    """What stands on the page, without tags and runs of white space."""
+    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html.rpartition("</style>")[2])))

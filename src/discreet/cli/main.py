@@ -20,6 +20,7 @@ from discreet.cli import (
     guard_evaluate,
     guard_fit,
     report,
+    reproduce_blia,
     reproduce_mia,
     seal,
     stress_test,
@@ -57,6 +58,7 @@ audit.command("check-table")(audit_check_table.check_table)
 reproduce = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
 app.add_typer(reproduce, name="reproduce")
 reproduce.command("mia")(reproduce_mia.mia)
+reproduce.command("blia")(reproduce_blia.blia)
 app.command("report")(report.report)
 app.command("stress-test")(stress_test.stress_test)
 app.command("seal")(seal.seal)

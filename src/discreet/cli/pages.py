@@ -49,8 +49,15 @@ def _reproduction() -> Paged:
     return Paged(reproduction_page, reproduction_figures)
 
 
+def _labels_rerun() -> Paged:
+    from discreet.report.reproduction_labels import rerun_figures, rerun_page
+
+    return Paged(rerun_page, rerun_figures)
+
+
 PAGED: dict[str, Callable[[], Paged]] = {"audit labels": _labels, "audit membership": _membership,
-                                         "defend-frontier": _frontier, "reproduce mia": _reproduction}
+                                         "defend-frontier": _frontier, "reproduce blia": _labels_rerun,
+                                         "reproduce mia": _reproduction}
 """By the kind of a record; called, it imports the page's room."""
 
 

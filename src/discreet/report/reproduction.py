@@ -100,21 +100,32 @@ def reproduction_page(record: Record) -> str:
     MissingExtraError
         Without jinja2.
     """
-    sections = [_section(name, item, record) for name, item in record["items"].items()]
-    return environment().get_template("reproduction.html.j2").render(
-        title=TITLES[record["scale"]], record=record, leads=[*LEADS[record["scale"]], *_found(record)],
-        defined=DEFINED, sections=sections, provenance=_provenance(record))
+    return rerun_page(record, title=TITLES[record["scale"]], leads=[*LEADS[record["scale"]], *_found(record)],
+                      defined=DEFINED, provenance=_provenance(record), sections=[
+                          _section(name, item, record) for name, item in record["items"].items()])
+
+
+def rerun_page(record: Record, **said: Any) -> str:
+    """The page of a rerun of any paper: `title`, `leads`, `defined`, `sections` (see `section`) and `provenance`."""
+    return environment().get_template("reproduction.html.j2").render(record=record, **said)
 
 
 def _section(name: str, item: Record, record: Record) -> dict[str, Any]:
     of, head, lines = apart(*tabulated(name, item["rows"], paper=beside_paper(record)))
     drawn = figures_of(name, item["rows"], record)
-    first = FIRST.get(name, 4)
-    return {"id": f"item-{name_of(name)}", "title": heading(name, item), "note": NOTES.get(name, ""),
+    return section(name, item, record, note=NOTES.get(name, ""), drawn=drawn, first=FIRST.get(name, 4),
+                   tables=[(of, head, lines)])
+
+
+def section(name: str, item: Record, record: Record, *, note: str, drawn: Sequence[Figure], first: int,
+            tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]]) -> dict[str, Any]:
+    """One item on the page: its figures, the `first` of them open, and its tables, each with what it is of."""
+    return {"id": f"item-{name_of(name)}", "title": heading(name, item), "note": note,
             "analogue": record["analogue"] and record["scale"] != "smoke", "figures": drawn[:first],
-            "further": drawn[first:], "of": of, "head": head, "rows": lines,
-            "kinds": [_kind([line[place] for line in lines]) for place in range(len(head))],
-            "open": len(lines) <= OPEN_ROWS and not drawn}
+            "further": drawn[first:], "tables": [
+                {"of": of, "head": head, "rows": lines, "open": len(lines) <= OPEN_ROWS and not drawn,
+                 "kinds": [_kind([line[place] for line in lines]) for place in range(len(head))]}
+                for of, head, lines in tables if lines]}
 
 
 FIRST: Mapping[str, int] = {"section 7.1": 2}

@@ -1,0 +1,161 @@
+"""`discreet reproduce blia`: the label inference paper's tables and figures, its definitions beside honest ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import common, pages
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.files import Run
+    from discreet.studies.blia.settings import Setting
+
+Tables = Annotated[list[int] | None, typer.Option("--table", metavar="N", help="2 to 8; may be repeated. Everything if "
+                                                                               "none of the three is given.")]
+Figures = Annotated[list[int] | None, typer.Option("--figure", metavar="N", help="2.")]
+Sections = Annotated[list[str] | None, typer.Option(
+    "--section", metavar="S", help="Beyond the paper: utility (which mechanism, which ε?), stronger (honest attacks "
+                                   "against LIA-Threshold), prevalence (the share of class 1); may be repeated.")]
+Scale = Annotated[str, typer.Option("--scale", metavar="S", help="smoke (made-up data, a minute), small (parts of "
+                                    "public data and small models, an hour or two on two cores), paper (the paper's "
+                                    "sizes as far as the data go; needs a GPU).")]
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="With small and paper: the folder of public "
+                                                                         "data sets.")]
+Seeds = Annotated[str | None, typer.Option("--seeds", metavar="N,N,…", help="Seeds to pool; the corpus's own if not "
+                                           "given.")]
+Only = Annotated[str | None, typer.Option("--corpora", metavar="C,C,…", help="Only these corpora.")]
+Epsilons = Annotated[str | None, typer.Option("--epsilon", metavar="E,E,…", help="Only these ε of the scale; inf, "
+                                              "which says how long to train, is always among them.")]
+Engine = Annotated[str, typer.Option("--engine", metavar="E", help="local (processes), inline or ray.")]
+Workers = Annotated[int | None, typer.Option("--workers", metavar="N", help="Tasks at a time.")]
+
+KIND = "reproduce blia"
+DECIDES = ("scale",)
+"""What a figure hangs on besides its corpus, ε and seeds, which every row names."""
+
+
+def blia(
+    context: typer.Context, *, table: Tables = None, figure: Figures = None, section: Sections = None,
+    scale: Scale = "smoke", data: Data = None, seeds: Seeds = None, corpora: Only = None, epsilon: Epsilons = None,
+    engine: Engine = "local", workers: Workers = None, as_json: common.Json = False, out: common.Out = None,
+    config: common.Config = None, quiet: common.Quiet = False,
+) -> None:
+    """Rerun the label inference paper: its definitions, honest attacks and placebos, beside the paper's figures.
+
+    Keeps models' scores in OUT/store, so that a run that was stopped goes on; corpora, with their rows, in OUT/data.
+    Later calls add corpora and items to OUT.
+    """
+    from tempfile import TemporaryDirectory
+
+    from discreet.files import dump_json
+    from discreet.report.reproduced_labels import markdown
+    from discreet.studies.blia.reproduce import known_items, reproduce
+    from discreet.studies.blia.trials import Study
+
+    items = known_items(table or (), figure or (), section or ())
+    setting = _setting(scale, seeds, corpora, epsilon)
+    _check(scale, data)
+    with TemporaryDirectory(prefix="discreet-") as part:
+        run = _opened(out, context)
+        study = Study(setting, data, Path(part) if run is None else run.path)
+        found = reproduce(study, items, engine=engine, workers=workers, quiet=quiet)
+    record = {"kind": KIND, "schema": 1, "scale": scale, "analogue": scale != "paper", **found,
+              "provenance": _provenance(setting, data)}
+    if run is not None:
+        _write(_with_earlier(record, run), run, quiet)
+    sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else markdown(record))
+
+
+def _setting(scale: str, seeds: str | None, corpora: str | None, epsilon: str | None) -> Setting:
+    from discreet.studies.blia.corpora import CORPORA
+    from discreet.studies.blia.settings import setting_of
+
+    setting = setting_of(scale)
+    wanted = None
+    if corpora is not None:
+        wanted = [part.strip() for part in corpora.split(",")]
+        if unknown := [name for name in wanted if name not in CORPORA]:
+            raise UsageError(f"--corpora holds {unknown[0][:20]!r}; expected some of {', '.join(CORPORA)}")
+        if not set(wanted) & set(setting.corpora):
+            raise UsageError(f"--corpora names none of --scale {scale}; expected some of {', '.join(setting.corpora)}")
+    return setting.only(wanted, None if epsilon is None else _epsilons(epsilon, setting),
+                        None if seeds is None else _seeds(seeds))
+
+
+def _seeds(seeds: str) -> list[int]:
+    parts = [part.strip() for part in seeds.split(",")]
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise UsageError(f"--seeds is {seeds[:20]!r}; expected whole numbers with commas between them")
+    return list(dict.fromkeys(map(int, parts)))
+
+
+def _epsilons(epsilon: str, setting: Setting) -> list[float]:
+    there = sorted({one for work in setting.corpora.values() for one in work.epsilons}, reverse=True)
+    try:
+        found = [float(part) for part in epsilon.split(",")]
+    except ValueError:
+        found = []
+    if not found or not set(found) <= set(there):
+        raise UsageError(f"--epsilon is {epsilon[:20]!r}; expected some of {', '.join(f'{one:g}' for one in there)}")
+    return found
+
+
+def _check(scale: str, data: Path | None) -> None:
+    if scale != "smoke" and data is None:
+        raise UsageError(f"--scale {scale} was given without --data; expected the folder of public data sets")
+    if data is not None and not data.is_dir():
+        raise UsageError(f"{data} is not a folder; expected the folder of public data sets")
+
+
+def _opened(out: Path | None, context: typer.Context) -> Run | None:
+    from discreet.files import Run
+
+    if out is None:
+        return None
+    # Items and corpora are added to a run as they are asked for; what decides what a figure is stays.
+    kept = {name: value for name, value in common.resolved(context).items() if name in DECIDES}
+    return Run.open(out, kept)
+
+
+def _provenance(setting: Setting, data: Path | None) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    from discreet import __version__
+
+    return {"discreet": __version__, "data": None if data is None else data.name,
+            "corpora": {name: {"recipe": dict(work.recipe), "rows": work.rows, "seeds": list(work.seeds),
+                               "references": work.references} for name, work in setting.corpora.items()},
+            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
+    """With the items that the run has from before, and the rows of items of this call that are of other corpora."""
+    import json
+
+    from discreet.studies.blia.reproduce import merged
+
+    try:
+        there = json.loads(run.result.read_text(encoding="utf-8"))
+        if all(there[name] == record[name] for name in ("kind", "schema")) and (
+                there["provenance"]["discreet"] == record["provenance"]["discreet"]):
+            return {**record, "items": merged(there["items"], record["items"]), "provenance": {
+                **record["provenance"],
+                "corpora": {**there["provenance"]["corpora"], **record["provenance"]["corpora"]}}}
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return record
+
+
+def _write(record: dict[str, Any], run: Run, quiet: bool) -> None:
+    """The record, its tables in Markdown, its page and its figures."""
+    from discreet.files import write_atomic
+    from discreet.report.reproduced_labels import markdown
+
+    run.finish(record, n=len(record["items"]))
+    write_atomic(run.path / "tables.md", markdown(record))
+    pages.write_pages(record, None, run, quiet=quiet)

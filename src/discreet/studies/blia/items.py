@@ -1,0 +1,159 @@
+"""The paper's tables and figures, and what it has not, as pure functions of the records of conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, TypeAlias
+
+from discreet.audit.labels.judge_words import attack_words
+from discreet.studies.blia.corpora import CORPORA
+from discreet.studies.blia.paper import TABLES, paper_figures, paper_sizes
+from discreet.studies.blia.settings import HALVED, RR, Setting
+
+Condition: TypeAlias = Mapping[str, Any]
+Found: TypeAlias = Mapping[str, Sequence[Condition]]
+Table: TypeAlias = list[dict[str, Any]]
+
+NONE = "none"
+MEMORISED = 0.01
+"""The p of a placebo difference, canaries of all seeds together, from which something counts as memorised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One table, figure or section.
+
+    Attributes
+    ----------
+    corpora : callable
+        From a setting to the names of the corpora whose conditions it needs.
+    rows : callable
+        From those conditions by corpus to the rows of the table.
+    """
+
+    name: str
+    title: str
+    corpora: Callable[[Setting], list[str]]
+    rows: Callable[[Found], Table]
+
+
+def tables_of(benchmark: str) -> Callable[[Setting], list[str]]:
+    """The corpora of a setting that stand for a benchmark."""
+    return lambda setting: [name for name in setting.corpora if CORPORA[name].benchmark == benchmark]
+
+
+def every(setting: Setting) -> list[str]:
+    """All of them."""
+    return list(setting.corpora)
+
+
+def line(one: Condition) -> dict[str, Any]:
+    """What the tables say of one condition: the paper's figures, ours by its definitions, and honest attacks.
+
+    The paper's attacks are LIA-Threshold at ½ and LIA-Delta-Margin with the loss at the secret, which is an oracle;
+    both are about the secret, the canary's label before the mechanism.
+    """
+    epsilon = inf if one["epsilon"] == "inf" else float(one["epsilon"])
+    benchmark = CORPORA[one["corpus"]].benchmark
+    secret = [row for row in one["attacks"] if row["target"] == "secret"]
+    trained = [row for row in one["attacks"] if row["target"] == "trained"]
+    outputs = [row for row in secret if row["access"] == "outputs"]
+    return {
+        **{name: one[name] for name in ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained", "n_canaries",
+                                        "n_placebos", "chance", "ceiling", "flips", "planted", "epsilon_lower")},
+        "stands_for": CORPORA[one["corpus"]].stands_for, "paper": paper_figures(benchmark, epsilon),
+        "train_accuracy": one["utility"]["train_accuracy"], "test_accuracy": one["utility"]["test_accuracy"],
+        "threshold": _said(_one(secret, attack="lia_threshold", threshold="fixed")),
+        "threshold_trained": _said(_one(trained, attack="lia_threshold", threshold="fixed")),
+        "delta_margin": _said(_one(secret, attack="lia_delta_margin", loss_labels="secret", margin="p1-second",
+                                   alpha=1.0, beta=1.0)),
+        "honest": [_said(row) for row in outputs if row["success"]["value"] is not None],
+        "strongest": _said(strongest(outputs)),
+    }
+
+
+def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Of attacks on outputs that placebos leave standing the one whose lead over its placebo is least likely by
+    chance; without any in the lead the one that is right most often. None where none could be run."""
+    there = [row for row in rows if row["success"]["value"] is not None and row["placebo"]["value"] is not None
+             and not row["vetoed"]]
+    ahead = [row for row in there if row["success"]["value"] > row["placebo"]["value"]]
+    if ahead:
+        return min(ahead, key=lambda row: (row["difference_p"], -row["success"]["value"]))
+    return max(there, key=lambda row: row["success"]["value"], default=None)
+
+
+def _one(rows: Iterable[Mapping[str, Any]], **asked: Any) -> Mapping[str, Any] | None:
+    return next((row for row in rows if all(row[name] == value for name, value in asked.items())), None)
+
+
+SAID = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit", "oracle", "success", "placebo",
+        "difference_p", "vetoed")
+
+
+def _said(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if row is None else {"name": attack_words(row, brief=True), **{name: row[name] for name in SAID}}
+
+
+def _of(found: Found, mechanisms: Sequence[str] | None = None) -> Iterable[Condition]:
+    """Conditions of all corpora, no mechanism first, of these mechanisms or of any; by ε, the largest first."""
+    for conditions in found.values():
+        kept = [one for one in conditions if mechanisms is None or one["mechanism"] in (NONE, *mechanisms)]
+        yield from sorted(kept, key=lambda one: -float(one["epsilon"]))
+
+
+def by_epsilon(found: Found) -> Table:
+    """Tables 3 to 8, and figure 2: randomised response as it is meant and as it flips half as often, over ε."""
+    return [line(one) for one in _of(found, (RR, HALVED))]
+
+
+def without_noise(found: Found) -> Table:
+    """Table 2: ε = ∞."""
+    return [{**line(one), "paper_sizes": paper_sizes(CORPORA[one["corpus"]].benchmark)}
+            for one in _of(found, ()) if one["mechanism"] == NONE]
+
+
+def utility(found: Found) -> Table:
+    """Every mechanism that keeps its ε."""
+    return [line(one) for one in _of(found) if one["mechanism"] != HALVED]
+
+
+def stronger(found: Found) -> Table:
+    """Where anything is memorised, honest attacks against LIA-Threshold on the same canaries.
+
+    A row for each attack that leads, the best of a condition first; one row without an attack where none does.
+    """
+    rows = []
+    for one in _of(found):
+        if one["mechanism"] == HALVED or not memorised(one):
+            continue
+        head = {name: one[name] for name in ("corpus", "mechanism", "epsilon", "seeds", "n_canaries", "ceiling")}
+        leading = sorted((row for row in one["stronger"] if row["right"] > row["baseline_right"]),
+                         key=lambda row: (not row["stronger"], row["holm_p"], -row["right"]))
+        rows += [{**head, **row} for row in leading] or [{**head, "attack": None, "stronger": False}]
+    return rows
+
+
+def memorised(one: Condition) -> bool:
+    """Whether an attack on outputs is right about canaries' secrets more often than about placebos', p < .01."""
+    return any(row["access"] == "outputs" and row["target"] == "secret" and row["difference_p"] is not None
+               and row["difference_p"] < MEMORISED and row["success"]["value"] > row["placebo"]["value"]
+               for row in one["attacks"])
+
+
+def prevalence(conditions: Sequence[Condition]) -> Table:
+    """The oracle beside honest attacks by the share of class 1, at ε = ∞."""
+    return [{**line(one), "prevalence": one["prevalence"], "paper": None} for one in conditions]
+
+
+TITLES: Mapping[str, str] = {"cifar100": "CIFAR-100", "census": "Census", "imdb": "IMDB", "cifar10": "CIFAR-10",
+                             "fashion_mnist": "FashionMNIST", "big_vul": "Big-Vul"}
+ITEMS: Mapping[str, Item] = {item.name: item for item in (
+    Item("table 2", "Without noise", every, without_noise),
+    *(Item(TABLES[name], f"{said} over ε", tables_of(name), by_epsilon) for name, said in TITLES.items()),
+    Item("figure 2", "Success over ε", every, by_epsilon),
+    Item("section utility", "Which mechanism, which ε?", every, utility),
+    Item("section stronger", "Stronger than LIA-Threshold?", every, stronger),
+)}

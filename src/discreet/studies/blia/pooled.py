@@ -1,0 +1,200 @@
+"""All attacks on one condition, canaries pooled over seeds: a condition is a mechanism at an ε.
+
+Every seed draws canaries and secrets anew, so that the right guesses of all seeds are one binomial count: its interval
+is exact, and what it proves about ε holds as for one run (each guess is right with the chance of the ceiling at the
+most, whatever all other secrets are). Unlike `audit_labels` this takes a mechanism that is broken on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.audit.labels.access import Truth, run
+from discreet.audit.labels.bounds import ceiling, ladder_bound
+from discreet.audit.labels.conformance import epsilon_json
+from discreet.audit.labels.judge_facts import conformance_of, plain, utility_of
+from discreet.audit.labels.judge_rows import Sides, blocked, difference_p, planted_copies, sides_of
+from discreet.audit.labels.judge_words import attack_words
+from discreet.audit.labels.stronger import compare_attacks
+from discreet.audit.labels.table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, LabelTable
+from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
+from discreet.records import Estimate
+from discreet.stats.estimates import rate_estimate
+from discreet.stats.intervals import clopper_pearson
+from discreet.studies.mia.cells import averaged
+
+Part: TypeAlias = tuple[LabelTable, int]
+"""A table and the row of one of its targets."""
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """What one attack guesses of all canaries, or of all placebos, of all seeds, and the labels that it was asked for.
+
+    `secret` and `trained` are (n,); `guesses` is None where the attack cannot be run, for the reason in `why`.
+    """
+
+    guesses: Guesses | None
+    secret: IntArray
+    trained: IntArray
+    why: str | None = None
+
+    def rate(self, truth: Truth, unit: str) -> Estimate:
+        """The share of right ones among the guesses made."""
+        if self.guesses is None:
+            return Estimate.unresolved(self.why or "unresolved", n=0, unit=unit)
+        right = self.guesses.correct(self.secret if truth == "secret" else self.trained)
+        return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), unit=unit, of="guesses")
+
+
+def condition(parts: Sequence[Part]) -> dict[str, Any]:
+    """The record of one condition: every attack, what the bounds prove, utility, flips, planted canaries.
+
+    Parameters
+    ----------
+    parts : sequence of (LabelTable, int)
+        A target of each seed, all of one mechanism and ε, with two classes.
+
+    Raises InputError where a target has no canaries or no placebos.
+    """
+    table, target = parts[0]
+    model = table.models[target]
+    sides = [sides_of(*part) for part in parts]
+    attacks = all_attacks(table.n_classes)
+    tried = [(attack, tried_on(attack, sides, "canary"), tried_on(attack, sides, "placebo")) for attack in attacks]
+    rows = _rows(tried, table.n_classes)
+    return {
+        "mechanism": model.mechanism, "epsilon": epsilon_json(model.epsilon),
+        "seeds": [one.models[row].seed for one, row in parts], "chance": 1.0 / table.n_classes,
+        "ceiling": ceiling(model.epsilon, table.n_classes), **_sizes(parts), "attacks": rows,
+        "epsilon_lower": _proved(tried, rows, table.n_classes).to_json(), "utility": _utility(parts),
+        "flips": flips(parts), "planted": planted(parts),
+        "stronger": [one.to_json() for one in _stronger(tried)],
+    }
+
+
+def tried_on(attack: LabelAttack, sides: Sequence[Sides], side: str) -> Tried:
+    """One attack on the canaries, or on the placebos, of all seeds; each target is attacked by itself."""
+    trials = [one.canary if side == "canary" else one.placebo for one in sides]
+    there = [trial for trial in trials if trial is not None]
+    secret, trained = (np.concatenate([getattr(trial, name) for trial in there]) if there else
+                       np.zeros(0, dtype=np.int64) for name in ("secret", "trained"))
+    why = next((said for trial in there if (said := blocked(attack, trial)) is not None), None)
+    if why is not None or not there:
+        return Tried(None, secret, trained, why or "there are no placebo canaries")
+    guesses = [run(attack, trial) for trial in there]
+    return Tried(Guesses(np.concatenate([one.label for one in guesses]),
+                         np.concatenate([one.confidence for one in guesses])), secret, trained)
+
+
+def _rows(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> list[dict[str, Any]]:
+    found = []
+    truths: tuple[Truth, ...] = ("secret", "trained")
+    # As in `judge_rows`: a fair draw in twenty would take a finding away at 95% for each row.
+    level = 1.0 - ALPHA / (len(truths) * len(tried))
+    for truth in truths:
+        for attack, canary, placebo in tried:
+            success, beside = canary.rate(truth, "canary"), placebo.rate(truth, "placebo")
+            both = success.resolved and beside.resolved
+            found.append({
+                **attack.settings.to_json(), "access": attack.access, "oracle": attack.access == "oracle",
+                "target": truth, "success": success.to_json(), "placebo": beside.to_json(),
+                "difference_p": difference_p(_counts(success), _counts(beside)) if both else None,
+                "vetoed": beside.resolved and _off_chance(beside, 1.0 / n_classes, level)})
+    return found
+
+
+def _proved(tried: Sequence[tuple[LabelAttack, Tried, Tried]], rows: Sequence[Mapping[str, Any]],
+            n_classes: int) -> Estimate:
+    """The best ladder bound of all attacks on outputs that no placebo vetoes, Bonferroni over all on outputs."""
+    vetoed = [row["vetoed"] for row in rows if row["target"] == "secret"]
+    honest = [(canary, veto) for (attack, canary, _), veto in zip(tried, vetoed, strict=True)
+              if attack.access == "outputs" and canary.guesses is not None and canary.guesses.made.any()]
+    found = []
+    for canary, veto in honest:
+        assert canary.guesses is not None
+        made = canary.guesses.made
+        if not veto:
+            found.append(ladder_bound(canary.guesses.correct(canary.secret)[made], canary.guesses.confidence[made],
+                                      n_classes, ALPHA / len(honest)))
+    if not found:
+        return Estimate.unresolved("no attack on outputs alone that placebos leave standing made a guess",
+                                   unit="canary")
+    return max(found, key=lambda one: one.epsilon).estimate(ALPHA)
+
+
+def _stronger(tried: Sequence[tuple[LabelAttack, Tried, Tried]]) -> tuple[Any, ...]:
+    """Attacks on outputs that are not LIA-Threshold against all three types of it."""
+    canaries, placebos, baselines = dict[str, IntArray](), dict[str, IntArray](), dict[str, IntArray]()
+    secret, other = tried[0][1].secret, tried[0][2].secret
+    for attack, canary, placebo in tried:
+        if attack.access != "outputs" or canary.guesses is None or placebo.guesses is None:
+            continue
+        name = attack_words(attack.settings.to_json(), brief=True)
+        if attack.settings.attack == "lia_threshold":
+            baselines[name] = canary.guesses.label
+        else:
+            canaries[name], placebos[name] = canary.guesses.label, placebo.guesses.label
+    return compare_attacks(canaries, secret, placebos, other, baselines) if baselines and canaries else ()
+
+
+def _sizes(parts: Sequence[Part]) -> dict[str, Any]:
+    """Rows of the first seed; canaries and placebos of all seeds together, planted ones left out."""
+    table, target = parts[0]
+    planted_too = [np.bincount(one.role[row], minlength=4) for one, row in parts]
+    alone = [int(((one.role[row] == CANARY) & (one.planted[row] == 0)).sum()) for one, row in parts]
+    return {"n_trained": int(np.isin(table.role[target], (CANARY, TRAIN)).sum()), "n_canaries": sum(alone),
+            "n_placebos": int(sum(one[PLACEBO] for one in planted_too)),
+            "n_heldout": int(planted_too[0][HELDOUT])}
+
+
+def _utility(parts: Sequence[Part]) -> dict[str, Any]:
+    """As `utility_of`, means over seeds."""
+    each = [utility_of(*part) for part in parts]
+    train = {name: averaged([[one["train_accuracy"][name]] for one in each]) for name in
+             ("trained", "secret", "original")}
+    return dict(plain({"train_accuracy": train, "test_accuracy": averaged([[one["test_accuracy"]] for one in each])}))
+
+
+def flips(parts: Sequence[Part]) -> dict[str, Any]:
+    """Labels that the mechanism changed, of all that were to be trained on: `{"expected", "observed", "ok"}`.
+
+    `ok` is whether every seed conforms to its ε; `expected` is None where a prior decides.
+    """
+    rows = [conformance_of(*part) for part in parts]
+    changed, n = (sum(numbers) for numbers in zip(*(
+        (round((one.observed.value or 0.0) * (one.observed.n or 0)), one.observed.n or 0) for one in rows),
+        strict=True))
+    return {"expected": None if rows[0].at_least else rows[0].expected_flip,
+            "observed": rate_estimate(changed, n, unit="label", of="labels").to_json(),
+            "ok": all(one.ok for one in rows)}
+
+
+def planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """How often the likeliest class of planted canaries is their secret, by how often they stand in training."""
+    found = []
+    for copies in sorted({copies for part in parts for copies in planted_copies(*part)}):
+        right = n = 0
+        for table, target in parts:
+            rows = table.planted[target] == copies
+            right += int((np.argmax(table.logits[target][rows], axis=1) == table.secret[target][rows]).sum())
+            n += int(rows.sum())
+        found.append({"copies": copies, "success": rate_estimate(right, n, unit="canary", of="canaries").to_json()})
+    return found
+
+
+def _off_chance(estimate: Estimate, chance: float, level: float) -> bool:
+    ends = clopper_pearson(*_counts(estimate), level)
+    return not ends.low - 1e-12 <= chance <= ends.high + 1e-12
+
+
+def _counts(estimate: Estimate) -> tuple[int, int]:
+    assert estimate.value is not None
+    assert estimate.n is not None
+    return round(estimate.value * estimate.n), estimate.n

@@ -135,6 +135,12 @@ def _counts(name: str, sep: str = " ") -> Callable[[Row], str]:
     return shown
 
 
+def _steps(row: Row) -> str:
+    """Updates of the weights that were kept, of those planned."""
+    steps = row.get("steps")
+    return f"{steps['kept']:,.0f} of {steps['planned']:,.0f}" if steps else NOTHING
+
+
 _HEAD: Columns = (("structure", _word("structure")), ("corpus", _word("corpus")), ("model", _word("model")),
                   ("regime", _word("regime")))
 _TPR_1 = (("TPR at 1% FPR", _figure("tpr_at_1pct_fpr")),)
@@ -163,7 +169,8 @@ COPIES: Columns = (
     ("off the boundary", _figure("non_boundary_auc")), ("its placebo", _figure("non_boundary_placebo")),
     ("paper's off the boundary", _paper("paper_non_boundary")), ("all", _figure("global_auc")),
     ("its placebo", _figure("global_placebo")), ("accuracy", _figure("accuracy")),
-    ("its change", _figure("accuracy_change", signed)))
+    ("its change", _figure("accuracy_change", signed)),
+    ("updates kept", _steps))
 SIDES: Columns = (
     ("corpus", _word("corpus")), ("stands for", _word("stands_for")), ("sides", _counts("sides")),
     ("planted in each", _counts("planted", "×")),
@@ -178,7 +185,8 @@ CORPORA: Columns = (
         if row.get("paper") else NOTHING))
 COLUMNS: Mapping[str, Columns] = {
     "figure 2": GAINS, "figure 3": STRATA, "section 8.2": COPIES, "table 1": SIDES, "table 8": SIDES,
-    "table 2": CORPORA, **dict.fromkeys(("table 9", "table 10"), (*ATTACKS[:12], *_TPR_1, *ATTACKS[12:]))}
+    "table 2": CORPORA, "mismatched": (*ATTACKS[:7], ("selection", _word("selection")), *ATTACKS[7:]),
+    **dict.fromkeys(("table 9", "table 10"), (*ATTACKS[:12], *_TPR_1, *ATTACKS[12:]))}
 FRONTIER: Columns = (
     ("model", _word("model")), ("regime", _word("regime")), ("noise", _word("noise")), ("σ", _word("strength")),
     ("queries", _word("queries")), ("accuracy", _figure("accuracy")), ("missed positives", _figure("missed_positives")),

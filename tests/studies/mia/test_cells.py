@@ -18,6 +18,7 @@ from discreet.studies.mia.cells import (
     change,
     figures,
     gain,
+    kept_steps,
     paper_range,
     reach,
     rows_of,
@@ -81,6 +82,19 @@ def test_a_question_finds_its_rows_alone(row: Row) -> None:
     assert shown["tpr_at_5pct_fpr"]["value"] == pytest.approx(0.325)
     assert reach([audit], "reference", "paper") == {"least": 0.6, "most": 0.7}
     assert reach([audit], "probe", "paper") == {"least": None, "most": None}
+    lacking = {"attacks": [row(0.6), row(None)]}
+    assert reach([audit, lacking], "reference", "paper") == {"least": None, "most": None}
+
+
+def test_updates_that_were_kept() -> None:
+    def trained(*steps: int | None) -> dict[str, Any]:
+        models = {name: {} if kept is None else {"best_step": kept, "planned_steps": 40}
+                  for name, kept in zip(("f_A", "f_B"), steps, strict=True)}
+        return {"models": {**models, "f_S": {"best_step": 1, "planned_steps": 2}}}
+
+    assert kept_steps([trained(10, 30), trained(40, 40)]) == {"kept": 30.0, "planned": 40.0}
+    assert kept_steps([trained(10, None)]) is None
+    assert kept_steps([]) is None
 
 
 def test_a_gain_is_boundary_less_global_of_each_direction(row: Row) -> None:

@@ -23,7 +23,8 @@ SETTING = Setting({"small": {FULL: "tfidf-mlp", LORA: "tfidf-mlp"}, "large": {FU
 
 def audited(rows: list[dict[str, Any]], utility: Utility, test: float = 0.8, **more: Any) -> dict[str, Any]:
     targets = [{"utility": utility(0.9, test)}, {"utility": utility(0.9, test)}]
-    return {"audit": {"attacks": rows, "targets": targets, **more}}
+    models = {name: {"best_step": 10, "planned_steps": 30} for name in ("f_A", "f_B")}
+    return {"audit": {"attacks": rows, "targets": targets, **more}, "training": {"models": models}}
 
 
 def test_cells_of_the_tables() -> None:
@@ -94,13 +95,16 @@ def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(r
 
 def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility) -> None:
     rows = [row(auc, placebo, definition=definition, label=label, selection=selection, n=n)
-            for definition in ("paper", "honest, p", "honest, logit") for label in (0, 1)
-            for selection, n, auc, placebo in (("global", None, 0.6, 0.5), ("boundary", 20, 0.6 + 0.1 * label, 0.58))]
+            for definition in ("paper", "honest, p", "honest, logit") for label in (0, 1, None)
+            for selection, n, auc, placebo in (
+                ("global", None, 0.6, 0.5),
+                ("boundary", 20, 0.65 if label is None else 0.6 + 0.1 * label, 0.58))]
     cells = ITEMS["figure 2"].cells(SETTING)
     found = ITEMS["figure 2"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
-    assert len(found) == len(cells) // 2 * 6
+    assert len(found) == len(cells) // 2 * 9
     for one in found:
-        assert one["gain"]["value"] == pytest.approx(0.1 if one["label"] == "unsafe" else 0.0)
+        assert one["gain"]["value"] == pytest.approx({"unsafe": 0.1, "safe": 0.0, "both": 0.05}[one["label"]])
+        assert one["label"] != "both" or one["paper"] is None
         assert one["placebo_gain"]["value"] == pytest.approx(0.08)
         assert (one["global_auc"]["value"], one["boundary_placebo"]["value"]) == pytest.approx((0.6, 0.58))
     [paper] = [one for one in found if (one["corpus"], one["regime"], one["label"], one["definition"]) == (
@@ -143,7 +147,8 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
     found = ITEMS["section 8.2"].rows(SETTING, {cell: audit(cell) for cell in cells})
     by_variant = {one["variant"]: one for one in found if one["regime"] == FULL and one["definition"] == "paper"}
     assert list(by_variant) == list(UPSAMPLED)
-    assert "boundary_change" not in by_variant["plain"]
+    assert not {"boundary_change", "accuracy_change", "paper", "paper_non_boundary"} & set(by_variant["plain"])
+    assert by_variant["plain"]["steps"] == {"kept": 10.0, "planned": 30.0}
     one = by_variant["paraphrased x4"]
     assert one["boundary_auc"]["value"] == pytest.approx(0.63)
     assert one["boundary_change"]["value"] == pytest.approx(0.08)
@@ -169,11 +174,15 @@ def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
     assert of_users[0]["auc"]["value"] == pytest.approx(0.75)
     assert of_users[0]["placebo"]["value"] == pytest.approx(0.51)
     assert {one["unit"] for one in found} == {"user", "record"}
+    assert {one["definition"] for one in found if one["attack"] == "loss"} == {"paper", "honest, p"}
 
 
 def test_a_mismatched_reference_is_shown_by_honest_definitions_alone(row: Row, utility: Utility) -> None:
-    rows = [row(0.6, definition=definition) for definition in ("paper", "honest, p", "honest, logit")]
+    rows = [row(auc, definition=definition, selection=selection, n=n)
+            for definition in ("paper", "honest, p", "honest, logit")
+            for selection, n, auc in (("global", None, 0.6), ("boundary", 20, 0.7))]
     cells = ITEMS["mismatched"].cells(SETTING)
     found = ITEMS["mismatched"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
     assert {one["definition"] for one in found} == {"honest, p", "honest, logit"}
-    assert {one["variant"] for one in found} == {"", "mismatched made_up_users"}
+    assert {one["variant"] for one in found} == {"matched", "mismatched made_up_users"}
+    assert {(one["selection"], one["auc"]["value"]) for one in found} == {("global", 0.6), ("boundary", 0.7)}

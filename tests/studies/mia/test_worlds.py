@@ -46,6 +46,10 @@ def test_variants_are_worlds(tiny: Study) -> None:
     other = world_of(variant("mismatched made_up_users"), whole)
     assert other.mismatched is not None
     assert other.mismatched.path.name == "made_up_users-0.jsonl"
+    # One model more than the matched world: f_A with its representations is not trained again.
+    apart, together = ({name: task.key for name, task in tasks_of(one).items()}
+                       for one in (other, world_of(variant(""), whole)))
+    assert {name: key for name, key in apart.items() if together.get(name) != key}.keys() == {"fit/mismatched"}
     with pytest.raises(ValueError, match="there is no variant"):
         world_of(variant("boiled x2"), whole)
 

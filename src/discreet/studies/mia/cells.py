@@ -100,9 +100,12 @@ def figures(audits: Sequence[Audit], attack: str, definition: Definition, **aske
 
 
 def reach(audits: Sequence[Audit], attack: str, definition: Definition, **asked: Any) -> dict[str, Any]:
-    """The least and the most AUC among directions and seeds: the error bars of the paper's figure 3. None without."""
-    values = [row["auc"]["value"] for audit in audits for row in rows_of(audit, attack, definition, **asked)
-              if row["auc"]["value"] is not None]
+    """The least and the most AUC among directions and seeds: the error bars of the paper's figure 3.
+
+    None where any is unresolved, as the mean is: a span of what is left would look narrower.
+    """
+    found = [row["auc"]["value"] for audit in audits for row in rows_of(audit, attack, definition, **asked)]
+    values = [] if None in found else found
     return {"least": min(values, default=None), "most": max(values, default=None)}
 
 
@@ -151,6 +154,18 @@ def _less(one: Estimate, other: Estimate) -> Estimate:
     if one.value is None or other.value is None:
         return Estimate.unresolved(one.reason or other.reason or "unresolved")
     return Estimate(one.value - other.value, None, None, n=one.n, unit=one.unit, method="difference")
+
+
+def kept_steps(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Updates of the weights that were kept, and those that were planned: means over f_A and f_B of all seeds.
+
+    None for models that are not trained in steps with evaluations between.
+    """
+    found = [training["models"][name] for training in trainings for name in ("f_A", "f_B")]
+    if not found or any(one.get("best_step") is None or one.get("planned_steps") is None for one in found):
+        return None
+    kept, planned = (sum(one[name] for one in found) / len(found) for name in ("best_step", "planned_steps"))
+    return {"kept": kept, "planned": planned}
 
 
 def paper_rows(item: str, **asked: str) -> list[dict[str, str]]:

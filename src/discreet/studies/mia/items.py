@@ -20,6 +20,7 @@ from discreet.studies.mia.cells import (
     estimates,
     figures,
     gain,
+    kept_steps,
     paper_range,
     reach,
 )
@@ -31,6 +32,7 @@ Table = list[dict[str, Any]]
 STRUCTURES = ("single-turn", "multi-turn", "multi-conversation", "pooled")
 LABELS: Mapping[str, int | None] = {"safe": 0, "unsafe": 1}
 HONEST: tuple[Definition, ...] = ("honest, p", "honest, logit")
+SHOWN: tuple[Definition, ...] = ("paper", *HONEST)
 BRIEF: tuple[Definition, ...] = ("paper", "honest, logit")
 ALL_REGIMES = "all regimes"
 
@@ -155,12 +157,11 @@ def _boundary(**more: Any) -> dict[str, Any]:
 
 
 def _figure_2(setting: Setting, audits: Audits) -> Table:
-    """Gains by label: boundary less global, of the paper's definition and the honest ones."""
+    """Gains by label, and of both together: boundary less global, of the paper's definition and the honest ones."""
     rows = []
-    definitions: tuple[Definition, ...] = ("paper", *HONEST)
     for (cell, *_), group in grouped(_figure_2_cells(setting), audits):
-        for name, label in LABELS.items():
-            for definition in definitions:
+        for name, label in {**LABELS, "both": None}.items():
+            for definition in SHOWN:
                 rows.append({**_head(cell), "label": name, "definition": definition,
                              **_ends(group, definition, {"global": {"label": label},
                                                          "boundary": _boundary(label=label)}),
@@ -223,8 +224,8 @@ def _section_8_2_cells(setting: Setting) -> list[Cell]:
 
 
 def _section_8_2(setting: Setting, audits: Audits) -> Table:
-    """AUC of all records, at the boundary and off it, and accuracy, under copies of the training set; and the change
-    of each against the plain training set of the same seed."""
+    """AUC of all records, at the boundary and off it, and accuracy, under copies of the training set; the change of
+    each against the plain training set of the same seed; and how much of the training early stopping kept."""
     rows = []
     for cells, group in grouped(_section_8_2_cells(setting), audits):
         base = [audits[replace(cell, variant=PLAIN)]["audit"] for cell in cells]
@@ -235,10 +236,10 @@ def _section_8_2(setting: Setting, audits: Audits) -> Table:
                 for place, asked in PLACES.items():
                     row[f"{place}_change"], row[f"{place}_placebo_change"] = change(pairs, definition, asked, asked)
                 row["accuracy_change"] = accuracy_change(pairs)
-            if definition == "paper":
-                row |= {"paper": paper_range("section 8.2", metric=f"gain of auc, {cells[0].variant}"),
-                        "paper_non_boundary": paper_range("section 8.2", selection="non-boundary", metric="auc")}
-            rows.append(row)
+                if definition == "paper":
+                    row |= {"paper": paper_range("section 8.2", metric=f"gain of auc, {cells[0].variant}"),
+                            "paper_non_boundary": paper_range("section 8.2", selection="non-boundary", metric="auc")}
+            rows.append(row | {"steps": kept_steps([audits[cell]["training"] for cell in cells])})
     return rows
 
 
@@ -258,16 +259,23 @@ def _mismatched(setting: Setting) -> list[Cell]:
             *_grid(setting, _corpus(setting), setting.sweep, f"mismatched {setting.mismatched}")]
 
 
+def _mismatched_rows(setting: Setting, audits: Audits) -> Table:
+    """All records and the boundary, honestly: beside each matched reference the one of another corpus."""
+    cells = _mismatched(setting)
+    return [row | {"variant": row["variant"] or "matched"} for asked in ({}, _boundary())
+            for row in _attacks(cells, audits, "mismatched", ["reference"], HONEST, **asked)]
+
+
 def _users_cells(setting: Setting) -> list[Cell]:
     return _grid(setting, _corpus(setting, "users"), setting.sweep)
 
 
 def _users(setting: Setting, audits: Audits) -> Table:
     """Records, resampled by user; and users, by the mean score of their records."""
-    rows = []
+    rows: Table = []
     for (cell, *_), group in grouped(_users_cells(setting), audits):
         rows += [{**_head(cell), "unit": "record", "attack": attack, "definition": definition,
-                  **figures(group, attack, definition)} for attack in ("loss", "reference") for definition in BRIEF
+                  **figures(group, attack, definition)} for attack in ("loss", "reference") for definition in SHOWN
                  if definition in DEFINITIONS[attack]]
         rows.append({**_head(cell), "unit": "user", "attack": "reference", "definition": "honest, logit",
                      **{key: averaged([estimates(audit["users"], name) for audit in group]).to_json()
@@ -286,7 +294,6 @@ ITEMS: Mapping[str, Item] = {item.name: item for item in (
     Item("figure 3", "Deciles and categories", sizes_of_models, _figure_3),
     Item("section 8.2", "Duplicated and paraphrased training sets", _section_8_2_cells, _section_8_2, beside=True),
     Item("size", "Training-set size", _curve, _simple("size", _curve, ["reference", "loss"])),
-    Item("mismatched", "A reference of another corpus", _mismatched,
-         _simple("mismatched", _mismatched, ["reference"], HONEST)),
+    Item("mismatched", "A reference of another corpus", _mismatched, _mismatched_rows),
     Item("users", "Users as units", _users_cells, _users, beside=True),
 )}

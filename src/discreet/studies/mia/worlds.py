@@ -53,7 +53,8 @@ def world_of(cell: Cell, study: Study) -> World:
     sizes = {"a": setting.sizes[cell.corpus]} if cell.corpus in setting.sizes else {}
     word, _, value = cell.variant.partition(" ")
     options: dict[str, Any] = {"planted": setting.planted, "shadows": setting.shadows,
-                               "hidden": not word and cell.model in setting.sweep}
+                               # As the matched world's, whose f_A is then trained once for both.
+                               "hidden": word in ("", "mismatched") and cell.model in setting.sweep}
     data = study.file(cell.corpus)
     if word in COPIED:
         copies = int(value.removeprefix("x"))

@@ -36,6 +36,7 @@ docs: $(STAMP)
 PEERS := .benchenv
 JAX := $(PEERS)/jax/.installed
 GUARD := $(PEERS)/privacyguard/.installed
+LABELS := $(PEERS)/labels/.installed
 
 $(JAX):
 	$(PYTHON) -m venv $(@D)
@@ -48,16 +49,24 @@ $(GUARD):
 	$(@D)/bin/python -m pip install --quiet 'pandas<3' scipy scikit-learn
 	touch $@
 
+# diffprivlib does not import with a newer scikit-learn.
+$(LABELS):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet 'privacy-estimates==0.1.0.post1' 'diffprivlib==0.6.6' 'scikit-learn==1.5.2' 'opendp==0.16.0'
+	touch $@
+
 # Ratios in one run, with one thread for numerical libraries. PEER_CODE="--authors DIR --leakpro DIR" runs those two
 # peers' own loops from checkouts; without it their loops are ours, written from them.
 bench: export OMP_NUM_THREADS := 1
-bench: $(STAMP) $(JAX) $(GUARD)
+bench: $(STAMP) $(JAX) $(GUARD) $(LABELS)
 	$(BIN)/python benchmarks/lean.py
 	$(BIN)/python -m benchmarks.layer1_presidio
 	$(BIN)/python benchmarks/stats_roc.py
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python -m benchmarks.membership_peers $(PEER_CODE)
 	$(BIN)/python -m benchmarks.membership_scale
+	$(BIN)/python -m benchmarks.label_bounds
+	$(BIN)/python -m benchmarks.label_peers
 
 clean:
 	rm -rf $(VENV) demo

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.tables.rounding import IntArray
-from discreet.tables.splits import PAPER_SIZES, SIDES, Split, halves, split_texts
+from discreet.tables.splits import PAPER_SIZES, SIDES, Split, halves, split_texts, units_of
 
 SMALL = st.dictionaries(st.sampled_from(SIDES), st.integers(0, 12), min_size=1)
 
@@ -265,3 +265,8 @@ def test_halves_of_a_sorted_side_hold_both_classes() -> None:
     assert counts(labels, one, 2) == counts(labels, two, 2) == [20, 20]
     with pytest.raises(InputError, match="80 rows in 1 groups cannot be halved"):
         halves(np.arange(80), labels, np.zeros(80), rng())
+
+
+def test_units_are_numbered_by_the_order_of_their_names() -> None:
+    assert units_of(["b", "a", "c", "a"], 4).tolist() == [1, 0, 2, 0]
+    assert units_of(None, 3).tolist() == [0, 1, 2]

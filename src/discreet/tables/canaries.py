@@ -21,6 +21,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InputError
+from discreet.tables.splits import units_of
 
 IntArray: TypeAlias = NDArray[np.int64]
 
@@ -113,7 +114,7 @@ def draw_canaries(
     if shared and groups is None:
         raise ValueError("shared secrets without groups: expected groups, whose rows share one")
     wanted = _wanted(n_canaries, n_placebo, planted or {})
-    group = _groups(groups, given.size)
+    group = units_of(groups, given.size)
     dealt = _dealt(group, _among(among, given.size), [size for _, size in wanted], rng)
     secret, times = given.copy(), np.zeros_like(given)
     for rows, (copies, _) in zip(dealt, wanted, strict=True):
@@ -162,15 +163,6 @@ def _wanted(n_canaries: int, n_placebo: int, planted: Mapping[int, int]) -> list
     if any(copies != int(copies) or copies < 1 for copies in planted):
         raise ValueError(f"planted is for {sorted(planted)} copies: expected whole numbers from 1")
     return [(0, n_canaries), (0, n_placebo), *planted.items()]
-
-
-def _groups(groups: ArrayLike | None, n: int) -> IntArray:
-    if groups is None:
-        return np.arange(n, dtype=np.int64)
-    given = np.asarray(groups)
-    if given.shape != (n,):
-        raise ValueError(f"groups have shape {given.shape}: expected ({n},), one per row")
-    return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
 def _among(among: ArrayLike | None, n: int) -> IntArray:

@@ -82,7 +82,7 @@ def split_texts(
     ValueError
         Arrays that do not go together, a side that is not in `SIDES`, sizes below zero.
     """
-    classes, units = _classes(labels), _units(groups, np.size(labels))
+    classes, units = _classes(labels), units_of(groups, np.size(labels))
     _check_sizes(sizes, planted)
     have = np.bincount(classes, minlength=len(names or ()))
     called = [repr(name) for name in names] if names is not None else [str(number) for number in range(have.size)]
@@ -115,7 +115,7 @@ def halves(rows: ArrayLike, labels: ArrayLike, groups: ArrayLike | None, rng: Ge
     them. Raises InputError where one half would be empty, ValueError as `split_texts`.
     """
     chosen = np.asarray(rows, dtype=np.int64)
-    classes, units = _classes(labels)[chosen], _units(groups, np.size(labels))[chosen]
+    classes, units = _classes(labels)[chosen], units_of(groups, np.size(labels))[chosen]
     _, units = np.unique(units, return_inverse=True)
     have = np.bincount(classes)
     first = have // 2
@@ -129,20 +129,24 @@ def halves(rows: ArrayLike, labels: ArrayLike, groups: ArrayLike | None, rng: Ge
     return parts
 
 
-def _classes(labels: ArrayLike) -> IntArray:
-    given = np.asarray(labels)
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
-        raise ValueError(f"labels have shape {given.shape} and type {given.dtype}: expected (n,) class numbers from 0")
-    return given.astype(np.int64)
+def units_of(groups: ArrayLike | None, n: int) -> IntArray:
+    """(n,) numbers from 0 of the groups of n rows, rising with their names; each row its own without groups.
 
-
-def _units(groups: ArrayLike | None, n: int) -> IntArray:
+    Raises ValueError for groups of another number.
+    """
     if groups is None:
         return np.arange(n, dtype=np.int64)
     given = np.asarray(groups)
     if given.shape != (n,):
         raise ValueError(f"groups have shape {given.shape}: expected ({n},), one per row")
     return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def _classes(labels: ArrayLike) -> IntArray:
+    given = np.asarray(labels)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
+        raise ValueError(f"labels have shape {given.shape} and type {given.dtype}: expected (n,) class numbers from 0")
+    return given.astype(np.int64)
 
 
 def _check_sizes(sizes: Mapping[str, int] | None, planted: int) -> None:

@@ -40,19 +40,25 @@ def test_many_continuous_draws_without_a_tie() -> None:
 
 
 class TestOverDraws:
-    def test_the_mean_with_the_mean_ends_of_the_first(self) -> None:
+    def test_the_mean_with_the_mean_width_of_the_first(self) -> None:
         shown = [Estimate(0.5, 0.4, 0.6, method="m"), Estimate(0.7, 0.6, 0.8, method="m")]
         found, spread = over_draws([0.5, 0.7, 0.6, 0.6], shown)
         assert (found.value, found.low, found.high) == pytest.approx((0.6, 0.5, 0.7))
-        assert found.method == "m; mean of 4 noise draws, interval of one"
+        assert found.method == "m; mean of 4 noise draws, interval as wide as of one"
         assert spread is not None
         assert spread.draws == 4
         assert spread.sd == pytest.approx(float(np.std([0.5, 0.7, 0.6, 0.6], ddof=1)))
         assert (spread.low, spread.high) == pytest.approx((0.5075, 0.6925))
 
-    def test_the_mean_is_never_outside(self) -> None:
-        found, _ = over_draws([0.1, 0.9], [Estimate(0.1, 0.05, 0.15)])
-        assert (found.low, found.value, found.high) == (0.05, 0.5, 0.5)
+    def test_the_interval_lies_around_the_mean_wherever_the_first_lie(self) -> None:
+        found, _ = over_draws([0.1, 0.9], [Estimate(0.1, 0.05, 0.2)])
+        assert (found.low, found.value, found.high) == pytest.approx((0.45, 0.5, 0.6))
+
+    def test_it_stays_between_0_and_1(self) -> None:
+        found, _ = over_draws([0.9, 1.0], [Estimate(0.8, 0.7, 0.95)])
+        assert found.high == 1.0
+        found, _ = over_draws([0.0, 0.1], [Estimate(0.2, 0.05, 0.35)])
+        assert found.low == 0.0
 
     def test_one_draw_is_itself(self) -> None:
         one = Estimate(0.5, 0.4, 0.6)

@@ -88,6 +88,13 @@ def test_uncontrolled_can_fail_but_says_so() -> None:
     assert "No placebo" in " ".join(found.reasons)
 
 
+def test_a_leak_whose_size_is_not_certain_is_not_said_to_be() -> None:
+    assert "larger than the tolerance." in judge(grounds(auc(0.7, 0.05))).reasons[0]
+    unsure = judge(grounds(auc(0.58, 0.05)))
+    assert unsure.verdict == "fail"
+    assert "by its best estimate larger than the tolerance, though the interval reaches below it" in unsure.reasons[0]
+
+
 def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
     texts = replace(grounds(auc(0.7)), blind=auc(0.8))
     assert judge(texts).verdict == "inconclusive"

@@ -53,6 +53,16 @@ def test_every_auc_has_its_interval_and_its_placebo_at_every_number_of_queries(r
         assert (span(utility["accuracy"], 3), span(utility["missed_positives"], 3)) in pairs
 
 
+def test_where_there_is_nothing_to_take_away_the_page_says_so(record: Record) -> None:
+    said = "not clearly above chance: there is little to take away here"
+    assert said not in frontier_page(record)
+    quiet = copy.deepcopy(record)
+    row = attacked(quiet, quiet["points"][0])
+    assert row is not None
+    row["auc"] |= {"value": 0.51, "low": 0.48, "high": 0.54}  # type: ignore[index]
+    assert said in frontier_page(quiet)
+
+
 def test_fresh_noise_has_a_row_for_each_number_of_queries(record: Record) -> None:
     table = frontier_tables(record)[1]
     start = next(at for at, row in enumerate(table["rows"]) if row["name"] == "fresh noise, sigma 2")

@@ -55,7 +55,7 @@ def test_a_draw_that_nobody_has_shown_is_stated_and_does_not_hold(innocent: Reco
 
 
 def test_what_was_not_brought_is_not_there(bare: Record) -> None:
-    assert states(bare) == ["lacking", "lacking", "holds", "lacking", "holds"]
+    assert states(bare) == ["lacking", "lacking", "unshown", "lacking", "holds"]
 
 
 @pytest.mark.parametrize(("control", "place"), [("placebo_auc", 1), ("blind_auc", 2)])
@@ -83,6 +83,28 @@ def test_planted_records_that_were_not_seen_do_not_show_power(innocent: Record) 
     planted[0]["detected"] = False
     assert states(blind)[3] == "broken"
     assert "do not stand out" in words.controls(audited(blind)[0], blind)[3]["said"]
+
+
+@pytest.mark.parametrize(("control", "place"), [("placebo_auc", 1), ("blind_auc", 2)])
+def test_a_control_of_too_few_records_is_not_shown_to_hold(innocent: Record, control: str, place: int) -> None:
+    for high, state in ((0.64, "holds"), (0.66, "unshown")):
+        wide = copy.deepcopy(innocent)
+        wide["targets"][0]["controls"][control] |= {"value": 0.55, "low": 0.44, "high": high}
+        found = words.controls(audited(wide)[0], wide)[place]
+        assert (found["state"], found["word"]) == (state, words.STATES[state])
+        assert found["said"].endswith("too few to rule out .650, the tolerance.") == (state == "unshown")
+
+
+def test_planted_records_that_are_too_few_say_so(innocent: Record) -> None:
+    few = copy.deepcopy(innocent)
+    for one in few["targets"][0]["controls"]["planted"]:
+        one["detected"] = False
+        for name in ("auc", "placebo_auc"):
+            one[name] |= {"value": None, "low": None, "high": None, "reason": "2 members are too few"}
+    found = words.controls(audited(few)[0], few)[3]
+    assert found["state"] == "lacking"
+    assert "once unresolved (2 members are too few); 4 times unresolved" in found["said"]
+    assert "placebo" not in found["said"]
 
 
 def test_one_sentence_says_what_leak_would_have_been_seen(innocent: Record, bare: Record) -> None:
@@ -179,4 +201,4 @@ def test_planted_records_stand_beside_their_placebo(innocent: Record) -> None:
     alone = copy.deepcopy(innocent)
     for one in alone["targets"][0]["controls"]["planted"]:
         one["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
-    assert "placebo not brought" in words.controls(audited(alone)[0], alone)[3]["said"]
+    assert ", no placebo, seen" in words.controls(audited(alone)[0], alone)[3]["said"]

@@ -40,8 +40,8 @@ class Figure:
     Attributes
     ----------
     auc, tpr_at_5pct_fpr, placebo_auc : Estimate
-        Mean over the draws. Its interval is that of one draw (its ends averaged over the first few), which is about
-        the examples and holds a fortiori for the mean; `spread` is about the draws.
+        Mean over the draws. Its interval is as wide as that of one draw (averaged over the first few), around the
+        mean: it is about the examples and holds a fortiori for the mean; `spread` is about the draws.
     spread, tpr_spread, placebo_spread : Spread or None
         None where nothing is drawn, or the figure is unresolved.
     """
@@ -200,7 +200,7 @@ def figure_of(target: Tally, placebo: Tally) -> Figure:
 def over_draws(
     values: ArrayLike, shown: Sequence[Estimate], reason: str | None = None
 ) -> tuple[Estimate, Spread | None]:
-    """Mean of `values` (draws,), with the mean ends of the estimates of the first few; and their spread.
+    """Mean of `values` (draws,) in [0, 1], with the mean distances of the ends of the first few; and their spread.
 
     Unresolved where the first estimate is, or, with `reason`, where there are none.
     """
@@ -213,9 +213,11 @@ def over_draws(
     if draws.size == 1:
         return shown[0], None
     mean, sd = float(draws.mean()), float(draws.std(ddof=1))
-    low = min(mean, float(np.mean([one.low for one in shown if one.low is not None])))
-    high = max(mean, float(np.mean([one.high for one in shown if one.high is not None])))
-    method = f"{shown[0].method}; mean of {draws.size} noise draws, interval of one"
+    # Around the mean of all draws: the first few lie elsewhere by their noise.
+    below = np.mean([one.value - one.low for one in shown if one.value is not None and one.low is not None])
+    above = np.mean([one.high - one.value for one in shown if one.value is not None and one.high is not None])
+    low, high = max(0.0, mean - float(below)), min(1.0, mean + float(above))
+    method = f"{shown[0].method}; mean of {draws.size} noise draws, interval as wide as of one"
     return replace(shown[0], value=mean, low=low, high=high, method=method), Spread(
         draws.size, sd, *percentile_interval(draws))
 

@@ -122,8 +122,10 @@ def _convicted(grounds: Grounds, finding: str, beside: Sequence[str]) -> Judgeme
         return Judgement("inconclusive", (
             "The attack beats chance, but not clearly more on your model than on one trained on neither side: what "
             "it recognises need not be your model's memory.", finding, *beside))
-    said = ["The model gives away who was in its training set: the leak is larger than the tolerance and larger than "
-            "chance explains.", finding]
+    beyond = ("larger than the tolerance" if (grounds.bound.low or 0.0) > grounds.tolerance else
+              "by its best estimate larger than the tolerance, though the interval reaches below it")
+    said = [f"The model gives away who was in its training set: the leak is larger than chance explains, and {beyond}.",
+            finding]
     if grounds.primary.uncontrolled:
         said.append("No placebo stands beside it; the random draw of members alone carries this verdict.")
     elif off(grounds.primary.placebo_auc, grounds.tolerance):

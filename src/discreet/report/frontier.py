@@ -86,7 +86,8 @@ def notes(record: Record) -> list[str]:
     """What the figures are, a sentence each."""
     missing = lacking(record, "boundary")
     return [
-        f"Means over {record['draws']:,} noise draws; an interval is that of one draw and about the examples.",
+        f"Means over {record['draws']:,} noise draws; an interval is as wide as that of one draw, and about the "
+        "examples.",
         f"Near-duplicates: logits {record['jitter']:g} apart (standard deviation per class), independent of one "
         f"another.",
         *([f"There are no figures at the boundary: {missing}."] if missing else []), *record["notes"],
@@ -106,8 +107,12 @@ def _leads(record: Record) -> list[str]:
     placebo = record["placebo"]
     beside = ("No placebo was brought, so how much of that is memory is not known." if placebo is None else
               f"The same attack on a model trained on neither side gives {span(row['placebo_auc'], 3)}.")
-    return [f"With all scores released, {attack} reaches an AUC of {span(row['auc'], 3)}; chance alone "
-            f"gives .5. {beside}",
+    said = [f"With all scores released, {attack} reaches an AUC of {span(row['auc'], 3)}; chance alone "
+            f"gives .5. {beside}"]
+    if row["auc"]["low"] is not None and row["auc"]["low"] <= 0.5:
+        said.append("That is not clearly above chance: there is little to take away here, and no row below shows what "
+                    "a defence is worth. Its cost to users is shown all the same.")
+    return [*said,
             "A defence is worth something where it brings the attack down to the placebo, or to chance, and keeps it "
             "there however often an attacker asks."]
 

@@ -18,7 +18,8 @@ HEADLINES = {
 }
 LABEL_FREE = ("confidence", "entropy")
 BOUNDARY_N = 20
-STATES = {"holds": "holds", "stated": "stated", "broken": "does not hold", "lacking": "not there"}
+STATES = {"holds": "holds", "stated": "stated", "unshown": "not shown", "broken": "does not hold",
+          "lacking": "not there"}
 
 
 def headline(record: Record) -> str:
@@ -72,8 +73,9 @@ def _placebo(estimate: Mapping[str, Any] | None, tolerance: float) -> tuple[str,
     if off(Estimate.from_json(estimate), tolerance):
         return name, "broken", f"It gets {span(estimate, 3)} there: it recognises something else than memory."
     near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
-    return name, "holds", (f"It gets {span(estimate, 3)} there, "
-                           f"{'as a coin toss would' if near else 'off chance by less than the tolerance'}.")
+    state, few = _within(estimate, tolerance)
+    return name, state, (f"It gets {span(estimate, 3)} there, "
+                         f"{'as a coin toss would' if near else 'off chance by less than the tolerance'}.{few}")
 
 
 def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str]:
@@ -81,9 +83,18 @@ def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str
     if estimate["value"] is None:
         return name, "lacking", f"Not known: {estimate['reason']}."
     from_what = "the texts" if "on texts" in estimate["method"] else (
-        "labels, categories and lengths, where they are known,")
-    broken = reads_apart(Estimate.from_json(estimate), tolerance)
-    return name, "broken" if broken else "holds", f"From {from_what} alone one gets {span(estimate, 3)}."
+        "labels, categories and lengths (where they are known)")
+    state, few = _within(estimate, tolerance)
+    if reads_apart(Estimate.from_json(estimate), tolerance):
+        state, few = "broken", ""
+    return name, state, f"From {from_what} alone one gets {span(estimate, 3)}.{few}"
+
+
+def _within(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
+    """Whether a control that should be ½ is shown to be under the tolerance, and what to say where it is not."""
+    if estimate["high"] is not None and estimate["high"] < tolerance:
+        return "holds", ""
+    return "unshown", f" The records are too few to rule out {spoken(tolerance, 3)}, the tolerance."
 
 
 def _planted(planted: list[Record], detectable: Mapping[str, Any] | None, design: str) -> tuple[str, str, str]:
@@ -94,13 +105,20 @@ def _planted(planted: list[Record], detectable: Mapping[str, Any] | None, design
     if not planted:
         return name, "holds" if design == "sealed" and smallest else "lacking", (
             "No records were planted on purpose." + smallest)
-    said = "; ".join(f"{_times(one['repetitions'])} {span(one['auc'], 3)}, placebo {_or_none(one['placebo_auc'])}, "
-                     f"{'seen' if one['detected'] else 'not seen'}" for one in planted)
-    seen = any(one["detected"] for one in planted)
-    level = planted[0]["auc"]["level"]
+    said = "; ".join(f"{_times(one['repetitions'])} {_one_planted(one)}" for one in planted)
+    seen, level = any(one["detected"] for one in planted), planted[0]["auc"]["level"]
+    if all(one["auc"]["value"] is None for one in planted):
+        return name, "lacking", f"Records were planted on purpose, but too few to say: {said}.{smallest}"
     return name, "holds" if seen else "broken", (
         f"Records planted on purpose {'stand out' if seen else 'do not stand out'}; AUC with {100 * level:.3g}% "
         f"interval where planted {said}.{smallest}")
+
+
+def _one_planted(one: Record) -> str:
+    if one["auc"]["value"] is None:
+        return f"unresolved ({one['auc']['reason']})"
+    beside = "no placebo" if one["placebo_auc"]["value"] is None else f"placebo {span(one['placebo_auc'], 3)}"
+    return f"{span(one['auc'], 3)}, {beside}, {'seen' if one['detected'] else 'not seen'}"
 
 
 def _family(one: Audited, provenance: Record) -> tuple[str, str, str]:
@@ -165,10 +183,6 @@ def from_behind(one: Audited) -> str:
 
 def _below(estimate: Mapping[str, Any] | None, bound: float) -> bool:
     return estimate is not None and estimate["high"] is not None and estimate["high"] < bound
-
-
-def _or_none(estimate: Mapping[str, Any]) -> str:
-    return "not brought" if estimate["value"] is None else span(estimate, 3)
 
 
 def _times(n: int) -> str:

@@ -30,8 +30,14 @@ def standing(one: Audited) -> Figure | None:
                "chance, which shows that the audit can see a leak." if one.facts["controls"]["planted"] else
                "The deciding attack on your model should lie where chance and the placebo lie, and left of the "
                "tolerance.")
-    return Figure("standing", "Where the model stands", caption + " Thin lines are 95% intervals.", body, width, height,
-                  tuple(data))
+    return Figure("standing", "Where the model stands", f"{caption} Thin lines are 95% intervals{_shared(one)}.", body,
+                  width, height, tuple(data))
+
+
+def _shared(one: Audited) -> str:
+    """Numbers of repetitions share the 5%, so that their intervals are wider."""
+    levels = {planted["auc"]["level"] for planted in one.facts["controls"]["planted"]} - {0.95}
+    return "".join(f", those of planted records {100 * level:.3g}%" for level in sorted(levels))
 
 
 def _times(n: int) -> str:

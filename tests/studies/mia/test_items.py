@@ -93,6 +93,21 @@ def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(r
     assert "paper" not in parts["multi-turn"]
 
 
+def test_the_papers_figures_of_safety_do_not_stand_beside_another_task(row: Row, utility: Utility) -> None:
+    """dreaddit is of distress in posts: not what table 7 of the paper and its figure 2 are of."""
+    rows = [row(0.7, label=label, selection=selection, n=n) for label in (None, 0, 1)
+            for selection, n in (("global", None), ("boundary", 20))]
+    setting = replace(SETTING, further=("davidson", "dreaddit"))
+    for name, column in (("table 7", "paper"), ("figure 2", "paper")):
+        cells = ITEMS[name].cells(setting)
+        found = ITEMS[name].rows(setting, {cell: audited(rows, utility) for cell in cells})
+        beside = {corpus: [one[column] for one in found if one["corpus"] == corpus and one.get(column)]
+                  for corpus in ("davidson", "dreaddit")}
+        assert beside["davidson"]
+        assert not beside["dreaddit"]
+        assert {one["structure"] for one in found if one["corpus"] == "dreaddit"} == {"depression"}
+
+
 def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility) -> None:
     rows = [row(auc, placebo, definition=definition, label=label, selection=selection, n=n)
             for definition in ("paper", "honest, p", "honest, logit") for label in (0, 1, None)

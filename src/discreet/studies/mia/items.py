@@ -24,6 +24,7 @@ from discreet.studies.mia.cells import (
     paper_range,
     reach,
 )
+from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.settings import FULL, LORA, RANKS, Setting
 
 Audits = Mapping[Cell, Mapping[str, Any]]
@@ -73,9 +74,9 @@ def _grid(setting: Setting, corpora: Sequence[tuple[str, str]], models: Sequence
 
 
 def _corpora(setting: Setting) -> list[tuple[str, str]]:
-    """Structure and corpus of table 7; further single-turn corpora beside."""
+    """Structure and corpus of table 7; further corpora beside, each with the structure that it is of."""
     return [*((one, setting.corpora[one]) for one in STRUCTURES if one in setting.corpora),
-            *(("single-turn", corpus) for corpus in setting.further)]
+            *((CORPORA[corpus].structure, corpus) for corpus in setting.further)]
 
 
 def _corpus(setting: Setting, structure: str = "single-turn") -> list[tuple[str, str]]:
@@ -93,8 +94,7 @@ def grouped(cells: Sequence[Cell], audits: Audits) -> Iterator[tuple[list[Cell],
 
 
 def _head(cell: Cell) -> dict[str, Any]:
-    return {"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
-            "variant": cell.variant}
+    return {name: getattr(cell, name) for name in ("corpus", "structure", "model", "regime", "variant")}
 
 
 def _utility(group: Sequence[Audit]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _figure_2_cells(setting: Setting) -> list[Cell]:
 
 
 def _paper_gain(cell: Cell, label: str) -> dict[str, Any] | None:
-    structure = "pooled" if cell.structure == "pooled" else "all"
+    structure = "all" if cell.structure in STRUCTURES[:3] else cell.structure
     return paper_range("figure 2", structure=structure, regime=cell.regime, label=label, metric="gain of auc")
 
 

@@ -144,9 +144,9 @@ MECHANISMS = {
     "discreet_rr_2": ("discreet", 2, "numpy's PCG64"), "discreet_rr_10": ("discreet", 10, "numpy's PCG64"),
     "diffprivlib_2": ("diffprivlib, `Binary`", 2, "the operating system's"),
     "diffprivlib_seeded_2": ("diffprivlib, `Binary`, seeded", 2, "numpy's `RandomState`"),
-    "opendp_2": ("opendp, `make_randomized_response_bool`", 2, "secure, and exact in its chances"),
-    "opendp_bits_2": ("opendp, `make_randomized_response_bitvec`", 2, "secure, and exact in its chances"),
-    "opendp_10": ("opendp, `make_randomized_response`", 10, "secure, and exact in its chances")}
+    "opendp_2": ("opendp, `make_randomized_response_bool`", 2, "secure"),
+    "opendp_bits_2": ("opendp, `make_randomized_response_bitvec`", 2, "secure"),
+    "opendp_10": ("opendp, `make_randomized_response`", 10, "secure")}
 
 
 def mechanisms(folder: Path, draws: int, seed: int) -> list[str]:
@@ -249,18 +249,22 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    page = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else HEAD
     for name in args.only.split(","):
         load, started = os.getloadavg()[0], time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             lines = PARTS[name](Path(folder), args.draws, args.seed)
         lines += ["", footer(args, load, time.perf_counter() - started)]
         print("\n".join(lines), flush=True)
-        # What stands between a part's two marks is measured; the words around them are not.
-        before, rest = page.split(f"<!-- {name} -->", 1)
-        page = f"{before}<!-- {name} -->\n" + "\n".join(lines) + f"\n\n<!-- /{name} -->" + rest.split(f"<!-- /{name} -->", 1)[1]
-    if args.write:
-        PAGE.write_text(page, encoding="utf-8")
+        if args.write:
+            write(name, lines)
+
+
+def write(name: str, lines: list[str]) -> None:
+    """What stands between the two marks of a part is measured; the words around them are not."""
+    page = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else HEAD
+    first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, rest = page.split(first, 1)
+    PAGE.write_text("\n".join([f"{before}{first}", *lines, "", f"{last}{rest.split(last, 1)[1]}"]), encoding="utf-8")
 
 
 def footer(args: argparse.Namespace, load: float, seconds: float) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import common, pages
+from discreet.cli import common, labels_entry, pages
 from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.audit.labels.table import LabelTable
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 
@@ -27,7 +30,9 @@ Tune = Annotated[bool, typer.Option("--tune/--no-tune", help="Also try attacks t
                                                              "and judged on the other half.")]
 Plan = Annotated[bool, typer.Option("--plan", help="No audit: say how many canaries it takes to show --epsilon with "
                                                    "--classes.")]
-Epsilon = Annotated[float, typer.Option("--epsilon", metavar="E", help="With --plan: the ε to be shown.")]
+Epsilon = Annotated[str | None, typer.Option("--epsilon", metavar="E,E,…", help="With --recipe: the ε of each "
+                                             "mechanism, inf for no noise (inf if not given). With --plan: the one to "
+                                             "be shown (1 if not given).")]
 Classes = Annotated[int, typer.Option("--classes", metavar="K", help="With --plan: the number of classes.")]
 Guessed = Annotated[float, typer.Option("--guessed", metavar="S", help="With --plan: the share of canaries that the "
                                                                        "attack is sure enough of to guess.")]
@@ -35,8 +40,15 @@ Report = Annotated[Path | None, typer.Option("--report", metavar="F", help="Writ
 
 
 def labels(
-    context: typer.Context, *, scores: Scores = None, law: Law = "uniform", permutations: Permutations = 999,
-    tune: Tune = True, plan: Plan = False, epsilon: Epsilon = 1.0, classes: Classes = 2, guessed: Guessed = 1.0,
+    context: typer.Context, *, scores: Scores = None, recipe: labels_entry.Recipe = None,
+    data: labels_entry.Data = None, target: labels_entry.Target = None, positive: labels_entry.Positive = None,
+    group: labels_entry.Group = None, drop: labels_entry.Drop = None, mechanism: labels_entry.Mechanism = "rr",
+    epsilon: Epsilon = None, canaries: labels_entry.Canaries = 0.02, placebo: labels_entry.Placebo = 0.02,
+    planted: labels_entry.Planted = "1,4,16", heldout: labels_entry.Heldout = 0.2, seeds: labels_entry.Seeds = 1,
+    references: labels_entry.References = 4, engine: labels_entry.Engine = "local",
+    workers: labels_entry.Workers = None, address: labels_entry.Address = None, store: labels_entry.StoreAt = None,
+    keep_models: labels_entry.Keep = False, law: Law = "uniform", permutations: Permutations = 999, tune: Tune = True,
+    plan: Plan = False, classes: Classes = 2, guessed: Guessed = 1.0,
     report: Report = None, as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
     seed: common.Seed = 42, quiet: common.Quiet = False, show_text: common.ShowText = False,
 ) -> None:
@@ -45,37 +57,61 @@ def labels(
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
     from discreet.audit.labels.judge import audit_labels, check_options
-    from discreet.audit.labels.load import load_label_scores
+    from discreet.audit.labels.save import write_label_scores
     from discreet.files import Run
 
+    trains = labels_entry.Trains.of(context.params)
     if plan:
         if scores is not None:
             raise UsageError("--plan and --scores were given together; expected one of them")
         _plan(epsilon, classes, guessed, quiet, as_json)
         return
-    if scores is None:
-        raise UsageError("there is nothing to audit; expected --scores F, or --plan")
     check_options(permutations, seed, law)
     if report is not None:
         pages.can_report(report)
-    table = load_label_scores(scores)
+    further: dict[str, Any] = {}
+    if trains is not None:
+        # Training is long, and goes on in its run folder where it was stopped.
+        run = Run.open(out, common.resolved(context)) if out is not None else None
+        table, further["training"] = trains.scored(out, quiet=quiet)
+        source = trains.source
+    else:
+        source, table = _scores(scores, epsilon)
+        run = None
     found = audit_labels(table, permutations=permutations, seed=seed, law=law, tune=tune,
-                         provenance=_provenance(scores))
-    run = Run.open(out, common.resolved(context)) if out is not None else None
-    record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json()}
+                         drawn_here=trains is not None, provenance=_provenance(source))
+    if run is None and out is not None:
+        run = Run.open(out, common.resolved(context))
+    record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json(), **further}
     # Files first: a reader of the output who has seen enough must not cost the run its results.
+    if trains is not None and run is not None:
+        write_label_scores(table, run.path / "scores.parquet")
     pages.write_run(record, report, run, quiet=quiet, n=record["provenance"]["examples"], verdict=record["verdict"])
     _print(record, quiet, as_json)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
 
 
-def _plan(epsilon: float, classes: int, guessed: float, quiet: bool, as_json: bool) -> None:
+def _scores(scores: Path | None, epsilon: str | None) -> tuple[Path, LabelTable]:
+    from discreet.audit.labels.load import load_label_scores
+
+    if scores is None:
+        raise UsageError("there is nothing to audit; expected --scores F, --recipe R --data F --target COLUMN, or "
+                         "--plan")
+    if epsilon is not None:
+        raise UsageError("--epsilon and --scores were given together; expected each model's in the table")
+    return scores, load_label_scores(scores)
+
+
+def _plan(epsilon: str | None, classes: int, guessed: float, quiet: bool, as_json: bool) -> None:
     from discreet.audit.labels.judge_plan import plan_canaries
     from discreet.cli.labels_words import plan_lines
     from discreet.files import dump_json
 
-    record = {"kind": "plan labels", "schema": 1, **plan_canaries(epsilon, classes, guessed)}
+    found = labels_entry.epsilons_of(epsilon or "1")
+    if len(found) > 1:
+        raise UsageError(f"--epsilon is {(epsilon or '')[:20]!r}; expected one number with --plan")
+    record = {"kind": "plan labels", "schema": 1, **plan_canaries(found[0], classes, guessed)}
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
         return

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from discreet.audit.labels.judge_words import attack_words
 from discreet.cli.common import printable
+from discreet.report import labels_training
 from discreet.report import labels_words as words
 from discreet.report.figures.figure import bracketed, spoken
 from discreet.report.labels_words import Record
@@ -39,6 +40,8 @@ def audit_lines(record: Record) -> list[str]:
     out += ["", *_attacks(record, one), "", "Controls"]
     for control in words.controls(record):
         out += _wrapped(printable(f"{control['word']}: {control['name']}. {control['said']}"), "  ", "    ")
+    if trained := labels_training.lines(record):
+        out += ["", "What was trained", *(line for said in trained for line in _wrapped(printable(said), "  ", "  "))]
     if story := words.story(record):
         out += ["", story["title"], *(line for said in story["said"] for line in _wrapped(printable(said), "  ", "  "))]
     for title, part in (("This audit can say", "can"), ("It cannot say", "cannot")):

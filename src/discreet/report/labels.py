@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.report import labels_training, training
 from discreet.report import labels_words as words
 from discreet.report.audited import said_of
 from discreet.report.figures.figure import Figure, span
@@ -41,7 +42,8 @@ def labels_page(record: Record) -> str:
         reasons=record["reasons"], controls=words.controls(record), story=words.story(record),
         figures=_figures(record), models=[words.model_line(record, one) for one in record["targets"]],
         first=_section(record, first), others=[_section(record, one) for one in record["targets"] if one is not first],
-        claims=record["claims"], provenance=said_of(record["provenance"]))
+        claims=record["claims"], trained=labels_training.lines(record),
+        provenance=[*training.provenance(record), *said_of(record["provenance"])])
 
 
 def _figures(record: Record) -> dict[str, Figure]:

@@ -105,7 +105,7 @@ def test_a_reference_is_trained_on_the_placebos_and_draws_for_itself(table: Labe
 
 def test_rows_that_were_trained_on(done: list[TrialDone]) -> None:
     record = done[0].training()
-    sizes = record["sizes"]
+    sizes = record["deals"]["3"]
     assert sizes == {"rows": 600, "train": 340, "canary": 60, "planted": {"1": 10, "4": 10}, "placebo": 60,
                      "heldout": 120}
     rows = {one["model"]: one["training_rows"] for one in record["models"]}

@@ -37,7 +37,8 @@ class _Tried:
 
 def audit_labels(
     table: LabelTable, *, permutations: int = 999, seed: int = 0, law: str = "uniform",
-    attacks: Sequence[LabelAttack] | None = None, tune: bool = True, provenance: Mapping[str, Any] | None = None,
+    attacks: Sequence[LabelAttack] | None = None, tune: bool = True, drawn_here: bool = False,
+    provenance: Mapping[str, Any] | None = None,
 ) -> LabelAudit:
     """Judge every target of a table of label scores.
 
@@ -54,6 +55,8 @@ def audit_labels(
         All variants of all registered attacks if None.
     tune : bool
         Also try each attack with α, β or its threshold chosen on half of the canaries, judged on the other half.
+    drawn_here : bool
+        Whether this package drew the labels and trained the models, so that nobody's word has to be taken for it.
     provenance : mapping, optional
         Further facts for the report (hashes, file names).
 
@@ -76,7 +79,7 @@ def audit_labels(
                                                        permutations=permutations, redraw=LAWS[law])))
     judged = _after_holm([one.judged for one in tried])
     family = sum(one.row.decides for rows in judged for one in rows)
-    models = tuple(_audited(table, replace(one, judged=rows), chosen, family, seed, law)
+    models = tuple(_audited(table, replace(one, judged=rows), chosen, family, seed, law, drawn_here)
                    for one, rows in zip(tried, judged, strict=True))
     facts = {"permutations": permutations, "seed": seed, "law": law, "classes": table.n_classes,
              "examples": len(table), "models": _roles(table), "comparisons": family, "numpy": np.__version__}
@@ -101,8 +104,8 @@ def _after_holm(models: Sequence[Sequence[Judged]]) -> list[list[Judged]]:
              for one in rows] for rows in models]
 
 
-def _audited(table: LabelTable, tried: _Tried, attacks: Sequence[LabelAttack], family: int, seed: int, law: str
-             ) -> ModelAudit:
+def _audited(table: LabelTable, tried: _Tried, attacks: Sequence[LabelAttack], family: int, seed: int, law: str,
+             drawn_here: bool) -> ModelAudit:
     target, sides = tried.target, tried.sides
     rows = tuple(one.row for one in tried.judged)
     planted = planted_of(table, target, attacks, np.random.default_rng((seed, target, 1)))
@@ -112,7 +115,8 @@ def _audited(table: LabelTable, tried: _Tried, attacks: Sequence[LabelAttack], f
     return ModelAudit(
         table.models[target], judgement, rows, planted, conformance, utility_of(table, target), bound,
         exposure_of(sides), mean_memorisation(sides), histogram_of(sides),
-        can_claim(table, target, sides, bool(planted)), cannot_claim(table, target, sides, bool(planted)))
+        can_claim(table, target, sides, bool(planted)),
+        cannot_claim(table, target, sides, bool(planted), drawn_here=drawn_here))
 
 
 def _joint_bound(judged: Sequence[Judged], law: str) -> Estimate:

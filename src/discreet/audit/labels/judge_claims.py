@@ -24,8 +24,9 @@ def can_claim(table: LabelTable, target: int, sides: Sides, planted: bool) -> tu
     return tuple(said)
 
 
-def cannot_claim(table: LabelTable, target: int, sides: Sides, planted: bool) -> tuple[str, ...]:
-    """What the audit may not say, and what would be needed."""
+def cannot_claim(table: LabelTable, target: int, sides: Sides, planted: bool, *, drawn_here: bool = False
+                 ) -> tuple[str, ...]:
+    """What the audit may not say, and what would be needed; `drawn_here` where this package drew the labels itself."""
     said = []
     if sides.placebo is None:
         said.append("Pass or fail: without placebo canaries nothing tells memory from guesswork. Draw as many as "
@@ -39,7 +40,8 @@ def cannot_claim(table: LabelTable, target: int, sides: Sides, planted: bool) ->
                     "there.")
     if not ((table.role[target] == HELDOUT) | (table.role[target] == PLACEBO)).any():
         said.append("How accurate the model is on new examples: no row is 'heldout' or 'placebo'.")
-    said.append("That labels were drawn by chance: that is your word.")
+    if not drawn_here:
+        said.append("That labels were drawn by chance: that is your word.")
     said.append("Anything about training labels that are no canaries, or that no attack at all succeeds: only these "
                 "attacks were tried.")
     return tuple(said)

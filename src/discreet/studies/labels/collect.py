@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,10 +13,30 @@ from discreet.engine import Result
 from discreet.studies.labels.steps import model_name
 from discreet.studies.labels.trial import Arm, Trial
 from discreet.tables.datasets import Dataset
+from discreet.train.spec import recipe_of
 
 Models = Mapping[tuple[Arm, int], tuple[Result, int]]
 TOLD = ("epochs_done", "steps", "training_rows", "parameters", "reached")
 """Facts of a model that the record keeps; the others are in the store."""
+
+
+class Done(Protocol):
+    """A trial whose tasks have run; see `train_trials.TrialDone`."""
+
+    @property
+    def trial(self) -> Trial:
+        """As there."""
+        ...
+
+    @property
+    def deal(self) -> Result:
+        """As there."""
+        ...
+
+    @property
+    def models(self) -> Models:
+        """As there."""
+        ...
 
 
 def label_table(trial: Trial, deal: Result, models: Models, data: Dataset) -> LabelTable:
@@ -41,18 +61,20 @@ def label_table(trial: Trial, deal: Result, models: Models, data: Dataset) -> La
         logits.astype(np.float64), data.groups)
 
 
-def training_record(trial: Trial, deal: Result, models: Models) -> dict[str, Any]:
-    """Recipe, seed and versions, the rows of each role, and what is known of each model; without text and times."""
-    value, task = deal.value, next(iter(models.values()))[0].task
-    facts: dict[str, list[Mapping[str, Any]]] = {}
-    told = []
-    for (arm, number), (result, place) in models.items():
-        if result.key not in facts:
-            facts[result.key] = result.value["facts"]
-        one = facts[result.key][place]
-        told.append({"model": model_name(arm, trial.seed, number), "role": "reference" if number else "target",
-                     "mechanism": arm.mechanism, "epsilon": epsilon_json(arm.epsilon),
-                     **{name: one[name] for name in TOLD if name in one}})
-    return {"recipe": dict(task["params"]["recipe"]), "seed": trial.seed, "data": value["kind"],
-            "classes": value["classes"], "law": trial.law, "grouped": trial.group is not None, "sizes": value["sizes"],
-            "same_epochs": trial.same_epochs, "models": told, "versions": dict(task["versions"])}
+def training_record(done: Sequence[Done]) -> dict[str, Any]:
+    """What a report says of the training of trials that differ in their seeds and arms alone.
+
+    Recipe and versions, the rows of each role by seed, and what is known of each model; without text and times.
+    """
+    first, deals, told = done[0], dict[str, Any](), list[dict[str, Any]]()
+    for one in done:
+        deals[str(one.trial.seed)] = one.deal.value["sizes"]
+        facts = {result.key: result.value["facts"] for result, _ in one.models.values()}
+        told += [{"model": model_name(arm, one.trial.seed, number), "role": "reference" if number else "target",
+                  "mechanism": arm.mechanism, "epsilon": epsilon_json(arm.epsilon), "seed": one.trial.seed,
+                  **{name: facts[result.key][place][name] for name in TOLD if name in facts[result.key][place]}}
+                 for (arm, number), (result, place) in one.models.items()]
+    value, task = first.deal.value, next(iter(first.models.values()))[0].task
+    return {"recipe": recipe_of(first.trial.recipe).to_json(), "data": value["kind"], "classes": value["classes"],
+            "target": first.trial.target, "law": first.trial.law, "grouped": first.trial.group is not None,
+            "same_epochs": first.trial.same_epochs, "deals": deals, "models": told, "versions": dict(task["versions"])}

@@ -18,7 +18,7 @@ from discreet.studies.labels.trial import NONE, Arm, Trial
 from discreet.train.base import ManyRecipe, Recipe, recipes
 from discreet.train.spec import recipe_of
 
-LIBRARIES = ("discreet.train", "discreet.tables", "discreet.mechanisms", "discreet.audit.labels")
+LIBRARIES = ("discreet.train", "discreet.tables", "discreet.mechanisms", "discreet.audit.labels.table")
 MOST = 32
 """Models that are trained in one program; more gain little and lose more where a run is stopped."""
 

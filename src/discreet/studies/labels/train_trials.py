@@ -48,7 +48,7 @@ class TrialDone:
 
     def training(self) -> dict[str, Any]:
         """What a report says of the training; see `training_record`."""
-        return training_record(self.trial, self.deal, self.models)
+        return training_record([self])
 
 
 def train_trials(trials: Sequence[Trial], store: Store | Path | str, *, engine: str = "local",

@@ -43,24 +43,18 @@ EPSILONS, SIZES = (0.0, 0.5, 1.0, 2.0, 4.0), (500, 1000, 3000)
 LABELS, ROWS, FEATURES, CANARIES = 100_000, 20_000, 20, 400
 ALPHA, INNOCENT = 0.05, "innocent"
 
-Arrays: TypeAlias = dict[str, NDArray[Any]]
+Arrays: TypeAlias = dict[str, Any]
 
 
 def interpreter(environment: str) -> tuple[Path, dict[str, str]]:
     """Of the environment that has the peer, and what it needs beside. PrivacyGuard needs torch, which ours has."""
-    if environment == "ours":
-        return Path(sys.executable), {}
+    place = PLACE / environment
+    if environment != "ours" and not place.exists():
+        raise SystemExit(f"{place} is not there: run `make bench`, which makes the peers' environments")
     if environment == "privacyguard":
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        inside = PLACE / environment / "lib" / version / "site-packages"
-        return Path(sys.executable), {"LABEL_PEERS_LAST": str(there(inside))}
-    return there(PLACE / environment / "bin" / "python"), {}
-
-
-def there(path: Path) -> Path:
-    if not path.exists():
-        raise SystemExit(f"{path} is not there: run `make bench`, which makes the peers' environments")
-    return path
+        return Path(sys.executable), {"LABEL_PEERS_LAST": str(place / "lib" / version / "site-packages")}
+    return Path(sys.executable) if environment == "ours" else place / "bin" / "python", {}
 
 
 ENVIRONMENTS = {"discreet": "ours", "jax": "jax", "guard": "privacyguard"}
@@ -151,7 +145,7 @@ MECHANISMS = {
 
 def mechanisms(folder: Path, draws: int, seed: int) -> list[str]:
     rng, data = np.random.default_rng((seed, 1)), folder / "labels.npz"
-    labels = {str(k): rng.integers(0, k, LABELS) for k in (2, 10)}
+    labels: Arrays = {str(k): rng.integers(0, k, LABELS) for k in (2, 10)}
     np.savez(data, **labels)
     lines = ["", "| mechanism | K | randomness | CPU ms | times ours | flipped | expected | conforms |", "|---" * 8 + "|"]
     ours: dict[int, float] = {}
@@ -195,10 +189,9 @@ def published(odds: NDArray[np.float64], secret: NDArray[np.int64]) -> NDArray[n
     return delta_margin(log_p, secret, 1.0, 1.0, "p1-second").label
 
 
-NULL = {"discreet_ladder": "discreet's bound as a function, fed by hand", "jax_clopper_pearson": "jax-privacy, Clopper–Pearson",
-        "jax_one_run": "jax-privacy, one run, δ = 1e-9", "jax_gdp": "jax-privacy, GDP, δ = 1e-5",
-        "estimates_clopper_pearson": "privacy-estimates, Clopper–Pearson",
-        "estimates_jeffreys": "privacy-estimates, Jeffreys"}
+NULL = {"discreet_ladder": "discreet's bound as a function, fed by hand",
+        **{task: AUDITORS[task] for task in AUDITORS if not task.startswith("discreet")},
+        "jax_gdp": "jax-privacy, GDP, δ = 1e-5"}
 
 
 def null(folder: Path, draws: int, seed: int) -> list[str]:
@@ -218,7 +211,8 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
         for name, score in ((INNOCENT, odds[:CANARIES]), ("published", 2.0 * guess[:CANARIES] - 1.0)):
             arrays.setdefault(f"{name}/secret", []).append(secret[:CANARIES])
             arrays.setdefault(f"{name}/score", []).append(score)
-    np.savez(folder / "null.npz", **{name: np.stack(rows) for name, rows in arrays.items()})
+    stacked: Arrays = {name: np.stack(rows) for name, rows in arrays.items()}
+    np.savez(folder / "null.npz", **stacked)
     canary, placebo = np.mean(shares, axis=0)
     lines = ["", "| tool | given the model's outputs | given the published attack's guesses | mean bound on the former, the latter |",
              "|---|---|---|---|",

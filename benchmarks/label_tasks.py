@@ -235,7 +235,7 @@ def main() -> None:
     args = parser.parse_args()
     with np.load(args.data) as file:
         data = dict(file)
-    found: dict[str, NDArray[Any]] = {}
+    found: dict[str, Any] = {}
     for task in args.tasks.split(","):
         found |= audited(task, data) if task in AUDITORS else randomised(task, data[task.rsplit("_", 1)[-1]])
     np.savez(args.result, **found)

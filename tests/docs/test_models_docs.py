@@ -6,15 +6,13 @@ import json
 import re
 import shlex
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_socket import socket_allow_hosts
 from tests.audit.entries.conftest import write_model
+from tests.loopback import serving
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
@@ -77,41 +75,18 @@ def test_a_transformer(desk: Path) -> None:
         write_model(desk / name, "bert", seed=seed, num_labels=2)
     found = audited(COMMANDS[1])
     said = found["provenance"]["scored_target"]
-    assert "dtype float32; max tokens 64; tokens seen 1.0000; fingerprint " in said
+    assert "dtype float32; chat template no; prompt none; max tokens 64; tokens seen 1.0000; fingerprint " in said
     assert len(list((desk / "scores").rglob("*.npz"))) == 2
     assert audited(COMMANDS[1])["attacks"] == found["attacks"]
 
 
 def test_a_service(desk: Path, socket_enabled: None) -> None:
-    socket_allow_hosts(["127.0.0.1"])
-    asked: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            rows = [[0.0, len(text) / 9] for text in asked[-1]["texts"]]
-            body = json.dumps({**ANSWER, "logits": rows}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
     assert (len(ANSWER["logits"]), {len(row) for row in ANSWER["logits"]}) == (len(REQUEST["texts"]),
                                                                               {len(ANSWER["labels"])})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        command = [word.replace("127.0.0.1:8000", f"127.0.0.1:{server.server_port}") for word in COMMANDS[2]]
+    with serving(lambda asked: {**ANSWER, "logits": [[0.0, len(text) / 9] for text in asked["texts"]]}, "") as service:
+        command = [word.replace("http://127.0.0.1:8000", service.url) for word in COMMANDS[2]]
         found = audited([*command, "--permutations", "0"])
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-    assert {frozenset(one) for one in asked} == {frozenset(REQUEST)}
+    assert {frozenset(one) for one in service.asked} == {frozenset(REQUEST)}
     assert "model version guard-3" in found["provenance"]["scored_target"]
 
 

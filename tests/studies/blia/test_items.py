@@ -1,0 +1,94 @@
+"""Items are made of records alone: the paper beside, oracles apart, the strongest honest attack, what is memorised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet.studies.blia.items import (
+    ITEMS,
+    by_epsilon,
+    line,
+    memorised,
+    prevalence,
+    stronger,
+    strongest,
+    utility,
+    without_noise,
+)
+from discreet.studies.blia.pooled import Part, condition
+from discreet.studies.blia.settings import SETTINGS
+
+Conditions = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def imdb(remembering: list[Part]) -> Conditions:
+    """One simulated condition under five names."""
+    made = {"corpus": "imdb", **condition(remembering), "epochs": [4, 4, 4]}
+    return [{**made, "mechanism": name, "epsilon": epsilon} for name, epsilon in (
+        ("none", "inf"), ("rr", 0.5), ("rr_halved", 0.5), ("rr", 2.0), ("alibi", 2.0))]
+
+
+def row(success: float, placebo: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:
+    return {"success": {"value": success}, "placebo": {"value": placebo}, "difference_p": p, "vetoed": vetoed}
+
+
+def test_a_line_has_the_paper_beside(imdb: Conditions) -> None:
+    said = line(imdb[3])
+    assert said["paper"] == {"train_accuracy": 0.994, "threshold": 0.922, "delta_margin": 0.962}
+    assert said["delta_margin"]["oracle"]
+    assert (said["delta_margin"]["loss_labels"], said["delta_margin"]["margin"]) == ("secret", "p1-second")
+    assert said["threshold"]["threshold"] == "fixed"
+    assert said["threshold_trained"]["success"]["value"] > said["threshold"]["success"]["value"]
+    assert not any(one["oracle"] for one in said["honest"])
+    assert {one["attack"] for one in said["honest"]} == {"lia_threshold", "lia_delta_margin", "lira_label", "reference"}
+
+
+def test_tables_go_down_in_epsilon_and_have_no_other_mechanism(imdb: Conditions) -> None:
+    assert [(one["mechanism"], one["epsilon"]) for one in by_epsilon({"imdb": imdb})] == [
+        ("none", "inf"), ("rr", 2.0), ("rr", 0.5), ("rr_halved", 0.5)]
+    assert [one["epsilon"] for one in without_noise({"imdb": imdb})] == ["inf"]
+    assert without_noise({"imdb": imdb})[0]["paper_sizes"]["n_train"] == 25000
+    assert [(one["mechanism"], one["epsilon"]) for one in utility({"imdb": imdb})] == [
+        ("none", "inf"), ("rr", 2.0), ("alibi", 2.0), ("rr", 0.5)]
+
+
+def test_the_strongest_attack_leads_its_placebo_and_is_not_vetoed() -> None:
+    sure, likely, void = row(0.7, 0.5, 0.001), row(0.8, 0.6, 0.01), row(0.9, 0.7, 1e-9, vetoed=True)
+    assert strongest([likely, void, sure]) is sure
+    behind, further = row(0.48, 0.5, 0.4), row(0.45, 0.5, 0.01)
+    assert strongest([further, behind]) is behind
+    assert strongest([void]) is None
+
+
+def test_what_is_memorised_is_told_by_honest_attacks_at_the_secret() -> None:
+    one = {**row(0.7, 0.5, 0.001), "access": "outputs", "target": "secret"}
+    assert memorised({"attacks": [one]})
+    for other in ({"access": "oracle"}, {"target": "trained"}, {"difference_p": 0.02}, {"difference_p": None},
+                  {"success": {"value": 0.4}}):
+        assert not memorised({"attacks": [{**one, **other}]})
+
+
+def test_stronger_lists_leaders_of_conditions_in_which_something_is_memorised(imdb: Conditions) -> None:
+    names = [{"attack": name, "right": right, "baseline_right": 50, "holm_p": p, "stronger": p < 0.05}
+             for name, right, p in (("a", 60, 0.2), ("b", 70, 0.01), ("c", 40, 1.0))]
+    led, unled = ({**imdb[0], "stronger": names}, {**imdb[3], "stronger": names[2:]})
+    broken, innocent = {**imdb[2], "stronger": names}, {**imdb[1], "stronger": names, "attacks": []}
+    rows = stronger({"imdb": [led, unled, broken, innocent]})
+    assert [(one["mechanism"], one["attack"], one["stronger"]) for one in rows] == [
+        ("none", "b", True), ("none", "a", False), ("rr", None, False)]
+
+
+def test_prevalence_has_the_share_and_no_paper(imdb: Conditions) -> None:
+    [said] = prevalence([{**imdb[0], "prevalence": 0.4}])
+    assert (said["prevalence"], said["paper"]) == (0.4, None)
+
+
+def test_items_need_the_corpora_of_their_benchmark() -> None:
+    small = SETTINGS["small"]
+    assert ITEMS["table 3"].corpora(small) == ["cifar10_b"]
+    assert ITEMS["table 4"].corpora(small) == ["census"]
+    assert ITEMS["table 8"].corpora(small.only(["imdb"])) == []
+    assert ITEMS["figure 2"].corpora(small) == list(small.corpora)

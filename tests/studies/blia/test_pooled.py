@@ -1,0 +1,124 @@
+"""A condition over seeds against the same counted by hand, seed by seed."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, fisher_exact
+from tests.studies.blia.conftest import parts_of
+
+from discreet.audit.labels.judge import audit_labels
+from discreet.audit.labels.table import CANARY, PLACEBO, LabelTable
+from discreet.errors import InputError
+from discreet.studies.blia.pooled import Part, condition
+from discreet.studies.blia.settings import HALVED
+
+
+@pytest.fixture(scope="module")
+def found(remembering: list[Part]) -> dict[str, Any]:
+    return condition(remembering)
+
+
+def row_of(found: dict[str, Any], target: str = "secret", **asked: Any) -> dict[str, Any]:
+    [row] = [row for row in found["attacks"] if row["target"] == target
+             and all(row[name] == value for name, value in asked.items())]
+    return dict(row)
+
+
+def right(table: LabelTable, role: int, labels: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Right guesses of LIA-Threshold at ½, and all, by a loop."""
+    rows = [row for row in range(len(table)) if table.role[0, row] == role]
+    return sum(int(table.logits[0, row, 1] >= table.logits[0, row, 0]) == labels[row] for row in rows), len(rows)
+
+
+def test_threshold_is_counted_over_all_seeds(found: dict[str, Any], remembering: list[Part]) -> None:
+    for target in ("secret", "trained"):
+        counted = {side: np.sum([right(table, role, getattr(table, target)[0]) for table, _ in remembering], axis=0)
+                   for side, role in (("success", CANARY), ("placebo", PLACEBO))}
+        row = row_of(found, target, attack="lia_threshold", threshold="fixed")
+        for side, (hits, n) in counted.items():
+            ends = binomtest(int(hits), int(n)).proportion_ci(0.95, "exact")
+            assert row[side]["n"] == n == 360
+            assert [row[side][end] for end in ("value", "low", "high")] == pytest.approx([hits / n, *ends])
+        table = [[hits, n - hits] for hits, n in counted.values()]
+        assert row["difference_p"] == pytest.approx(fisher_exact(table).pvalue)
+
+
+def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], remembering: list[Part]) -> None:
+    audits = [audit_labels(table, permutations=0, tune=False) for table, _ in remembering]
+    names = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit")
+    for row in found["attacks"]:
+        alone = [one for audit in audits for one in audit.rows if one.target == row["target"]
+                 and all(getattr(one.settings, name) == row[name] for name in names)]
+        assert len(alone) == 3
+        for side in ("success", "placebo"):
+            estimates = [getattr(one, side) for one in alone]
+            hits = sum(round((one.value or 0.0) * (one.n or 0)) for one in estimates)
+            n = sum(one.n or 0 for one in estimates)
+            assert (row[side]["value"], row[side]["n"]) == (None if not n else pytest.approx(hits / n), n)
+
+
+def test_what_is_proved_is_under_the_epsilon_and_above_nothing(found: dict[str, Any]) -> None:
+    assert found["ceiling"] == pytest.approx(exp(1) / (1 + exp(1)))
+    assert 0.2 < found["epsilon_lower"]["value"] <= 1.0
+    innocent = condition(parts_of(2))
+    assert innocent["epsilon_lower"]["value"] < 0.3
+    assert not any(row["vetoed"] for row in innocent["attacks"] if row["access"] == "outputs")
+
+
+def test_oracles_are_vetoed_and_prove_nothing() -> None:
+    found = condition(parts_of(2, memory=0.0, signal=6.0, canaries=400, placebos=400))
+    oracle = row_of(found, attack="lia_delta_margin", loss_labels="secret", margin="p1-second", beta=1.0)
+    assert oracle["oracle"]
+    assert oracle["vetoed"]
+    assert oracle["success"]["value"] == pytest.approx(0.75, abs=0.06)
+    assert log(3) > 1.0 > found["epsilon_lower"]["value"]
+
+
+def test_flips_of_all_seeds_together(found: dict[str, Any], remembering: list[Part]) -> None:
+    changed = sum(int((table.secret[0] != table.trained[0]).sum()) for table, _ in remembering)
+    assert found["flips"]["observed"]["value"] == pytest.approx(changed / 720)
+    assert found["flips"]["expected"] == pytest.approx(1 / (1 + exp(1)))
+    assert found["flips"]["ok"]
+
+
+def test_a_mechanism_that_is_broken_on_purpose_is_taken_and_told() -> None:
+    from dataclasses import replace
+
+    parts = []
+    for table, target in parts_of(2, canaries=2000, placebos=2000, epsilon=1.0, references=0):
+        unlike = (table.secret != table.trained) & (np.arange(len(table)) % 2 == 0)
+        trained = np.where(unlike, table.secret, table.trained)
+        parts.append((replace(table, trained=trained, models=(replace(table.models[0], mechanism=HALVED),)), target))
+    flips = condition(parts)["flips"]
+    assert flips["observed"]["value"] == pytest.approx(flips["expected"] / 2, abs=0.02)
+    assert not flips["ok"]
+
+
+def test_planted_canaries_are_counted_apart() -> None:
+    found = condition(parts_of(2, canaries=200, memory=2.0, planted=(1, 16)))  # type: ignore[arg-type]
+    assert [one["copies"] for one in found["planted"]] == [1, 16]
+    assert [one["success"]["n"] for one in found["planted"]] == [40, 40]
+    assert found["planted"][1]["success"]["value"] > 0.9
+    assert found["n_canaries"] == 2 * 160
+    assert found["n_placebos"] == 240
+
+
+def test_stronger_attacks_are_held_against_all_thresholds(found: dict[str, Any]) -> None:
+    names = [one["attack"] for one in found["stronger"]]
+    assert "reference-calibrated" in names
+    assert len(names) == len(set(names))
+    assert not any(name.startswith("LIA-Threshold") for name in names)
+    assert {one["baseline"] for one in found["stronger"]} <= {
+        f"LIA-Threshold, {kind}" for kind in ("fixed", "mean", "median")}
+
+
+def test_a_target_without_canaries_is_refused() -> None:
+    from dataclasses import replace
+
+    [(table, target)] = parts_of(1)
+    with pytest.raises(InputError, match="no canary"):
+        condition([(replace(table, role=np.full_like(table.role, PLACEBO)), target)])

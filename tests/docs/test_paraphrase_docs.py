@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.endpoints.conftest import serving
+from tests.loopback import PROXIES
 
 from discreet.studies.paraphrase.base import paraphrasers
 
@@ -26,7 +27,7 @@ def test_a_file_by_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_endpoint(socket_enabled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("httpx")
-    for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy", "DISCREET_CHAT_KEY"):
+    for name in (*PROXIES, "DISCREET_CHAT_KEY"):
         monkeypatch.delenv(name, raising=False)
     with serving() as service:
         namespace: dict[str, Any] = {}

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.endpoints.conftest import ChatService, said
+from tests.endpoints.conftest import said
+from tests.loopback import Service
 
 from discreet.endpoints import ChatEndpoint, Message
 from discreet.endpoints.chat import KEY_VARIABLE
@@ -21,7 +22,7 @@ def user(text: str) -> list[Message]:
     return [{"role": "user", "content": text}]
 
 
-def test_what_is_asked_and_answered(chat: ChatService) -> None:
+def test_what_is_asked_and_answered(chat: Service) -> None:
     model = ChatEndpoint(chat.url, "m-1", seed=7, temperature=0.5, max_tokens=20)
     messages = [{"role": "system", "content": "Bake."}, *user("naïve 😀 \ud800")]
     assert model.complete(messages) == "NAÏVE 😀 \ud800"
@@ -31,14 +32,14 @@ def test_what_is_asked_and_answered(chat: ChatService) -> None:
     assert chat.asked[-1]["seed"] == 8
 
 
-def test_nothing_is_sent_that_was_not_said(chat: ChatService) -> None:
+def test_nothing_is_sent_that_was_not_said(chat: Service) -> None:
     for url in (f"{chat.url}/", f"{chat.url}/chat/completions?version=2#top"):
         ChatEndpoint(url, "m").complete(user("bread"))
     assert set(chat.asked[0]) == {"model", "messages", "temperature"}
     assert chat.paths == ["/v1/chat/completions", "/v1/chat/completions?version=2"]
 
 
-def test_many_keep_their_order_and_the_bound(chat: ChatService) -> None:
+def test_many_keep_their_order_and_the_bound(chat: Service) -> None:
     gate = threading.Barrier(3, timeout=10)
 
     def answer(body: dict[str, Any]) -> Any:
@@ -53,7 +54,7 @@ def test_many_keep_their_order_and_the_bound(chat: ChatService) -> None:
     assert ChatEndpoint(chat.url, "m").complete_many([]) == []
 
 
-def test_the_first_failure_ends_the_whole(chat: ChatService) -> None:
+def test_the_first_failure_ends_the_whole(chat: Service) -> None:
     chat.first = [(503, {"Retry-After": "119"}, b""), (400, {}, b"")]
     # The request that was to wait is let off, and the other forty-eight are not made.
     with pytest.raises(InputError, match="status 400"):
@@ -61,7 +62,7 @@ def test_the_first_failure_ends_the_whole(chat: ChatService) -> None:
     assert len(chat.asked) == 2
 
 
-def test_the_key_comes_from_the_environment(chat: ChatService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_comes_from_the_environment(chat: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     ChatEndpoint(chat.url, "m").complete(user("bread"))
     monkeypatch.setenv(KEY_VARIABLE, "abc")
     ChatEndpoint(chat.url, "m").complete(user("bread"))
@@ -83,7 +84,7 @@ def test_keys_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
         assert key not in str(caught.value)
 
 
-def test_failures_that_pass(chat: ChatService) -> None:
+def test_failures_that_pass(chat: Service) -> None:
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     chat.first = [(503, {}, b""), (429, {"Retry-After": "7"}, b""), (500, {"Retry-After": "soon"}, b""),
                   (529, {"Retry-After": then}, b"")]
@@ -93,7 +94,7 @@ def test_failures_that_pass(chat: ChatService) -> None:
     assert 30.0 < pauses[3] <= 60.0
 
 
-def test_failures_that_do_not_pass(chat: ChatService) -> None:
+def test_failures_that_do_not_pass(chat: Service) -> None:
     pauses: list[float] = []
     model = ChatEndpoint(chat.url, "m", retries=2, pause=pauses.append)
     chat.first = [(503, {}, b"secret bread")] * 3
@@ -115,13 +116,13 @@ def test_failures_that_do_not_pass(chat: ChatService) -> None:
         ChatEndpoint(chat.url, "m", retries=0).complete(user("bread"))
 
 
-def test_nobody_there(chat: ChatService) -> None:
+def test_nobody_there(chat: Service) -> None:
     chat.server.server_close()
     with pytest.raises(InputError, match="no answer in 2 attempts, at last ConnectError"):
         ChatEndpoint(chat.url, "m", retries=1, pause=lambda _: None).complete(user("bread"))
 
 
-def test_a_service_that_takes_too_long(chat: ChatService) -> None:
+def test_a_service_that_takes_too_long(chat: Service) -> None:
     stop = threading.Event()
     chat.answer = lambda body: stop.wait(10) or {}
     with pytest.raises(InputError, match="at last ReadTimeout"):
@@ -135,7 +136,7 @@ def test_a_service_that_takes_too_long(chat: ChatService) -> None:
     ({"choices": [{"text": "secret bread"}]}, "has no text"), ({"choices": "secret bread"}, "has no text"),
     (said("secret bread", finish_reason="length"), "cut off at 9 tokens"),
 ])
-def test_answers_that_are_none(chat: ChatService, answer: Any, message: str) -> None:
+def test_answers_that_are_none(chat: Service, answer: Any, message: str) -> None:
     chat.answer = lambda body: answer
     with pytest.raises(InputError, match=message) as caught:
         ChatEndpoint(chat.url, "m", max_tokens=9).complete(user("bread"))
@@ -143,14 +144,14 @@ def test_answers_that_are_none(chat: ChatService, answer: Any, message: str) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_nothing_is_kept_unless_asked(chat: ChatService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_unless_asked(chat: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         ChatEndpoint(chat.url, "m").complete(user("bread"))
     assert (len(chat.asked), list(tmp_path.iterdir())) == (2, [])
 
 
-def test_a_cache_answers_the_same_request(chat: ChatService, tmp_path: Path) -> None:
+def test_a_cache_answers_the_same_request(chat: Service, tmp_path: Path) -> None:
     def ask(text: str = "bread", **options: Any) -> int:
         before = len(chat.asked)
         model = ChatEndpoint(chat.url, options.pop("model", "m"), cache=tmp_path / "kept", **options)
@@ -165,7 +166,7 @@ def test_a_cache_answers_the_same_request(chat: ChatService, tmp_path: Path) -> 
     assert [ask(**one) for one in different] == [0] * 5
 
 
-def test_a_failure_is_not_kept(chat: ChatService, tmp_path: Path) -> None:
+def test_a_failure_is_not_kept(chat: Service, tmp_path: Path) -> None:
     model = ChatEndpoint(chat.url, "m", cache=tmp_path)
     chat.first = [(400, {}, b"")]
     with pytest.raises(InputError):

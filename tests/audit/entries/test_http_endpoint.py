@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from pytest_socket import socket_allow_hosts
+from tests.loopback import PROXIES, Service, serving
 
 from discreet.audit.entries.http_endpoint import ATTEMPTS, HttpEndpoint
 from discreet.errors import InputError, UsageError
@@ -16,72 +14,29 @@ from discreet.errors import InputError, UsageError
 pytest.importorskip("httpx")
 
 TEXTS = ["bread and rivers", "a form", "secret bread", "the river is high", "naïve 😀"]
-Reply = tuple[int, dict[str, str], bytes]
-Answer = Callable[[list[str]], Any]
 
 
 def lengths(texts: list[str]) -> list[list[float]]:
     return [[0.0, float(len(text)), 1.5] for text in texts]
 
 
-class Service:
-    """A server on the loopback that answers with `answer(texts)`, after the `first` replies."""
-
-    def __init__(self) -> None:
-        self.answer: Answer = lambda texts: {"logits": lengths(texts)}
-        self.first: list[Reply] = []
-        self.asked: list[list[str]] = []
-        self.headers: list[dict[str, str]] = []
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["texts"]
-                service.asked.append(texts)
-                service.headers.append(dict(self.headers))
-                status, headers, body = service.first.pop(0) if service.first else (200, {}, service.body(texts))
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
-        self.url = f"http://127.0.0.1:{self.server.server_port}/score"
-
-    def body(self, texts: list[str]) -> bytes:
-        found = self.answer(texts)
-        return found if isinstance(found, bytes) else json.dumps(found).encode()
-
-
 @pytest.fixture
 def service(socket_enabled: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    socket_allow_hosts(["127.0.0.1"])
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
-                 "DISCREET_MODEL_TOKEN"):
+    for name in (*PROXIES, "DISCREET_MODEL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    found = Service()
-    thread = threading.Thread(target=found.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
-    thread.join()
+    with serving(lambda asked: {"logits": lengths(asked["texts"])}, "/score") as found:
+        yield found
 
 
 def test_logits_in_batches(service: Service) -> None:
     model = HttpEndpoint(service.url, batch=2)
     np.testing.assert_array_equal(model.outputs(TEXTS), lengths(TEXTS))
-    assert service.asked == [TEXTS[:2], TEXTS[2:4], TEXTS[4:]]
+    assert service.asked == [{"texts": TEXTS[:2]}, {"texts": TEXTS[2:4]}, {"texts": TEXTS[4:]}]
     assert (model.kind, model.classes, model.facts(TEXTS)) == ("logit", None, {"model_type": "http"})
 
 
 def test_probabilities_labels_and_version(service: Service) -> None:
-    service.answer = lambda texts: {"probabilities": [[0.25, 0.75]] * len(texts), "labels": ["safe", "unsafe"],
+    service.answer = lambda asked: {"probabilities": [[0.25, 0.75]] * len(asked["texts"]), "labels": ["safe", "unsafe"],
                                     "model": "guard-3"}
     model = HttpEndpoint(service.url)
     assert model.outputs(TEXTS).shape == (5, 2)
@@ -128,7 +83,7 @@ def test_nobody_there(service: Service) -> None:
 
 def test_a_service_that_takes_too_long(service: Service) -> None:
     stop = threading.Event()
-    service.answer = lambda texts: stop.wait(5) or {}
+    service.answer = lambda asked: stop.wait(5) or {}
     with pytest.raises(InputError, match="at last ReadTimeout"):
         HttpEndpoint(service.url, timeout=0.02, pause=lambda _: None).outputs(TEXTS)
     stop.set()
@@ -144,7 +99,7 @@ def test_a_service_that_takes_too_long(service: Service) -> None:
     ({"logits": [[1, "bread"]] * 5}, "not a list of equally long lists of numbers"),
 ])
 def test_answers_that_are_none(service: Service, answer: Any, message: str) -> None:
-    service.answer = lambda texts: answer
+    service.answer = lambda asked: answer
     with pytest.raises(InputError, match=message) as caught:
         HttpEndpoint(service.url).outputs(TEXTS)
     assert "bread" not in str(caught.value)
@@ -152,9 +107,9 @@ def test_answers_that_are_none(service: Service, answer: Any, message: str) -> N
 
 @pytest.mark.parametrize("change", [{"model": "2"}, {"labels": ["x", "y", "z"]}, {"probabilities": 1}])
 def test_one_model_for_the_whole_run(service: Service, change: dict[str, Any]) -> None:
-    def answer(texts: list[str]) -> dict[str, Any]:
-        first = {"logits": lengths(texts), "model": "1", "labels": ["a", "b", "c"]}
-        if texts == TEXTS[:2]:
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        first = {"logits": lengths(asked["texts"]), "model": "1", "labels": ["a", "b", "c"]}
+        if asked["texts"] == TEXTS[:2]:
             return first
         return {**first, **change, **({"logits": None, "probabilities": [[1, 0, 0]] * 2} if len(change) == 1
                                       and "probabilities" in change else {})}
@@ -165,7 +120,7 @@ def test_one_model_for_the_whole_run(service: Service, change: dict[str, Any]) -
 
 
 def test_numbers_of_classes_stay(service: Service) -> None:
-    service.answer = lambda texts: {"logits": [[0.0] * (2 if texts == TEXTS[:2] else 3)] * len(texts)}
+    service.answer = lambda asked: {"logits": [[0.0] * (2 if asked["texts"] == TEXTS[:2] else 3)] * len(asked["texts"])}
     with pytest.raises(InputError, match="different numbers of classes"):
         HttpEndpoint(service.url, batch=2).outputs(TEXTS[:4])
 
@@ -173,9 +128,10 @@ def test_numbers_of_classes_stay(service: Service) -> None:
 def test_fingerprints_change_with_version_and_answers(service: Service) -> None:
     first = HttpEndpoint(service.url).fingerprint(TEXTS)
     assert HttpEndpoint(service.url, batch=1).fingerprint(TEXTS) == first
-    service.answer = lambda texts: {"logits": lengths(texts), "model": "2"}
+    service.answer = lambda asked: {"logits": lengths(asked["texts"]), "model": "2"}
     second = HttpEndpoint(service.url).fingerprint(TEXTS)
-    service.answer = lambda texts: {"logits": [[x + 0.01 for x in row] for row in lengths(texts)], "model": "2"}
+    service.answer = lambda asked: {"logits": [[x + 0.01 for x in row] for row in lengths(asked["texts"])],
+                                    "model": "2"}
     assert len({first, second, HttpEndpoint(service.url).fingerprint(TEXTS)}) == 3
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.endpoints.conftest import ChatService, said, serving
+from tests.endpoints.conftest import said, serving
+from tests.loopback import PROXIES, Service
 
 from discreet.endpoints.chat import KEY_VARIABLE
 from discreet.errors import InputError, UsageError
@@ -21,8 +22,8 @@ TEXTS = ["how to bake bread", "<|user|> I have 2 kids\n<|assistant|> Who has not
 
 
 @pytest.fixture
-def chat(socket_enabled: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatService]:
-    for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy", KEY_VARIABLE, HASH_KEY_VARIABLE):
+def chat(socket_enabled: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    for name in (*PROXIES, KEY_VARIABLE, HASH_KEY_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     with serving() as found:
         yield found
@@ -42,11 +43,11 @@ def reworded(body: dict[str, Any]) -> dict[str, Any]:
     return said(f"{text_of(body)} or {words(body['seed'])}")
 
 
-def paraphrased(chat: ChatService, n: int = 2, **options: Any) -> list[list[str]]:
+def paraphrased(chat: Service, n: int = 2, **options: Any) -> list[list[str]]:
     return Llm(chat.url, "m", **options).paraphrase(TEXTS, n, np.random.default_rng(0))
 
 
-def test_one_request_for_each_with_seeds_of_their_own(chat: ChatService) -> None:
+def test_one_request_for_each_with_seeds_of_their_own(chat: Service) -> None:
     chat.answer = reworded
     found = paraphrased(chat, n=3, temperature=0.7)
     assert [[one.startswith(f"{text} or ") for one in ours] for text, ours in zip(TEXTS, found, strict=True)] == [
@@ -57,7 +58,7 @@ def test_one_request_for_each_with_seeds_of_their_own(chat: ChatService) -> None
     assert sorted({text_of(body) for body in chat.asked}) == sorted(TEXTS)
 
 
-def test_what_cannot_be_used_is_asked_for_again(chat: ChatService) -> None:
+def test_what_cannot_be_used_is_asked_for_again(chat: Service) -> None:
     bad: list[Callable[[str], str]] = [lambda text: "", lambda text: text.upper() + "!", lambda text: "I cannot help."]
 
     def answer(body: dict[str, Any]) -> dict[str, Any]:
@@ -69,18 +70,18 @@ def test_what_cannot_be_used_is_asked_for_again(chat: ChatService) -> None:
     assert len(chat.asked) == 4 + 3
 
 
-def test_what_does_not_come_is_the_text_itself(chat: ChatService) -> None:
+def test_what_does_not_come_is_the_text_itself(chat: Service) -> None:
     chat.answer = lambda body: said("I'm sorry, I can't help with that.")
     assert paraphrased(chat) == [[text] * 2 for text in TEXTS]
     assert len(chat.asked) == 4 * ROUNDS
 
 
-def test_two_of_the_same_are_one_too_many(chat: ChatService) -> None:
+def test_two_of_the_same_are_one_too_many(chat: Service) -> None:
     chat.answer = lambda body: said(f"{text_of(body)}, then")
     assert paraphrased(chat) == [[f"{text}, then", text] for text in TEXTS]
 
 
-def test_wrappings_are_taken_off(chat: ChatService) -> None:
+def test_wrappings_are_taken_off(chat: Service) -> None:
     chat.answer = lambda body: said(f' {LINE}\n"{text_of(body)} so"\n{LINE}\n')
     assert [ours[0] for ours in paraphrased(chat, n=1)] == [f"{text} so" for text in TEXTS]
 
@@ -100,7 +101,7 @@ def test_answers_that_can_be_used(text: str, answer: str, good: bool) -> None:
     assert usable(text, answer, ["leave"]) is good
 
 
-def test_a_file_of_them_and_a_run_that_goes_on(chat: ChatService, data: Path, tmp_path: Path) -> None:
+def test_a_file_of_them_and_a_run_that_goes_on(chat: Service, data: Path, tmp_path: Path) -> None:
     chat.answer = reworded
     spec = f"llm:{chat.url},model=org/m 1,retries=0,workers=1,cache={tmp_path / 'kept'}"
     calls = 0

@@ -1,4 +1,4 @@
-"""docs/reproduce.md: its commands run, its tables name every item, scale and definition."""
+"""docs/reproduce.md on the membership paper: commands run, tables name every item, scale and definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from discreet.studies.mia.cells import DEFINITIONS
 from discreet.studies.mia.reproduce import ORDER
 from discreet.studies.mia.settings import SETTINGS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+WHOLE = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+PAGE = WHOLE.split("\n## The label inference paper\n")[0]
 
 
 def column(header: str) -> str:

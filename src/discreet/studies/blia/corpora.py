@@ -140,7 +140,8 @@ def smaller(pixels: NDArray[Any]) -> NDArray[Any]:
     """Images (n, C, H, W) of an even number of rows and columns as (n, C, H / 2, W / 2), means of four, same type."""
     n, channels, height, width = pixels.shape
     means = pixels.reshape(n, channels, height // 2, 2, width // 2, 2).mean((3, 5))
-    return means.round().astype(pixels.dtype)
+    found: NDArray[Any] = means.round().astype(pixels.dtype)
+    return found
 
 
 FEATURES = ("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship",

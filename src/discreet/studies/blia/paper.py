@@ -17,7 +17,7 @@ SHARES: Mapping[str, str] = {"lia_threshold": "threshold", "lia_delta_margin": "
 
 def paper_figures(benchmark: str, epsilon: float) -> dict[str, float] | None:
     """`{"train_accuracy", "threshold", "delta_margin"}` as shares in [0, 1]; None for an ε that the paper has not."""
-    found = {}
+    found: dict[str, float] = {}
     for row in _rows():
         if row["benchmark"] == benchmark and isclose(float(row["epsilon"]), epsilon):
             # The paper's figures have two decimals of a percentage: not more is kept.

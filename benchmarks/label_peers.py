@@ -155,7 +155,7 @@ def mechanisms(folder: Path, draws: int, seed: int) -> list[str]:
         # The first of each K is ours.
         ratio = seconds / ours.setdefault(k, seconds)
         check = conform(RandomisedResponse.at(1.0, k), labels[str(k)], found["released"])
-        lines.append(f"| {name} | {k} | {source} | {1e3 * seconds:,.3g} | {ratio:,.0f} | {check.observed.value:.4f} | "
+        lines.append(f"| {name} | {k} | {source} | {1e3 * seconds:,.1f} | {ratio:,.0f} | {check.observed.value:.4f} | "
                      f"{check.expected_flip:.4f} | {'yes' if check.ok else 'NO: ' + '; '.join(check.reasons)} |")
     return lines
 
@@ -247,7 +247,8 @@ def main() -> None:
         load, started = os.getloadavg()[0], time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             lines = PARTS[name](Path(folder), args.draws, args.seed)
-        lines += ["", footer(args, load, time.perf_counter() - started)]
+        lines += ["", footer("" if name == "mechanisms" else f"{args.draws} draws unless said, ", args.seed, load,
+                             time.perf_counter() - started)]
         print("\n".join(lines), flush=True)
         if args.write:
             write(name, lines)
@@ -261,11 +262,11 @@ def write(name: str, lines: list[str]) -> None:
     PAGE.write_text("\n".join([f"{before}{first}", *lines, "", f"{last}{rest.split(last, 1)[1]}"]), encoding="utf-8")
 
 
-def footer(args: argparse.Namespace, load: float, seconds: float) -> str:
+def footer(drawn: str, seed: int, load: float, seconds: float) -> str:
     facts = machine()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True,
                             check=False).stdout.strip()
-    return (f"{args.draws} draws unless said, seed {args.seed}; {seconds:,.0f} s by the clock of a shared machine "
+    return (f"{drawn}seed {seed}; {seconds:,.0f} s by the clock of a shared machine "
             f"({facts['cores']} cores, load before {load:.1f}); commit {commit or 'unknown'}, {facts['machine']}, Python "
             f"{facts['python']}, NumPy {facts['numpy']}.")
 

@@ -7,9 +7,11 @@ import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.heavy import need
 
 JOBS = ["welder", "librarian", "plumber", "baker", "roofer", "dentist", "farmer", "nurse"]
 TOWNS = ["Omaha", "Tulsa", "Duluth", "Fresno", "Boise", "Cleveland", "Boston", "Denver"]
@@ -63,6 +65,18 @@ def labelled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("labelled") / "labelled.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """The package, or a skip that says that it is missing."""
+    return need("torch")
+
+
+@pytest.fixture(scope="session")
+def transformers() -> Any:
+    """As `torch`."""
+    return need("transformers")
 
 
 # Hypothesis draws anew at every desk, and the same examples in CI, where a red build must say what a commit broke.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.heavy import need, quiet
+from tests.tokenisers import wordpiece
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from discreet.encode.base import saving
@@ -24,35 +25,9 @@ TINY = {"vocab_size": 400, "hidden_size": 32, "num_hidden_layers": 2, "num_atten
 
 
 @pytest.fixture(scope="session")
-def torch() -> Any:
-    return need("torch")
-
-
-@pytest.fixture(scope="session")
-def transformers() -> Any:
-    return need("transformers")
-
-
-@pytest.fixture(scope="session")
 def corpus() -> list[str]:
     """Texts of several lengths, plain and odd."""
     return [*CORPUS, "Yes.", "", "Ĳssel 日本語 😀 naïve", " ".join(CORPUS), CORPUS[0].upper()]
-
-
-def wordpiece() -> Tokenizer:
-    found = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    found.normalizer = normalizers.BertNormalizer(lowercase=True)
-    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    found.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special,
-                                                               show_progress=False))
-    found.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    # As the published MiniLM has it: read as it stands, every text would be cut and padded.
-    found.enable_truncation(7)
-    found.enable_padding(length=7)
-    return found
 
 
 def unigram() -> Tokenizer:
@@ -78,7 +53,8 @@ def bytelevel() -> Tokenizer:
     return found
 
 
-TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"bert": wordpiece, "xlmr": unigram, "qwen3": bytelevel}
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"bert": lambda: wordpiece(CORPUS), "xlmr": unigram,
+                                                  "qwen3": bytelevel}
 
 
 def sentence_files(folder: Path, pooling: str, longest: int) -> None:
@@ -146,7 +122,7 @@ def hand_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     part = folder.parent
     onnx.save(model, str(part / "model.onnx"))
-    wordpiece().save(str(part / "tokenizer.json"))
+    wordpiece(CORPUS).save(str(part / "tokenizer.json"))
     reader = Reader("mean", 24)
     encoder = OnnxEncoder(folder, "hand-made", 16, reader, session(part / "model.onnx"),
                           read_tokenizer(part / "tokenizer.json"))

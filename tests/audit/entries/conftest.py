@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from tests.heavy import need, quiet
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tests.tokenisers import wordpiece
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 CORPUS = [
     "The caller said that the river was high and asked where the nearest shelter is.",
@@ -22,31 +23,6 @@ TINY = {"vocab_size": 320, "hidden_size": 32, "num_hidden_layers": 2, "num_atten
 TEMPLATE = ("{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|> {{ m['content'] }}{{ eos_token }}{% endfor %}")
 
 MakeModel = Callable[..., Path]
-
-
-@pytest.fixture(scope="session")
-def torch() -> Any:
-    return need("torch")
-
-
-@pytest.fixture(scope="session")
-def transformers() -> Any:
-    return need("transformers")
-
-
-def wordpiece() -> Tokenizer:
-    found = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    found.normalizer = normalizers.BertNormalizer(lowercase=True)
-    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    found.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special,
-                                                                show_progress=False))
-    found.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    # As published MiniLMs have it: read as it stands, every text would be cut and padded.
-    found.enable_truncation(7)
-    found.enable_padding(length=7)
-    return found
 
 
 def bytelevel() -> Tokenizer:
@@ -63,7 +39,7 @@ def tokenizer_of(kind: str, **more: Any) -> Any:
     transformers = need("transformers")
     with quiet():
         if kind == "bert":
-            return transformers.PreTrainedTokenizerFast(tokenizer_object=wordpiece(), pad_token="[PAD]",
+            return transformers.PreTrainedTokenizerFast(tokenizer_object=wordpiece(CORPUS), pad_token="[PAD]",
                                                         unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", **more)
         found = transformers.PreTrainedTokenizerFast(tokenizer_object=bytelevel(), bos_token="<s>", eos_token="</s>",
                                                      **more)

@@ -33,7 +33,8 @@ class Corpus:
     stands_for : str
         The paper's data set that it is an analogue of.
     prompt : str
-        "safety" or "depression" (paper, appendices F and N.2).
+        "safety" or "depression" (paper, appendices F and N.2). Chat models alone are asked by a prompt: what is on disk
+        is read by encoders, which have none.
     on_disk : bool
         Whether it is read from that folder.
     """

@@ -22,16 +22,20 @@ def test_the_example_and_the_commands_give_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    [code] = re.findall(r"```python\n(.*?)```", TEXT, re.S)
-    exec(compile(code, PAGE.name, "exec"), {})
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", TEXT, re.S):
+        exec(compile(code, PAGE.name, "exec"), names)
     commands = re.findall(r"```console\n\$ discreet (.*)\n(.*)\n```", TEXT)
-    assert len(commands) == 2
-    for (command, said), expected in zip(commands, (1, 0), strict=True):
+    assert len(commands) == 3
+    quick = {"--scores": ["--permutations", "19"], "--plan": [],
+             "--recipe": ["--permutations", "0", "--no-tune", "--references", "0", "--engine", "inline", "--quiet"]}
+    for (command, said), expected in zip(commands, (1, 1, 0), strict=True):
         capsys.readouterr()
-        quick = ["--permutations", "19"] if "--scores" in command else []
-        assert main.run([*shlex.split(command), *quick]) == expected
+        [more] = [words for option, words in quick.items() if option in command]
+        assert main.run([*shlex.split(command), *more]) == expected
         assert capsys.readouterr().out.splitlines()[0] == said
-    assert (tmp_path / "run" / "report.html").is_file()
+    for folder in ("run", "trained"):
+        assert (tmp_path / folder / "report.html").is_file()
 
 
 def test_the_table_of_the_page_is_one(tmp_path: Path) -> None:
@@ -49,6 +53,7 @@ def test_every_option_of_the_page_is_one() -> None:
     tree: Any = typer.main.get_command(main.app)
     known = {name for param in tree.commands["audit"].commands["labels"].params
              for name in (*param.opts, *param.secondary_opts)}
-    named = set(re.findall(r"^\| `(--[a-z-]+)`", TEXT, re.M))
-    assert len(named) == 5
+    rows = re.findall(r"^\| (`--[^|]*) \|", TEXT, re.M)
+    named = {name for row in rows for name in re.findall(r"`(--[a-z-]+)`", row)}
+    assert len(named) == 22
     assert named <= known

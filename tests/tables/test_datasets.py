@@ -110,14 +110,14 @@ class TestArrays:
         np.savez(tmp_path / "a.npz", x_train=pixels, y_train=np.array([7, 3]), id=np.array(["p", "q"]))
         data = read_dataset(tmp_path / "a.npz", "y_train")
         assert (data.kind, data.classes, data.labels.tolist(), data.ids) == ("array", ("3", "7"), [1, 0], ("p", "q"))
-        found = data.inputs(np.array([0]))
+        found = np.asarray(data.inputs(np.array([0])))
         np.testing.assert_allclose(found, np.moveaxis(pixels, 3, 1) / 127.5 - 1.0, rtol=1e-6, atol=1e-7)
 
     def test_rows_of_numbers_are_standardised_on_the_named_rows(self, tmp_path: Path) -> None:
         rows = np.array([[1.0, 5.0], [3.0, 5.0], [10.0, 7.0]])
         np.savez(tmp_path / "a.npz", inputs=rows, labels=np.array(["b", "a", "b"]), user=np.array([4, 4, 2]))
         data = read_dataset(tmp_path / "a.npz", "labels", group="user")
-        np.testing.assert_allclose(data.inputs(np.array([0, 1])), [[-1.0, 0.0], [1.0, 0.0], [8.0, 2.0]])
+        np.testing.assert_allclose(np.asarray(data.inputs(np.array([0, 1]))), [[-1.0, 0.0], [1.0, 0.0], [8.0, 2.0]])
         assert data.classes == ("a", "b")
         assert data.groups is not None
         assert data.groups.tolist() == [1, 1, 0]

@@ -108,10 +108,11 @@ def _plan(epsilon: str | None, classes: int, guessed: float, quiet: bool, as_jso
     from discreet.cli.labels_words import plan_lines
     from discreet.files import dump_json
 
-    found = labels_entry.epsilons_of(epsilon or "1")
-    if len(found) > 1:
-        raise UsageError(f"--epsilon is {(epsilon or '')[:20]!r}; expected one number with --plan")
-    record = {"kind": "plan labels", "schema": 1, **plan_canaries(found[0], classes, guessed)}
+    try:
+        shown = float(epsilon or 1)
+    except ValueError:
+        raise UsageError(f"--epsilon is {(epsilon or '')[:20]!r}; expected one number with --plan") from None
+    record = {"kind": "plan labels", "schema": 1, **plan_canaries(shown, classes, guessed)}
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
         return

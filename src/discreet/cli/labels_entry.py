@@ -90,7 +90,7 @@ class Trains:
                 raise UsageError(f"--recipe and --{name} were given together; expected one of --recipe, --scores and "
                                  "--plan")
         from discreet.engine import DataFile
-        from discreet.studies.labels.plan import tasks_of
+        from discreet.studies.labels.train_trials import check_trial
         from discreet.studies.labels.trial import Trial, arms_of
 
         if not 1 <= given["seeds"] <= MOST_SEEDS:
@@ -103,8 +103,8 @@ class Trains:
             references=given["references"], law=given["law"], labels=labels, group=given["group"],
             positive=None if given["positive"] is None else words_of("positive", given["positive"]),
             drop=() if given["drop"] is None else words_of("drop", given["drop"]), keep_models=given["keep_models"])
-        # A recipe that is not there is said before a run folder is made.
-        tasks_of(trial)
+        # What cannot be is said before a run folder is made.
+        check_trial(trial)
         return cls(tuple(trial.with_seed(given["seed"] + number) for number in range(given["seeds"])), given["engine"],
                    given["workers"], given["address"], given["store"])
 

@@ -117,8 +117,8 @@ def _of_columns(where: Path, target: str, group: str | None, dropped: Collection
     groups = None if group is None else _codes(opened, group)
     if TEXT not in opened.names or target == TEXT:
         aside = [name for name in (ID, group, *dropped) if name is not None and name in opened.names]
+        _refuse_nan(opened, {target, *aside})
         table = read_table(where, target, drop=[name for name in aside if name != target])
-        _refuse_nan(table, where)
         return Dataset(ids, table.labels, table.classes, groups, "table", partial(_rows_of, table))
     column = opened.coded(target).ordered()
     if (column.codes < 0).any():
@@ -136,13 +136,12 @@ def _rows_of(table: Table, learn_on: IntArray) -> Inputs:
     return OneHot.fit(table, learn_on).apply(table)
 
 
-def _refuse_nan(table: Table, where: Path) -> None:
-    """A column of numbers in which a cell says "nan" was read as one of categories."""
-    for name, column in table.categories.items():
-        odd = [one for one in column.names if one.strip().lower() in ("nan", "inf", "-inf")]
-        if odd and all(_number(one) for one in column.names):
-            raise InputError(f"{where}: the column {name!r} holds NaN; expected numbers: leave a cell empty where "
-                             "there is none")
+def _refuse_nan(opened: ColumnFile, known: Collection[str]) -> None:
+    """A column of numbers in which a cell says "nan" would be read as one of categories."""
+    for name in opened.names:
+        names = () if name in known else opened.coded(name).names
+        if any(one.strip().lower() == "nan" for one in names) and all(map(_number, names)):
+            opened.fail(f"the column {name!r} holds NaN; expected numbers: leave a cell empty where there is none")
 
 
 def _number(text: str) -> bool:

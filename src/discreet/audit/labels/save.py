@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,15 @@ def write_label_scores(table: LabelTable, path: Path | str) -> None:
         from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("writing a table of label scores", "audit", "pyarrow") from None
-    sink = pa.BufferOutputStream()
-    rows = [pa.table(_rows(table, place)) for place in range(len(table.models))]
-    if not rows:
+    if not table.models:
         raise ValueError("a table without models has no rows to write")
-    parquet.write_table(pa.concat_tables(rows), sink, compression="zstd")
+    sink = pa.BufferOutputStream()
+    first = pa.table(_rows(table, 0))
+    # A model at a time: names and roles of all rows of all models take a hundred times what the file does.
+    with parquet.ParquetWriter(sink, first.schema, compression="zstd") as writer:
+        writer.write_table(first)
+        for place in range(1, len(table.models)):
+            writer.write_table(pa.table(_rows(table, place)))
     write_atomic(path, sink.getvalue().to_pybytes())
 
 
@@ -39,11 +44,11 @@ def _rows(table: LabelTable, place: int) -> dict[str, Any]:
     model, n = table.models[place], len(table)
     facts = {name: model.facts.get(name) for name in FACTS if any(name in other.facts for other in table.models)}
     said = {"model": model.name, "model_role": model.role, "mechanism": model.mechanism, "seed": model.seed, **facts}
-    found = {name: pa.array([value] * n, pa.string()) for name, value in said.items()}
+    found = {name: _words([value], np.zeros(n, dtype=np.int8)) for name, value in said.items()}
     trained = table.trained[place]
     found |= {
         "epsilon": pa.array(np.full(n, model.epsilon)), "example": pa.array([str(one) for one in table.id]),
-        "example_role": pa.array([EXAMPLE_ROLES[code] for code in table.role[place]]),
+        "example_role": _words(EXAMPLE_ROLES, table.role[place]),
         "label_original": pa.array(table.original), "label_secret": pa.array(table.secret[place]),
         "label_trained": pa.array(trained, mask=trained == UNKNOWN), "planted": pa.array(table.planted[place]),
     }
@@ -52,3 +57,10 @@ def _rows(table: LabelTable, place: int) -> dict[str, Any]:
     scores = table.logits[place]
     return found | {f"logit_{number}": pa.array(np.ascontiguousarray(scores[:, number]))
                     for number in range(table.n_classes)}
+
+
+def _words(names: Sequence[str | None], places: np.ndarray[Any, Any]) -> Any:
+    """The names at these places, without a Python object for each row."""
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(names, pa.string())).cast(pa.string())

@@ -32,12 +32,17 @@ READ = ("target", "positive", "group", "drop")
 def deal_out(job: Job) -> dict[str, Any]:
     """Roles, secrets and planted repetitions of all rows; sizes and classes."""
     data = _dataset(job)
-    options = {name: job.params[name] for name in DEALT}
-    try:
-        found = deal(data.labels, data.classes, data.groups, job.rng("deal"), **options)
-    except InputError as error:
-        raise InputError(f"{job.files['data'].name}: {error}") from None
+    found = dealt_out(data, job.params, job.seed, job.files["data"].name)
     return {**found, "classes": list(data.classes), "kind": data.kind}
+
+
+def dealt_out(data: Dataset, options: Mapping[str, Any], seed: int, source: str) -> dict[str, Any]:
+    """The deal of a data set under the options `DEALT`; see `deal`. Raises InputError, beginning with `source`."""
+    rng = np.random.default_rng(seeds_of(seed, "deal"))
+    try:
+        return deal(data.labels, data.classes, data.groups, rng, **{name: options[name] for name in DEALT})
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
 
 
 def fit(job: Job) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from discreet.audit.labels.table import LabelTable
 from discreet.engine import Result, Store, run
 from discreet.studies.labels.collect import label_table, training_record
 from discreet.studies.labels.plan import Model, banked_in, tasks_of
-from discreet.studies.labels.steps import READ
+from discreet.studies.labels.steps import DEALT, READ, dealt_out
 from discreet.studies.labels.trial import Trial
 from discreet.tables.datasets import Dataset, read_dataset
 
@@ -65,14 +65,24 @@ def train_trials(trials: Sequence[Trial], store: Store | Path | str, *, engine: 
     data: dict[Any, Dataset] = {}
     done = []
     for trial, plan in zip(trials, plans, strict=True):
-        labels = None if trial.labels is None else trial.labels.path
-        key = (trial.data.path, labels, *(getattr(trial, name) for name in READ))
+        key = (trial.data, trial.labels, *(getattr(trial, name) for name in READ))
         if key not in data:
-            options = {name: getattr(trial, name) for name in READ}
-            data[key] = read_dataset(trial.data.path, labels=labels, **options)
+            data[key] = data_of(trial)
         models = {model: (found[task.key], place) for model, (task, place) in plan.models.items()}
         done.append(TrialDone(trial, found[plan.deal.key], models, data[key]))
     return done
+
+
+def data_of(trial: Trial) -> Dataset:
+    """A trial's data set. Raises InputError as `read_dataset`."""
+    labels = None if trial.labels is None else trial.labels.path
+    return read_dataset(trial.data.path, labels=labels, **{name: getattr(trial, name) for name in READ})
+
+
+def check_trial(trial: Trial) -> None:
+    """Raise, before anything is trained or written, what the trial's plan, data or deal would raise."""
+    tasks_of(trial)
+    dealt_out(data_of(trial), {name: getattr(trial, name) for name in DEALT}, trial.seed, trial.data.path.name)
 
 
 def joined(done: Sequence[TrialDone]) -> LabelTable:

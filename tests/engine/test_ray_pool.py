@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine.two_nodes import in_a_process, with_a_node_killed
 
 from discreet.engine import Store, run
 from discreet.engine.job import execute, order_for
 
 pytest.importorskip("ray")
 
-# In a process of its own: Ray opens sockets, starts threads and warns.
-CLUSTER = """
-import sys, threading, time
-from contextlib import suppress
-sys.path.append({here!r})
+HERE = Path(__file__).parent
+DIAMOND = """
 import engine_steps
-from ray.cluster_utils import Cluster
-from discreet.engine import Store, run
-cluster = Cluster(initialize_head=True, head_node_args=dict(num_cpus=1, include_dashboard=False))
-second = cluster.add_node(num_cpus=1)
-store = Store({store!r})
-def kill():
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        events = [e["event"] for e in store.history()]
-        # One core a node: with two tasks under way, both nodes are at work.
-        if events.count("publish") >= 2 and events.count("begin") - events.count("publish") == 2:
-            # Ray asserts that no process is left the moment after it killed them; that is for it to know.
-            with suppress(AssertionError):
-                cluster.remove_node(second, allow_graceful=False)
-            return print("@@ killed", flush=True)
-        time.sleep(0.02)
-killer = threading.Thread(target=kill, daemon=True)
-killer.start()
+from discreet.engine import run
 run(engine_steps.diamond(sleep=0.4, wide=6), store, engine="ray", address=cluster.address, quiet=True)
-killer.join()
-print("@@ done", flush=True)
-with suppress(AssertionError):
-    cluster.shutdown()
 """
 ALONE = """
-import sys
-sys.path.append({here!r})
 import engine_steps, os, ray
 from discreet.engine import Task, run
 from discreet.engine.worker import LIMITS
@@ -76,20 +48,10 @@ ray.shutdown()
 """
 
 
-def in_a_process(code: str, store: Path) -> list[str]:
-    here = str(Path(__file__).parent)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
-           "RAY_USAGE_STATS_ENABLED": "0"}
-    done = subprocess.run([sys.executable, "-c", code.format(here=here, store=str(store))], env=env, timeout=280,
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return [line.removeprefix("@@ ") for line in done.stdout.splitlines() if line.startswith("@@ ")]
-
-
 @pytest.mark.slow
 def test_a_node_that_is_killed_costs_only_what_was_under_way(steps: Any, tmp_path: Path,
                                                              tree: Callable[[Path], dict[str, bytes]]) -> None:
-    printed = in_a_process(CLUSTER, tmp_path / "ray")
+    printed = with_a_node_killed(DIAMOND, tmp_path / "ray", after=2, within=60, modules=HERE)
     assert printed == ["killed", "done"]
     run(steps.diamond(sleep=0.4, wide=6), tmp_path / "calm", workers=2, quiet=True)
     assert tree(tmp_path / "ray" / "results") == tree(tmp_path / "calm" / "results")
@@ -108,7 +70,8 @@ def test_a_node_that_is_killed_costs_only_what_was_under_way(steps: Any, tmp_pat
 
 @pytest.mark.slow
 def test_ray_on_this_machine(tmp_path: Path) -> None:
-    threads, after, bad, worse, fragile, left_running = in_a_process(ALONE, tmp_path / "store")
+    threads, after, bad, worse, fragile, left_running = in_a_process(
+        ALONE.format(store=str(tmp_path / "store")), HERE)
     assert threads == "2"
     assert after == "False True"
     assert bad == "the task bad: scores.csv has 3 columns; expected 4: add one"

@@ -92,7 +92,7 @@ def test_honest_attacks_have_their_placebos_and_a_star() -> None:
 
 def test_the_paper_is_left_out_where_it_says_nothing() -> None:
     [found] = cells("table 2", [row("none", "inf", paper=None)])
-    assert not any("paper" in name for name in found if name != "paper's")
+    assert not any("paper" in name for name in found if name != "trained on, paper")
     assert found["planted canaries right"] == "16×: 90"
     [smoke] = cells("table 2", [row("none", "inf")], paper=False)
     assert not any("paper" in name for name in smoke)

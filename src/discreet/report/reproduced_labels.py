@@ -182,7 +182,7 @@ _LAST: Columns = (("LIA-Threshold at the label trained on", lambda row: _beside(
 DEFINED: Columns = (*_WHERE, ("labels changed", _flips), *_TRAIN, *_ATTACKS, ("ceiling", _share("ceiling")))
 WITHOUT: Columns = (
     ("corpus", _word("corpus")), ("stands for", _word("stands_for")), ("trained on", _count("n_trained")),
-    ("paper's", lambda row: f"{row['paper_sizes']['n_train']:,}" if row.get("paper_sizes") else NOTHING),
+    ("trained on, paper", lambda row: f"{row['paper_sizes']['n_train']:,}" if row.get("paper_sizes") else NOTHING),
     ("canaries, all seeds", _count("n_canaries")), *_TRAIN, *_ATTACKS, *_STRONGEST,
     ("planted canaries right", _planted))
 UTILITY: Columns = (

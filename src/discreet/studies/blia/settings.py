@@ -112,7 +112,7 @@ _CENSUS = Work(
     references_at=(inf, 2.0, 0.5))
 _SMALL = Setting({
     "census": _CENSUS,
-    # 99.35% after 6 epochs, 4 s of a core each: a GRU whose embedding learns fast (rate .005) and 100 words a review.
+    # 99.35% after 5 epochs, 4 s of a core each: a GRU whose embedding learns fast (rate .005) and 100 words a review.
     # The paper trains on 25,000; with 6,400 it is 9% that are canaries, 600 a seed.
     "imdb": Work(_until("rnn", "imdb", kind="gru", tokens=100, embedding=32, hidden=32, epochs=20, batch=64,
                         rate=0.005), 8000, 600, 600, 1000),
@@ -126,7 +126,7 @@ _SMALL = Setting({
                     references=1, halved=True),
     "cifar10_b": Work(_until("resnet18", "cifar100", width=8, epochs=30, batch=32, rate=0.003), 5000, 400, 400,
                       600, references=1, halved=True),
-    # 97.91% after 4 epochs, 6.6 s each, of a transformer on 128 tokens, 32 wide.
+    # 97.91% after 4 epochs, 7 s each, of a transformer on 128 tokens, 32 wide.
     "code": Work(_until("token-transformer", "big_vul", tokens=128, width=32, layers=2, heads=4, epochs=20, batch=32,
                         rate=0.002), 5000, 400, 400, 600, references=1),
     # Five epochs: sure of itself, and not yet at the canaries. That is where the oracle shows the share of class 1.

@@ -65,7 +65,7 @@ def test_a_leak_is_convicted_and_the_certificate_verifies(cli: Cli, sealed: Path
     assert "name-" not in out.read_text()
     checked = cli("unseal", "--verify", out)
     assert (checked.code, checked.err) == (0, "")
-    assert checked.out.startswith("consistent: fail")
+    assert checked.out.startswith("The certificate is consistent. It says fail: ")
     assert "not signed" in checked.out
 
 
@@ -131,7 +131,7 @@ def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: s
     out.write_text(json.dumps(certificate).replace("Infinity", "1e999"))
     ended = cli("unseal", "--verify", out)
     assert (ended.code, ended.err) == (1, "")
-    assert ended.out.startswith("not consistent\n")
+    assert ended.out.startswith("The certificate is not consistent:\n")
 
 
 def test_coins_altered_after_the_seal(cli: Cli, sealed: Path, tmp_path: Path) -> None:

@@ -117,9 +117,11 @@ def _verify(path: Path, commitment: str | None, public_key: Path | None, as_json
             "alpha": None if found else certificate["alpha"],
             "openings": None if found else certificate["openings"]}) + "\n")
     elif found:
-        print("\n".join(["not consistent", *(f"  {common.printable(problem)}" for problem in found)]))
+        print("\n".join(["The certificate is not consistent:",
+                         *(f"  {common.printable(problem)}" for problem in found)]))
     elif not quiet:
-        print("\n".join([f"consistent: {certificate['verdict']}, {certificate['reason']}", f"  {_level(certificate)}",
+        print("\n".join([f"The certificate is consistent. It says {certificate['verdict']}: {certificate['reason']}",
+                         f"  {_level(certificate)}",
                          *_opened(certificate), *_caveats(published is not None, certificate["signature"] is not None,
                                                           key is not None)]))
     if found:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from discreet.audit.labels.load_checks import check_label_table
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
@@ -33,6 +34,21 @@ def test_a_reference_with_the_target_s_draws_is_refused(n_classes: int, kept: fl
     with pytest.raises(InputError, match=r"^t: reference 'reference-2' has the secret of target 'target' for 1\d\d of "
                                          r"160 canaries and placebos, where draws of its own agree on about (80|16);"):
         check_label_table(replace(table, secret=secret), "t")
+
+
+def test_among_many_pairs_some_agree_by_chance() -> None:
+    # The least agreement that one pair alone may not have.
+    alike = next(k for k in range(80, 160) if stats.binom.sf(k - 1, 160, 0.5) < 1e-6)
+
+    def table(references: int) -> LabelTable:
+        found = simulated_labels(LabelWorld(canaries=80, placebos=80, references=references), RNG(1))
+        secret = found.secret.copy()
+        secret[1] = np.where(np.arange(160) < alike, secret[0], 1 - secret[0])
+        return replace(found, secret=secret)
+
+    with pytest.raises(InputError, match=f"for {alike} of 160"):
+        check_label_table(table(1), "t")
+    check_label_table(table(40), "t")
 
 
 def test_so_is_one_with_the_opposite_draws() -> None:

@@ -13,7 +13,8 @@ from discreet.errors import InputError
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 UNLIKELY = 1e-6
-"""Draws that agree so much more, or less, often than chance lets them are not draws of one's own."""
+"""Draws that agree so much more, or less, often than chance lets them are not draws of one's own; of all pairs of a
+target and a reference together, as a study of many seeds and ε has tens of thousands."""
 
 
 def check_label_table(table: LabelTable, source: str) -> None:
@@ -34,10 +35,10 @@ def check_label_table(table: LabelTable, source: str) -> None:
             _check_overlap(table, source, one, other)
     for target in table.targets:
         _check_classes(table, source, target)
+    references = [place for place, model in enumerate(table.models) if model.role == "reference"]
     for target in table.targets:
-        for reference, model in enumerate(table.models):
-            if model.role == "reference":
-                _check_draws(table, source, target, reference)
+        for reference in references:
+            _check_draws(table, source, target, reference, UNLIKELY / (len(table.targets) * len(references)))
 
 
 def _check_classes(table: LabelTable, source: str, target: int) -> None:
@@ -63,7 +64,7 @@ def _check_overlap(table: LabelTable, source: str, one: int, other: int) -> None
                          f"draws of their own a 'seed' each")
 
 
-def _check_draws(table: LabelTable, source: str, target: int, reference: int) -> None:
+def _check_draws(table: LabelTable, source: str, target: int, reference: int, unlikely: float) -> None:
     drawn = (table.role[target] == CANARY) | (table.role[target] == PLACEBO)
     drawn &= (table.role[reference] == CANARY) | (table.role[reference] == PLACEBO)
     n = int(drawn.sum())
@@ -71,7 +72,7 @@ def _check_draws(table: LabelTable, source: str, target: int, reference: int) ->
         return
     alike = int((table.secret[target] == table.secret[reference])[drawn].sum())
     chance = 1.0 / table.n_classes
-    if binomial_lower(alike, n, UNLIKELY) > chance or binomial_upper(alike, n, UNLIKELY) < chance:
+    if binomial_lower(alike, n, unlikely) > chance or binomial_upper(alike, n, unlikely) < chance:
         raise InputError(f"{source}: reference {short(table.models[reference].name)} has the secret of target "
                          f"{short(table.models[target].name)} for {alike:,} of {n:,} canaries and placebos, where "
                          f"draws of its own agree on about {n * chance:,.0f}; give each reference fresh draws in "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.studies.labels.made_up import INF, RECIPE, trial_of, write_table
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.load_checks import check_label_table
 from discreet.audit.labels.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelTable
-from discreet.engine import Store
+from discreet.engine import DataFile, Store
 from discreet.errors import InputError
 from discreet.mechanisms.labels.alibi import map_truth
 from discreet.mechanisms.labels.base import truth_probability
@@ -184,3 +185,20 @@ def test_tables_of_other_rows_are_not_joined(data: Path, done: list[TrialDone]) 
     other = replace(done[1], data=replace(done[1].data, labels=1 - done[1].data.labels))
     with pytest.raises(ValueError, match="over the same rows"):
         joined([done[0], other])
+
+
+def test_texts_and_images_are_trained_on_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 160)
+    lines = [json.dumps({"text": f"{('bad', 'good')[label]} film {number}", "y": int(label)})
+             for number, label in enumerate(labels)]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    np.savez(tmp_path / "d.npz", x=rng.integers(0, 99, (160, 4, 4)).astype(np.uint8) + labels[:, None, None] * 99,
+             y=labels)
+    for name, recipe in (("d.jsonl", "rnn:vocabulary=50,tokens=4,embedding=4,hidden=4,epochs=1"),
+                         ("d.npz", "cnn:width=2,hidden=4,epochs=1")):
+        trial = Trial(DataFile.of(tmp_path / name), "y", recipe, arms_of(("rr",), (2.0,)), canaries=20, placebo=20,
+                      planted=())
+        [done] = trained([trial], tmp_path / f"{name}.store")
+        assert done.table().logits.shape == (1, 160, 2)
+        assert done.training()["data"] == {"d.jsonl": "text", "d.npz": "array"}[name]

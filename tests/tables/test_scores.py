@@ -242,6 +242,7 @@ def test_csv_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(f"model;example;logit\nf;{MARK};1\n", encoding="utf-8")
     assert "none of the columns that are known" in refused(path)
+    assert "such as model, example, member, logit_0" in refused(path)
     path.write_text(f"model,example,logit\nf,1,0.5\nf,{MARK}\n", encoding="utf-8")
     assert "more or fewer cells" in refused(path)
     path.write_text("model,example,logit,model\nf,1,0.5,f\n", encoding="utf-8")

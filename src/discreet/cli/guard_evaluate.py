@@ -37,7 +37,7 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="With -
 
 Deciding = Annotated[str | None, typer.Option(
     "--discriminator", metavar="K", help="Let another of the guard's discriminators decide: density, "
-                                         "evidence+logistic, features+logistic or mlp-v4.")]
+                                         "evidence+logistic, features+logistic, both+logistic or mlp-v4.")]
 
 
 def evaluate(

@@ -26,7 +26,8 @@ Density = Annotated[str, typer.Option("--density", metavar="K", help="ocsvm, gmm
                                                                      "distribution.")]
 Discriminator = Annotated[str | None, typer.Option(
     "--discriminator", metavar="K", help="What decides between safe and flag: density, evidence+logistic, "
-                                         "features+logistic or mlp-v4; by default what did best on real text.")]
+                                         "features+logistic, both+logistic or mlp-v4; by default what did best "
+                                         "on real text.")]
 Encoded = Annotated[str, typer.Option("--encoded", metavar="W", help="What the encoders read: answer or "
                                                                      "question+answer.")]
 Cache = Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Where exported encoders are kept.")]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from discreet.studies.labels.trial import Trial
 
 Recipe = Annotated[str | None, typer.Option(
-    "--recipe", metavar="R", help="Train everything here: mlp, cnn:width=8, rnn, resnet, token-transformer, … or a "
-                                  "YAML file with a recipe's name and options.")]
+    "--recipe", metavar="R", help="Train everything here: mlp, cnn:width=8, rnn, resnet18, token-transformer, … or "
+                                  "a YAML file with a recipe's name and options.")]
 Data = Annotated[Path | None, typer.Option(
     "--data", metavar="F", help="With --recipe: a table as CSV, Parquet or JSON Lines (texts where it has a column "
                                 "text), or arrays and images as .npz, .npy or IDX.")]

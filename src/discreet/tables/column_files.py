@@ -27,12 +27,12 @@ FORMATS = {".parquet": "parquet", ".csv": "csv", ".csv.gz": "csv", ".jsonl": "js
 CSV_PLACE = re.compile(r"CSV column #(\d+)")
 
 
-def open_columns(path: Path, keep: Names, numeric: Names) -> ColumnFile:
+def open_columns(path: Path, keep: Names, numeric: Names, expected: str = "") -> ColumnFile:
     """Open a Parquet, CSV or JSON Lines file (the last two also as .gz) for the columns that `keep` accepts.
 
-    `numeric` says which of them hold numbers; a CSV file does not say so itself. Raises InputError for a file that
-    is missing, empty, cut short or not what its ending says, and for a column that stands twice; MissingExtraError
-    without pyarrow.
+    `numeric` says which of them hold numbers; a CSV file does not say so itself. `expected` names some of them, for the
+    error where none is there. Raises InputError for a file that is missing, empty, cut short or not what its ending
+    says, for a column that stands twice, and for CSV without such columns; MissingExtraError without pyarrow.
     """
     try:
         import pyarrow  # noqa: F401, ICN001
@@ -45,7 +45,8 @@ def open_columns(path: Path, keep: Names, numeric: Names) -> ColumnFile:
         raise InputError(f"there is no file {path}; check the name")
     if not path.is_file() or kind is None:
         raise InputError(f"{path} has an ending that is not known, or is no regular file; expected {SUFFIXES}")
-    opened = {"parquet": _parquet, "csv": _csv, "json": _json}[kind](path, keep, numeric)
+    opened = _csv(path, keep, numeric, expected) if kind == "csv" else {
+        "parquet": _parquet, "json": _json}[kind](path, keep, numeric)
     if opened.rows == 0:
         raise InputError(f"{path} holds no rows; expected at least one")
     return opened
@@ -73,7 +74,7 @@ def _parquet(path: Path, keep: Names, numeric: Names) -> ColumnFile:
     return ColumnFile(path, _kept(path, schema.names, keep), rows, read)
 
 
-def _csv(path: Path, keep: Names, numeric: Names) -> ColumnFile:
+def _csv(path: Path, keep: Names, numeric: Names, expected: str) -> ColumnFile:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -81,7 +82,7 @@ def _csv(path: Path, keep: Names, numeric: Names) -> ColumnFile:
     names = _kept(path, header, keep)
     if not names:
         raise InputError(f"{path} has none of the columns that are known; expected a header in the first line, with "
-                         f"commas between the names")
+                         f"commas between the names{expected and f', such as {expected}'}")
     text = pa.dictionary(pa.int32(), pa.string())
     convert = arrow_csv.ConvertOptions(
         include_columns=list(names), null_values=[""],

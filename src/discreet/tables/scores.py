@@ -68,7 +68,7 @@ def open_scores(path: Path | str, models: Path | str | None = None, examples: Pa
             raise InputError(f"the folder {path} has no table 'scores'; expected scores.parquet, scores.csv or "
                              f"scores.jsonl, or name the file itself")
         path = found["scores"]
-    scores = open_columns(path, _known, _is_score)
+    scores = open_columns(path, _known, _is_score, "model, example, member, logit_0, logit_1")
     return ScoreFiles(scores, score_columns(scores),
                       None if models is None else _side(Path(models), ("model", *MODEL_COLUMNS)),
                       None if examples is None else _side(Path(examples), ("example", *EXAMPLE_COLUMNS)))
@@ -108,7 +108,7 @@ def _is_score(name: str) -> bool:
 
 
 def _side(path: Path, columns: tuple[str, ...]) -> ColumnFile:
-    file = open_columns(path, columns.__contains__, lambda _: False)
+    file = open_columns(path, columns.__contains__, lambda _: False, ", ".join(columns))
     if columns[0] not in file.names:
         file.fail(f"there is no {columns[0]!r}; expected a row for each {columns[0]}, named in that column")
     return file

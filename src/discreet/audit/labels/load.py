@@ -55,7 +55,8 @@ def load_label_scores(path: Path | str) -> LabelTable:
     MissingExtraError
         Without pyarrow.
     """
-    scores = open_columns(Path(path), _known, lambda name: SCORE.fullmatch(name) is not None)
+    scores = open_columns(Path(path), _known, lambda name: SCORE.fullmatch(name) is not None,
+                          "model, example, example_role, label_original, label_secret, logit_0, logit_1")
     _refuse_absent(scores)
     files = ScoreFiles(scores, score_columns(scores))
     _refuse_both_roles(scores)

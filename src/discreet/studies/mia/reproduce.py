@@ -23,7 +23,8 @@ def known_items(tables: Sequence[int], figures: Sequence[int], sections: Sequenc
     asked = [f"table {number}" for number in tables] + [f"figure {number}" for number in figures]
     asked += [name if name in ORDER else f"section {name}" for name in sections]
     if unknown := [name for name in asked if name not in ORDER]:
-        raise UsageError(f"there is no {unknown[0]}; expected {', '.join(ORDER)}")
+        known = ", ".join(name if " " in name else f"section {name}" for name in ORDER)
+        raise UsageError(f"there is no {unknown[0]}; expected {known}")
     return [name for name in ORDER if name in asked or not asked]
 
 

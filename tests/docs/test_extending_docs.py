@@ -1,0 +1,96 @@
+"""docs/extending.md names every door, and what it adds works as its neighbours do."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.audit.labels.view import all_attacks, label_attacks
+from discreet.encode.base import encoders, load_encoder
+from discreet.mechanisms.base import output_mechanisms
+from discreet.mechanisms.labels.base import label_mechanism, label_mechanisms
+from discreet.text.mentions import taggers
+from discreet.train.base import Data, load_fitted, recipes
+from discreet.train.spec import recipe_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+ADDED: list[tuple[Any, str]] = [
+    (taggers, "regiment"), (encoders, "lengths"), (label_attacks, "least_likely"), (label_mechanisms, "careful"),
+    (output_mechanisms, "two_levels"), (recipes, "prior")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _examples() -> Iterator[None]:
+    for registry, _ in ADDED:
+        list(registry)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    names = [f"extending_{number}" for number in range(len(blocks))]
+    try:
+        for name, block in zip(names, blocks, strict=True):
+            # Dataclasses look up the module that they are made in.
+            module = sys.modules[name] = ModuleType(name)
+            exec(compile(block, "extending.md", "exec"), module.__dict__)
+        yield
+    finally:
+        for registry, added in ADDED:
+            registry._items.pop(added, None)
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+def test_every_door_is_in_the_table_with_its_folder() -> None:
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    stated = dict(re.findall(r"^\| [^|]+ \| `(discreet\.\w+)` \| `([\w/]+)` \|", PAGE, re.M))
+    folders = {group: one["builtin"].removeprefix("discreet.").replace(".", "/") for group, one in points.items()}
+    assert stated == folders
+
+
+def test_the_tagger_makes_an_affiliation_count() -> None:
+    from discreet import Answer, EvidenceGuard, Policy
+
+    verdict = EvidenceGuard(Policy.builtin("law")).check(
+        Answer("1", "The 52-year-old man serves in the 7th regiment."))
+    assert {"age", "affiliation"} <= {found.type for found in verdict.evidence}
+
+
+def test_the_encoder_comes_back(tmp_path: Path) -> None:
+    sys.modules[encoders["lengths"].__module__].Lengths().save(tmp_path / "lengths")
+    encoder = load_encoder(tmp_path / "lengths")
+    np.testing.assert_allclose(encoder.encode(["two words", ""]), np.log1p([[2, 9], [0, 0]]), rtol=1e-6)
+
+
+def test_the_label_attack_is_among_all() -> None:
+    [attack] = [one for one in all_attacks(3) if one.settings.attack == "least_likely"]
+    view: Any = type("Outputs", (), {"log_p": np.log([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]])})
+    assert attack.guess(view).label.tolist() == [2, 0]
+
+
+def test_the_label_mechanism_has_half_of_its_epsilon() -> None:
+    mechanism = label_mechanism("careful", 2.0, 3)
+    assert mechanism.exact_epsilon() == pytest.approx(1.0)
+    labels = np.zeros(20_000, dtype=np.int64)
+    kept = (mechanism.apply(labels, np.random.default_rng(0)) == 0).mean()
+    assert kept == pytest.approx(np.e / (np.e + 2), abs=0.015)
+
+
+def test_the_output_mechanism_answers() -> None:
+    mechanism = output_mechanisms["two_levels"].at(None, None, np.random.default_rng(0))
+    answer = mechanism.release(np.array([[0.0, 1.0, -1.0]]), [b"x"], np.random.default_rng(0))
+    np.testing.assert_allclose(answer, [[0.05, 0.9, 0.05]])
+
+
+def test_the_recipe_trains_and_comes_back(tmp_path: Path) -> None:
+    recipe = recipe_of("prior:smooth=2.0")
+    empty = Data((), np.zeros(0, dtype=np.int64))
+    fitted = recipe.fit(Data(("a", "b", "c"), np.array([0, 0, 1])), empty, 2, np.random.SeedSequence(0))
+    fitted.save(tmp_path / "prior")
+    np.testing.assert_allclose(np.exp(load_fitted(tmp_path / "prior", recipe).logits(("new",))), [[4 / 7, 3 / 7]])

@@ -21,13 +21,14 @@ def one(value: float | None) -> Row:
 
 
 def attack(name: str, kind: str, success: float, placebo: float = 0.5, p: float = 0.5) -> Row:
-    return {"name": name, "attack": kind, "success": one(success), "placebo": one(placebo), "difference_p": p}
+    return {"name": name, "attack": kind, "success": one(success), "placebo": one(placebo), "difference_p": p,
+            "holm_p": p, "alpha": None, "beta": None}
 
 
 def row(mechanism: str = "rr", epsilon: float | str = 2.0, **more: Any) -> Row:
     honest = [attack("LIA-Threshold, fixed", "lia_threshold", 0.71, 0.51, 1e-6),
-              attack("LIA-Delta-Margin at predicted, β/α 1", "lia_delta_margin", 0.69),
-              attack("LIA-Delta-Margin at predicted, β/α 2", "lia_delta_margin", 0.70)]
+              {**attack("LIA-Delta-Margin at predicted, β/α 1", "lia_delta_margin", 0.69), "alpha": 1.0, "beta": 1.0},
+              {**attack("LIA-Delta-Margin at predicted, β/α 2", "lia_delta_margin", 0.70), "alpha": 1.0, "beta": 2.0}]
     return {"corpus": "imdb", "mechanism": mechanism, "epsilon": epsilon, "seeds": ["1"], "epochs": [5], "chance": 0.5,
             "stands_for": "IMDB", "n_trained": 6400, "n_canaries": 600, "n_placebos": 600,
             "ceiling": 0.881 if epsilon != "inf" else 1.0, "epsilon_lower": one(0.75),
@@ -84,16 +85,19 @@ def test_the_papers_definitions_stand_beside_the_paper() -> None:
 def test_honest_attacks_have_their_placebos_and_a_star() -> None:
     [found] = cells("table 5", [row()], table=1)
     assert found["LIA-Threshold, fixed"] == "71.0* (51.0)"
-    assert found["LIA-Delta-Margin, honest, best of 8"] == "70.0 (50.0)"
+    assert found["LIA-Delta-Margin at predicted, β/α 1"] == "69.0 (50.0)"
     assert found["LIA-Threshold at the label trained on"] == "97.0* (50.0)"
     assert found["ε at least"] == "0.75"
-    assert "LIA-Delta-Margin at predicted, β/α 1" not in found
+    assert "LIA-Delta-Margin at predicted, β/α 2" not in found
+    unheld = row()
+    unheld["honest"] = [{**unheld["honest"][0], "holm_p": 0.02}]
+    assert cells("table 5", [unheld], table=1)[0]["LIA-Threshold, fixed"] == "71.0 (51.0)"
 
 
 def test_the_paper_is_left_out_where_it_says_nothing() -> None:
     [found] = cells("table 2", [row("none", "inf", paper=None)])
     assert not any("paper" in name for name in found if name != "trained on, paper")
-    assert found["planted canaries right"] == "16×: 90"
+    assert found["planted canaries right"] == "16×: 90 [88, 92]"
     [smoke] = cells("table 2", [row("none", "inf")], paper=False)
     assert not any("paper" in name for name in smoke)
 
@@ -141,7 +145,7 @@ def test_the_page_says_what_was_found_first(record: Row) -> None:
     page = rerun_page(record)
     assert "reproduce blia · scale small" in page
     assert ("imdb, no noise: by the paper&#39;s definition LIA-Delta-Margin is right 93.0% of the time, and 74.0% on "
-            "placebos; the strongest honest attack 71.0%, and 51.0% on placebos.") in page
+            "placebos; the strongest honest attack (LIA-Threshold, fixed) 71.0%, and 51.0% on placebos.") in page
     assert page.count("<table") == 1 + 2 + 1 + 1 + 1 + 1 + len(rerun_figures(record))
     assert "rnn (tokens 100); rows 8000; seeds 1; references 2" in page
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.labels.judge_words import NAMES, epsilon_words, p_words
+from discreet.audit.labels.judge_words import epsilon_words, p_words
 from discreet.report.reproduced import NOTHING, beside_paper, heading
 
 Row = Mapping[str, Any]
@@ -75,13 +75,14 @@ def percent(value: float | None, digits: int = 1) -> str:
     return NOTHING if value is None else f"{100 * value:.{digits}f}"
 
 
-def interval(estimate: Mapping[str, Any] | None) -> str:
+def interval(estimate: Mapping[str, Any] | None, digits: int = 1) -> str:
     """`98.0 [96.9, 98.8]`; a dash for what is unresolved."""
     if estimate is None or estimate["value"] is None:
         return NOTHING
     if estimate["low"] is None or estimate["high"] is None:
-        return percent(estimate["value"])
-    return f"{percent(estimate['value'])} [{percent(estimate['low'])}, {percent(estimate['high'])}]"
+        return percent(estimate["value"], digits)
+    value, low, high = (percent(estimate[name], digits) for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
 
 
 def _share(name: str) -> Callable[[Row], str]:
@@ -112,10 +113,10 @@ def _strongest(row: Row) -> str:
 
 
 def _beside(row: Row, found: Row | None) -> str:
-    """`57.2 (50.1)`: success and, in brackets, on placebos; with a star where the two differ at p < .01."""
+    """`57.2 (50.1)`: success and, in brackets, on placebos; with a star where the two differ at p < .01 after Holm."""
     if found is None or found["success"]["value"] is None:
         return NOTHING
-    star = "*" if found["difference_p"] is not None and found["difference_p"] < STARRED else ""
+    star = "*" if found["holm_p"] is not None and found["holm_p"] < STARRED else ""
     return f"{percent(found['success']['value'])}{star} ({percent(found['placebo']['value'])})"
 
 
@@ -123,20 +124,13 @@ STARRED = 0.01
 
 
 def _honest(rows: Sequence[Row]) -> Columns:
-    """A column for each attack on outputs but LIA-Delta-Margin, of which the strongest variant stands for all."""
-    names = dict.fromkeys(one["name"] for row in rows for one in row["honest"] if one["attack"] != "lia_delta_margin")
-    margins = any(one["attack"] == "lia_delta_margin" for row in rows for one in row["honest"])
-    return (*((f"{name}", _named(name)) for name in names),
-            *([(f"{NAMES['lia_delta_margin']}, honest, best of 8", _margin)] if margins else []))
+    """A column for each attack on outputs; of LIA-Delta-Margin with α = β only, as the paper has it."""
+    names = dict.fromkeys(one["name"] for row in rows for one in row["honest"] if one["alpha"] == one["beta"])
+    return tuple((name, _named(name)) for name in names)
 
 
 def _named(name: str) -> Callable[[Row], str]:
     return lambda row: _beside(row, next((one for one in row["honest"] if one["name"] == name), None))
-
-
-def _margin(row: Row) -> str:
-    there = [one for one in row["honest"] if one["attack"] == "lia_delta_margin"]
-    return _beside(row, max(there, key=lambda one: one["success"]["value"], default=None))
 
 
 def _flips(row: Row) -> str:
@@ -154,7 +148,7 @@ def _proved(row: Row) -> str:
 
 
 def _planted(row: Row) -> str:
-    return ", ".join(f"{one['copies']}×: {percent(one['success']['value'], 0)}" for one in row["planted"]) or NOTHING
+    return ", ".join(f"{one['copies']}×: {interval(one['success'], 0)}" for one in row["planted"]) or NOTHING
 
 
 def _count(name: str) -> Callable[[Row], str]:
@@ -175,7 +169,8 @@ _ATTACKS: Columns = (
     ("its placebo", _rate("threshold", "placebo")), ("LIA-Delta-Margin, paper", _paper("delta_margin")),
     ("LIA-Delta-Margin, shown the secret", _rate("delta_margin", "success")),
     ("its placebo", _rate("delta_margin", "placebo")))
-_STRONGEST: Columns = (("strongest honest attack", _strongest), ("success", _rate("strongest", "success")),
+_STRONGEST: Columns = (("honest attack, chosen on one half", _strongest),
+                       ("success on the other", _rate("strongest", "success")),
                        ("its placebo", _rate("strongest", "placebo")))
 _LAST: Columns = (("LIA-Threshold at the label trained on", lambda row: _beside(row, row["threshold_trained"])),
                   ("ε at least", _proved))

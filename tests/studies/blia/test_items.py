@@ -13,7 +13,6 @@ from discreet.studies.blia.items import (
     memorised,
     prevalence,
     stronger,
-    strongest,
     utility,
     without_noise,
 )
@@ -31,8 +30,8 @@ def imdb(remembering: list[Part]) -> Conditions:
         ("none", "inf"), ("rr", 0.5), ("rr_halved", 0.5), ("rr", 2.0), ("alibi", 2.0))]
 
 
-def row(success: float, placebo: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:
-    return {"success": {"value": success}, "placebo": {"value": placebo}, "difference_p": p, "vetoed": vetoed}
+def row(success: float, placebo: float, p: float) -> dict[str, Any]:
+    return {"success": {"value": success}, "placebo": {"value": placebo}, "difference_p": p, "vetoed": False}
 
 
 def test_a_line_has_the_paper_beside(imdb: Conditions) -> None:
@@ -55,12 +54,19 @@ def test_tables_go_down_in_epsilon_and_have_no_other_mechanism(imdb: Conditions)
         ("none", "inf"), ("rr", 2.0), ("alibi", 2.0), ("rr", 0.5)]
 
 
-def test_the_strongest_attack_leads_its_placebo_and_is_not_vetoed() -> None:
-    sure, likely, void = row(0.7, 0.5, 0.001), row(0.8, 0.6, 0.01), row(0.9, 0.7, 1e-9, vetoed=True)
-    assert strongest([likely, void, sure]) is sure
-    behind, further = row(0.48, 0.5, 0.4), row(0.45, 0.5, 0.01)
-    assert strongest([further, behind]) is behind
-    assert strongest([void]) is None
+def test_stars_pay_for_all_attacks_of_the_row(imdb: Conditions) -> None:
+    said = line(imdb[1])
+    family = [*said["honest"], said["threshold_trained"]]
+    found = sorted((one["difference_p"], one["holm_p"]) for one in family)
+    held = 0.0
+    for place, (p, holm_p) in enumerate(found):
+        held = max(held, min(1.0, (len(found) - place) * p))
+        assert holm_p == pytest.approx(held)
+
+
+def test_a_condition_without_a_choice_has_no_strongest(imdb: Conditions) -> None:
+    assert line({**imdb[0], "chosen": None})["strongest"] is None
+    assert line(imdb[0])["strongest"]["success"]["value"] == imdb[0]["chosen"]["success"]["value"]
 
 
 def test_what_is_memorised_is_told_by_honest_attacks_at_the_secret() -> None:

@@ -10,10 +10,12 @@ import pytest
 from scipy.stats import binomtest, fisher_exact
 from tests.studies.blia.conftest import parts_of
 
+from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.table import CANARY, PLACEBO, LabelTable
+from discreet.audit.labels.view import Guesses
 from discreet.errors import InputError
-from discreet.studies.blia.pooled import Part, condition
+from discreet.studies.blia.pooled import Part, Tried, chosen, condition, strongest
 from discreet.studies.blia.settings import HALVED
 
 
@@ -122,3 +124,51 @@ def test_a_target_without_canaries_is_refused() -> None:
     [(table, target)] = parts_of(1)
     with pytest.raises(InputError, match="no canary"):
         condition([(replace(table, role=np.full_like(table.role, PLACEBO)), target)])
+
+
+def judged(success: float, placebo: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:
+    return {"success": {"value": success}, "placebo": {"value": placebo}, "difference_p": p, "vetoed": vetoed}
+
+
+def test_the_strongest_attack_leads_its_placebo_and_is_not_vetoed() -> None:
+    sure, likely, void = judged(0.7, 0.5, 0.001), judged(0.8, 0.6, 0.01), judged(0.9, 0.7, 1e-9, vetoed=True)
+    assert strongest([likely, void, sure]) is sure
+    behind, further = judged(0.48, 0.5, 0.4), judged(0.45, 0.5, 0.01)
+    assert strongest([further, behind]) is behind
+    assert strongest([void]) is None
+
+
+def test_the_chosen_attack_is_judged_on_the_rows_that_did_not_choose_it() -> None:
+    secret = np.zeros(400, dtype=np.int64)
+    even, coin = np.arange(400) % 2, np.arange(400) // 2 % 2
+
+    def tried(label: np.ndarray[Any, Any]) -> Tried:
+        return Tried(Guesses(label, np.ones(400)), secret, secret)
+
+    flat, modest = tried(coin), tried(np.where(np.arange(400) % 10 < 7, 0, 1))
+    # Right on each even place and wrong on each odd one: what looks best while choosing is nothing afterwards.
+    lucky = tried(even)
+    fixed, mean = LiaThreshold("fixed"), LiaThreshold("mean")
+    found = chosen([(fixed, lucky, flat), (mean, modest, flat)], 2)
+    assert found is not None
+    assert (found["threshold"], found["success"]["value"], found["success"]["n"]) == ("fixed", 0.0, 200)
+    assert found["placebo"]["n"] == 200
+    silent = Tried(None, secret, secret, "no references")
+    assert chosen([(fixed, silent, silent)], 2) is None
+
+
+def test_choosing_costs_nothing_where_nothing_is_remembered() -> None:
+    """The largest of many is above ½ on average; the chosen one, on the other half, is not."""
+    rng, best, after = np.random.default_rng(3), [], []
+    attacks = [LiaThreshold("fixed")] * 12
+    for _ in range(60):
+        secret, other = rng.integers(0, 2, (2, 200))
+        sides = [(attack, Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), secret, secret),
+                  Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), other, other)) for attack in attacks]
+        best.append(max(canary.rate("secret", "canary").value or 0.0 for _, canary, _ in sides))
+        found = chosen(sides, 2)
+        assert found is not None
+        after.append(found["success"]["value"])
+    assert np.mean(best) > 0.54
+    # 60 means over 100 coins each: four standard errors are .026.
+    assert abs(np.mean(after) - 0.5) < 0.026

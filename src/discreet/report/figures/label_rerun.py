@@ -17,6 +17,8 @@ PANELS: Mapping[str, str] = {"rr": "randomised response as it is meant",
                              "rr_halved": "randomised response that flips half as often"}
 KINDS: Mapping[str, tuple[str, str]] = {"rr": ("dot-target", "randomised response"), "alibi": ("dot-oracle", "ALIBI"),
                                         "rr_with_prior": ("dot-second", "RRWithPrior in two stages")}
+LABEL = (40.0, 14.0)
+"""What a written ε takes, across and down; nearer to one that stands already, none is written."""
 SHIFTS = {"strongest": -0.24, "oracle": 0.0, "paper": 0.24}
 
 
@@ -47,7 +49,8 @@ def over_epsilon(rows: Sequence[Record], corpus: str, *, paper: bool = True) -> 
     if paper:
         second += [("dot-second", "paper: LIA-Delta-Margin"), ("hollow dot-second", "paper: LIA-Threshold")]
     caption = ("Share of secrets (canaries' labels before the mechanism) guessed right, canaries of all seeds "
-               "together. What the grey band covers, placebos show too, and is no memory. The dashed line is the most "
+               "together; the honest attack is chosen on one half of them and judged on the other. What the grey band "
+               "covers, placebos show too, and is no memory. The dashed line is the most "
                "that ε allows anyone. The paper's second attack is shown the secret: where its hollow dot is as high "
                "as its filled one, it says nothing of the model.")
     return Figure(f"figure-2-{corpus.replace('_', '-')}", f"Success over ε: {corpus}", caption,
@@ -72,6 +75,7 @@ def utility_leak(rows: Sequence[Record], corpus: str) -> Figure | None:
     step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if (panel.x.high - panel.x.low) / step <= 10)
     drawn = [panel.frame("", x_ticks=[(tick, f"{100 * tick:.4g}%") for tick in panel.x.ticks(step)],
                          x_title="test accuracy", y_title="right"), panel.across(mine[0]["chance"], "chance")]
+    said = list[tuple[float, float]]()
     there = [name for name in KINDS if any(row["mechanism"] == name for row in mine)]
     for name in there:
         kind = KINDS[name][0]
@@ -80,11 +84,14 @@ def utility_leak(rows: Sequence[Record], corpus: str) -> Figure | None:
         at = [panel.at(row["test_accuracy"]["value"], row["strongest"]["success"]["value"]) for row in line_]
         drawn.append(path(at, kind.replace("dot", "line")))
         for row, (x, y) in zip(line_, at, strict=True):
+            if all(abs(x - other) > LABEL[0] or abs(y - above) > LABEL[1] for other, above in said):
+                said.append((x, y))
+                drawn.append(text(x + 7, y - 6, f"ε {epsilon_words(row['epsilon'])}", "soft"))
             placebo = panel.y(row["strongest"]["placebo"]["value"])
-            drawn += [dot(x, placebo, f"hollow {kind}", 3), dot(x, y, kind),
-                      text(x + 7, y - 6, f"ε {epsilon_words(row['epsilon'])}", "soft")]
+            drawn += [dot(x, placebo, f"hollow {kind}", 3), dot(x, y, kind)]
     caption = ("What noise costs, to the left, and what it buys, down: the strongest attack on outputs at the secret, "
-               "and the same on placebos (small, hollow). Each line goes from no noise to the least ε.")
+               "chosen on one half of the canaries and judged on the other, and the same on placebos (small, hollow). "
+               "Each line goes from no noise to the least ε, which is written where there is room.")
     data = [{"corpus": corpus, "mechanism": row["mechanism"], "epsilon": row["epsilon"],
              "attack": row["strongest"]["name"], **ends("test_accuracy", row["test_accuracy"]),
              **ends("success", row["strongest"]["success"]), **ends("placebo", row["strongest"]["placebo"]),

@@ -8,6 +8,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from discreet.audit.labels.judge_words import attack_words
+from discreet.stats.testing import holm
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.paper import TABLES, paper_figures, paper_sizes
 from discreet.studies.blia.settings import HALVED, RR, Setting
@@ -59,30 +60,27 @@ def line(one: Condition) -> dict[str, Any]:
     benchmark = CORPORA[one["corpus"]].benchmark
     secret = [row for row in one["attacks"] if row["target"] == "secret"]
     trained = [row for row in one["attacks"] if row["target"] == "trained"]
-    outputs = [row for row in secret if row["access"] == "outputs"]
+    honest = [_said(row) for row in secret if row["access"] == "outputs" and row["success"]["value"] is not None]
+    threshold_trained = _said(_one(trained, attack="lia_threshold", threshold="fixed"))
     return {
         **{name: one[name] for name in ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained", "n_canaries",
                                         "n_placebos", "chance", "ceiling", "flips", "planted", "epsilon_lower")},
         "stands_for": CORPORA[one["corpus"]].stands_for, "paper": paper_figures(benchmark, epsilon),
         "train_accuracy": one["utility"]["train_accuracy"], "test_accuracy": one["utility"]["test_accuracy"],
         "threshold": _said(_one(secret, attack="lia_threshold", threshold="fixed")),
-        "threshold_trained": _said(_one(trained, attack="lia_threshold", threshold="fixed")),
         "delta_margin": _said(_one(secret, attack="lia_delta_margin", loss_labels="secret", margin="p1-second",
                                    alpha=1.0, beta=1.0)),
-        "honest": [_said(row) for row in outputs if row["success"]["value"] is not None],
-        "strongest": _said(strongest(outputs)),
+        **_held(honest, threshold_trained), "strongest": _said(one["chosen"]),
     }
 
 
-def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Of attacks on outputs that placebos leave standing the one whose lead over its placebo is least likely by
-    chance; without any in the lead the one that is right most often. None where none could be run."""
-    there = [row for row in rows if row["success"]["value"] is not None and row["placebo"]["value"] is not None
-             and not row["vetoed"]]
-    ahead = [row for row in there if row["success"]["value"] > row["placebo"]["value"]]
-    if ahead:
-        return min(ahead, key=lambda row: (row["difference_p"], -row["success"]["value"]))
-    return max(there, key=lambda row: row["success"]["value"], default=None)
+def _held(honest: Sequence[dict[str, Any] | None], threshold_trained: dict[str, Any] | None) -> dict[str, Any]:
+    """Attacks on outputs with `holm_p`, their `difference_p` after Holm over all of them; None where there is none."""
+    family = [*honest, threshold_trained]
+    p = {place: row["difference_p"] for place, row in enumerate(family) if row and row["difference_p"] is not None}
+    held = dict(zip(p, holm(list(p.values())).tolist(), strict=True)) if p else {}
+    rows = [row and {**row, "holm_p": held.get(place)} for place, row in enumerate(family)]
+    return {"honest": rows[:-1], "threshold_trained": rows[-1]}
 
 
 def _one(rows: Iterable[Mapping[str, Any]], **asked: Any) -> Mapping[str, Any] | None:

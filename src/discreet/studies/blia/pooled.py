@@ -1,13 +1,17 @@
 """All attacks on one condition, canaries pooled over seeds: a condition is a mechanism at an ε.
 
-Every seed draws canaries and secrets anew, so that the right guesses of all seeds are one binomial count: its interval
-is exact, and what it proves about ε holds as for one run (each guess is right with the chance of the ceiling at the
-most, whatever all other secrets are). Unlike `audit_labels` this takes a mechanism that is broken on purpose.
+Every seed draws canaries and secrets anew, so that the right guesses of all seeds are one count. Without memory it is
+binomial; with memory its interval takes the canaries of one model as independent. What the count proves about ε needs
+no such thing and holds as for one run (each guess is right with the chance of the ceiling at the most, whatever all
+other secrets are). Unlike `audit_labels` this takes a mechanism that is broken on purpose.
+
+**The strongest attack** is chosen on every other canary and placebo and judged on those between: the largest of many
+would be large by chance, and its placebo small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -52,6 +56,12 @@ class Tried:
         right = self.guesses.correct(self.secret if truth == "secret" else self.trained)
         return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), unit=unit, of="guesses")
 
+    def half(self, first: int) -> Tried:
+        """Every other one, from the first (0) or the second (1) on; the order hangs on no secret."""
+        guesses = None if self.guesses is None else Guesses(self.guesses.label[first::2],
+                                                            self.guesses.confidence[first::2])
+        return Tried(guesses, self.secret[first::2], self.trained[first::2], self.why)
+
 
 def condition(parts: Sequence[Part]) -> dict[str, Any]:
     """The record of one condition: every attack, what the bounds prove, utility, flips, planted canaries.
@@ -73,6 +83,7 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
         "mechanism": model.mechanism, "epsilon": epsilon_json(model.epsilon),
         "seeds": [one.models[row].seed for one, row in parts], "chance": 1.0 / table.n_classes,
         "ceiling": ceiling(model.epsilon, table.n_classes), **_sizes(parts), "attacks": rows,
+        "chosen": chosen(tried, table.n_classes),
         "epsilon_lower": _proved(tried, rows, table.n_classes).to_json(), "utility": _utility(parts),
         "flips": flips(parts), "planted": planted(parts),
         "stronger": [one.to_json() for one in _stronger(tried)],
@@ -108,6 +119,28 @@ def _rows(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> 
                 "difference_p": difference_p(_counts(success), _counts(beside)) if both else None,
                 "vetoed": beside.resolved and _off_chance(beside, 1.0 / n_classes, level)})
     return found
+
+
+def chosen(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> dict[str, Any] | None:
+    """The row at the secret, on one half, of the attack on outputs that is `strongest` on the other; None without."""
+    honest = [one for one in tried if one[0].access == "outputs"]
+    first, second = (_rows([(attack, canary.half(side), placebo.half(side)) for attack, canary, placebo in honest],
+                           n_classes)[:len(honest)] for side in (0, 1))
+    # Whether a guess is made hangs on no secret.
+    pairs = [(here, there) for here, there in zip(first, second, strict=True) if there["difference_p"] is not None]
+    best = strongest(here for here, _ in pairs)
+    return next((there for here, there in pairs if here is best), None)
+
+
+def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Of attacks on outputs that placebos leave standing the one whose lead over its placebo is least likely by
+    chance; without any in the lead the one that is right most often. None where none could be run."""
+    there = [row for row in rows if row["success"]["value"] is not None and row["placebo"]["value"] is not None
+             and not row["vetoed"]]
+    ahead = [row for row in there if row["success"]["value"] > row["placebo"]["value"]]
+    if ahead:
+        return min(ahead, key=lambda row: (row["difference_p"], -row["success"]["value"]))
+    return max(there, key=lambda row: row["success"]["value"], default=None)
 
 
 def _proved(tried: Sequence[tuple[LabelAttack, Tried, Tried]], rows: Sequence[Mapping[str, Any]],

@@ -21,15 +21,21 @@ class ReferenceCalibrated:
 
     All references count for a row. Each drew the row's label anew, so that their mean favours no class that chance
     does not; how the target's draw fell is not in them. Confidence is the lead over the second class, in nats.
+
+    `centred` takes from each class's lead (over the mean of all classes) its median over the rows at hand: where
+    references are surer of a class throughout than the target is (they were trained longer, or on more random
+    labels), every lead is moved by as much, and one label moves its own by less than that.
     """
+
+    centred: bool = False
 
     access: ClassVar[Literal["outputs"]] = "outputs"
     classes: ClassVar[int | None] = None
 
     @property
     def settings(self) -> Settings:
-        """None but its name."""
-        return Settings("reference")
+        """Its name, and median as what is taken away."""
+        return Settings("reference", threshold="median" if self.centred else None)
 
     def needs(self, view: View) -> str | None:
         """A reference."""
@@ -39,7 +45,11 @@ class ReferenceCalibrated:
         """A guess for every row. ValueError without references."""
         if view.references is None or not len(view.references):
             raise ValueError(f"the view has no references: {NEEDS}")
-        return best_class(view.log_p - np.mean(view.references.log_p, axis=0))
+        lead = view.log_p - np.mean(view.references.log_p, axis=0)
+        if self.centred:
+            lead = lead - lead.mean(axis=1, keepdims=True)
+            lead = lead - np.median(lead, axis=0)
+        return best_class(lead)
 
 
 NEEDS = "it needs references with draws of their own and none were brought"
@@ -47,8 +57,8 @@ NEEDS = "it needs references with draws of their own and none were brought"
 
 @label_attacks.register("reference")
 class References:
-    """One attack."""
+    """As it is, and centred."""
 
     def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """One, for any number of classes."""
-        return (ReferenceCalibrated(),)
+        """Both, for any number of classes."""
+        return (ReferenceCalibrated(), ReferenceCalibrated(centred=True))

@@ -52,7 +52,7 @@ def test_rows_have_estimates_with_placebos_beside_them(record: dict[str, Any]) -
         assert row["non_boundary_auc"]["value"] is not None
         assert row["non_boundary_placebo"]["value"] is not None
         assert ("boundary_change" in row) is (row["variant"] != "plain")
-    assert {row["variant"] for row in record["items"]["mismatched"]["rows"]} == {"", "mismatched made_up_users"}
+    assert {row["variant"] for row in record["items"]["mismatched"]["rows"]} == {"matched", "mismatched made_up_users"}
     assert [row["unit"] for row in record["items"]["users"]["rows"]].count("user") == 1
 
 
@@ -73,7 +73,7 @@ def test_the_folder_holds_page_tables_and_figures_without_text(folder: Path) -> 
     assert names == {path.stem for path in (folder / "figures").glob("*.csv")}
     assert {"figure-2-made_up", "figure-3-tenths", "figure-4-noise", "section-8.2", "size"} <= names
     with (folder / "figures" / "figure-2-made_up.csv").open(encoding="utf-8", newline="") as handle:
-        assert {row["label"] for row in csv.DictReader(handle)} == {"safe", "unsafe"}
+        assert {row["label"] for row in csv.DictReader(handle)} == {"safe", "unsafe", "both"}
     said = json.loads((folder / "data" / "made_up-0.jsonl").read_text(encoding="utf-8").splitlines()[0])["text"]
     for path in folder.rglob("*"):
         if path.is_file() and path.parent != folder / "data":

@@ -69,7 +69,7 @@ def test_population_references_that_trained_on_a_row_do_not_count_for_it(
 
 
 @pytest.mark.parametrize(("kind", "member", "scored"), [
-    ("population", 1, False), ("population", -1, False), ("neutral", 1, False), ("neutral", -1, True),
+    ("population", 1, False), ("population", -1, False), ("neutral", 1, False), ("neutral", -1, False),
     ("paired", 1, True), ("paired", -1, True),
 ])
 def test_which_membership_may_stand_for_not_trained(

@@ -46,7 +46,7 @@ class TestVerdicts:
     def test_words_come_before_figures_and_the_flaw_is_explained(self, cli: Cli, files: Path) -> None:
         ended = audit(cli, files / "leaking.parquet")
         order = [ended.out.index(part) for part in (
-            "Fail: ", "times in 100", "right [95% interval]", "about the secret label:",
+            "Fail: ", "times in 100", "This is the strongest of", "right [95% interval]", "about the secret label:",
             "about the label that was trained on:", "privileged, no part in the verdict",
             "oracles, no part in the verdict", "further rows", "unresolved: LiRA-label", "Controls",
             "What the published attack would have said", "mind reader", "This audit can say", "It cannot say")]

@@ -86,6 +86,14 @@ class TestPage:
         assert page.index("Pass:") < page.index("times in 100") < page.index("would have been seen")
         assert "The models audited" not in page
 
+    def test_the_choice_of_the_strongest_is_told(self, innocent: Record) -> None:
+        n = sum(row["decides"] for row in innocent["attacks"])
+        assert n == innocent["provenance"]["comparisons"] > 1
+        assert f"This is the strongest of {n} comparisons, chosen by its result" in text_of(labels_page(innocent))
+        one = next(row for row in innocent["attacks"] if row["decides"])
+        others = [row for row in innocent["attacks"] if not row["decides"]]
+        assert "strongest of" not in words.lead({**innocent, "attacks": [one, *others]})
+
     def test_nothing_is_loaded_and_names_are_escaped(self) -> None:
         table = world(memory=2.0)
         page = labels_page(saved(replace(table, models=(replace(table.models[0], name="<b>&x"),))))

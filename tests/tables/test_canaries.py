@@ -151,7 +151,7 @@ def test_regions_that_cannot_be(count: int) -> None:
 
 
 @pytest.mark.parametrize(("more", "message"), [
-    ({"n_canaries": 8, "n_placebo": 3}, "11 canaries and placebos are asked for and 10 rows"),
+    ({"n_canaries": 8, "n_placebo": 3}, "11 canaries and placebos are asked for of 10 rows that may"),
     ({"planted": {4: 9}}, "11 canaries and placebos"),
     ({"groups": [0] * 10}, "in 1 groups"),
 ])

@@ -68,9 +68,10 @@ class TestTables:
         (TABLE.replace("b,30", ",30"), {}, "row 2: 'id' is empty"),
         (TABLE.replace("u1,high", ",high"), {"group": "user"}, "row 2: 'user' is empty"),
         (TABLE.replace("u1,high", "u1,"), {}, "row 2: 'income' is empty"),
+        (TABLE.replace("high", " NaN").replace("mid", ""), {}, r"row 2: 'income' is empty or NaN \(2 such rows\)"),
         (TABLE.replace("b,30", "b,nan"), {}, "'age' holds NaN"),
         (TABLE.replace("b,30", "b,inf"), {}, "'age' holds infinity"),
-        ("a,y\n1,0\n2,0\n", {"target": "y"}, "1 classes")])
+        ("a,y\n1,0\n2,0\n", {"target": "y"}, "one class;")])
     def test_what_cannot_be_is_said_in_a_line(self, tmp_path: Path, text: str, options: dict[str, Any], said: str
                                               ) -> None:
         (tmp_path / "t.csv").write_text(text, encoding="utf-8")
@@ -99,9 +100,27 @@ class TestTexts:
     def test_mistakes(self, tmp_path: Path) -> None:
         for rows, said in (([{"text": "a", "y": 1}, {"text": "", "y": 0}], "'text' is empty"),
                            ([{"text": "a", "y": 1}, {"text": "b", "y": None}], "'y' is empty"),
+                           ([{"text": "a", "y": "p"}, {"text": "b", "y": "nan"}, {"text": "c", "y": "q"}],
+                            r"row 2: 'y' is empty or NaN \(1 such rows\)"),
+                           ([{"text": "a", "y": 1.0}, {"text": "b", "y": 0.0}, {"text": "c", "y": float("nan")}],
+                            "line 3: JSON that cannot be read"),
                            ([{"text": "a", "y": 1}, {"text": "b", "y": 1}], "one value")):
             with pytest.raises(InputError, match=said):
                 read_dataset(self.write(tmp_path, *rows), "y")
+
+    @pytest.mark.parametrize("missing", ["nan", "", None, float("nan")])
+    def test_a_label_that_is_missing_in_parquet_is_no_class(self, tmp_path: Path, missing: Any) -> None:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        pa = pytest.importorskip("pyarrow")
+        labels = [2.0, missing, 1.0] if isinstance(missing, float) else ["b", missing, "a"]
+        for beside in ({"text": ["k", "l", "m"]}, {"x": [1, 2, 3]}):
+            parquet.write_table(pa.table({**beside, "y": labels}), tmp_path / "t.parquet")
+            with pytest.raises(InputError, match=r"row 2: 'y' is empty or NaN \(1 such rows\)"):
+                read_dataset(tmp_path / "t.parquet", "y")
+
+    def test_a_class_may_be_called_nancy(self, tmp_path: Path) -> None:
+        data = read_dataset(self.write(tmp_path, {"text": "a", "y": "Nancy"}, {"text": "b", "y": "NaNa"}), "y")
+        assert data.classes == ("NaNa", "Nancy")
 
 
 class TestArrays:
@@ -146,6 +165,9 @@ class TestArrays:
         ({"x": np.zeros(3), "y": np.array([0, 1, 1])}, {}, "shape"),
         ({"x": np.zeros((2, 3)), "y": np.array([0, 1, 1])}, {}, "one for each of 2 rows"),
         ({"x": np.zeros((2, 3)), "y": np.array([0.5, 1])}, {}, "whole numbers or words"),
+        ({"x": np.zeros((3, 3)), "y": np.array([0, np.nan, np.nan])}, {}, r"row 2: the array 'y' is .*\(2 such rows\)"),
+        ({"x": np.zeros((3, 3)), "y": np.array([["a"], ["b"], ["NaN "]])}, {}, r"row 3: the array 'y' .*\(1 such rows"),
+        ({"x": np.zeros((3, 3)), "y": np.array(["", "b", "c"])}, {}, "row 1: the array 'y' is empty or NaN"),
         ({"x": np.zeros((2, 3)), "y": np.array([1, 1])}, {}, "all 2 labels are one"),
         ({"x": np.zeros((2, 3)), "y": np.array([0, 1]), "id": np.array([1, 1])}, {}, "another row has")])
     def test_mistakes(self, tmp_path: Path, arrays: dict[str, Any], options: dict[str, Any], said: str) -> None:

@@ -116,6 +116,10 @@ def test_says_what_it_is(name: str, recipe: Recipe) -> None:
     versions_of(recipe.libraries)
 
 
+def test_who_takes_no_texts_says_so(name: str, recipe: Recipe) -> None:
+    assert getattr(recipe, "takes_texts", True) == (name not in ROWS)
+
+
 @classes
 def test_beats_chance_where_it_was_trained(name: str, fit: Fit, n_classes: int) -> None:
     train = posed(name, N, n_classes)

@@ -89,17 +89,24 @@ class Trains:
             if given[name]:
                 raise UsageError(f"--recipe and --{name} were given together; expected one of --recipe, --scores and "
                                  "--plan")
+        from discreet.audit.labels.table import NO_MECHANISM
         from discreet.engine import DataFile
+        from discreet.mechanisms.labels.base import label_mechanism
         from discreet.studies.labels.train_trials import check_trial
         from discreet.studies.labels.trial import Trial, arms_of
 
         if not 1 <= given["seeds"] <= MOST_SEEDS:
             raise UsageError(f"--seeds is {given['seeds']}; expected 1 to {MOST_SEEDS:,}")
         target, labels = _labels_of(given["data"], given["target"])
+        mechanisms = words_of("mechanism", given["mechanism"])
+        for name in mechanisms:
+            # An arm takes broken mechanisms too, and would name them among those that there are.
+            if name != NO_MECHANISM:
+                label_mechanism(name, 1.0, 2)
         trial = Trial(
             DataFile.of(given["data"]), target, given["recipe"],
-            arms_of(words_of("mechanism", given["mechanism"]), epsilons_of(given["epsilon"] or "inf")), given["seed"],
-            given["canaries"], given["placebo"], planted_of(given["planted"]), heldout=given["heldout"],
+            arms_of(mechanisms, epsilons_of(given["epsilon"] or "inf")), given["seed"], given["canaries"],
+            given["placebo"], planted_of(given["planted"]), heldout=given["heldout"],
             references=given["references"], law=given["law"], labels=labels, group=given["group"],
             positive=None if given["positive"] is None else words_of("positive", given["positive"]),
             drop=() if given["drop"] is None else words_of("drop", given["drop"]), keep_models=given["keep_models"])

@@ -78,7 +78,7 @@ class Trains:
         world = World(DataFile.of(data), recipe, given["seed"], sizes_of(given["sizes"]), given["shadows"],
                       planted_of(given["planted"]), keep_models=given["keep_models"], allow_near=given["allow_near"],
                       mismatched=None if mismatched is None else DataFile.of(mismatched))
-        # A recipe that is not there is said before a run folder is made.
+        # A recipe that is not there, or takes no texts, is said before a run folder is made.
         tasks_of(world)
         return cls(world, given["engine"], given["workers"], given["address"], given["store"])
 

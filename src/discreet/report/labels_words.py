@@ -62,14 +62,14 @@ def published(rows: Sequence[Record]) -> Record | None:
 
 
 def lead(record: Record) -> str:
-    """The deciding figure as times in 100; empty where it decides nothing."""
+    """The deciding figure as times in 100, and out of how many it was chosen; empty where it decides nothing."""
     row = strongest(rows_of(record, decisive(record)))
     if row is None or row["placebo"]["value"] is None or record["verdict"] == "inconclusive":
         return ""
     end = ", and chance explains the difference." if record["verdict"] == "pass" else "."
     return (f"Asked for the label of one example from the training set, an attacker who sees nothing but the model's "
             f"outputs is right {_in_100(row['success'])} times in 100. Of examples that nobody trained on, with labels "
-            f"drawn alike, the same attack is right {_in_100(row['placebo'])} times{end}")
+            f"drawn alike, the same attack is right {_in_100(row['placebo'])} times{end}{_chosen(record)}")
 
 
 def controls(record: Record) -> list[dict[str, str]]:
@@ -155,6 +155,14 @@ def unresolved(rows: Sequence[Record]) -> list[tuple[str, str]]:
 def p_cell(p: float) -> str:
     """".034"; "< .001"."""
     return "< .001" if p < 0.001 else spoken(p, 3)
+
+
+def _chosen(record: Record) -> str:
+    """The largest of many differences is too large, whichever it is."""
+    tried = sum(row["decides"] for row in record["attacks"])
+    return "" if tried < 2 else (
+        f" This is the strongest of {tried:,} comparisons, chosen by its result: p after Holm pays for that choice, "
+        f"these two shares do not, and may lie too far apart.")
 
 
 def _placebo(rows: Sequence[Record]) -> tuple[str, str]:

@@ -190,9 +190,9 @@ def _dealt(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -
     for size in wanted:
         end = int(np.searchsorted(ends, ends[start] + size, side="left")) if size else start
         if end >= ends.size:
-            kinds = "groups" if codes.size < free.size else "rows"
-            raise InputError(f"{sum(wanted):,} canaries and placebos are asked for and {free.size:,} rows in "
-                             f"{codes.size:,} {kinds} may be drawn; ask for fewer, or give more data")
+            grouped = f" in {codes.size:,} groups" if codes.size < free.size else ""
+            raise InputError(f"{sum(wanted):,} canaries and placebos are asked for of {free.size:,} rows{grouped} that "
+                             "may be drawn; ask for fewer, or give more data")
         dealt.append(np.sort(free[by_rank[ends[start]:ends[end]]]))
         start = end
     return dealt

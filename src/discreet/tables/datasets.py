@@ -94,7 +94,7 @@ def read_dataset(path: Path | str, target: str, *, labels: Path | str | None = N
         Further columns of a table that are no features.
 
     Raises InputError for what keeps a file from being read, a column that is not there, a label or group that is
-    missing in a row, ids that repeat, fewer than two classes, NaN and infinity.
+    missing in a row (a label "nan" is missing too), ids that repeat, fewer than two classes, NaN and infinity.
     """
     where = Path(path)
     if where.name.lower().endswith(ARRAYS):
@@ -115,14 +115,14 @@ def _of_columns(where: Path, target: str, group: str | None, dropped: Collection
         opened.fail(f"{target!r} was given as target and as group, or to be dropped; expected different columns")
     ids = _ids(opened.coded(ID) if ID in opened.names and target != ID else None, opened.rows, str(where))
     groups = None if group is None else _codes(opened, group)
+    column = opened.coded(target).ordered()
+    # A cell without a name has the code -1, the last place.
+    _refuse_missing(str(where), repr(target), np.array([*map(_says_nan, column.names), True])[column.codes])
     if TEXT not in opened.names or target == TEXT:
         aside = [name for name in (ID, group, *dropped) if name is not None and name in opened.names]
         _refuse_nan(opened, {target, *aside})
         table = read_table(where, target, drop=[name for name in aside if name != target])
         return Dataset(ids, table.labels, table.classes, groups, "table", partial(_rows_of, table))
-    column = opened.coded(target).ordered()
-    if (column.codes < 0).any():
-        opened.fail(f"{target!r} is empty; expected a label in each row", int(np.argmax(column.codes < 0)))
     texts = opened.coded(TEXT)
     if (texts.codes < 0).any():
         opened.fail(f"{TEXT!r} is empty; expected a text in each row", int(np.argmax(texts.codes < 0)))
@@ -140,8 +140,19 @@ def _refuse_nan(opened: ColumnFile, known: Collection[str]) -> None:
     """A column of numbers in which a cell says "nan" would be read as one of categories."""
     for name in opened.names:
         names = () if name in known else opened.coded(name).names
-        if any(one.strip().lower() == "nan" for one in names) and all(map(_number, names)):
+        if any(map(_says_nan, names)) and all(map(_number, names)):
             opened.fail(f"the column {name!r} holds NaN; expected numbers: leave a cell empty where there is none")
+
+
+def _refuse_missing(source: str, what: str, missing: NDArray[np.bool_]) -> None:
+    """InputError where a label is missing: a class of what nobody labelled would be learnt like any other."""
+    if missing.any():
+        raise InputError(f"{source}, row {int(np.argmax(missing)) + 1}: {what} is empty or NaN ({missing.sum():,} such "
+                         "rows); expected a label in each row: remove those rows, or give their class another name")
+
+
+def _says_nan(text: str) -> bool:
+    return text.strip().lower() == "nan"
 
 
 def _number(text: str) -> bool:
@@ -188,7 +199,10 @@ def _of_arrays(where: Path, target: str, labels: Path | None, group: str | None)
     if not np.isfinite(inputs).all():
         raise InputError(f"{where}: the inputs hold NaN or infinity; expected finite numbers")
     n = len(inputs)
-    classes = _named(apart[name], n, f"{labels or where}: the labels")
+    given = apart[name]
+    if given.shape in ((n,), (n, 1)):
+        _refuse_missing(str(labels or where), f"the array {name!r}", _missing(given.reshape(n)))
+    classes = _named(given, n, f"{labels or where}: the labels")
     if len(classes.names) < 2:
         raise InputError(f"{labels or where}: all {n:,} labels are one; expected at least 2 classes")
     groups = None if group is None else _named(found[group], n, f"{where}: the groups").codes.astype(np.int64)
@@ -196,6 +210,15 @@ def _of_arrays(where: Path, target: str, labels: Path | None, group: str | None)
     rows = channels_first(inputs) if inputs.ndim in (3, 4) else inputs
     return Dataset(_ids(ids, n, str(where)), classes.codes.astype(np.int64), classes.names, groups, "array",
                    partial(_scaled, rows))
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which of (n,) labels are NaN, the word "nan", or an empty word."""
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels))
+    if labels.dtype.kind != "U":
+        return np.zeros(labels.size, dtype=np.bool_)
+    return np.isin(np.char.lower(np.char.strip(labels)), ("", "nan"))
 
 
 def _scaled(rows: NDArray[Any], learn_on: IntArray) -> Inputs:

@@ -186,7 +186,8 @@ def _labels(path: Path, target: str, column: Coded, classes: Sequence[str] | Non
                          "label in each row")
     known = column.names if classes is None else tuple(classes)
     if len(known) < 2 or len(set(known)) < len(known):
-        raise InputError(f"{path}: {target!r} has {len(set(known))} classes; expected at least 2, each once")
+        count = "one class" if len(set(known)) == 1 else f"{len(set(known))} classes"
+        raise InputError(f"{path}: {target!r} has {count}; expected at least 2, each once")
     places = {name: place for place, name in enumerate(known)}
     if any(name not in places for name in column.names):
         raise InputError(f"{path}: {target!r} has a value beyond the {len(known)} classes that were given; expected "

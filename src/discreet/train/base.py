@@ -114,7 +114,8 @@ class Fitted(Protocol):
 class Recipe(Protocol):
     """How a classifier is trained. A frozen dataclass; equal recipes train equal models from equal data and seeds.
 
-    `libraries` are the distributions and packages that a result depends on, as `discreet.engine` names them.
+    `libraries` are the distributions and packages that a result depends on, as `discreet.engine` names them. One that
+    takes arrays alone says `takes_texts = False`, so that it is refused before anything is made of texts.
     """
 
     name: ClassVar[str]

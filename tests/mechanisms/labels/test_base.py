@@ -113,8 +113,10 @@ class TestDoor:
             label_mechanism(name, epsilon, n_classes)
 
     def test_an_unknown_name(self) -> None:
-        with pytest.raises(UsageError, match="'nothing'"):
+        with pytest.raises(UsageError, match=r"'nothing': expected one of alibi, rr, rr_top_k, rr_with_prior$"):
             label_mechanism("nothing", 1.0, 2)
+        with pytest.raises(UsageError, match=r"'nothing': expected one of .*rr_halved"):
+            label_mechanism("nothing", 1.0, 2, allow_broken=True)
 
 
 class TestInputs:

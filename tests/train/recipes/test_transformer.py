@@ -17,6 +17,8 @@ from discreet.errors import InputError, UsageError
 from discreet.train.base import Data, load_fitted
 from discreet.train.recipes.transformer import Transformer
 from discreet.train.spec import recipe_of
+from discreet.train.transformer import fitted
+from discreet.train.transformer.batches import scored
 from discreet.train.transformer.fitted import FittedTransformer
 from discreet.train.transformer.loading import load_classifier
 from discreet.train.transformer.rates import SEARCHED
@@ -154,6 +156,31 @@ def test_the_same_text_scores_the_same_however_often_it_is_asked_for(fit: Fit) -
     asked = [texts[2], texts[0], texts[2], texts[3], texts[2]]
     model = fit("bert", "lora")
     assert model.logits(asked).tobytes() == np.ascontiguousarray(model.logits(texts)[[2, 0, 2, 3, 2]]).tobytes()
+
+
+@pytest.mark.parametrize("kind", list(MAKERS))
+def test_a_score_does_not_feel_its_company(
+    bases: dict[str, Path], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """In float32 on a CPU not in one bit, as each text is computed alone; in bfloat16 by no more than rounding."""
+    texts = [" ".join(text.split()[: 1 + place]) for place, text in enumerate(task(6, 2, seed=6).inputs)]
+    sizes: list[int] = []
+
+    def watched(rows: Any, size: int, *more: Any) -> Any:
+        sizes.append(size)
+        return scored(rows, size, *more)
+
+    monkeypatch.setattr(fitted, "scored", watched)
+    for dtype, size in (("float32", 1), ("bfloat16", 8)):
+        model = quick(bases[kind], dtype=dtype, micro_batch=8)
+        sizes.clear()
+        together, alone = model.logits(texts), np.concatenate([model.logits([text]) for text in texts])
+        assert set(sizes) == {size}
+        assert np.abs(together - together[0]).max() > 0.1
+        if dtype == "float32":
+            assert together.tobytes() == alone.tobytes()
+        else:
+            np.testing.assert_allclose(together, alone, rtol=0, atol=0.03)
 
 
 def test_a_search_keeps_the_rate_of_the_lowest_validation_loss(bases: dict[str, Path]) -> None:

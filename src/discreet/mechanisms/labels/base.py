@@ -109,13 +109,14 @@ def label_mechanism(name: str, epsilon: float, n_classes: int, *, allow_broken: 
     UsageError for an unknown name, for an ε that is not above 0, for fewer than 2 classes, and for a mechanism that
     is broken on purpose unless `allow_broken`.
     """
-    kind = label_mechanisms[name]
-    if kind.broken and not allow_broken:
-        sound = ", ".join(other for other, one in label_mechanisms.items() if not one.broken)
-        raise UsageError(f"the label mechanism {name!r} is broken on purpose and serves reproductions only: expected "
-                         f"one of {sound}")
+    if not allow_broken:
+        sound = [other for other, one in label_mechanisms.items() if not one.broken]
+        if name not in sound:
+            why = (f"the label mechanism {name!r} is broken on purpose and serves reproductions only"
+                   if name in label_mechanisms else f"no label mechanism is called {name!r}")
+            raise UsageError(f"{why}: expected one of {', '.join(sound)}")
     try:
-        return kind.at(epsilon, n_classes)
+        return label_mechanisms[name].at(epsilon, n_classes)
     except ValueError as error:
         raise UsageError(f"label mechanism {name!r}: {error}") from None
 

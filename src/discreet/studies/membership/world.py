@@ -11,7 +11,7 @@ from typing import Any, Literal
 from discreet.engine import DataFile, Task
 from discreet.errors import UsageError
 from discreet.studies.membership import steps
-from discreet.train.base import FiledRecipe, Recipe
+from discreet.train.base import FiledRecipe, Recipe, recipes
 from discreet.train.spec import recipe_of
 
 Copies = Literal["exact", "paraphrase"]
@@ -92,10 +92,11 @@ class World:
 def tasks_of(world: World) -> dict[str, Task]:
     """Every task of a world by its name: `prepare`, `fit/<role>`, `shadows`, `fit/mismatched`.
 
-    Raises UsageError for a recipe that is not there or an option that cannot be, InputError for a base model that is
-    not there.
+    Raises UsageError for a recipe that is not there or takes no texts, or an option that cannot be, InputError for a
+    base model that is not there.
     """
     recipe = recipe_of(world.recipe)
+    _refuse_textless(recipe)
     said = recipe.to_json()
     data = {"data": world.data}
     prepare = Task.of(
@@ -123,6 +124,14 @@ def tasks_of(world: World) -> dict[str, Task]:
     if world.mismatched is not None:
         found["fit/mismatched"] = fit(steps.fit_mismatched, "fit/mismatched", {"other": world.mismatched})
     return found
+
+
+def _refuse_textless(recipe: Recipe) -> None:
+    if not getattr(recipe, "takes_texts", True):
+        # Of a class whose options decide it the attribute is a property.
+        known = ", ".join(name for name, kind in recipes.items() if getattr(kind, "takes_texts", True) is not False)
+        given = "" if getattr(type(recipe), "takes_texts", True) is False else " with these options"
+        raise UsageError(f"the recipe {recipe.name!r}{given} takes no texts; expected one of {known}")
 
 
 def _files(recipe: Recipe) -> dict[str, DataFile]:

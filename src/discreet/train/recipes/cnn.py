@@ -29,6 +29,7 @@ class Cnn(NetworkBank):
 
     name: ClassVar[str] = "cnn"
     libraries: ClassVar[tuple[str, ...]] = ("discreet.train", "torch")
+    takes_texts: ClassVar[bool] = False
 
     width: int = 16
     hidden: int = 64

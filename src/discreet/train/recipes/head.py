@@ -42,6 +42,11 @@ class Head(HeadTraining):
         _ = self.plan
 
     @property
+    def takes_texts(self) -> bool:
+        """Without an encoder rows of numbers alone."""
+        return self.encoder != "none"
+
+    @property
     def scaling(self) -> type[Scaling]:
         """Centred on the training rows."""
         return Centred

@@ -26,6 +26,7 @@ class Mlp(NetworkBank):
 
     name: ClassVar[str] = "mlp"
     libraries: ClassVar[tuple[str, ...]] = ("discreet.train", "torch")
+    takes_texts: ClassVar[bool] = False
 
     hidden: int = 64
     layers: int = 2

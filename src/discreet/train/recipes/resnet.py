@@ -29,6 +29,7 @@ class Resnet18(NetworkTraining):
 
     name: ClassVar[str] = "resnet18"
     libraries: ClassVar[tuple[str, ...]] = ("discreet.train", "torch")
+    takes_texts: ClassVar[bool] = False
 
     width: int = 16
     epochs: int = 15

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
@@ -39,6 +40,9 @@ def main() -> None:
     threading.Thread(target=_listen, args=(orders_in, orders), daemon=True).start()
     while True:
         reply = execute(json.loads(orders.get()))
+        # Once the reply is out the parent may be done, and this process ends without ceremony.
+        with suppress(OSError):
+            sys.stdout.flush()
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 

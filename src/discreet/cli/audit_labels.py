@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import common, labels_entry, pages
+from discreet.cli import common, labels_entry, pages, recipe_entry
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def labels(
     group: labels_entry.Group = None, drop: labels_entry.Drop = None, mechanism: labels_entry.Mechanism = "rr",
     epsilon: Epsilon = None, canaries: labels_entry.Canaries = 0.02, placebo: labels_entry.Placebo = 0.02,
     planted: labels_entry.Planted = "1,4,16", heldout: labels_entry.Heldout = 0.2, seeds: labels_entry.Seeds = 1,
-    references: labels_entry.References = 4, engine: labels_entry.Engine = "local",
-    workers: labels_entry.Workers = None, address: labels_entry.Address = None, store: labels_entry.StoreAt = None,
-    keep_models: labels_entry.Keep = False, law: Law = "uniform", permutations: Permutations = 999, tune: Tune = True,
+    references: labels_entry.References = 4, engine: recipe_entry.Engine = "local",
+    workers: labels_entry.Workers = None, address: recipe_entry.Address = None, store: labels_entry.StoreAt = None,
+    keep_models: recipe_entry.Keep = False, law: Law = "uniform", permutations: Permutations = 999, tune: Tune = True,
     plan: Plan = False, classes: Classes = 2, guessed: Guessed = 1.0,
     report: Report = None, as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
     seed: common.Seed = 42, quiet: common.Quiet = False, show_text: common.ShowText = False,

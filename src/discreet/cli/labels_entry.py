@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.recipe_entry import planted_of
+from discreet.cli.recipe_entry import planted_of, store_of
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,15 +47,11 @@ Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="With --recipe:
                                     "trained, under --seed and the numbers after it.")]
 References = Annotated[int, typer.Option("--references", metavar="R", help="With --recipe: models that the attacker "
                                          "trains for each target, with labels drawn afresh.")]
-Engine = Annotated[str, typer.Option("--engine", metavar="E", help="With --recipe: local (processes), inline or ray.")]
-Address = Annotated[str | None, typer.Option("--address", metavar="A", help="With --engine ray: a cluster's; one is "
-                                             "started here if not given.")]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", help="With --recipe: banks of models trained at "
                                              "a time.")]
 StoreAt = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="With --recipe: where results of steps "
                                               "are kept, so that a run that was stopped goes on, and a later ε or seed "
                                               "trains itself alone; OUT/store if not given.")]
-Keep = Annotated[bool, typer.Option("--keep-models", help="With --recipe: keep the trained models in the store.")]
 
 ALONE: Mapping[str, Any] = {
     "data": None, "target": None, "positive": None, "group": None, "drop": None, "canaries": 0.02, "placebo": 0.02,
@@ -120,20 +116,13 @@ class Trains:
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.
         """
-        from tempfile import TemporaryDirectory
-
         from discreet.studies.labels.collect import training_record
         from discreet.studies.labels.train_trials import joined, train_trials
 
-        def done(store: Path) -> tuple[LabelTable, dict[str, Any]]:
+        with store_of(self.store, out) as store:
             trained = train_trials(self.trials, store, engine=self.engine, workers=self.workers, address=self.address,
                                    quiet=quiet)
             return joined(trained), training_record(trained)
-
-        if self.store is not None or out is not None:
-            return done(self.store or Path(out or ".") / "store")
-        with TemporaryDirectory(prefix="discreet-") as part:
-            return done(Path(part))
 
     @property
     def source(self) -> Path:

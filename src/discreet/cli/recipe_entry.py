@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -87,20 +88,13 @@ class Trains:
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.
         """
-        from tempfile import TemporaryDirectory
-
         from discreet.studies.membership.train_and_audit import train
 
-        def done(store: Path) -> tuple[ScoreTable, dict[str, str], dict[str, Any]]:
+        with store_of(self.store, out) as store:
             (trained,) = train([self.world], store, engine=self.engine, workers=self.workers, address=self.address,
                                quiet=quiet)
             reference = "neutral" if self.world.mismatched is None else "mismatched"
             return trained.table(reference=reference), trained.texts(), trained.training()
-
-        if self.store is not None or out is not None:
-            return done(self.store or Path(out or ".") / "store")
-        with TemporaryDirectory(prefix="discreet-") as part:
-            return done(Path(part))
 
     def provenance(self) -> dict[str, Any]:
         """The data file and a keyed hash of it, as for scores."""
@@ -109,6 +103,18 @@ class Trains:
         hashes = KeyedHash.from_environment()
         return {"input": self.world.data.path.name, "hash_key": hashes.scope,
                 "data_hash": hashes.of_file(self.world.data.path)}
+
+
+@contextmanager
+def store_of(store: Path | None, out: Path | None) -> Iterator[Path]:
+    """The folder where results of steps are kept: as named, in the run's folder, or for the time of the run."""
+    from tempfile import TemporaryDirectory
+
+    if store is not None or out is not None:
+        yield store or Path(out or ".") / "store"
+        return
+    with TemporaryDirectory(prefix="discreet-") as part:
+        yield Path(part)
 
 
 def sizes_of(given: str | None) -> dict[str, int]:

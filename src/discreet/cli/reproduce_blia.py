@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common, pages
+from discreet.cli.reproduce_entry import check_data, corpora_of, opened, seeds_of
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def blia(
 
     items = known_items(table or (), figure or (), section or ())
     setting = _setting(scale, seeds, corpora, epsilon)
-    _check(scale, data)
+    check_data(scale, data, ("small", "paper"))
     with TemporaryDirectory(prefix="discreet-") as part:
-        run = _opened(out, context)
+        run = opened(out, context, DECIDES)
         study = Study(setting, data, Path(part) if run is None else run.path)
         found = reproduce(study, items, engine=engine, workers=workers, quiet=quiet)
     record = {"kind": KIND, "schema": 1, "scale": scale, "analogue": scale != "paper", **found,
@@ -76,22 +77,9 @@ def _setting(scale: str, seeds: str | None, corpora: str | None, epsilon: str | 
     from discreet.studies.blia.settings import setting_of
 
     setting = setting_of(scale)
-    wanted = None
-    if corpora is not None:
-        wanted = [part.strip() for part in corpora.split(",")]
-        if unknown := [name for name in wanted if name not in CORPORA]:
-            raise UsageError(f"--corpora holds {unknown[0][:20]!r}; expected some of {', '.join(CORPORA)}")
-        if not set(wanted) & set(setting.corpora):
-            raise UsageError(f"--corpora names none of --scale {scale}; expected some of {', '.join(setting.corpora)}")
+    wanted = None if corpora is None else corpora_of(corpora, CORPORA, setting.corpora, scale)
     return setting.only(wanted, None if epsilon is None else _epsilons(epsilon, setting),
-                        None if seeds is None else _seeds(seeds))
-
-
-def _seeds(seeds: str) -> list[int]:
-    parts = [part.strip() for part in seeds.split(",")]
-    if not all(part.isascii() and part.isdecimal() for part in parts):
-        raise UsageError(f"--seeds is {seeds[:20]!r}; expected whole numbers with commas between them")
-    return list(dict.fromkeys(map(int, parts)))
+                        None if seeds is None else seeds_of(seeds))
 
 
 def _epsilons(epsilon: str, setting: Setting) -> list[float]:
@@ -103,23 +91,6 @@ def _epsilons(epsilon: str, setting: Setting) -> list[float]:
     if not found or not set(found) <= set(there):
         raise UsageError(f"--epsilon is {epsilon[:20]!r}; expected some of {', '.join(f'{one:g}' for one in there)}")
     return found
-
-
-def _check(scale: str, data: Path | None) -> None:
-    if scale != "smoke" and data is None:
-        raise UsageError(f"--scale {scale} was given without --data; expected the folder of public data sets")
-    if data is not None and not data.is_dir():
-        raise UsageError(f"{data} is not a folder; expected the folder of public data sets")
-
-
-def _opened(out: Path | None, context: typer.Context) -> Run | None:
-    from discreet.files import Run
-
-    if out is None:
-        return None
-    # Items and corpora are added to a run as they are asked for; what decides what a figure is stays.
-    kept = {name: value for name, value in common.resolved(context).items() if name in DECIDES}
-    return Run.open(out, kept)
 
 
 def _provenance(setting: Setting, data: Path | None) -> dict[str, Any]:

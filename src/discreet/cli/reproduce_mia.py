@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common, pages
+from discreet.cli.reproduce_entry import check_data, corpora_of, opened, seeds_of
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,11 +64,11 @@ def mia(
 
     items = known_items(table or (), figure or (), section or ())
     setting = _setting(scale, seeds, seed, corpora, dtype)
-    _check(scale, data)
+    check_data(scale, data, ("small",))
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="discreet-") as part:
-        run = _opened(out, context)
+        run = opened(out, context, DECIDES)
         study = _study(setting, data, Path(part) if run is None else run.path, permutations)
         if "section 8.2" in items:
             study = _with_paraphraser(study, paraphraser, seed)
@@ -89,39 +90,13 @@ def _setting(scale: str, seeds: str | None, seed: int, corpora: str | None, dtyp
         raise UsageError(f"--dtype is {dtype[:20]!r}; expected {', '.join(DTYPES)}")
     setting = replace(setting_of(scale), dtype=dtype)
     if seeds is not None:
-        parts = [part.strip() for part in seeds.split(",")]
-        if not all(part.isascii() and part.isdecimal() for part in parts):
-            raise UsageError(f"--seeds is {seeds[:20]!r}; expected whole numbers with commas between them")
-        setting = replace(setting, seeds=tuple(dict.fromkeys(map(int, parts))))
+        setting = replace(setting, seeds=seeds_of(seeds))
     elif seed != 42:
         setting = replace(setting, seeds=(seed,))
     if corpora is not None:
-        wanted = [part.strip() for part in corpora.split(",")]
-        if unknown := [name for name in wanted if name not in CORPORA]:
-            raise UsageError(f"--corpora holds {unknown[0][:20]!r}; expected some of {', '.join(CORPORA)}")
         there = [*setting.corpora.values(), *setting.further]
-        if not set(wanted) & set(there):
-            raise UsageError(f"--corpora names none of --scale {scale}; expected some of "
-                             f"{', '.join(dict.fromkeys(there))}")
-        setting = setting.only(wanted)
+        setting = setting.only(corpora_of(corpora, CORPORA, there, scale))
     return setting
-
-
-def _check(scale: str, data: Path | None) -> None:
-    if scale == "small" and data is None:
-        raise UsageError("--scale small was given without --data; expected the folder of public data sets")
-    if data is not None and not data.is_dir():
-        raise UsageError(f"{data} is not a folder; expected the folder of public data sets")
-
-
-def _opened(out: Path | None, context: typer.Context) -> Run | None:
-    from discreet.files import Run
-
-    if out is None:
-        return None
-    # Items are added to a run as they are asked for; what decides what a figure is stays.
-    kept = {name: value for name, value in common.resolved(context).items() if name in DECIDES}
-    return Run.open(out, kept)
 
 
 def _study(setting: Setting, data: Path | None, out: Path, permutations: int) -> Study:

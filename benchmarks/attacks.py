@@ -20,10 +20,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import norm
 
-from discreet.audit.attacks.lira import Lira
-from discreet.audit.attacks.rmia import Rmia, share_beaten
-from discreet.audit.signals import masked_mean, per_model, phi, query_mean, true_p
-from discreet.audit.view import References, View
+from discreet.audit.membership.attacks.lira import Lira
+from discreet.audit.membership.attacks.rmia import Rmia, share_beaten
+from discreet.audit.membership.view import References, View
+from discreet.scores.signals import masked_mean, per_model, phi, query_mean, true_p
 
 BLOCK = 2_000
 

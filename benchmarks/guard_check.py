@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.core.records import Answer
 from discreet.guard.fitted import FittedGuard
 from discreet.guard.reading import read_answer
 from discreet.guard.rows import rows_of, rows_of_many
-from discreet.records import Answer
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
 

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.files import dump_json, write_atomic
+from discreet.core.records import DOMAINS
 from discreet.encode.presets import build_encoders, default_cache
-from discreet.files import dump_json, write_atomic
 from discreet.guard.detector import Detector
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.pairings import (
@@ -39,7 +40,6 @@ from discreet.guard.pairings import (
 )
 from discreet.guard.points import thetas
 from discreet.guard.policy import Policy
-from discreet.records import DOMAINS
 from discreet.stats import share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan

@@ -33,8 +33,8 @@ def write(path: Path, args: argparse.Namespace) -> None:
     """The world as a flat Parquet file; half of the non-members are the paired reference's training set."""
     import numpy as np
 
-    from discreet.audit.save import write_scores
-    from discreet.audit.simulate import World, simulated_table
+    from discreet.audit.membership.simulate import World, simulated_table
+    from discreet.scores.save import write_scores
 
     others = args.nonmembers // 2
     world = World(members=args.members, others=others, clean=args.nonmembers - others, selector=1_000, leak=0.2,
@@ -53,9 +53,9 @@ def measure(path: Path, args: argparse.Namespace) -> dict[str, Any]:
     """In the fresh process: stages, rows and peak memory."""
     stages: dict[str, Any] = {}
     with stage(stages, "import"):
-        from discreet.audit.load import load_scores
-        from discreet.audit.membership import audit_membership
+        from discreet.audit.membership.audit import audit_membership
         from discreet.report.membership import membership_page
+        from discreet.scores.load import load_scores
     with stage(stages, "load"):
         table = load_scores(path)
     with stage(stages, "audit"):

@@ -141,8 +141,8 @@ def discreet_same_draws(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_rmia(data: Arrays, args: argparse.Namespace) -> Run:
     """`RmiaOffline` from log probabilities to shares."""
-    from discreet.audit.attacks.rmia import RmiaOffline
-    from discreet.audit.view import References, View
+    from discreet.audit.membership.attacks.rmia import RmiaOffline
+    from discreet.audit.membership.view import References, View
 
     p = np.concatenate([data["audit"], data["population"]], axis=1)
     log_p = np.log(np.stack([1.0 - p, p], axis=-1))[:, :, None, :]
@@ -154,7 +154,7 @@ def discreet_rmia(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_share(data: Arrays, args: argparse.Namespace) -> Run:
     """The comparison alone, from ratios."""
-    from discreet.audit.attacks.rmia import share_beaten
+    from discreet.audit.membership.attacks.rmia import share_beaten
 
     audit, population = (p[0] / (0.65 * p[1:].mean(axis=0) + 0.35) for p in (data["audit"], data["population"]))
     return lambda: {"scores": share_beaten(audit, population, 1.0)}
@@ -185,9 +185,9 @@ def privacyguard_rmia(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_lira(data: Arrays, args: argparse.Namespace) -> Run:
     """Online LiRA from logits to scores."""
-    from discreet.audit.attacks.lira import Lira
-    from discreet.audit.table import Examples, Model, ScoreTable
-    from discreet.audit.view import References, View
+    from discreet.audit.membership.attacks.lira import Lira
+    from discreet.audit.membership.view import References, View
+    from discreet.scores.table import Examples, Model, ScoreTable
 
     n = data["label"].size
     examples = Examples(np.arange(n).astype(str).astype(object), data["label"], np.zeros(n, dtype=np.int64))
@@ -204,8 +204,8 @@ def discreet_lira(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_lira_phi(data: Arrays, args: argparse.Namespace) -> Run:
     """The scoring alone, from log odds."""
-    from discreet.audit.attacks.lira import log_ratio
-    from discreet.audit.signals import masked_moments
+    from discreet.audit.membership.attacks.lira import log_ratio
+    from discreet.scores.signals import masked_moments
 
     inside = data["member"][1:] == 1
 

@@ -24,17 +24,17 @@ from benchmarks.machine import machine
 from benchmarks.membership_validity_models import RECIPES, Corpus, World, read
 from benchmarks.membership_validity_tables import write
 
-from discreet.audit.controls import planted_leaks
-from discreet.audit.endpoints import primary_scored
-from discreet.audit.membership import audit_membership
-from discreet.audit.power import detectable_estimate
-from discreet.audit.protocol import Units
-from discreet.audit.result import TargetAudit
-from discreet.audit.rows import AttackRow, Selection
-from discreet.audit.scored import score_all
-from discreet.audit.sides import NonMembers, sides_of
-from discreet.audit.table import ReferenceKind
-from discreet.audit.view import Scale
+from discreet.audit.core.power import detectable_estimate
+from discreet.audit.membership.audit import audit_membership
+from discreet.audit.membership.controls import planted_leaks
+from discreet.audit.membership.endpoints import primary_scored
+from discreet.audit.membership.evaluation_sets import NonMembers, sides_of
+from discreet.audit.membership.protocol import Units
+from discreet.audit.membership.result import TargetAudit
+from discreet.audit.membership.rows import AttackRow, Selection
+from discreet.audit.membership.scored import score_all
+from discreet.audit.membership.view import Scale
+from discreet.scores.table import ReferenceKind
 from discreet.stats import auroc_estimate
 
 SMALL = (25, 50, 100, 200, 400)

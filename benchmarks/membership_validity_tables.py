@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import binomtest, kstest, t
 
-from discreet.audit.power import auc_deviation, power_of
-from discreet.files import write_atomic
+from discreet.audit.core.power import auc_deviation, power_of
+from discreet.core.files import write_atomic
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "membership_validity.md"
 MARKS = ("<!-- figures -->", "<!-- /figures -->")

@@ -29,11 +29,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from discreet.audit.seal import Datum, findings, make_certificate, problems, reveal, seal_data
-from discreet.audit.seal.certificate import digest_of
-from discreet.audit.seal.scores import Scores
+from discreet.audit.sealed import Datum, findings, make_certificate, problems, reveal, seal_data
+from discreet.audit.sealed.certificate import digest_of
+from discreet.audit.sealed.scores import Scores
 from discreet.cli.main import run
-from discreet.files import KeyedHash, write_atomic
+from discreet.core.files import KeyedHash, write_atomic
 from discreet.stats.epsilon import ladder_epsilon, pairs_needed, rate_of_epsilon
 from discreet.stats.evalues import KINDS, first_crossing, log_e_average
 

@@ -28,9 +28,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from discreet.core.records import DOMAINS, Answer
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
-from discreet.records import DOMAINS, Answer
 from discreet.stats import auroc, auroc_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.lineage import LINEAGES

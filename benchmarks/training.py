@@ -128,7 +128,7 @@ def import_all(contender: str) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertForSequenceClassification  # noqa: F401
 
     if contender == "ours":
-        from discreet.train.recipes import transformer  # noqa: F401
+        pass
     else:
         from transformers import DataCollatorWithPadding, Trainer, TrainingArguments  # noqa: F401
 

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from discreet.files import dump_json, write_atomic
+from discreet.core.files import dump_json, write_atomic
 from discreet.synth.plan import make_plan
 
 HERE = Path(__file__).parent

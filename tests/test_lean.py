@@ -14,7 +14,7 @@ import discreet
 HEAVY = ("torch", "transformers", "spacy", "pandas", "scipy", "sklearn", "matplotlib", "presidio_analyzer", "jinja2",
          "pyarrow", "ray", "fastapi", "httpx", "requests", "datasets")
 NOT_FOR_HELP = (*HEAVY, "numpy", "onnxruntime", "tokenizers", "phonenumbers", "stdnum", "rich", "yaml",
-                "discreet.guard", "discreet.text", "discreet.tables", "discreet.report")
+                "discreet.guard", "discreet.text", "discreet.data", "discreet.report")
 PROBE = """
 import json, logging, socket, sys, threading
 opened = []
@@ -66,13 +66,13 @@ def assert_untouched(found: dict[str, Any]) -> None:
 
 def test_import_discreet_does_nothing() -> None:
     found, _ = probe("import discreet")
-    assert loaded(found, (*NOT_FOR_HELP, "typer", "discreet.records")) == []
+    assert loaded(found, (*NOT_FOR_HELP, "typer", "discreet.core.records")) == []
     assert_untouched(found)
 
 
 def test_every_module_can_be_imported_without_effects() -> None:
     found, _ = probe(IMPORT_ALL.format(rooms=None))
-    assert "discreet.files" in found["modules"]
+    assert "discreet.core.files" in found["modules"]
     assert_untouched(found)
 
 

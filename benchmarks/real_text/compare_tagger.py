@@ -21,11 +21,11 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
+from discreet.core.records import Answer
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
-from discreet.records import Answer
 from discreet.stats import auroc_estimate, delong_test
-from discreet.text.mentions import IDENTIFYING
+from discreet.text.evidence.mentions import IDENTIFYING
 
 VECTORS = HashingVectorizer(ngram_range=(1, 2), n_features=2**16, alternate_sign=False, norm="l2")
 Array = NDArray[np.float64]

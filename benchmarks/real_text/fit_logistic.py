@@ -24,7 +24,7 @@ import discreet.guard.evidence_score as scoring
 from discreet.guard.evidence_score import FEATURES, Logistic
 from discreet.guard.policy import Policy
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
+from discreet.text.evidence.extract import find_evidence
 
 RIDGE = 0.3
 MARGIN = 0.05

@@ -25,8 +25,10 @@ import numpy as np
 from benchmarks.real_text.passages import LONGEST, PERSONAL, cut, document, rows
 from numpy.typing import NDArray
 
+from discreet.core.files import dump_json
+from discreet.core.records import DOMAINS, Estimate
+from discreet.data.labelled import LabelledAnswer, read_labelled
 from discreet.encode.presets import build_encoders, default_cache
-from discreet.files import dump_json
 from discreet.guard.defaults import DEFAULT_DENSITY
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY
@@ -37,11 +39,9 @@ from discreet.guard.policy import Policy
 from discreet.guard.prepare import encode_corpus, read_corpus
 from discreet.guard.reading import read_answer
 from discreet.guard.rows import rows_of_many
-from discreet.records import DOMAINS, Estimate
 from discreet.stats import auroc_estimate, delong_test, share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
-from discreet.tables.labelled import LabelledAnswer, read_labelled
 
 HERE = Path(__file__).parent
 SAFE = {

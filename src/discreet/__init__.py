@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet.core.records import Answer, Estimate, Evidence, Verdict
     from discreet.guard.evidence_guard import EvidenceGuard
     from discreet.guard.policy import Policy
     from discreet.guard.stress import stress_test
-    from discreet.records import Answer, Estimate, Evidence, Verdict
 
 __all__ = ["Answer", "Estimate", "Evidence", "EvidenceGuard", "Policy", "Verdict", "stress_test"]
 
 _HOMES = {
-    "Answer": "discreet.records",
-    "Estimate": "discreet.records",
-    "Evidence": "discreet.records",
+    "Answer": "discreet.core.records",
+    "Estimate": "discreet.core.records",
+    "Evidence": "discreet.core.records",
     "EvidenceGuard": "discreet.guard.evidence_guard",
     "Policy": "discreet.guard.policy",
-    "Verdict": "discreet.records",
+    "Verdict": "discreet.core.records",
     "stress_test": "discreet.guard.stress",
 }
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.load import load_scores
-from discreet.audit.table import ReferenceKind, Role, ScoreTable
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.scores.load import load_scores
+from discreet.scores.table import ReferenceKind, Role, ScoreTable
 
 Row = dict[str, Any]
 

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.cli import guard_check
 from discreet.cli.main import run
-from discreet.records import Answer, Evidence, Verdict
+from discreet.core.records import Answer, Evidence, Verdict
 
 
 @dataclass(frozen=True)

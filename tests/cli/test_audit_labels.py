@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from discreet.audit.labels.judge import audit_labels
-from discreet.audit.labels.load import load_label_scores
-from discreet.audit.labels.save import write_label_scores
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.scores.label_load import load_label_scores
+from discreet.scores.label_save import write_label_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 19, "--no-tune")

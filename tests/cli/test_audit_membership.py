@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from discreet.audit.load import load_scores
-from discreet.audit.membership import audit_membership
-from discreet.audit.save import write_scores
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.membership.audit import audit_membership
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.scores.load import load_scores
+from discreet.scores.save import write_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 19, "--bootstraps", 20)

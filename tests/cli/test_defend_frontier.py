@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.frontier import frontier
-from discreet.audit.load import load_scores
-from discreet.audit.save import write_scores
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.defences.frontier import frontier
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.scores.load import load_scores
+from discreet.scores.save import write_scores
 
 Cli = Callable[..., Any]
 ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("placebo", "")}

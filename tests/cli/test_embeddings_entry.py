@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.diagnostics import NAMES
-from discreet.audit.load import load_scores
-from discreet.audit.save import write_scores
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.membership.diagnostics import NAMES
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.scores.load import load_scores
+from discreet.scores.save import write_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 39, "--bootstraps", 5)

@@ -12,7 +12,7 @@ import typer
 
 import discreet
 from discreet.cli.exits import guarded
-from discreet.errors import DetectorError, InputError, MissingExtraError, UsageError
+from discreet.core.errors import DetectorError, InputError, MissingExtraError, UsageError
 
 RUN = [sys.executable, "-c", "import sys; from discreet.cli.main import run; sys.exit(run())"]
 ENV = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}

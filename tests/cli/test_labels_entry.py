@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studies.labels.made_up import write_table
+from tests.experiments.labels.made_up import write_table
 
 pytest.importorskip("torch")
 
-from discreet.audit.labels.load import load_label_scores
 from discreet.cli.labels_entry import epsilons_of
 from discreet.cli.main import run
+from discreet.core.errors import UsageError
 from discreet.engine import Store
-from discreet.errors import UsageError
+from discreet.scores.label_load import load_label_scores
 
 Cli = Callable[..., Any]
 KEY = "ab" * 32

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.audit.entries.conftest import write_model
+from tests.scores.adapters.conftest import write_model
 from typer.testing import CliRunner, Result
 
 from discreet.cli.main import app
-from discreet.files import KeyedHash
+from discreet.core.files import KeyedHash
 
 MODULE = "brought_to_command"
 

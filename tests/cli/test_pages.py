@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from discreet.cli import pages
-from discreet.errors import MissingExtraError, UsageError
-from discreet.files import Run
+from discreet.core.errors import MissingExtraError, UsageError
+from discreet.core.files import Run
 from discreet.report.figures.figure import Figure
 from discreet.report.html import environment
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from tests.studies.membership.made_up import SAFE, UNSAFE, write_rows
+from tests.experiments.membership.made_up import SAFE, UNSAFE, write_rows
 
-from discreet.audit.load import load_scores
 from discreet.cli.main import run
+from discreet.scores.load import load_scores
 
 Cli = Callable[..., Any]
 RECIPE = "tfidf-mlp:steps=40"

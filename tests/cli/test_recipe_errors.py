@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tests.cli.test_recipe_entry import RECIPE, TRAINED, Cli
-from tests.studies.membership.made_up import write_rows
+from tests.experiments.membership.made_up import write_rows
 
 from discreet.cli.recipe_entry import planted_of, sizes_of
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 
 @pytest.fixture(scope="module")

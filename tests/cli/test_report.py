@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.save import write_scores
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.membership.simulate import World, simulated_table
 from discreet.cli.report import RENDERED
+from discreet.scores.save import write_scores
 
 Cli = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli.reproduce_entry import check_data, corpora_of, seeds_of
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 
 def test_seeds_stand_once_in_their_order() -> None:

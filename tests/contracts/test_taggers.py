@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.records import DOMAINS
+from discreet.core.records import DOMAINS
 from discreet.text.doc import Doc
-from discreet.text.mentions import DOMAIN_CLASSES, EXTRA_CLASSES, SHARED_CLASSES, Context, Mention, Tagger, taggers
+from discreet.text.evidence.mentions import (
+    DOMAIN_CLASSES,
+    EXTRA_CLASSES,
+    SHARED_CLASSES,
+    Context,
+    Mention,
+    Tagger,
+    taggers,
+)
 
 NAMES = list(taggers)
 KINDS = {*SHARED_CLASSES, *EXTRA_CLASSES, *(kind for kinds in DOMAIN_CLASSES.values() for kind in kinds)}

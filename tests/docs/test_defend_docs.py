@@ -10,11 +10,11 @@ from typing import Any
 
 import typer
 
-from discreet.audit.frontier_figures import SHOWN, Figure, Frontier, Point
-from discreet.audit.rows import Asked
+from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point
+from discreet.audit.membership.rows import Asked
 from discreet.cli.main import app
+from discreet.core.records import Estimate
 from discreet.mechanisms.base import output_mechanisms
-from discreet.records import Estimate
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "defend.md").read_text(encoding="utf-8")
 

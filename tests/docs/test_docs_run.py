@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from discreet.guard.policy import Policy
-from discreet.text.direct import recognisers
+from discreet.text.direct.detect import recognisers
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -42,8 +42,8 @@ def test_readme_commands_run() -> None:
 
 
 def test_the_recogniser_of_contributing_finds_a_badge() -> None:
-    from discreet.text.direct import find_direct
-    from discreet.unicode import prepare
+    from discreet.core.unicode import prepare
+    from discreet.text.direct.detect import find_direct
 
     namespace: dict[str, Any] = {}
     list(recognisers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +16,7 @@ from discreet.audit.labels.view import all_attacks, label_attacks
 from discreet.encode.base import encoders, load_encoder
 from discreet.mechanisms.base import output_mechanisms
 from discreet.mechanisms.labels.base import label_mechanism, label_mechanisms
-from discreet.text.mentions import taggers
+from discreet.text.evidence.mentions import taggers
 from discreet.train.base import Data, load_fitted, recipes
 from discreet.train.spec import recipe_of
 
@@ -48,10 +47,11 @@ def _examples() -> Iterator[None]:
 
 
 def test_every_door_is_in_the_table_with_its_folder() -> None:
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    stated = dict(re.findall(r"^\| [^|]+ \| `(discreet\.\w+)` \| `([\w/]+)` \|", PAGE, re.M))
-    folders = {group: one["builtin"].removeprefix("discreet.").replace(".", "/") for group, one in points.items()}
-    assert stated == folders
+    declared = {room: folder.removeprefix("discreet.").replace(".", "/")
+                for file in (ROOT / "src").rglob("*.py")
+                for room, folder in re.findall(r'Registry\(\s*"(\w+)", builtin="([\w.]+)"', file.read_text())}
+    stated = dict(re.findall(r"^\| [^|]+ \| `discreet\.(\w+)` \| `([\w/]+)` \|", PAGE, re.M))
+    assert stated == declared
 
 
 def test_the_tagger_makes_an_affiliation_count() -> None:

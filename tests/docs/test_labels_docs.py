@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import typer
 
-from discreet.audit.labels.load import load_label_scores
 from discreet.cli import main
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.scores.label_load import load_label_scores
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "labels.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import typer
 
-from discreet.audit.load import load_scores
-from discreet.audit.save import write_scores
 from discreet.cli import main
+from discreet.scores.load import load_scores
+from discreet.scores.save import write_scores
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "membership.md"
 TEXT = PAGE.read_text(encoding="utf-8")

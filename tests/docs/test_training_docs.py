@@ -13,11 +13,11 @@ from typing import Any, cast
 
 import pytest
 import typer
-from tests.studies.membership.made_up import write_rows
+from tests.experiments.membership.made_up import write_rows
 
 from discreet.cli import main
-from discreet.tables.splits import PAPER_SIZES
-from discreet.tables.texts import read_texts
+from discreet.data.splits import PAPER_SIZES
+from discreet.data.texts import read_texts
 from discreet.train.base import recipes
 from discreet.train.spec import recipe_of
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import Encoder, encoders, load_encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.errors import InputError, UsageError
 
 KINDS = ("evidence", "hashed", "onnx")
 ODD = ["", " ", "\x00", "\ud800 lone", "a" * 5000, "\u202eאבג", "e\u0301" * 50, "52", "...", "\n\n\t", "😀" * 40]

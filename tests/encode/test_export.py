@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.folders import sha256
 from discreet.encode import export as export_module
 from discreet.encode import torch_model
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.onnx import MODEL, OnnxEncoder, session
 from discreet.encode.export import check_parity, export, locate
-from discreet.encode.folders import sha256
-from discreet.errors import InputError, MissingExtraError
 
 TinyModel = Callable[[Path, str], Path]
 KINDS = ("bert", "xlmr", "qwen3")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.encoders.onnx import OnnxEncoder
 from discreet.encode.fusion import Fusion
-from discreet.errors import InputError, UsageError
 
 OMAHA = "The client is a 52-year-old litigator from Omaha with two children."
 

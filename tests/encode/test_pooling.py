@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.errors import UsageError
 from discreet.encode.pooling import POOLINGS, pool, unit
-from discreet.errors import UsageError
 
 
 def slowly(hidden: list[list[float]], mask: list[int], how: str) -> list[float]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.encode import presets
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
 from discreet.encode.presets import Wanted, build_encoders, packaged_model, parse_encoders
-from discreet.errors import InputError, MissingExtraError, UsageError
 
 TinyModel = Callable[[Path, str], Path]
 PAPER = ("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloat/e5-large-v2", "mean")

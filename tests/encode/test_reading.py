@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.core.errors import UsageError
 from discreet.encode.reading import read
-from discreet.errors import UsageError
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
+from discreet.text.evidence.extract import find_evidence
 
 TEXT = "Her SSN is 536-22-8145. She is a 47-year-old welder from Omaha."
 

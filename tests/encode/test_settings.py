@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from discreet.core.errors import InputError, UsageError
 from discreet.encode.encoders.onnx import Reader
 from discreet.encode.settings import read_settings, weights_of
-from discreet.errors import InputError, UsageError
 
 
 def folder_with(folder: Path, **files: Any) -> Path:

@@ -10,8 +10,8 @@ import pytest
 from tests import loopback
 from tests.loopback import PROXIES, Service
 
+from discreet.core.files import HASH_KEY_VARIABLE
 from discreet.endpoints.chat import KEY_VARIABLE
-from discreet.files import HASH_KEY_VARIABLE
 
 
 def said(text: str, **further: Any) -> dict[str, Any]:

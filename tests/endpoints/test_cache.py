@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import HASH_KEY_VARIABLE
 from discreet.endpoints.cache import KEY, AnswerCache
-from discreet.errors import InputError, UsageError
-from discreet.files import HASH_KEY_VARIABLE
 
 REQUEST = {"url": "http://h/v1", "body": {"model": "m", "messages": [{"role": "user", "content": "secret bread"}]}}
 

@@ -11,9 +11,9 @@ import pytest
 from tests.endpoints.conftest import said
 from tests.loopback import Service
 
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.endpoints import ChatEndpoint, Message
 from discreet.endpoints.chat import KEY_VARIABLE
-from discreet.errors import InputError, MissingExtraError, UsageError
 
 pytest.importorskip("httpx")
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.engine import Job, Task
-from discreet.errors import InputError, MissingExtraError
 
 
 def draw(job: Job) -> dict[str, Any]:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import discreet.engine.graph as module
+from discreet.core.errors import DiscreetError, InputError, UsageError
 from discreet.engine import DataFile, Store, Task, run, seeds_of
 from discreet.engine.job import Order, Reply, execute
-from discreet.errors import DiscreetError, InputError, UsageError
 
 
 def events(store: Store, kind: str) -> Counter[str]:
@@ -147,7 +147,7 @@ def test_no_more_are_under_way_than_asked_for(steps: Any, tmp_path: Path, monkey
 
 def test_progress_goes_to_stderr(steps: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.files.PROGRESS_EVERY", 0.0)
+    monkeypatch.setattr("discreet.core.files.PROGRESS_EVERY", 0.0)
     run(steps.diamond(), tmp_path / "store", engine="inline", label="training")
     out, err = capsys.readouterr()
     assert out == ""

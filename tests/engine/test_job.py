@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core.errors import DiscreetError, InputError, UsageError
 from discreet.engine import DataFile, Store, Task, seeds_of
 from discreet.engine.job import Reply, error_of, execute, order_for
 from discreet.engine.task import versions_of
-from discreet.errors import DiscreetError, InputError, UsageError
 
 
 def carry_out(task: Task, store: Store) -> Reply:

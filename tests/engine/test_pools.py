@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from discreet.core.errors import DiscreetError, UsageError
 from discreet.engine import Store, Task, run
 from discreet.engine.pools import ATTEMPTS
-from discreet.errors import DiscreetError, UsageError
 
 SCRIPT = """
 import signal

@@ -25,7 +25,7 @@ ALONE = """
 import engine_steps, os, ray
 from discreet.engine import Task, run
 from discreet.engine.worker import LIMITS
-from discreet.errors import InputError, DiscreetError
+from discreet.core.errors import InputError, DiscreetError
 WATCHED = (*LIMITS, "PYTHONPATH", "RAY_USAGE_STATS_ENABLED")
 before = [os.environ.get(name) for name in WATCHED]
 task = Task.of(engine_steps.surroundings, "x")

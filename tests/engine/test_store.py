@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core.errors import InputError, UsageError
 from discreet.engine import Result, Store, Task
-from discreet.errors import InputError, UsageError
 
 MADE = {"a": 1, "b": [1.5, None, "x"], "m": np.arange(6.0).reshape(2, 3).T, "s": np.array(7, dtype=np.int64),
         "t": np.array([True, False])}

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.errors import InputError
 from discreet.engine import DataFile, Task, seeds_of
 from discreet.engine import task as task_module
-from discreet.errors import InputError
 
 PLAIN = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
                      | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x), max_leaves=8)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from discreet.core.records import DOMAINS, Answer, Verdict
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.fit import fit_guard
 from discreet.guard.fitted import FittedGuard
 from discreet.guard.policy import Policy
-from discreet.records import DOMAINS, Answer, Verdict
 
 Judge = Callable[..., Verdict]
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from discreet.encode.folders import sha256
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
+from discreet.core.folders import sha256
+from discreet.core.records import Answer
 from discreet.guard.artifact import ARRAYS, MANIFEST, load_detector, save_detector
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
 from discreet.guard.fitted import FittedGuard
-from discreet.records import Answer
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")

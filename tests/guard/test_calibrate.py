@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.records import Answer
+from discreet.data.labelled import LabelledAnswer, read_labelled
 from discreet.guard.calibrate import Calibration, calibrate, leaks_in, with_points
 from discreet.guard.fitted import FittedGuard
 from discreet.guard.points import Costs
-from discreet.records import Answer
-from discreet.tables.labelled import LabelledAnswer, read_labelled
 
 COSTS = Costs(miss=5, false_flag=1, review=0.5, prevalence=0.1)
 

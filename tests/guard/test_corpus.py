@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.records import Answer
 from discreet.guard.corpus import PARTS, Kind, Sample, deal, normalised, read_side, without_repeats
-from discreet.records import Answer
 
 
 def sample(text: str, kind: Kind = "safe", group: str | None = None) -> Sample:

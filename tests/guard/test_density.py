@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.guard.density import (
     Density,
     DensityOptions,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.density import TooFewRowsError
 from discreet.guard.discriminators import (
     DISCRIMINATORS,

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.density import TooFewRowsError
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fitted_dual import FittedDual

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.records import DOMAINS, Answer, Estimate, Verdict
 from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate
 from discreet.guard.evidence_guard import EvidenceGuard, Finding, Judgement
 from discreet.guard.policy import Policy
 from discreet.guard.told_back import in_second_person
-from discreet.records import DOMAINS, Answer, Estimate, Verdict
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
+from discreet.core.records import Answer, Turn, Verdict
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import POINTS, Policy
-from discreet.records import Answer, Turn, Verdict
 
 Judge = Callable[..., Verdict]
 Guards = Mapping[str, EvidenceGuard]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.records import SUBJECTS
 from discreet.guard.evidence_score import (
     FEATURES,
     Cluster,
@@ -19,8 +20,7 @@ from discreet.guard.evidence_score import (
     probability,
 )
 from discreet.guard.policy import POINTS, Policy
-from discreet.records import SUBJECTS
-from discreet.text.mentions import IDENTIFYING, Attribute, classes_of
+from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 
 POLICY = Policy("medical", "public", 1, ("third", "speaker"), 2)
 

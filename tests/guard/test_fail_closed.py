@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import DetectorError
+from discreet.core.errors import DetectorError
+from discreet.core.records import Answer
 from discreet.guard import evidence_guard as room
 from discreet.guard import reading
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
-from discreet.records import Answer
-from discreet.text.direct import Hit, recognisers
-from discreet.text.mentions import Mention, taggers
+from discreet.text.direct.detect import Hit, recognisers
+from discreet.text.evidence.mentions import Mention, taggers
 
 Guards = Mapping[str, EvidenceGuard]
 
@@ -86,7 +86,7 @@ def test_no_answer_is_safe_when_a_part_breaks(monkeypatch: pytest.MonkeyPatch, g
 def test_no_answer_is_safe_when_the_plug_ins_cannot_be_loaded(
     monkeypatch: pytest.MonkeyPatch, guards: Guards, registry: Any
 ) -> None:
-    monkeypatch.setattr("discreet.registry.entry_points", breaking)
+    monkeypatch.setattr("discreet.core.registry.entry_points", breaking)
     monkeypatch.setattr(registry, "_loaded", False)
     monkeypatch.setattr(registry, "_items", {})
     assert_fails(guards["medical"])
@@ -96,8 +96,9 @@ def test_no_answer_is_safe_when_the_plug_ins_cannot_be_loaded(
 def test_no_answer_is_safe_when_there_are_no_detectors(
     monkeypatch: pytest.MonkeyPatch, guards: Guards, registry: Any
 ) -> None:
-    """A broken installation without entry points finds nothing; no answer may pass for that."""
-    monkeypatch.setattr("discreet.registry.entry_points", lambda group: [])
+    """A broken installation without built-ins finds nothing; no answer may pass for that."""
+    monkeypatch.setattr(registry, "_builtin", None)
+    monkeypatch.setattr("discreet.core.registry.entry_points", lambda group: [])
     monkeypatch.setattr(registry, "_loaded", False)
     monkeypatch.setattr(registry, "_items", {})
     assert guards["medical"].check(Answer("1", HARMLESS)).action == "failed"

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.records import Answer
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
-from discreet.errors import InputError, UsageError
 from discreet.guard.corpus import normalised
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
@@ -20,7 +21,6 @@ from discreet.guard.fitted import FittedGuard
 from discreet.guard.points import Costs
 from discreet.guard.policy import Policy
 from discreet.guard.prepare import Corpus, EncodedCorpus, encode_corpus, read_corpus
-from discreet.records import Answer
 
 Files = Mapping[str, Path]
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.core.errors import UsageError
+from discreet.core.records import Action, Answer, Turn, Verdict
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
-from discreet.errors import UsageError
 from discreet.guard import reading
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
@@ -24,7 +25,6 @@ from discreet.guard.fitted import FittedGuard
 from discreet.guard.points import Thetas
 from discreet.guard.policy import Policy
 from discreet.guard.rows import Rows, rows_of_many
-from discreet.records import Action, Answer, Turn, Verdict
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
@@ -304,7 +304,7 @@ def test_question_and_answer(side_files: Mapping[str, Path]) -> None:
 LEAN = """
 import sys
 from discreet.guard.fitted import FittedGuard
-from discreet.records import Answer
+from discreet.core.records import Answer
 guard = FittedGuard.load({folder!r})
 assert guard.check(Answer("1", {leak!r})).action == "flag"
 heavy = ("torch", "transformers", "sklearn", "scipy", "pandas", "spacy", "onnx", "sentence_transformers", "matplotlib")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fitted_dual import FittedDual, Projection
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet.core.records import ACTIONS, DOMAINS, SUBJECTS, Answer, Turn, Verdict
 from discreet.guard.evidence_guard import EvidenceGuard
-from discreet.records import ACTIONS, DOMAINS, SUBJECTS, Answer, Turn, Verdict
-from discreet.text.direct import known_types
-from discreet.text.mentions import classes_of
+from discreet.text.direct.detect import known_types
+from discreet.text.evidence.mentions import classes_of
 
 Guards = Mapping[str, EvidenceGuard]
 

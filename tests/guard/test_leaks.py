@@ -18,19 +18,19 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.errors import DetectorError
+from discreet.core.errors import DetectorError
+from discreet.core.records import Answer, Turn
+from discreet.core.unicode import prepare
 from discreet.guard import evidence_guard as room
 from discreet.guard import reading
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
-from discreet.records import Answer, Turn
-from discreet.text.direct import Facts, Hit, recognisers
+from discreet.text.direct.detect import Facts, Hit, recognisers
+from discreet.text.direct.naming import name_at
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
-from discreet.text.mentions import Context, Mention, taggers
-from discreet.text.naming import name_at
-from discreet.text.referents import find_referents
-from discreet.unicode import prepare
+from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.mentions import Context, Mention, taggers
+from discreet.text.evidence.referents import find_referents
 
 MARK = "zqxmarker"
 TEXTS = {
@@ -145,7 +145,7 @@ def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.Monk
 
 
 def test_a_detector_s_error_is_cut_off_from_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.text.direct import find_direct
+    from discreet.text.direct.detect import find_direct
 
     monkeypatch.setitem(recognisers._items, next(iter(recognisers)), QuotingRecogniser())
     with pytest.raises(DetectorError) as caught:
@@ -281,7 +281,7 @@ def test_the_evaluation_shows_no_word(tmp_path: Path) -> None:
 
 BREAK = """
 import sys
-from discreet.text.mentions import taggers
+from discreet.text.evidence.mentions import taggers
 
 class Quoting:
     kinds, domains = ("age",), None

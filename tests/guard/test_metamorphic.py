@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.core.records import DOMAINS, Answer
 from discreet.guard.evidence_guard import EvidenceGuard
-from discreet.records import DOMAINS, Answer
 
 Guards = Mapping[str, EvidenceGuard]
 

@@ -11,9 +11,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from tests.conftest import write_side
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.records import Estimate
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.errors import InputError, UsageError
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.pairings import (
@@ -26,7 +27,6 @@ from discreet.guard.pairings import (
     read_partitions,
 )
 from discreet.guard.policy import Policy
-from discreet.records import Estimate
 
 KEYS = {"auroc", "fpr95", "fpr90", "fpr_tau0", "tpr_tau0", "abstain_safe", "abstain_unsafe", "n_kept", "point",
         "fpr_point", "tpr_point"}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from discreet.errors import DiscreetError, PolicyError, UsageError
+from discreet.core.errors import DiscreetError, PolicyError, UsageError
+from discreet.core.records import DOMAINS
 from discreet.guard.policy import Policy
-from discreet.records import DOMAINS
-from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING
+from discreet.text.evidence.mentions import DOMAIN_CLASSES, IDENTIFYING
 
 GOOD: dict[str, Any] = {
     "version": 3,

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from discreet.core.records import Estimate
 from discreet.guard.points import Costs, Thetas
 from discreet.guard.risk import (
     abstain_thresholds,
@@ -17,7 +18,6 @@ from discreet.guard.risk import (
     pairing_metrics,
     risk_coverage,
 )
-from discreet.records import Estimate
 from discreet.stats import clopper_pearson, fpr_at_tpr
 
 KEYS = {

@@ -24,10 +24,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import discreet
-from discreet.errors import DetectorError, InputError, UsageError
+from discreet.core.errors import DetectorError, InputError, UsageError
+from discreet.core.records import Estimate
 from discreet.guard import stress_figures as figures
 from discreet.guard.stress import StressResult, gate, stress_scores, stress_test
-from discreet.records import Estimate
 
 MARK = "MARKEDWORD"
 CHECKS = {"placebo": True, "planted": True, "direction": True}

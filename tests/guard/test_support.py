@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.svm import OneClassSVM
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard import support
 from discreet.guard.support import SupportScorer
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.density import TooFewRowsError
 from discreet.guard.typicality import Typicality
 

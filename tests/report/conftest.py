@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.membership import audit_membership
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.membership.audit import audit_membership
+from discreet.audit.membership.simulate import World, simulated_table
 
 Record = dict[str, Any]
 

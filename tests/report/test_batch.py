@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.records import ACTIONS
+from discreet.core.records import ACTIONS
 from discreet.report.batch import HELD, BatchTally, grouped, headline, quantiles, summarize
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.frontier import frontier as computed
-from discreet.audit.simulate import World, simulated_table
-from discreet.errors import MissingExtraError
+from discreet.audit.defences.frontier import frontier as computed
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.core.errors import MissingExtraError
 from discreet.report.figures.figure import span
 from discreet.report.frontier import frontier_figures, frontier_page, frontier_tables
 from discreet.report.membership import membership_page

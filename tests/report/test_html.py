@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.reading import read
 
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 from discreet.report.batch import BatchTally
 from discreet.report.html import batch_page, matrix, segments
 

@@ -17,9 +17,9 @@ from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import PLACEBO, TRAIN, LabelTable
 from discreet.report import labels_words as words
 from discreet.report.labels import labels_figures, labels_page
+from discreet.scores.label_table import PLACEBO, TRAIN, LabelTable
 
 Record = dict[str, Any]
 

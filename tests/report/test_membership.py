@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.report.reading import read, words_of
 
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 from discreet.report.membership import membership_figures, membership_page
 
 Record = dict[str, Any]

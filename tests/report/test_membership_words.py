@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.membership.simulate import World, simulated_table
 from discreet.report import membership_words as words
 from discreet.report.audited import Audited, audited
 from discreet.report.figures.figure import span

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.report.reproduced import apart, at_boundary, interval, markdown, number, signed, table_of, tabulated
 
 

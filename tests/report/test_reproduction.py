@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.report.reading import read
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.report.figures.gains import copies, gains, signed, sizes
 from discreet.report.figures.tenths import categories, name_of, tenths
 from discreet.report.figures.tradeoff import tradeoff

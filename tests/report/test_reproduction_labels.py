@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.report.reproduced_labels import NOTHING_ASKED, interval, markdown, tables_of
 from discreet.report.reproduction_labels import rerun_figures, rerun_page
 

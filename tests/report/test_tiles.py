@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.membership import audit_membership
-from discreet.audit.sides import sides_of
-from discreet.audit.simulate import World, simulated_table
-from discreet.audit.view import attacks
-from discreet.audit.views import placebo_view, target_view
+from discreet.audit.membership.attacker_view import placebo_view, target_view
+from discreet.audit.membership.audit import audit_membership
+from discreet.audit.membership.evaluation_sets import sides_of
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.membership.view import attacks
 from discreet.report.audited import audited
 from discreet.report.figures.figure import span
 from discreet.report.tiles import lines, placebo_tpr, tiles

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.stats import (
     auroc,
     auroc_estimate,

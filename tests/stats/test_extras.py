@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import discreet.stats
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 from discreet.stats.extras import scipy_module
 
 
@@ -23,7 +23,7 @@ import sys
 sys.modules["scipy"] = None  # import scipy now raises ImportError
 import numpy as np
 from discreet import stats
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 
 labels = np.repeat([1, 0], 100)
 scores = np.random.default_rng(0).normal(size=200) + labels

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from numpy.random import Generator as Rng
 
-from discreet.errors import UsageError
-from discreet.records import Estimate
+from discreet.core.errors import UsageError
+from discreet.core.records import Estimate
 from discreet.synth import campaign
 from discreet.synth.campaign import run_campaign
 from discreet.synth.drafts import Draft, Record, Spec

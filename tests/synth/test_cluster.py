@@ -7,7 +7,7 @@ from discreet.synth.cluster import CLOSE, OPEN, Cluster, in_words, ordinal, with
 from discreet.synth.drafts import Slot, Spec
 from discreet.synth.taxonomy import classes
 from discreet.synth.writer import Writer
-from discreet.text.taggers.age import value_of
+from discreet.text.evidence.taggers.age import value_of
 
 
 @pytest.mark.parametrize("n", range(17, 90))

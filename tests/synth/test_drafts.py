@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet.files import dump_json
+from discreet.core.files import dump_json
 from discreet.synth.drafts import Draft, Record, Slot, Spec
 
 UNSAFE = Record(

@@ -6,15 +6,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.errors import UsageError
-from discreet.records import DOMAINS
+from discreet.core.errors import UsageError
+from discreet.core.records import DOMAINS
 from discreet.synth.drafts import Spec
 from discreet.synth.lineage import LINEAGES, POOLS, Line, Lineage, compiled, domain_data, lineage
 from discreet.synth.taxonomy import SPECIFIC
 from discreet.synth.writer import Writer
-from discreet.text import gazetteers
 from discreet.text.doc import Doc
-from discreet.text.finders import matcher, with_plurals
+from discreet.text.evidence import gazetteers
+from discreet.text.evidence.finders import matcher, with_plurals
 
 HELD_OUT = ("L4", "L6", "L7")
 TRAINING = ("L1", "L2", "L3")

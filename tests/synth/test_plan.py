@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import InputError, UsageError
-from discreet.files import dump_json
-from discreet.records import DOMAINS
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import dump_json
+from discreet.core.records import DOMAINS
 from discreet.synth.axes import FRAMINGS, PLACEMENTS, REGISTERS
 from discreet.synth.borderline import SUBTYPES
 from discreet.synth.plan import PARTITIONS, ROLES, Plan, equal_sizes, make_plan, paper_sizes

@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.records import DOMAINS
+from discreet.core.records import DOMAINS
+from discreet.core.unicode import prepare
 from discreet.synth.axes import FRAMINGS, MODES, PLACEMENTS, REGISTERS, RETRY_BUDGET
 from discreet.synth.borderline import SUBTYPES
 from discreet.synth.drafts import Draft, Kind, Record, Spec
@@ -13,8 +14,7 @@ from discreet.synth.lineage import LINEAGES
 from discreet.synth.realise import realise
 from discreet.synth.taxonomy import SPECIFIC, classes
 from discreet.synth.validate import Validator
-from discreet.text.direct import find_direct
-from discreet.unicode import prepare
+from discreet.text.direct.detect import find_direct
 
 VALIDATORS = {domain: Validator(domain) for domain in DOMAINS}
 

@@ -10,9 +10,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from discreet.core.records import DOMAINS, Answer
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
-from discreet.records import DOMAINS, Answer
 from discreet.synth.plan import make_plan
 from discreet.synth.realise import realise
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.errors import UsageError
-from discreet.records import DOMAINS
+from discreet.core.errors import UsageError
+from discreet.core.records import DOMAINS
 from discreet.synth.taxonomy import EVIDENCE_KIND, SHARED, SPECIFIC, classes, is_cluster
-from discreet.text.mentions import classes_of
+from discreet.text.evidence.mentions import classes_of
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

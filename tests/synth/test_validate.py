@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.synth.drafts import Draft, Record, Slot, Spec
 from discreet.synth.validate import Validator
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
-from discreet.text.mentions import Attribute
+from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.mentions import Attribute
 
 Reader = Callable[..., list[Attribute]]
 COUNTING = ("third", "speaker")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.text.chunk import chunk_spans, chunks
 
 WORDS = st.lists(st.text("abcé日😀", min_size=1, max_size=9), min_size=0, max_size=60)

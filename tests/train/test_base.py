@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.train.tasks import nothing, task
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.train.base import (
     STRUCTURES,
     Data,

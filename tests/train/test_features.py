@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from tests.train.tasks import task
 
+from discreet.core.errors import UsageError
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.errors import UsageError
 from discreet.train.base import Data, checked_texts
 from discreet.train.features import (
     Centred,

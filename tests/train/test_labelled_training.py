@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import LabelMechanism, truth_probability

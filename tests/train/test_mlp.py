@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.train.tasks import nothing, task
 
+from discreet.core.errors import InputError
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.errors import InputError
 from discreet.train.base import Data, load_fitted
 from discreet.train.features import embedder
 from discreet.train.mlp import checked_weights, merged_weights

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.base import options_of, recipes
 from discreet.train.recipes.tfidf_mlp import TfidfMlp
 from discreet.train.spec import recipe_of

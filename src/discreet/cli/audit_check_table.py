@@ -42,8 +42,8 @@ def check_table(
     """
     from discreet.audit.labels.check_table import check_cells
     from discreet.audit.labels.table_rows import read_cells
-    from discreet.errors import UsageError
-    from discreet.files import Run, dump_json
+    from discreet.core.errors import UsageError
+    from discreet.core.files import Run, dump_json
 
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"--alpha is {alpha:g}; expected a number strictly between 0 and 1")
@@ -62,7 +62,7 @@ def check_table(
 
 def _provenance(path: Path) -> dict[str, Any]:
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope}

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli import model_entry, recipe_entry, seal_entry
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.design import Design
-    from discreet.audit.table import ScoreTable
+    from discreet.audit.core.design import Design
+    from discreet.scores.table import ScoreTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Entry:
 
     def read(self, *, quiet: bool) -> Brought:
         """The table, after training or scoring what has to be. Raises DiscreetError as the doors do."""
-        from discreet.audit.split_groups import without_split_groups
+        from discreet.scores.split_groups import without_split_groups
 
         given = self.given
         source = given["data"] or given["scores"] or given["members"] or Path()
@@ -65,7 +65,7 @@ class Entry:
             table, texts, training = self.trained.scored(given["out"], quiet=quiet)
             facts, further = self.trained.provenance(), {"training": training}
         elif given["scores"] is not None:
-            from discreet.audit.load import load_scores
+            from discreet.scores.load import load_scores
 
             table = load_scores(given["scores"], models=given["models"], examples=given["examples"],
                                 allow_split_groups=given["allow_split_groups"])
@@ -82,7 +82,7 @@ class Entry:
 
 def entry_of(given: Mapping[str, Any]) -> Entry:
     """The door that the parameters of the command ask for. UsageError for none, two, or what cannot be together."""
-    from discreet.audit.design import DEALT, shown_design
+    from discreet.audit.core.design import DEALT, shown_design
 
     trained = recipe_entry.Trains.of(given)
     if trained is None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common, labels_entry, pages, recipe_entry
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.labels.table import LabelTable
+    from discreet.scores.label_table import LabelTable
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 
@@ -57,8 +57,8 @@ def labels(
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
     from discreet.audit.labels.judge import audit_labels, check_options
-    from discreet.audit.labels.save import write_label_scores
-    from discreet.files import Run
+    from discreet.core.files import Run
+    from discreet.scores.label_save import write_label_scores
 
     trains = labels_entry.Trains.of(context.params)
     if plan:
@@ -93,7 +93,7 @@ def labels(
 
 
 def _scores(scores: Path | None, epsilon: str | None) -> tuple[Path, LabelTable]:
-    from discreet.audit.labels.load import load_label_scores
+    from discreet.scores.label_load import load_label_scores
 
     if scores is None:
         raise UsageError("there is nothing to audit; expected --scores F, --recipe R --data F --target COLUMN, or "
@@ -106,7 +106,7 @@ def _scores(scores: Path | None, epsilon: str | None) -> tuple[Path, LabelTable]
 def _plan(epsilon: str | None, classes: int, guessed: float, quiet: bool, as_json: bool) -> None:
     from discreet.audit.labels.judge_plan import plan_canaries
     from discreet.cli.labels_words import plan_lines
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
 
     try:
         shown = float(epsilon or 1)
@@ -124,7 +124,7 @@ def _provenance(path: Path) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope,
@@ -133,7 +133,7 @@ def _provenance(path: Path) -> dict[str, Any]:
 
 def _print(record: Mapping[str, Any], quiet: bool, as_json: bool) -> None:
     from discreet.cli.labels_words import audit_lines
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
 
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")

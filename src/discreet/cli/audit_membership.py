@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.audit.wording import counted
 from discreet.cli import audit_entry, common, embeddings_entry, model_entry, pages, recipe_entry
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
+from discreet.core.wording import counted
 
 if TYPE_CHECKING:
-    from discreet.audit.table import ScoreTable
-    from discreet.files import Run
-    from discreet.tables.rows import Place
+    from discreet.core.files import Run
+    from discreet.data.rows import Place
+    from discreet.scores.table import ScoreTable
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 FRONTIER = {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}
@@ -82,9 +82,9 @@ def membership(
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    from discreet.audit.edge import edge_records
-    from discreet.audit.membership import audit_membership, check_options
-    from discreet.files import Run
+    from discreet.audit.membership.audit import audit_membership, check_options
+    from discreet.audit.membership.boundary_records import edge_records
+    from discreet.core.files import Run
 
     entry = audit_entry.entry_of(context.params)
     # Before the run folder keeps an option that cannot be.
@@ -124,7 +124,7 @@ def membership(
 
 
 def _keep(table: ScoreTable, run: Run) -> None:
-    from discreet.audit.save import write_scores
+    from discreet.scores.save import write_scores
 
     write_scores(table, run.path / "scores.parquet")
 
@@ -151,7 +151,7 @@ def enough(table: ScoreTable, path: Path, left_out: int = 0) -> None:
 
 def known_attacks(given: str) -> list[str]:
     """The names of a list with commas, once each. UsageError for one that is not registered."""
-    from discreet.audit.view import attacks
+    from discreet.audit.membership.view import attacks
 
     names = list(dict.fromkeys(part.strip() for part in given.split(",")))
     if unknown := [name for name in names if name not in set(attacks)]:
@@ -162,8 +162,8 @@ def known_attacks(given: str) -> list[str]:
 
 def read_texts(path: Path, table: ScoreTable) -> dict[str, str]:
     """The text of each example of `table`. InputError for a row that has none, or an example without one."""
-    from discreet.tables.answers import unique
-    from discreet.tables.rows import iter_rows
+    from discreet.data.answers import unique
+    from discreet.data.rows import iter_rows
 
     rows = unique(iter_rows(path, ("id", "text"), ("id", "text")), _text_row, lambda row: row[0])
     found = {name: text for _, (name, text) in rows}
@@ -175,7 +175,7 @@ def read_texts(path: Path, table: ScoreTable) -> dict[str, str]:
 
 
 def _text_row(place: Place, row: Mapping[str, Any]) -> tuple[str, str]:
-    from discreet.tables.rows import json_type
+    from discreet.data.rows import json_type
 
     name, text = row["id"], row["text"]
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
@@ -189,7 +189,7 @@ def _provenance(path: Path, left_out: int) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     file = path if path.is_file() else next(iter(sorted(path.glob("scores.*"))), None)
@@ -201,8 +201,8 @@ def _provenance(path: Path, left_out: int) -> dict[str, Any]:
 def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[str, Any]:
     import numpy as np
 
-    from discreet.audit.frontier import frontier
-    from discreet.files import progress
+    from discreet.audit.defences.frontier import frontier
+    from discreet.core.files import progress
 
     return frontier(
         table, table.index(target), np.random.default_rng(seed), strengths=FRONTIER, queries=FRONTIER_QUERIES,
@@ -211,7 +211,7 @@ def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[st
 
 def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool, as_json: bool) -> None:
     from discreet.cli.audit_words import audit_lines, text_lines
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
 
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")

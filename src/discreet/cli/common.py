@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.errors import InputError, UsageError
-from discreet.files import why
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import why
 
 # Options that say where results go and who works them out but not what they are, and those that hold text: no part of
 # a saved configuration.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from discreet.audit.wording import counted
 from discreet.cli import common, pages
 from discreet.cli.audit_membership import Split
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
+from discreet.core.wording import counted
 
 if TYPE_CHECKING:
-    from discreet.audit.frontier import Todo
-    from discreet.audit.table import ScoreTable
+    from discreet.audit.defences.frontier import Todo
+    from discreet.scores.table import ScoreTable
 
 N = TypeVar("N", int, float)
 
@@ -52,11 +52,11 @@ def frontier(
     """
     import numpy as np
 
-    from discreet.audit import frontier as room
-    from discreet.audit.load import load_scores
-    from discreet.audit.split_groups import without_split_groups
+    from discreet.audit.defences import frontier as room
     from discreet.cli.audit_membership import enough
-    from discreet.files import Run, dump_json, progress
+    from discreet.core.files import Run, dump_json, progress
+    from discreet.scores.load import load_scores
+    from discreet.scores.split_groups import without_split_groups
 
     strengths: dict[str, Sequence[float]] = {"sigma": numbers("--sigma", sigma, float, 0.0, float("inf")),
                                              "decimals": numbers("--decimals", decimals, int, 0, 15)}
@@ -127,7 +127,7 @@ def _provenance(path: Path, seed: int, left_out: int) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     file = path if path.is_file() else next((p for p in sorted(path.glob("scores.*"))), None)

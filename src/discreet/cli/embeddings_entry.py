@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from discreet.audit.table import FloatArray, ScoreTable
+    from discreet.scores.table import FloatArray, ScoreTable
 
 Embeddings = Annotated[Path | None, typer.Option(
     "--embeddings", metavar="E", help="Vectors of the examples, for a picture of the boundary and its diagnostics: "
@@ -28,7 +28,7 @@ class Vectors:
         """What a record holds of them under "embedding"."""
         import numpy as np
 
-        from discreet.audit.embedding import embedding_record
+        from discreet.audit.membership.embedding import embedding_record
 
         return embedding_record(self.values, table, table.index(target), np.random.default_rng(seed),
                                 representation=self.representation, permutations=permutations)
@@ -38,8 +38,8 @@ def read_vectors(path: Path | None, table: ScoreTable) -> Vectors | None:
     """The vectors of the examples of `table`, None without a file. InputError where no picture can be made of them."""
     import numpy as np
 
-    from discreet.audit.embedding import where
-    from discreet.audit.vectors import load_vectors
+    from discreet.audit.membership.embedding import where
+    from discreet.audit.membership.vectors import load_vectors
 
     if path is None:
         return None

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import typer
 
-from discreet.errors import DiscreetError
-from discreet.files import why
+from discreet.core.errors import DiscreetError
+from discreet.core.files import why
 
 ISSUES = "https://discreet.invalid/issues"
 INTERRUPTED = 130

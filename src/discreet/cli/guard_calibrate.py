@@ -13,11 +13,11 @@ from discreet.cli import common
 from discreet.cli.guard_check import Audience, PolicyFile
 from discreet.cli.guard_evaluate import Labelled
 from discreet.cli.guard_fit import FalseFlag, Miss, Prevalence, Review, costs_of, writable
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 
 if TYPE_CHECKING:
+    from discreet.core.records import Estimate
     from discreet.guard.calibrate import Calibration
-    from discreet.records import Estimate
 
 Fitted = Annotated[Path, typer.Option("--guard", metavar="DIR", help="A guard that 'discreet guard fit' made.")]
 Copy = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write a copy of the guard with the refitted "
@@ -35,12 +35,12 @@ def calibrate(
     Thresholds refitted to the sample are printed beside, with prices from folds that they were not fitted on; --out
     writes them into a copy of the guard.
     """
-    from discreet.files import KeyedHash, dump_json, progress
+    from discreet.core.files import KeyedHash, dump_json, progress
+    from discreet.data.labelled import read_labelled
     from discreet.guard.calibrate import calibrate as run_calibration
     from discreet.guard.calibrate import with_points
     from discreet.guard.fitted import FittedGuard
     from discreet.guard.policy import Policy
-    from discreet.tables.labelled import read_labelled
 
     if out is not None:
         writable(out)

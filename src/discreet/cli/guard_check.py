@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from discreet.cli import common
-from discreet.errors import MissingExtraError, UsageError
+from discreet.core.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.files import Run
+    from discreet.core.files import Run
+    from discreet.core.records import Answer
+    from discreet.data.answers import AnswerStream
     from discreet.guard.reading import Guard
-    from discreet.records import Answer
     from discreet.report.batch import BatchTally
-    from discreet.tables.answers import AnswerStream
 
 
 class Point(StrEnum):
@@ -83,7 +83,7 @@ def check(
     Give TEXT, --input or standard input. No text of an answer is printed or written unless --show-text is given.
     Exits with 0 whatever it finds, unless --fail-on-flag.
     """
-    from discreet.files import atomic_writer
+    from discreet.core.files import atomic_writer
 
     shown = Shown(json=as_json, explain=explain, quiet=quiet, text=show_text)
     judge = _guard(guard, domain, audience, policy, point)
@@ -148,7 +148,7 @@ def _origin(text: str | None, source: str | None, question: str | None, output: 
 
 
 def _answers(origin: str | None, text: str | None, question: str | None) -> AnswerStream:
-    from discreet.tables.answers import AnswerStream, answer_from_text, read_answers
+    from discreet.data.answers import AnswerStream, answer_from_text, read_answers
 
     if origin is None:
         return AnswerStream(iter([answer_from_text(str(text), question)]), total=1)
@@ -163,7 +163,7 @@ def _run(out: Path | None, report: Path | None, context: typer.Context) -> Run |
         environment()
     if out is None:
         return None
-    from discreet.files import Run
+    from discreet.core.files import Run
 
     return Run.open(out, common.resolved(context))
 
@@ -185,7 +185,7 @@ def _pages(report: Path | None, run: Run | None, quiet: bool) -> list[Path]:
 
 
 def _judge_all(guard: Guard, answers: AnswerStream, lines: Sequence[TextIO], shown: Shown) -> BatchTally:
-    from discreet.files import dump_json, progress
+    from discreet.core.files import dump_json, progress
     from discreet.report.batch import BatchTally
 
     tally = BatchTally()
@@ -229,7 +229,7 @@ def _record(summary: dict[str, Any], guard: Guard, origin: str | None) -> dict[s
     from datetime import UTC, datetime
 
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     path = None if origin in (None, "-") else Path(str(origin))

@@ -12,7 +12,7 @@ import typer
 from discreet.cli import common
 from discreet.cli.guard_check import Audience, Domain, Fitted, OperatingPoint, Point, PolicyFile
 from discreet.cli.guard_pairings import evaluate_partitions
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from discreet.guard.evaluate import GuardEvaluation
@@ -53,10 +53,10 @@ def evaluate(
     Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy. With
     --guard, rows of another domain than the guard's are passed over.
     """
-    from discreet.files import Run, dump_json, progress
+    from discreet.core.files import Run, dump_json, progress
+    from discreet.data.labelled import read_labelled
     from discreet.guard.evaluate import evaluate as run_evaluation
     from discreet.guard.evidence_guard import EvidenceGuard
-    from discreet.tables.labelled import read_labelled
 
     if partitions is not None:
         _only_partitions({"--labelled": labelled, "--guard": guard, "--policy": policy, "--audience": audience,
@@ -128,7 +128,7 @@ def _policy(domain: str | None, audience: str | None, path: Path | None) -> Poli
 
 def _provenance(path: Path, policy: Policy) -> dict[str, Any]:
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     return {"policy": policy.label(), "discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path),

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import common
 from discreet.cli.guard_check import Audience, PolicyFile
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 
 Domain = Annotated[str, typer.Option("--domain", metavar="D", help="medical, finance or law.")]
 _COLUMNS = "JSON Lines, CSV or Parquet with id, answer and, if they are there, question, kind, domain, group."
@@ -54,7 +54,7 @@ def fit(
     thresholds and to evaluate. What a grammar wrote bootstraps and demonstrates: deploy on your own or LLM-written
     texts.
     """
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
     from discreet.guard.fit import fit_guard
     from discreet.guard.policy import Policy
 
@@ -114,7 +114,7 @@ def lines(card: dict[str, Any], decides: str, out: Path) -> list[str]:
 
 
 def _table(rows: dict[str, Any], decides: str) -> list[str]:
-    from discreet.records import Estimate
+    from discreet.core.records import Estimate
 
     found = []
     for kind, figures in rows.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.guard_fit import writable
-from discreet.errors import UsageError
-from discreet.records import Estimate
+from discreet.core.errors import UsageError
+from discreet.core.records import Estimate
 
 COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
            "abstain_safe": "abstain (-)", "abstain_unsafe": "abstain (+)"}
@@ -20,8 +20,8 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
                         save: Path | None, settings: Mapping[str, Any], *, seed: int, out: Path | None, as_json: bool,
                         quiet: bool) -> None:
     """Fit every configuration on a folder of partitions, evaluate them in every pairing, print and keep the figures."""
+    from discreet.core.files import Run, dump_json
     from discreet.encode.presets import build_encoders, default_cache
-    from discreet.files import Run, dump_json
     from discreet.guard.card import card_of
     from discreet.guard.fitted import FittedGuard
     from discreet.guard.pairings import (

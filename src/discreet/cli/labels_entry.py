@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.recipe_entry import planted_of, store_of
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.labels.table import LabelTable
     from discreet.engine import DataFile
-    from discreet.studies.labels.trial import Trial
+    from discreet.experiments.labels.experiment import Trial
+    from discreet.scores.label_table import LabelTable
 
 Recipe = Annotated[str | None, typer.Option(
     "--recipe", metavar="R", help="Train everything here: mlp, cnn:width=8, rnn, resnet18, token-transformer, … or "
@@ -85,11 +85,11 @@ class Trains:
             if given[name]:
                 raise UsageError(f"--recipe and --{name} were given together; expected one of --recipe, --scores and "
                                  "--plan")
-        from discreet.audit.labels.table import NO_MECHANISM
         from discreet.engine import DataFile
+        from discreet.experiments.labels.experiment import Trial, arms_of
+        from discreet.experiments.labels.train_trials import check_trial
         from discreet.mechanisms.labels.base import label_mechanism
-        from discreet.studies.labels.train_trials import check_trial
-        from discreet.studies.labels.trial import Trial, arms_of
+        from discreet.scores.label_table import NO_MECHANISM
 
         if not 1 <= given["seeds"] <= MOST_SEEDS:
             raise UsageError(f"--seeds is {given['seeds']}; expected 1 to {MOST_SEEDS:,}")
@@ -116,8 +116,8 @@ class Trains:
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.
         """
-        from discreet.studies.labels.collect import training_record
-        from discreet.studies.labels.train_trials import joined, train_trials
+        from discreet.experiments.labels.collect import training_record
+        from discreet.experiments.labels.train_trials import joined, train_trials
 
         with store_of(self.store, out) as store:
             trained = train_trials(self.trials, store, engine=self.engine, workers=self.workers, address=self.address,
@@ -155,8 +155,8 @@ def words_of(name: str, given: str) -> tuple[str, ...]:
 
 def _labels_of(data: Path, target: str) -> tuple[str, DataFile | None]:
     """The target's name, and the file of the labels where they lie apart from arrays."""
+    from discreet.data.datasets import ARRAYS
     from discreet.engine import DataFile
-    from discreet.tables.datasets import ARRAYS
 
     if not data.name.lower().endswith(ARRAYS) or not Path(target).is_file():
         return target, None

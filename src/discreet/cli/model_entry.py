@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.table import ScoreTable
+    from discreet.scores.table import ScoreTable
 
 Model = Annotated[str | None, typer.Option(
     "--model", metavar="M", help="Score M here instead of bringing scores: the folder or hub name of a Hugging Face "
@@ -83,7 +83,7 @@ class Brought:
 
     def scored(self, *, quiet: bool, allow_split_groups: bool) -> tuple[ScoreTable, dict[str, str]]:
         """The table, and the text of each example; says on stderr where texts were cut."""
-        from discreet.audit.entries.build import scored_from_model
+        from discreet.scores.adapters.build import scored_from_model
 
         if self.model is None or self.members is None or self.nonmembers is None:
             raise ValueError("there is no model to score with")
@@ -98,7 +98,7 @@ class Brought:
 
     def provenance(self, table: ScoreTable) -> dict[str, Any]:
         """Both files, keyed hashes of them, and what is known of each model that was scored; nothing without one."""
-        from discreet.files import KeyedHash
+        from discreet.core.files import KeyedHash
         from discreet.train.transformer.prompts import FILE
 
         if self.model is None or self.members is None or self.nonmembers is None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtraError, UsageError
+from discreet.core.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.files import Run
+    from discreet.core.files import Run
     from discreet.report.figures.figure import Figure
 
 Record = Mapping[str, Any]
@@ -90,7 +90,7 @@ def write_pages(record: Record, report: Path | None, run: Run | None, *, quiet: 
     """The same without the record: the page to `report`, the figures and the page to `run`."""
     if report is None and run is None:
         return
-    from discreet.files import write_atomic
+    from discreet.core.files import write_atomic
     from discreet.report.figures.figure import save_figures
 
     paged = PAGED[record["kind"]]()

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import model_entry
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.table import ScoreTable
-    from discreet.studies.membership.world import World
+    from discreet.experiments.membership.experiment import World
+    from discreet.scores.table import ScoreTable
 
 Recipe = Annotated[str | None, typer.Option(
     "--recipe", metavar="R", help="Train everything here: tfidf-mlp, transformer:base=minilm,regime=lora, … or a YAML "
@@ -73,7 +73,7 @@ class Trains:
             raise UsageError(f"--recipe and --{wrong[0].replace('_', '-')} were given together; expected one of "
                              "--recipe, --model and --scores, each with its own options")
         from discreet.engine import DataFile
-        from discreet.studies.membership.world import World, tasks_of
+        from discreet.experiments.membership.experiment import World, tasks_of
 
         mismatched = given["mismatched"]
         world = World(DataFile.of(data), recipe, given["seed"], sizes_of(given["sizes"]), given["shadows"],
@@ -88,7 +88,7 @@ class Trains:
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.
         """
-        from discreet.studies.membership.train_and_audit import train
+        from discreet.experiments.membership.train_and_audit import train
 
         with store_of(self.store, out) as store:
             (trained,) = train([self.world], store, engine=self.engine, workers=self.workers, address=self.address,
@@ -98,7 +98,7 @@ class Trains:
 
     def provenance(self) -> dict[str, Any]:
         """The data file and a keyed hash of it, as for scores."""
-        from discreet.files import KeyedHash
+        from discreet.core.files import KeyedHash
 
         hashes = KeyedHash.from_environment()
         return {"input": self.world.data.path.name, "hash_key": hashes.scope,

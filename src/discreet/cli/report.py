@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import common, pages
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 
 SCHEMA = 1
 
@@ -27,7 +27,7 @@ def report(
 
     A page that showed text is rendered without it: a run folder holds none.
     """
-    from discreet.files import write_atomic
+    from discreet.core.files import write_atomic
 
     record = read_record(run)
     kind = record.get("kind")
@@ -75,9 +75,9 @@ def _paged(run: Path, record: Mapping[str, Any]) -> str:
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:
+    from discreet.data.rows import iter_json_lines
     from discreet.report.batch import BatchTally
     from discreet.report.html import batch_page
-    from discreet.tables.rows import iter_json_lines
 
     path, tally = run / "verdicts.jsonl", BatchTally()
     if not path.is_file():

@@ -10,10 +10,10 @@ import typer
 
 from discreet.cli import common, pages
 from discreet.cli.reproduce_entry import check_data, corpora_of, opened, seeds_of
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.files import Run
+    from discreet.core.files import Run
     from discreet.studies.blia.settings import Setting
 
 Tables = Annotated[list[int] | None, typer.Option("--table", metavar="N", help="2 to 8; may be repeated. Everything if "
@@ -53,7 +53,7 @@ def blia(
     """
     from tempfile import TemporaryDirectory
 
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
     from discreet.report.reproduced_labels import markdown
     from discreet.studies.blia.reproduce import known_items, reproduce
     from discreet.studies.blia.trials import Study
@@ -124,7 +124,7 @@ def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
 
 def _write(record: dict[str, Any], run: Run, quiet: bool) -> None:
     """The record, its tables in Markdown, its page and its figures."""
-    from discreet.files import write_atomic
+    from discreet.core.files import write_atomic
     from discreet.report.reproduced_labels import markdown
 
     run.finish(record, n=len(record["items"]))

@@ -10,10 +10,10 @@ import typer
 
 from discreet.cli import common, pages
 from discreet.cli.reproduce_entry import check_data, corpora_of, opened, seeds_of
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.files import Run
+    from discreet.core.files import Run
     from discreet.studies.mia.settings import Setting
     from discreet.studies.mia.worlds import Study
 
@@ -58,7 +58,7 @@ def mia(
 
     Keeps models' scores in OUT/store, so that a run that was stopped goes on; corpora, with their texts, in OUT/data.
     """
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
     from discreet.report.reproduced import markdown
     from discreet.studies.mia.reproduce import known_items, reproduce
 
@@ -146,7 +146,7 @@ def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
 
 def _write(record: dict[str, Any], run: Run, quiet: bool) -> None:
     """The record, its tables in Markdown, its page and its figures."""
-    from discreet.files import write_atomic
+    from discreet.core.files import write_atomic
     from discreet.report.reproduced import markdown
 
     run.finish(record, n=len(record["items"]))

@@ -11,7 +11,7 @@ import typer
 from discreet.cli import common
 
 if TYPE_CHECKING:
-    from discreet.audit.seal import Sealed
+    from discreet.audit.sealed import Sealed
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="JSON Lines, CSV or Parquet with id, text and label.")]
 Pairs = Annotated[int, typer.Option("--pairs", metavar="N", help="How many pairs; one record (or user) of each is left "
@@ -38,8 +38,8 @@ def seal(
 
     Then publish commitment.json, train on train.jsonl, score all of probe.jsonl, and call discreet unseal.
     """
-    from discreet.audit.seal import read_data, seal_data
-    from discreet.files import dump_json
+    from discreet.audit.sealed import read_data, seal_data
+    from discreet.core.files import dump_json
 
     records = read_data(data, group)
     sealed = seal_data(records, pairs, canaries=[] if canaries is None else read_data(canaries, group), seed=seed,
@@ -55,7 +55,7 @@ def seal(
 
 
 def _can_show(pairs: int, alpha: float) -> dict[str, Any]:
-    from discreet.audit.seal.findings import POWER
+    from discreet.audit.sealed.findings import POWER
     from discreet.stats.epsilon import epsilon_ceiling, least_rate
     from discreet.stats.evalues import KINDS
 

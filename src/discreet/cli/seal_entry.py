@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.seal import Opening
-    from discreet.audit.table import ScoreTable
-    from discreet.files import KeyedHash
+    from discreet.audit.sealed import Opening
+    from discreet.core.files import KeyedHash
+    from discreet.scores.table import ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Coins:
 
     def judged(self, table: ScoreTable, source: Path) -> tuple[ScoreTable, dict[str, Any]]:
         """The examples that the coins decided, and facts for the record; InputError as `under_seal`."""
-        from discreet.audit.seal import under_seal
+        from discreet.audit.sealed import under_seal
 
         kept, left_out = under_seal(table, self.opening, self.keyed, str(source))
         return kept, {"seal": self.opening.commitment(), "seal_compared_with_published": self.published,
@@ -40,8 +40,8 @@ def read_seal(folder: Path | None, commitment: str | None) -> Coins | None:
         if commitment is not None:
             raise UsageError("--commitment was given without --seal; expected the folder of the seal too")
         return None
-    from discreet.audit.seal import read_coins
-    from discreet.audit.seal.reveal import known_commitment
+    from discreet.audit.sealed import read_coins
+    from discreet.audit.sealed.reveal import known_commitment
 
     opening, keyed = read_coins(folder)
     if commitment is not None and known_commitment(commitment) != opening.commitment():

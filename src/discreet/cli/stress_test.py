@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 
 if TYPE_CHECKING:
+    from discreet.core.records import Estimate
+    from discreet.data.rows import Place
     from discreet.guard.stress import StressResult
-    from discreet.records import Estimate
-    from discreet.tables.rows import Place
 
 KINDS = ("unsafe", "safe", "borderline")
 REQUIRED = ("id", "kind", "score")
@@ -57,7 +57,7 @@ def stress_test(
 
     Exits with 0 for pass (or without a gate), 1 for fail, 3 for inconclusive.
     """
-    from discreet.files import Run, dump_json
+    from discreet.core.files import Run, dump_json
     from discreet.guard.stress import stress_scores
 
     rows = read_scores(scores)
@@ -83,15 +83,15 @@ def stress_test(
 
 def read_scores(path: Path) -> list[ScoredRow]:
     """All rows of a file of scores; InputError names the line that cannot be one."""
-    from discreet.tables.answers import unique
-    from discreet.tables.rows import iter_rows
+    from discreet.data.answers import unique
+    from discreet.data.rows import iter_rows
 
     return [row for _, row in unique(iter_rows(path, COLUMNS, REQUIRED), _scored_row, lambda row: row.id)]
 
 
 def _scored_row(place: Place, row: Mapping[str, Any]) -> ScoredRow:
-    from discreet.tables.answers import clean
-    from discreet.tables.rows import json_type
+    from discreet.data.answers import clean
+    from discreet.data.rows import json_type
 
     name, kind, subtype = row["id"], row["kind"], row.get("subtype")
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
@@ -105,7 +105,7 @@ def _scored_row(place: Place, row: Mapping[str, Any]) -> ScoredRow:
 
 
 def _score(place: Place, value: Any) -> float:
-    from discreet.tables.rows import json_type
+    from discreet.data.rows import json_type
 
     try:
         # bool is an int, and a Parquet column of booleans is somebody's verdicts.
@@ -121,7 +121,7 @@ def _score(place: Place, value: Any) -> float:
 
 def _provenance(path: Path, seed: int) -> dict[str, Any]:
     from discreet import __version__
-    from discreet.files import KeyedHash
+    from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
     return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import common
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def plan(
     config: common.Config = None, quiet: common.Quiet = False,
 ) -> None:
     """Plan a campaign: how many records of which partition, lineage and mode, with the marginals of every axis."""
-    from discreet.files import dump_json, write_atomic
+    from discreet.core.files import dump_json, write_atomic
 
     made = planned(domain, n, scale, roles, generator, seed)
     if out is not None:

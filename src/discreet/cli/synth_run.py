@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import common
 from discreet.cli.synth_plan import Count, Domain, Generator, RolesOf, Scale, Seed, planned
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def run(
     so that marginals hold after validation. What a grammar wrote is marked: it bootstraps and demonstrates; a
     deployment trains on text that a language model wrote, or on its own. Exits with 1 where records are missing.
     """
-    from discreet.files import dump_json, progress
+    from discreet.core.files import dump_json, progress
     from discreet.synth.campaign import run_campaign
     from discreet.synth.plan import Plan
 
@@ -60,7 +60,7 @@ def run(
 
 def lines(manifest: dict[str, Any], out: Path) -> list[str]:
     """Counts and yields of a campaign in words."""
-    from discreet.records import Estimate
+    from discreet.core.records import Estimate
 
     said = [f"{manifest['domain']}: self-consistency data ({manifest['generator']}), seed {manifest['seed']}, in {out}"]
     for name, part in manifest["partitions"].items():

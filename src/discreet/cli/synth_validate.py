@@ -41,7 +41,7 @@ def validate(
     Where a record has no slots, the requested classes are looked for in its text. Exits with 1 if any record fails,
     unless --report-only. No text is printed.
     """
-    from discreet.files import dump_json, progress, write_atomic
+    from discreet.core.files import dump_json, progress, write_atomic
     from discreet.synth.validate import Validator
 
     check = Validator(domain, words=(min_words, max_words))
@@ -65,8 +65,8 @@ def validate(
 
 
 def _records(source: Path) -> Iterator[Record]:
+    from discreet.data.rows import iter_rows
     from discreet.synth.drafts import Record
-    from discreet.tables.rows import iter_rows
 
     seen: set[str] = set()
     for place, row in iter_rows(source, COLUMNS, REQUIRED):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import common
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 
@@ -65,7 +65,7 @@ def unseal(
 def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float | None, tolerance: float, delta: float,
              out: Path) -> dict[str, Any]:
     from discreet import __version__
-    from discreet.audit.seal import (
+    from discreet.audit.sealed import (
         make_certificate,
         others_than,
         read_coins,
@@ -74,11 +74,11 @@ def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float | None,
         record_opening,
         reveal,
     )
-    from discreet.audit.seal.findings import ALPHA, in_range
-    from discreet.audit.seal.openings import FILE
-    from discreet.audit.seal.plan import FILES
-    from discreet.audit.seal.sign import Signer
-    from discreet.files import dump_json, write_atomic
+    from discreet.audit.sealed.findings import ALPHA, in_range
+    from discreet.audit.sealed.openings import FILE
+    from discreet.audit.sealed.plan import FILES
+    from discreet.audit.sealed.sign import Signer
+    from discreet.core.files import dump_json, write_atomic
 
     if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):
         given = "" if alpha is None else f"alpha {alpha:g}, "
@@ -100,10 +100,10 @@ def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float | None,
 
 
 def _verify(path: Path, commitment: str | None, public_key: Path | None, as_json: bool, quiet: bool) -> None:
-    from discreet.audit.seal import problems, read_certificate
-    from discreet.audit.seal.reveal import known_commitment
-    from discreet.audit.seal.sign import read_public_key
-    from discreet.files import dump_json
+    from discreet.audit.sealed import problems, read_certificate
+    from discreet.audit.sealed.reveal import known_commitment
+    from discreet.audit.sealed.sign import read_public_key
+    from discreet.core.files import dump_json
 
     certificate = read_certificate(path)
     published = None if commitment is None else known_commitment(commitment)
@@ -152,7 +152,7 @@ def _caveats(published: bool, signed: bool, key: bool) -> list[str]:
 
 
 def _say(certificate: dict[str, Any], as_json: bool, quiet: bool) -> None:
-    from discreet.files import dump_json
+    from discreet.core.files import dump_json
 
     if as_json:
         shown = {key: value for key, value in certificate.items() if key not in ("scores", "opened")}
@@ -164,7 +164,7 @@ def _say(certificate: dict[str, Any], as_json: bool, quiet: bool) -> None:
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    from discreet.records import Estimate
+    from discreet.core.records import Estimate
 
     least, ceiling = found["least_win_rate"], found["epsilon_ceiling"]
     rows = [("pairs", f"{found['pairs']:,}")]

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from discreet.cli.common import printable
-from discreet.records import ACTIONS
+from discreet.core.records import ACTIONS
 from discreet.report.batch import grouped
 
 COLOURS = {"safe": "green", "flag": "red", "abstain": "yellow", "failed": "magenta"}

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from discreet.encode.folders import Manifest, atomic_folder, read_manifest, write_manifest
-from discreet.errors import InputError
-from discreet.registry import Registry
+from discreet.core.errors import InputError
+from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_manifest
+from discreet.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ class WholeText(Protocol):
         ...
 
 
-encoders: Registry[Callable[[Path], Encoder]] = Registry("encoders")
+encoders: Registry[Callable[[Path], Encoder]] = Registry("encoders", builtin="discreet.encode.encoders")
 """Kind to the function that loads a saved encoder of that kind."""
 
 

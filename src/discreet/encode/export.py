@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.files import dump_json
+from discreet.core.folders import sha256
 from discreet.encode.base import saving
 from discreet.encode.encoders.onnx import MODEL, TOKENIZER, OnnxEncoder, Reader, read_tokenizer, session
-from discreet.encode.folders import sha256
 from discreet.encode.settings import read_settings, weights_of
 from discreet.encode.torch_model import OPSET, TorchModel
-from discreet.errors import InputError, MissingExtraError
-from discreet.files import dump_json
 
 SCHEME = 1
 """Changes when the same model would be exported in another way."""

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.base import MANIFEST, Encoder, WholeText, load_encoder
-from discreet.encode.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.reading import Reading
-from discreet.errors import InputError, UsageError
 
 FUSION = "fusion.json"
 FORM = "discreet-fusion"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 POOLINGS = ("mean", "cls", "last")
 

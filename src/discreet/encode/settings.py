@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from discreet.core.errors import InputError
 from discreet.encode.encoders.onnx import Reader
-from discreet.errors import InputError
 
 _KNOWN = ("Transformer", "Pooling", "Normalize")
 _OLD = {

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.encode.encoders.onnx import TOKENIZER, read_tokenizer
 from discreet.encode.quiet import quiet
-from discreet.errors import InputError, MissingExtraError
 
 OPSET = 17
 PROTOBUF_LIMIT = 1_900_000_000

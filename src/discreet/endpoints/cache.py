@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import UsageError
-from discreet.files import KeyedHash, dump_json, why, write_atomic
+from discreet.core.errors import UsageError
+from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 
 KEY = "key"
 

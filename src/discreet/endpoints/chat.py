@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.endpoints.cache import AnswerCache
 from discreet.endpoints.retries import asked_pause, backoff, passes
-from discreet.errors import InputError, MissingExtraError, UsageError
 
 Message: TypeAlias = Mapping[str, str]
 """`role` ("system", "user" or "assistant") and `content`."""

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
+from discreet.core.errors import DiscreetError, UsageError
+from discreet.core.files import progress
 from discreet.engine.job import Reply, error_of, order_for
 from discreet.engine.pools import InlinePool, LocalPool, Pool, cores
 from discreet.engine.ray_pool import RayPool
 from discreet.engine.store import Result, Store
 from discreet.engine.task import Task
-from discreet.errors import DiscreetError, UsageError
-from discreet.files import progress
 
 ENGINES = ("local", "inline", "ray")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.errors import DiscreetError, InputError, UsageError
+from discreet.core.files import why
 from discreet.engine.store import Result, Store
 from discreet.engine.task import Task, function_at, seeds_of, sha256, sha256_file, versions_of
-from discreet.errors import DiscreetError, InputError, UsageError
-from discreet.files import why
 
 FRAMES = 12
 """Innermost calls that the log keeps of a failure."""

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from discreet.core.errors import MissingExtraError, UsageError
 from discreet.engine.job import Order, Reply, execute, lost
 from discreet.engine.pools import ATTEMPTS, cores
 from discreet.engine.worker import environment
-from discreet.errors import MissingExtraError, UsageError
 
 MANY = 1_000
 """Orders under way at a time where the cluster decides how many run."""

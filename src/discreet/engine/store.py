@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import JsonLog, dump_json, why, write_atomic
 from discreet.engine.task import SCHEMA, canonical, sha256, sha256_file
-from discreet.errors import InputError, UsageError
-from discreet.files import JsonLog, dump_json, why, write_atomic
 
 KIND = {"kind": "discreet store", "schema": SCHEMA}
 MANIFEST = "manifest.json"

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import InputError
-from discreet.files import dump_json, why
+from discreet.core.errors import InputError
+from discreet.core.files import dump_json, why
 
 SCHEMA = 1
 """Part of every key: results of an engine that stores otherwise are other results."""

@@ -16,18 +16,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.encode.arrays import read_arrays, write_arrays
+from discreet.core.arrays import read_arrays, write_arrays
+from discreet.core.errors import InputError
+from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
+from discreet.core.records import DOMAINS
 from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.fusion import FUSION, Fusion
-from discreet.errors import InputError
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import Thetas, read_points
 from discreet.guard.policy import Policy
 from discreet.guard.rows import ENCODED
-from discreet.records import DOMAINS
 
 MANIFEST = "guard.json"
 ARRAYS = "arrays.safetensors"

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.records import Estimate, Verdict
 from discreet.guard.evaluate import Labelled
 from discreet.guard.fitted import FittedGuard
 from discreet.guard.points import Costs, operating_points
-from discreet.records import Estimate, Verdict
 from discreet.stats import share_estimate
 
 LEAST = 20

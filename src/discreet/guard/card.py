@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet import __version__
-from discreet.files import KeyedHash
+from discreet.core.files import KeyedHash
 from discreet.guard.defaults import SHARES, THETA_PERCENTILE
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY

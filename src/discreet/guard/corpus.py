@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.records import Answer
+from discreet.core.unicode import prepare
+from discreet.data.answers import COLUMNS, REQUIRED, answer_from_row, unique
+from discreet.data.rows import Place, iter_rows
 from discreet.guard.defaults import LEAST_TEXTS, SHARES
-from discreet.records import Answer
-from discreet.tables.answers import COLUMNS, REQUIRED, answer_from_row, unique
-from discreet.tables.rows import Place, iter_rows
-from discreet.unicode import prepare
 
 Kind = Literal["safe", "unsafe", "borderline"]
 Part = Literal["fit", "calibration", "evaluation"]

@@ -9,9 +9,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.registry import Registry
 from discreet.guard.exact import FloatArray, row_sums
-from discreet.registry import Registry
 
 MEDIAN_ROWS = 2_000
 
@@ -91,7 +91,7 @@ class Density(Protocol):
         ...
 
 
-densities: Registry[type[Density]] = Registry("densities", classes=True)
+densities: Registry[type[Density]] = Registry("densities", builtin="discreet.guard.densities", classes=True)
 
 
 def restore_density(config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Density:

@@ -9,9 +9,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import UsageError
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
-from discreet.errors import UsageError
 from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.exact import FloatArray
 from discreet.guard.fitted_dual import FittedDual

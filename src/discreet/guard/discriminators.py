@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.guard.density import as_float
 from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, split, store
 from discreet.guard.logistic import BothLogistic, EvidenceLogistic, FeaturesLogistic, Reads, training

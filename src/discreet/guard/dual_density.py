@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 from discreet.guard.density import DensityOptions, densities
 from discreet.guard.exact import FloatArray
 from discreet.guard.fitted_dual import SCALES, FittedDual, Projection, Scale

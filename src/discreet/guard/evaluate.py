@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from discreet.core.records import Answer, Estimate, Verdict
 from discreet.guard.reading import Guard, Judgement
 from discreet.guard.told_back import in_second_person
-from discreet.records import Answer, Estimate, Verdict
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, precision_recall_estimates, share_estimate
-from discreet.text.mentions import IDENTIFYING
+from discreet.text.evidence.mentions import IDENTIFYING
 
 PROFESSIONAL = ("professional", "advice")
 PLANTED = {

@@ -10,7 +10,8 @@ from dataclasses import replace
 from math import isfinite
 from time import perf_counter
 
-from discreet.errors import DetectorError, UsageError
+from discreet.core.errors import DetectorError, UsageError
+from discreet.core.records import Answer, Verdict
 from discreet.guard.evidence_score import Cluster, Logistic, best_logit, clusters, fitted, probability
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import (
@@ -22,7 +23,6 @@ from discreet.guard.reading import (
     findings_of,
     read_answer,
 )
-from discreet.records import Answer, Verdict
 
 __all__ = ["EvidenceGuard", "Finding", "Judgement", "quiet_reason", "reason_of"]
 

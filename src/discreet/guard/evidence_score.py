@@ -15,7 +15,7 @@ from importlib.resources import files
 from math import exp
 
 from discreet.guard.policy import Policy
-from discreet.text.mentions import DOMAIN_CLASSES, Attribute
+from discreet.text.evidence.mentions import DOMAIN_CLASSES, Attribute
 
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 

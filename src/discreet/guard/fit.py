@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.core.errors import UsageError
 from discreet.encode.base import Encoder
 from discreet.encode.presets import build_encoders, default_cache
-from discreet.errors import UsageError
 from discreet.guard.card import card_of
 from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS, THETA_PERCENTILE
 from discreet.guard.density import densities

@@ -14,7 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from discreet.errors import DetectorError, UsageError
+from discreet.core.errors import DetectorError, UsageError
+from discreet.core.records import Answer, Verdict
 from discreet.guard.detector import Detector
 from discreet.guard.evidence_guard import quiet_reason, reason_of
 from discreet.guard.evidence_score import Cluster, clusters, probability
@@ -29,7 +30,6 @@ from discreet.guard.reading import (
 )
 from discreet.guard.rows import rows_of
 from discreet.guard.subjects import taken_back
-from discreet.records import Answer, Verdict
 
 Second = Callable[[Answer], Verdict]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.density import Density, as_float, restore_density
 from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, split, store
 from discreet.guard.typicality import Typicality

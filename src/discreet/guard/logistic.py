@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.guard.density import TooFewRowsError, as_float
 from discreet.guard.exact import FloatArray, as_rows, blocks, row_sums
 

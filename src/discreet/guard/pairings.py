@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.records import Estimate
 from discreet.encode.base import Encoder
-from discreet.errors import InputError, UsageError
 from discreet.guard.corpus import Kind, Sample, read_side
 from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, PAPER_PERCENTILE
 from discreet.guard.detector import Detector, Scores
@@ -30,7 +31,6 @@ from discreet.guard.policy import Policy
 from discreet.guard.prepare import EncodedCorpus, encode_corpus, never_judged, read_corpus
 from discreet.guard.reading import read_answer
 from discreet.guard.rows import Rows, rows_of_many
-from discreet.records import Estimate
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 UNIT = "text"

@@ -9,9 +9,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.errors import PolicyError, UsageError
-from discreet.records import DOMAINS, SUBJECTS, Subject
-from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES
+from discreet.core.errors import PolicyError, UsageError
+from discreet.core.records import DOMAINS, SUBJECTS, Subject
+from discreet.text.evidence.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES
 
 Rule = Literal["identifying", "paper"]
 POINTS = ("conservative", "balanced", "strict")
@@ -162,7 +162,7 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str) -> Pol
 
 
 def _direct_types(listed: list[Any], place: str) -> tuple[str, ...]:
-    from discreet.text.direct import known_types
+    from discreet.text.direct.detect import known_types
 
     known = known_types()
     for item in listed:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import UsageError
+from discreet.core.files import progress
 from discreet.encode.base import Encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
-from discreet.errors import UsageError
-from discreet.files import progress
 from discreet.guard.corpus import PARTS, Kind, Part, Sample, deal, read_side, without_repeats
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Read, counts_directly, read_answer

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from discreet.errors import DetectorError
+from discreet.core.errors import DetectorError
+from discreet.core.records import Answer, Evidence, Subject, Verdict
+from discreet.core.unicode import Prepared, prepare
 from discreet.guard.policy import Policy
-from discreet.records import Answer, Evidence, Subject, Verdict
-from discreet.text.direct import DirectSpan, find_direct
+from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
+from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.evidence.published import named_by_caption
 from discreet.text.language import guess_language
-from discreet.text.mentions import Attribute
-from discreet.text.published import named_by_caption
-from discreet.unicode import Prepared, prepare
 
 
 @dataclass(frozen=True, slots=True)

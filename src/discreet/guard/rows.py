@@ -11,13 +11,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import UsageError
+from discreet.core.records import Answer
 from discreet.encode.base import Encoder, WholeText
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.encode.reading import Reading
-from discreet.errors import UsageError
 from discreet.guard.reading import Read, said_before
-from discreet.records import Answer
 
 Encoded = Literal["answer", "question+answer"]
 ENCODED: tuple[Encoded, ...] = ("answer", "question+answer")

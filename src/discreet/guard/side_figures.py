@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.records import Estimate
 from discreet.guard.detector import Scores
-from discreet.records import Estimate
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 Figures = dict[str, Estimate]

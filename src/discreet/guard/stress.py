@@ -24,9 +24,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from discreet.errors import DiscreetError, InputError, UsageError
+from discreet.core.errors import DiscreetError, InputError, UsageError
+from discreet.core.records import Estimate
 from discreet.guard import stress_figures as figures
-from discreet.records import Estimate
 from discreet.stats.arrays import FloatArray, finite_scores
 
 Gate = Literal["pass", "fail", "inconclusive"]

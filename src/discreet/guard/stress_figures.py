@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.stats import (
     auroc_estimate,
     bootstrap_weights,

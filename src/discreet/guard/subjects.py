@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from discreet.core.records import Subject
 from discreet.guard.policy import Policy
-from discreet.records import Subject
-from discreet.text.mentions import Attribute
+from discreet.text.evidence.mentions import Attribute
 
 EXPLAINS: frozenset[Subject] = frozenset({"asker", "public"})
 """Subjects that explain a person's voice without a leak."""

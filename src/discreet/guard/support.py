@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.exact import (
     LEFT,
     FloatArray,

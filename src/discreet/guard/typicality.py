@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.density import TooFewRowsError
 from discreet.guard.exact import RIGHT, FloatArray, as_rows, blocks, split, squared_distances, squared_norms, store
 

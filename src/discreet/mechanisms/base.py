@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from discreet.registry import Registry
+from discreet.core.registry import Registry
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -80,7 +80,9 @@ class OutputMechanism(Protocol):
         ...
 
 
-output_mechanisms: Registry[type[OutputMechanism]] = Registry("output_mechanisms", classes=True)
+output_mechanisms: Registry[type[OutputMechanism]] = Registry(
+    "output_mechanisms", builtin="discreet.mechanisms.outputs", classes=True
+)
 """Output mechanisms by name: classes, built with `at`."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from discreet.records import ACTIONS
+from discreet.core.records import ACTIONS
 
 HELD = ("flag", "abstain", "failed")
 ROWS_KEPT = 1000

@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtraError
-from discreet.records import ACTIONS, SUBJECTS
+from discreet.core.errors import MissingExtraError
+from discreet.core.records import ACTIONS, SUBJECTS
 from discreet.report.batch import HELD, grouped, headline
 from discreet.report.figures.figure import span, spoken
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.audit.design import STATED, WORDS, decides
-from discreet.audit.verdict import off, reads_apart
-from discreet.records import Estimate
+from discreet.audit.core.design import STATED, WORDS, decides
+from discreet.audit.core.verdict import off, reads_apart
+from discreet.core.records import Estimate
 from discreet.report.audited import Audited, Record
 from discreet.report.figures.figure import span, spoken
 

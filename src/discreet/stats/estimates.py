@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.stats.arrays import BoolArray, binary_labels, counts, group_codes, same_length, share
 from discreet.stats.delong import auc_variance
 from discreet.stats.intervals import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 
 
 def scipy_module(name: str, purpose: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.stats.arrays import BoolArray, FloatArray, IntArray, group_codes, scored_labels, share
 from discreet.stats.intervals import Interval
 from discreet.stats.resample import Statistic, bootstrap_roc, percentile_interval

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import UsageError
-from discreet.files import atomic_writer, dump_json, why, write_atomic
-from discreet.records import Estimate
+from discreet.core.errors import UsageError
+from discreet.core.files import atomic_writer, dump_json, why, write_atomic
+from discreet.core.records import Estimate
 from discreet.stats import rate_estimate
 from discreet.synth.drafts import Record, Spec
 from discreet.synth.generate import Generator, generators

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from numpy.random import Generator as Rng
 
-from discreet.registry import Registry
+from discreet.core.registry import Registry
 from discreet.synth.drafts import Draft, Spec
 
 
@@ -31,4 +31,4 @@ class Generator(Protocol):
         ...
 
 
-generators: Registry[Generator] = Registry("generators")
+generators: Registry[Generator] = Registry("generators", builtin="discreet.synth.generators")

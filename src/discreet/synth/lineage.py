@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.synth.axes import FRAMINGS, REGISTERS
 from discreet.synth.borderline import OPENINGS, SUBTYPES
 from discreet.synth.taxonomy import SHARED

@@ -19,8 +19,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.errors import InputError, UsageError
-from discreet.files import why
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import why
 from discreet.synth.axes import FRAMINGS, K_PRIOR, MODE_PATTERN, MODES, PLACEMENTS, REGISTERS
 from discreet.synth.borderline import SUBTYPES
 from discreet.synth.drafts import Kind, Spec

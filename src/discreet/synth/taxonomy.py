@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, get_args
 
-from discreet.errors import UsageError
-from discreet.records import DOMAINS
-from discreet.text.mentions import DOMAIN_CLASSES
+from discreet.core.errors import UsageError
+from discreet.core.records import DOMAINS
+from discreet.text.evidence.mentions import DOMAIN_CLASSES
 
 Rule = Literal["identifying", "paper"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -18,7 +18,7 @@ SPECIFIC: dict[str, tuple[str, str, str]] = {
     "finance": ("ASSET_CLASS", "INCOME_BAND", "TRANSACTIONS"),
     "law": ("MATTER_TYPE", "PROCEDURAL_ROLE", "CASE_DISPOSITION"),
 }
-# What `discreet.text.evidence` calls the same classes.
+# What `discreet.text.evidence.extract` calls the same classes.
 EVIDENCE_KIND: dict[str, str] = {
     "AGE": "age", "OCCUPATION": "occupation", "LOCATION": "place", "AFFILIATION": "affiliation", "FAMILY": "family",
     **{qi: kind for domain in DOMAINS for qi, kind in zip(SPECIFIC[domain], DOMAIN_CLASSES[domain], strict=True)},

@@ -11,14 +11,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
+from discreet.core.unicode import Prepared, prepare
 from discreet.synth.drafts import Record, Slot
 from discreet.synth.taxonomy import EVIDENCE_KIND, classes
-from discreet.text.direct import find_direct
+from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
-from discreet.text.mentions import IDENTIFYING, Attribute
-from discreet.unicode import Prepared, prepare
+from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.mentions import IDENTIFYING, Attribute
 
 Check = Callable[[Record], Sequence[str]]
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 """The character span [start, end) of every token of a text, in order."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from discreet.unicode import Prepared, prepare
+from discreet.core.unicode import Prepared, prepare
 
 TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’](?![sS]\b)[^\W\d_]+)?|['’][sS]\b|\S")
 _ABBREVIATION = frozenset(

@@ -18,10 +18,10 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.folders import Manifest, atomic_folder, read_manifest, write_manifest
-from discreet.errors import InputError, UsageError
-from discreet.files import dump_json, refuse_text
-from discreet.registry import Registry
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import dump_json, refuse_text
+from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_manifest
+from discreet.core.registry import Registry
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -164,7 +164,7 @@ class FiledRecipe(Protocol):
         """The files, under names that do not say where they lie. Raises DiscreetError where they cannot be had."""
 
 
-recipes: Registry[type[Recipe]] = Registry("recipes", classes=True)
+recipes: Registry[type[Recipe]] = Registry("recipes", builtin="discreet.train.recipes", classes=True)
 """Recipes by name: classes, built with their options."""
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import MissingExtraError, UsageError
-from discreet.files import KeyedHash
+from discreet.core.errors import MissingExtraError, UsageError
+from discreet.core.files import KeyedHash
 from discreet.train.base import Data, FloatArray, Inputs, IntArray, checked_rows, checked_texts
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from discreet.errors import UsageError
-from discreet.files import why
+from discreet.core.errors import UsageError
+from discreet.core.files import why
 from discreet.train.base import Recipe, recipes
 
 FILES = (".yaml", ".yml", ".json")

@@ -9,8 +9,8 @@ import pytest
 from discreet.audit.labels.access import halves, run, trial_of
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelModel, LabelTable
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelModel, LabelTable
 
 RNG = np.random.default_rng
 

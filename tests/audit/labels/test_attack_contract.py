@@ -10,7 +10,7 @@ import pytest
 from discreet.audit.labels.access import Trial, run, trial_of
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.view import LabelAttack, all_attacks
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 
 CASES: list[tuple[int, LabelAttack]] = [(k, attack) for k in (2, 4) for attack in all_attacks(k)]
 each = pytest.mark.parametrize(("n_classes", "attack"), CASES,

@@ -18,7 +18,7 @@ from discreet.audit.labels.conformance import (
     implied_epsilon,
     labels_needed,
 )
-from discreet.files import dump_json
+from discreet.core.files import dump_json
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import IntArray, label_mechanism, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse

@@ -15,10 +15,10 @@ from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.judge_result import LabelAudit
 from discreet.audit.labels.judge_rows import difference_p
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import PLACEBO, TRAIN, UNKNOWN, LabelTable
 from discreet.audit.labels.view import all_attacks
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.scores.label_table import PLACEBO, TRAIN, UNKNOWN, LabelTable
 from discreet.stats.testing import holm
 
 RNG = np.random.default_rng

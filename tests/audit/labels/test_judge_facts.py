@@ -17,9 +17,9 @@ from discreet.audit.labels.judge_facts import (
 )
 from discreet.audit.labels.judge_rows import sides_of
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelTable
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelTable
 
 RNG = np.random.default_rng
 

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.audit.labels.bounds import bound_power, ceiling
 from discreet.audit.labels.judge_plan import plan_canaries
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 
 @pytest.mark.parametrize(("epsilon", "classes", "guessed"), [(1.0, 2, 1.0), (2.0, 10, 0.3)])

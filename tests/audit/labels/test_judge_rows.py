@@ -14,8 +14,8 @@ from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.judge_rows import Judged, difference_p, judge_model, planted_copies, sides_of
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import PLACEBO, TRAIN, UNKNOWN, LabelTable
 from discreet.audit.labels.view import LabelAttack, all_attacks
+from discreet.scores.label_table import PLACEBO, TRAIN, UNKNOWN, LabelTable
 
 RNG = np.random.default_rng
 HONEST = LiaThreshold()

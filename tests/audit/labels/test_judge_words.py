@@ -10,7 +10,7 @@ from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.judge_words import attack_words, condition_words, p_words, percent
 from discreet.audit.labels.view import LabelAttack, all_attacks
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.stats.estimates import rate_estimate
 
 

@@ -8,7 +8,7 @@ import pytest
 from discreet.audit.labels.judge_rows import sides_of
 from discreet.audit.labels.memorisation import mean_memorisation, memorisation_interval, memorisation_scores
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import UNKNOWN
+from discreet.scores.label_table import UNKNOWN
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng

@@ -23,10 +23,10 @@ from discreet.audit.labels.null import (
     tuned_null,
 )
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import UNKNOWN
 from discreet.audit.labels.tune import delta_margin_grid, threshold_grid, tuned
 from discreet.audit.labels.view import Guesses, LabelAttack, View, all_attacks
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.scores.label_table import UNKNOWN
 
 RNG = np.random.default_rng
 FLAWED = lia_delta_margin(loss_labels="secret")

@@ -6,9 +6,9 @@ from scipy import stats
 
 from discreet.audit.labels.access import run, trial_of
 from discreet.audit.labels.attacks.lira import LiraLabel
-from discreet.audit.labels.load_checks import check_label_table
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.table import CANARY, PLACEBO, log_softmax
+from discreet.scores.label_checks import check_label_table
+from discreet.scores.label_table import CANARY, PLACEBO, log_softmax
 
 RNG = np.random.default_rng
 

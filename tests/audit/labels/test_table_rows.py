@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from discreet.audit.labels.table_rows import Cell, read_cells
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 
 HEAD = "n_canaries,train_accuracy,epsilon,success"
 

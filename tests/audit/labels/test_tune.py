@@ -7,7 +7,7 @@ from discreet.audit.labels.access import Trial, halves, run, trial_of
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.tune import CUTS, GRID, delta_margin_grid, threshold_grid, tuned, tuned_threshold
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 
 RNG = np.random.default_rng
 

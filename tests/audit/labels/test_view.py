@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.view import Guesses, OracleView, PrivilegedView, View, all_attacks, label_attacks
-from discreet.registry import Registry
+from discreet.core.registry import Registry
 
 
 def test_a_view_has_no_secret() -> None:

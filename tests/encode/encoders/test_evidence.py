@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.records import DOMAINS, Subject
 from discreet.encode.base import WholeText
 from discreet.encode.encoders.evidence import EvidenceEncoder, columns_of, evidence_row, feature_names
 from discreet.encode.reading import Reading
-from discreet.errors import InputError, UsageError
-from discreet.records import DOMAINS, Subject
-from discreet.text.direct import DirectSpan
-from discreet.text.mentions import Attribute
+from discreet.text.direct.detect import DirectSpan
+from discreet.text.evidence.mentions import Attribute
 
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.core.errors import UsageError
 from discreet.encode.encoders.hashed import HashedEncoder, hashed_row
-from discreet.errors import UsageError
 
 CORPUS = [
     "The patient is a 52-year-old litigator from Omaha; the patient has two children.",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.folders import write_manifest
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.onnx import OnnxEncoder, Reader, read_tokenizer, session
-from discreet.encode.folders import write_manifest
-from discreet.errors import InputError, UsageError
 
 
 @pytest.fixture

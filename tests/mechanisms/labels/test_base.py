@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.mechanisms.labels.base import (
     checked_labels,
     checked_prior,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.mechanisms.base import canonical, log_softmax
 from discreet.mechanisms.outputs.keyed import KeyedLaplace, keyed_laplace
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.frontier import frontier as computed
-from discreet.audit.simulate import World, simulated_table
+from discreet.audit.defences.frontier import frontier as computed
+from discreet.audit.membership.simulate import World, simulated_table
 from discreet.report.figures.frontier import frontier
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
+from discreet.data.datasets import read_dataset
 from discreet.studies.blia.corpora import CORPORA, Corpus, Rows, sampled, smaller, write_corpus
 from discreet.studies.blia.paper import TABLES
-from discreet.tables.datasets import read_dataset
 
 
 def test_a_table_is_read_back_with_its_labels(tmp_path: Path) -> None:

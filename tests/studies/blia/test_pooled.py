@@ -12,9 +12,9 @@ from tests.studies.blia.conftest import parts_of
 
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.judge import audit_labels
-from discreet.audit.labels.table import CANARY, PLACEBO, LabelTable
 from discreet.audit.labels.view import Guesses
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.scores.label_table import CANARY, PLACEBO, LabelTable
 from discreet.studies.blia.pooled import Part, Tried, chosen, condition, strongest
 from discreet.studies.blia.settings import HALVED
 

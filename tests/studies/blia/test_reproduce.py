@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.blia.items import ITEMS
 from discreet.studies.blia.reproduce import ORDER, PREVALENCE, known_items, merged, reproduce
 from discreet.studies.blia.trials import Study

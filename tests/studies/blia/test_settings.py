@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.paper import paper_accuracy
 from discreet.studies.blia.settings import HALVED, SETTINGS, SEVEN, setting_of

@@ -6,9 +6,9 @@ from math import inf
 
 import pytest
 
+from discreet.experiments.labels.experiment import NONE, Arm
 from discreet.studies.blia.settings import HALVED
 from discreet.studies.blia.trials import Study, conditions, prevalences, trials_of
-from discreet.studies.labels.trial import NONE, Arm
 
 INLINE = {"engine": "inline", "quiet": True}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.studies.mia.settings import FULL, Setting
 from discreet.studies.mia.worlds import Study
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.studies.mia.cells import (
     T_975,
     accuracy,

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
+from discreet.data.texts import LabelledText, read_texts
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.corpus import SAFE, UNSAFE, Corpus, balanced, sample, write_corpus
-from discreet.tables.texts import LabelledText, read_texts
 
 
 def put(folder: Path, name: str, rows: Iterable[dict[str, Any]]) -> None:

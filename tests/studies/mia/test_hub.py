@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError
+from discreet.data.texts import LabelledText, read_texts
 from discreet.studies.mia import hub
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.corpus import SAFE, UNSAFE, write_corpus
-from discreet.tables.texts import LabelledText, read_texts
 
 USERS = [f"user-{n}" for n in range(24)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.mia.items import ITEMS
 from discreet.studies.mia.reproduce import EXTRA, ORDER, known_items, reproduce
 from discreet.studies.mia.worlds import Study

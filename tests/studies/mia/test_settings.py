@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.settings import MAX_TOKENS, SETTINGS, recipe_for, setting_of
 from discreet.train.spec import recipe_of

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.selection import boundary
-from discreet.audit.sides import sides_of
-from discreet.audit.views import true_class_p
+from discreet.audit.membership.attacker_view import true_class_p
+from discreet.audit.membership.evaluation_sets import sides_of
+from discreet.audit.membership.selection import boundary
+from discreet.core.errors import UsageError
+from discreet.data.texts import read_texts
 from discreet.engine import Store, run
-from discreet.errors import UsageError
+from discreet.experiments.membership.collect import score_table
+from discreet.experiments.membership.experiment import tasks_of
 from discreet.stats import auroc
-from discreet.studies.membership.collect import score_table
-from discreet.studies.membership.world import tasks_of
 from discreet.studies.mia.cells import Cell, rows_of
 from discreet.studies.mia.settings import FULL
 from discreet.studies.mia.worlds import Study, audits, world_of
-from discreet.tables.texts import read_texts
 
 PLAIN = Cell("made_up", "single-turn", "MLP", FULL, 42)
 USERS = Cell("made_up_users", "users", "MLP", FULL, 42)

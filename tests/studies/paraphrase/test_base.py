@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.studies.paraphrase.base import change, holds, marks_of, overlap, paraphrasers, words_of
 
 

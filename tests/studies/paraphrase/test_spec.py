@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.paraphrase import paraphraser_of
 from discreet.studies.paraphrase.base import paraphrasers
 from discreet.studies.paraphrase.paraphrasers.llm import Llm

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from discreet.core.errors import InputError, UsageError
+from discreet.data.texts import read_texts
 from discreet.engine import DataFile, Store, run
-from discreet.errors import InputError, UsageError
-from discreet.studies.membership.world import World, tasks_of
+from discreet.experiments.membership.experiment import World, tasks_of
 from discreet.studies.paraphrase.base import words_of
 from discreet.studies.paraphrase.paraphrasers.rules import Rules
 from discreet.studies.paraphrase.write import FORM, TOGETHER, write_paraphrases
-from discreet.tables.texts import read_texts
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.train.banks.labels import Bank, fit_bank
 from discreet.train.base import Data, load_fitted
 from discreet.train.networks import cnn

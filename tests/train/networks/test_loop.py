@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from discreet.errors import UsageError  # noqa: E402
+from discreet.core.errors import UsageError  # noqa: E402
 from discreet.train.base import child  # noqa: E402
 from discreet.train.networks.base import Plan  # noqa: E402
 from discreet.train.networks.loop import score, train_networks  # noqa: E402

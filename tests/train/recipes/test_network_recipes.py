@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from discreet.encode.arrays import read_arrays, write_arrays
-from discreet.encode.folders import read_manifest, write_manifest
-from discreet.errors import InputError, UsageError
+from discreet.core.arrays import read_arrays, write_arrays
+from discreet.core.errors import InputError, UsageError
+from discreet.core.folders import read_manifest, write_manifest
 from discreet.train.base import FORM, MANIFEST, VERSION, Data, load_fitted, recipes
 from discreet.train.networks.fitted import images
 from discreet.train.recipes.cnn import Cnn

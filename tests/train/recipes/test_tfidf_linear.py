@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from tests.train.tasks import nothing, task
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.recipes.tfidf_linear import TfidfLinear
 from discreet.train.recipes.tfidf_mlp import TfidfMlp
 

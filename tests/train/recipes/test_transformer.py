@@ -13,7 +13,7 @@ from tests.heavy import need
 from tests.train.tasks import nothing, task
 from tests.train.transformer.tiny import MAKERS, tiny_bert, tiny_llama
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.train.base import Data, load_fitted
 from discreet.train.recipes.transformer import Transformer
 from discreet.train.spec import recipe_of

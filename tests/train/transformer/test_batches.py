@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.train.base import FloatArray, IntArray
 from discreet.train.transformer.batches import epoch_batches, length_batches, padded, padding_share, scored, unused
 from discreet.train.transformer.reading import Tokens

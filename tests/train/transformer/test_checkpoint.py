@@ -9,7 +9,7 @@ from tests.heavy import need
 from tests.train.transformer.conftest import loaded
 from tests.train.transformer.tiny import tiny_bert
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.train.transformer.checkpoint import Best, base_digest, set_state, state_of
 
 

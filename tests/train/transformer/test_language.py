@@ -11,7 +11,7 @@ from tests.heavy import need, quiet
 from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import CORPUS, tiny_gemma, tiny_gemma_with_images
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.train.transformer.language import language_part
 from discreet.train.transformer.loading import Loaded
 from discreet.train.transformer.loop import Plan, train

@@ -9,7 +9,7 @@ from tests.heavy import need, quiet
 from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS, tiny_llama
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.transformer.batches import length_batches, padded
 from discreet.train.transformer.loading import last_shown
 from discreet.train.transformer.prompts import DEPRESSION, NONE, SAFETY

@@ -12,7 +12,7 @@ from tests.heavy import need, quiet
 from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import CORPUS, TEXTS, tiny_bert, tiny_gemma
 
-from discreet.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.train.transformer.batches import padded
 from discreet.train.transformer.loading import Loaded
 

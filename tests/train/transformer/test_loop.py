@@ -11,7 +11,7 @@ from tests.train.tasks import task
 from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import tiny_bert
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.transformer import loop
 from discreet.train.transformer.batches import padded
 from discreet.train.transformer.checkpoint import state_of

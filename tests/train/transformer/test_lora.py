@@ -7,7 +7,7 @@ import pytest
 from tests.heavy import need, quiet
 from tests.train.transformer.tiny import SHAPE
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.train.transformer.lora import add_lora, default_targets, linear_names
 
 TARGETS = {"llama": ("q_proj", "v_proj"), "gemma": ("q_proj", "v_proj"), "bert": ("query", "value")}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.transformer.prompts import DEPRESSION, NONE, PROMPTS, SAFETY, prompt_of
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.heavy import need, quiet
 from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.train.transformer import reading
 from discreet.train.transformer.prompts import DEPRESSION, NONE, SAFETY, Prompt
 from discreet.train.transformer.reading import Reader, Tokens, share_seen, token_limit

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.labels.table import CANARY, PLACEBO, TRAIN, UNKNOWN, IntArray, LabelTable
 from discreet.audit.labels.view import (
     UNTRAINED,
     Guesses,
@@ -19,7 +18,8 @@ from discreet.audit.labels.view import (
     References,
     View,
 )
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.scores.label_table import CANARY, PLACEBO, TRAIN, UNKNOWN, IntArray, LabelTable
 
 Truth = Literal["secret", "trained"]
 Side = Literal["canary", "placebo"]

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.core.records import Estimate
 from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
-from discreet.records import Estimate
 from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, share
 from discreet.stats.epsilon import one_run_epsilon
 from discreet.stats.extras import scipy_module

@@ -29,8 +29,8 @@ from discreet.audit.labels.bounds import ceiling, guess_epsilon
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.flips import Flips, implied_flips
 from discreet.audit.labels.table_rows import Cell
+from discreet.core.records import Estimate
 from discreet.mechanisms.labels.rr_halved import halved_truth
-from discreet.records import Estimate
 from discreet.stats.arrays import share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.extras import scipy_module

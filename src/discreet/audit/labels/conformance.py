@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.core.records import Estimate
 from discreet.mechanisms.labels.base import FloatArray, IntArray, LabelMechanism, checked_labels
-from discreet.records import Estimate
 from discreet.stats.arrays import counts, share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.extras import scipy_module

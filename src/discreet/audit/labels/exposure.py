@@ -11,7 +11,7 @@ from math import lgamma, log, log2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 from discreet.stats.arrays import FloatArray, finite_scores, share
 from discreet.stats.extras import scipy_module
 

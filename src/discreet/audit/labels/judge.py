@@ -17,10 +17,10 @@ from discreet.audit.labels.judge_rows import Judged, Sides, judge_model, sides_o
 from discreet.audit.labels.judge_verdict import Grounds, judge, overall
 from discreet.audit.labels.memorisation import mean_memorisation
 from discreet.audit.labels.null import Redraw
-from discreet.audit.labels.table import LabelTable
 from discreet.audit.labels.view import LabelAttack, all_attacks
-from discreet.errors import UsageError
-from discreet.records import Estimate
+from discreet.core.errors import UsageError
+from discreet.core.records import Estimate
+from discreet.scores.label_table import LabelTable
 from discreet.stats.testing import holm
 
 LAWS: Mapping[str, Redraw] = {"uniform": "permute", "exact_half": "shift"}

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.audit.labels.access import Trial, Truth
 from discreet.audit.labels.bounds import guess_epsilon, ladder_bound, two_rate_epsilon
 from discreet.audit.labels.view import Access, Guesses
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 
 ALPHA = 0.05
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from discreet.audit.labels.judge_rows import Sides
-from discreet.audit.labels.table import HELDOUT, PLACEBO, LabelTable
+from discreet.scores.label_table import HELDOUT, PLACEBO, LabelTable
 
 
 def can_claim(table: LabelTable, target: int, sides: Sides, planted: bool) -> tuple[str, ...]:

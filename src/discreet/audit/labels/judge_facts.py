@@ -12,11 +12,11 @@ from discreet.audit.labels.bounds import ceiling
 from discreet.audit.labels.conformance import LEVEL, conform, epsilon_json
 from discreet.audit.labels.exposure import class_exposure, mean_exposure
 from discreet.audit.labels.judge_rows import Sides
-from discreet.audit.labels.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN, BoolArray, LabelTable
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.records import Estimate
 from discreet.mechanisms.labels.base import label_mechanisms
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.records import Estimate
+from discreet.scores.label_table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN, BoolArray, LabelTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_upper
 

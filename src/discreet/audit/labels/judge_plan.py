@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from discreet.audit.labels.bounds import canaries_needed, ceiling
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 POWER = 0.8
 STEPS = (0.25, 0.5, 0.75, 1.0)

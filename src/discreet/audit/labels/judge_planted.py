@@ -9,8 +9,8 @@ from typing import Any
 from numpy.random import Generator
 
 from discreet.audit.labels.judge_rows import LabelRow, judge_model, planted_copies, sides_of
-from discreet.audit.labels.table import LabelTable
 from discreet.audit.labels.view import LabelAttack
+from discreet.scores.label_table import LabelTable
 from discreet.stats.testing import holm
 
 ALPHA = 0.05

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.audit.core.verdict import Judgement, Word
 from discreet.audit.labels.access import Truth
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.judge_facts import ConformanceRow, plain
 from discreet.audit.labels.judge_planted import Planted
 from discreet.audit.labels.judge_rows import LabelRow
-from discreet.audit.labels.table import LabelModel
-from discreet.audit.verdict import Judgement, Word
-from discreet.records import Estimate
+from discreet.core.records import Estimate
+from discreet.scores.label_table import LabelModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

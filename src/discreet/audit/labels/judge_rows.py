@@ -27,10 +27,10 @@ from discreet.audit.labels.bounds import ceiling
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.judge_bounds import Bounds, bounds_of
 from discreet.audit.labels.null import Redraw, redraw_nulls, tuned_null
-from discreet.audit.labels.table import CANARY, PLACEBO, UNKNOWN, LabelModel, LabelTable
 from discreet.audit.labels.tune import delta_margin_grid, threshold_grid, tuned
 from discreet.audit.labels.view import Access, Guesses, LabelAttack, LossLabels, Settings
-from discreet.records import Estimate
+from discreet.core.records import Estimate
+from discreet.scores.label_table import CANARY, PLACEBO, UNKNOWN, LabelModel, LabelTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.stats.testing import fisher_exact

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
+from discreet.audit.core.verdict import Judgement, Word
 from discreet.audit.labels.judge_facts import ConformanceRow
 from discreet.audit.labels.judge_planted import Planted
 from discreet.audit.labels.judge_rows import LabelRow
 from discreet.audit.labels.judge_words import OF, attack_words, epsilon_words, p_words, percent
-from discreet.audit.verdict import Judgement, Word
-from discreet.audit.wording import counted
-from discreet.records import Estimate
+from discreet.core.records import Estimate
+from discreet.core.wording import counted
 
 ALPHA = 0.05
 

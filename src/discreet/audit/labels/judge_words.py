@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 
 NAMES = {"lia_threshold": "LIA-Threshold", "lia_delta_margin": "LIA-Delta-Margin", "lira_label": "LiRA-label",
          "reference": "reference-calibrated", "likeliest": "likeliest class"}

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.labels.access import Trial, Truth, require, run
-from discreet.audit.labels.table import UNKNOWN, FloatArray, IntArray
 from discreet.audit.labels.view import ABSTAINED, LabelAttack, Looked, OracleView
+from discreet.scores.label_table import UNKNOWN, FloatArray, IntArray
 
 Redraw = Literal["permute", "uniform", "shift"]
 REDRAWS: tuple[Redraw, ...] = get_args(Redraw)

@@ -12,7 +12,9 @@ from math import inf
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.labels.table import (
+from discreet.mechanisms.labels.base import truth_probability
+from discreet.mechanisms.labels.rr import randomised_response
+from discreet.scores.label_table import (
     CANARY,
     PLACEBO,
     FloatArray,
@@ -21,8 +23,6 @@ from discreet.audit.labels.table import (
     LabelTable,
     RoleArray,
 )
-from discreet.mechanisms.labels.base import truth_probability
-from discreet.mechanisms.labels.rr import randomised_response
 
 
 @dataclass(frozen=True, slots=True)

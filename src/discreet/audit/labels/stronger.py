@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.labels.table import BoolArray, IntArray
 from discreet.audit.labels.view import ABSTAINED
-from discreet.records import Estimate
+from discreet.core.records import Estimate
+from discreet.scores.label_table import BoolArray, IntArray
 from discreet.stats.arrays import share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.testing import fisher_exact, holm, mcnemar_exact

@@ -9,7 +9,7 @@ from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.tables.rows import Place, iter_rows, json_type
+from discreet.data.rows import Place, iter_rows, json_type
 
 REQUIRED = ("n_canaries", "train_accuracy", "epsilon", "success")
 FURTHER = ("n_classes", "n_train", "benchmark", "attack", "guess")

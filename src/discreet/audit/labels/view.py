@@ -18,8 +18,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from discreet.audit.labels.table import BoolArray, FloatArray, IntArray
-from discreet.registry import Registry
+from discreet.core.registry import Registry
+from discreet.scores.label_table import BoolArray, FloatArray, IntArray
 
 Access = Literal["outputs", "privileged", "oracle"]
 LossLabels = Literal["predicted", "original", "secret", "trained"]
@@ -231,7 +231,7 @@ class LabelAttackFamily(Protocol):
         ...
 
 
-label_attacks: Registry[LabelAttackFamily] = Registry("label_attacks")
+label_attacks: Registry[LabelAttackFamily] = Registry("label_attacks", builtin="discreet.audit.labels.attacks")
 
 
 def all_attacks(n_classes: int, families: Mapping[str, LabelAttackFamily] | None = None) -> tuple[LabelAttack, ...]:

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.records import DOMAINS
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.encode.reading import Reading, read
-from discreet.errors import InputError, UsageError
-from discreet.records import DOMAINS
-from discreet.text.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES, Attribute
+from discreet.text.evidence.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES, Attribute
 
 PERSONAL = ("third", "speaker")
 OTHERS = ("asker", "public", "cohort", "nobody")

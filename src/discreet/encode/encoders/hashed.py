@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.unicode import prepare
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.encode.pooling import unit
-from discreet.errors import InputError, UsageError
-from discreet.unicode import prepare
 
 SCHEME = 1
 """Changes when the same text would get another vector."""

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.encode.pooling import POOLINGS, pool, unit
-from discreet.errors import InputError, UsageError
 from discreet.text.chunk import chunks
 
 MODEL = "model.onnx"

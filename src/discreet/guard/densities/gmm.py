@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.guard.density import DensityOptions, TooFewRowsError, as_float, densities
 from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, row_sums, split, store
 

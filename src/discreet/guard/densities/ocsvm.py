@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.density import DensityOptions, TooFewRowsError, checked_nu, densities, width
 from discreet.guard.exact import FloatArray, as_rows
 from discreet.guard.kernel_rows import KernelRows, RbfRows

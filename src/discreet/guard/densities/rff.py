@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.guard.densities.ocsvm import LEAST_ROWS, TOLERANCE, fit_dual
 from discreet.guard.density import DensityOptions, TooFewRowsError, as_float, checked_nu, densities, width
 from discreet.guard.exact import FloatArray, as_rows, blocks, row_sums

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import UsageError
-from discreet.registry import Registry
+from discreet.core.errors import UsageError
+from discreet.core.registry import Registry
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -99,7 +99,9 @@ class SoftLabelMechanism(Protocol):
         ...
 
 
-label_mechanisms: Registry[type[LabelMechanism]] = Registry("label_mechanisms", classes=True)
+label_mechanisms: Registry[type[LabelMechanism]] = Registry(
+    "label_mechanisms", builtin="discreet.mechanisms.labels", classes=True
+)
 """Label mechanisms by name: classes, built with `at`."""
 
 

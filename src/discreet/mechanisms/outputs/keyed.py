@@ -21,7 +21,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.mechanisms.base import FloatArray, Noise, checked_logits, checked_queries, output_mechanisms, softmax
 from discreet.mechanisms.outputs.laplace import SIGMAS, check_scale, clipped, laplace_epsilon, mean_laplace, needed
 

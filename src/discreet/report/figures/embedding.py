@@ -17,7 +17,7 @@ RADIUS = {"random": 3.0}
 def embedding(record: Record | None) -> Figure | None:
     """`{representation, points: [{set, x, y}]}` as a scatter plot; None where there is none.
 
-    With `method` and `explained` (see `discreet.audit.embedding.picture`) the caption says how it was made, and both
+    With `method` and `explained` (see `audit.membership.embedding.picture`) the caption says how it was made, and both
     axes of a PCA have one scale.
     """
     if not record or not record["points"]:

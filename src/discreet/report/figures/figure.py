@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from discreet.files import write_atomic
-from discreet.records import Estimate
+from discreet.core.files import write_atomic
+from discreet.core.records import Estimate
 
 Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = Mapping[str, Cell]

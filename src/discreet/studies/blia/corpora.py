@@ -14,10 +14,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from discreet.errors import InputError, UsageError
-from discreet.files import write_atomic
-from discreet.tables.arrays import read_images
-from discreet.tables.rows import iter_rows
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import write_atomic
+from discreet.data.arrays import read_images
+from discreet.data.rows import iter_rows
 
 IntArray: TypeAlias = NDArray[np.int64]
 Kind = Literal["table", "array", "text"]

@@ -24,9 +24,9 @@ from discreet.audit.labels.judge_facts import conformance_of, plain, utility_of
 from discreet.audit.labels.judge_rows import Sides, blocked, difference_p, planted_copies, sides_of
 from discreet.audit.labels.judge_words import attack_words
 from discreet.audit.labels.stronger import compare_attacks
-from discreet.audit.labels.table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, LabelTable
 from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
-from discreet.records import Estimate
+from discreet.core.records import Estimate
+from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, LabelTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.studies.mia.cells import averaged

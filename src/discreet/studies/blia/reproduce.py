@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.items import ITEMS, Condition, prevalence
 from discreet.studies.blia.trials import Study, conditions, prevalences

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.blia.paper import paper_accuracy
 
 RR, HALVED, ALIBI, PRIOR = "rr", "rr_halved", "alibi", "rr_with_prior"

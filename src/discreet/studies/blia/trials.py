@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engine import DataFile, Store
+from discreet.experiments.labels.experiment import NONE, Arm, Trial, arms_of
+from discreet.experiments.labels.train_trials import TrialDone, train_trials
 from discreet.studies.blia.corpora import CORPORA, write_corpus
 from discreet.studies.blia.pooled import condition
 from discreet.studies.blia.settings import HALVED, RR, Setting, Work
-from discreet.studies.labels.train_trials import TrialDone, train_trials
-from discreet.studies.labels.trial import NONE, Arm, Trial, arms_of
 
 PLANTED = (1, 4, 16)
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.controls import group_level
-from discreet.audit.endpoints import primary_scored
-from discreet.audit.plan import Lens, Plan, plan_rows
-from discreet.audit.protocol import NO_PLACEBO, Units, estimate_rows
-from discreet.audit.scored import Scored, score_all
-from discreet.audit.selection import BOUNDARY_N
-from discreet.audit.sides import Sides, sides_of
+from discreet.audit.membership.controls import group_level
+from discreet.audit.membership.endpoints import primary_scored
+from discreet.audit.membership.evaluation_sets import Sides, sides_of
+from discreet.audit.membership.plan import Lens, Plan, plan_rows
+from discreet.audit.membership.protocol import NO_PLACEBO, Units, estimate_rows
+from discreet.audit.membership.scored import Scored, score_all
+from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.core.records import Estimate
+from discreet.data.texts import read_texts
 from discreet.engine import Job, Task
-from discreet.records import Estimate
-from discreet.studies.membership.collect import score_table
-from discreet.studies.membership.world import LIBRARIES, World
-from discreet.tables.texts import read_texts
+from discreet.experiments.membership.collect import score_table
+from discreet.experiments.membership.experiment import LIBRARIES, World
 
 NON_BOUNDARY = "non-boundary"
 RESAMPLES = 100
@@ -28,7 +28,8 @@ RESAMPLES = 100
 def beside_task(world: World, tasks: Mapping[str, Task]) -> Task:
     """The figures of a world's tasks that no audit has; see `beside`."""
     return Task.of(beside, "beside", inputs=tasks, files={"data": world.data}, seed=world.seed,
-                   libraries=(*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.studies.membership", "scipy"))
+                   libraries=(*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.experiments.membership",
+                               "scipy"))
 
 
 def beside(job: Job) -> dict[str, Any]:

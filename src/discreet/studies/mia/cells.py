@@ -9,7 +9,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.records import Estimate
+from discreet.core.records import Estimate
 
 Row = Mapping[str, Any]
 Audit = Mapping[str, Any]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from numpy.random import Generator
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.data.bundles import Source, bundle, pool
+from discreet.data.conversations import MULTI_CONVERSATION, MULTI_TURN, SINGLE_TURN
+from discreet.data.texts import LabelledText, read_texts
 from discreet.studies.mia import hub
 from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, Corpus, balanced, sample
-from discreet.tables.bundles import Source, bundle, pool
-from discreet.tables.conversations import MULTI_CONVERSATION, MULTI_TURN, SINGLE_TURN
-from discreet.tables.texts import LabelledText, read_texts
 
 
 def read_set(folder: Path, name: str, labels: Mapping[str, str], *, group: str | None = None,
@@ -38,7 +38,7 @@ def read_set(folder: Path, name: str, labels: Mapping[str, str], *, group: str |
 
 def _column(path: Path, name: str) -> dict[str, str]:
     """One column that is not among ours, by id."""
-    from discreet.tables.rows import iter_rows
+    from discreet.data.rows import iter_rows
 
     return {str(row["id"]): str(row[name]) for _, row in iter_rows(path, ("id", name), ("id", name))}
 

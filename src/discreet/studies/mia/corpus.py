@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from discreet.errors import UsageError
-from discreet.files import write_atomic
-from discreet.tables.texts import LabelledText
+from discreet.core.errors import UsageError
+from discreet.core.files import write_atomic
+from discreet.data.texts import LabelledText
 
 SAFE, UNSAFE = "safe", "unsafe"
 BUNDLED = (2, 3)

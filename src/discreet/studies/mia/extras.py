@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.embedding import embedding_record
-from discreet.audit.frontier import frontier
+from discreet.audit.defences.frontier import frontier
+from discreet.audit.membership.embedding import embedding_record
+from discreet.data.texts import read_texts
 from discreet.engine import Job, Store, Task, run
-from discreet.studies.membership.collect import score_table
-from discreet.studies.membership.world import LIBRARIES, tasks_of
+from discreet.experiments.membership.collect import score_table
+from discreet.experiments.membership.experiment import LIBRARIES, tasks_of
 from discreet.studies.mia.cells import Cell, paper_rows
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.settings import Setting
 from discreet.studies.mia.worlds import Study, world_of
-from discreet.tables.texts import read_texts
 
 QUERIES = (1, 16, 256)
 AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 from numpy.random import Generator
 
-from discreet.errors import DiscreetError, InputError, MissingExtraError
-from discreet.records import Turn
+from discreet.core.errors import DiscreetError, InputError, MissingExtraError
+from discreet.core.records import Turn
+from discreet.data.bundles import SIZES, Source, bundle, pool
+from discreet.data.conversations import MULTI_TURN, SINGLE_TURN, structure_of, text_of_turns
+from discreet.data.texts import LabelledText
 from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, balanced, sample
-from discreet.tables.bundles import SIZES, Source, bundle, pool
-from discreet.tables.conversations import MULTI_TURN, SINGLE_TURN, structure_of, text_of_turns
-from discreet.tables.texts import LabelledText
 
 BEAVERTAILS, XGUARD, WILDCHAT = "PKU-Alignment/BeaverTails", "marslabucla/XGuard-Train", "allenai/WildChat-1M"
 ESCONV, DEPRESSION = "thu-coai/esconv", "solomonk/reddit_mental_health_posts"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.audit.selection import BOUNDARY_N
+from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.studies.mia.beside import NON_BOUNDARY
 from discreet.studies.mia.cells import (
     DEFINITIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.mia.extras import figure_4, first_seed, section_7_1, sides, statistics
 from discreet.studies.mia.items import ITEMS, sizes_of_models
 from discreet.studies.mia.settings import Setting

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 
 RANKS = (16, 64, 128)
 LORA = "lora r=64"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.core.errors import UsageError
 from discreet.engine import DataFile, Store, Task, run
-from discreet.errors import UsageError
-from discreet.studies.membership.audited import audit_task
-from discreet.studies.membership.world import World, tasks_of
+from discreet.experiments.membership.audited import audit_task
+from discreet.experiments.membership.experiment import World, tasks_of
 from discreet.studies.mia.beside import beside_task
 from discreet.studies.mia.cells import Cell
 from discreet.studies.mia.corpora import CORPORA

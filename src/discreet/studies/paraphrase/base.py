@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from numpy.random import Generator
 
-from discreet.records import Estimate
-from discreet.registry import Registry
-from discreet.tables.conversations import MARKS
+from discreet.core.records import Estimate
+from discreet.core.registry import Registry
+from discreet.data.conversations import MARKS
 
 _MARK = re.compile("|".join(map(re.escape, MARKS.values())))
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -43,7 +43,9 @@ class Paraphraser(Protocol):
         ...
 
 
-paraphrasers: Registry[type[Any]] = Registry("paraphrasers", classes=True)
+paraphrasers: Registry[type[Any]] = Registry(
+    "paraphrasers", builtin="discreet.studies.paraphrase.paraphrasers", classes=True
+)
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from discreet.data.conversations import ASSISTANT, MARKS
 from discreet.studies.paraphrase.base import marks_of
 from discreet.studies.paraphrase.words import LOWERED
-from discreet.tables.conversations import ASSISTANT, MARKS
 
 _TURN = re.compile("(" + "|".join(map(re.escape, MARKS.values())) + ")")
 _SENTENCE = re.compile(

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.studies.paraphrase.base import Paraphraser, paraphrasers
 from discreet.studies.paraphrase.write import write_paraphrases
 

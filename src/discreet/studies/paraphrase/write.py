@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import UsageError
-from discreet.files import KeyedHash, dump_json, progress, why, write_atomic
-from discreet.studies.membership.world import MOST_COPIES
+from discreet.core.errors import UsageError
+from discreet.core.files import KeyedHash, dump_json, progress, why, write_atomic
+from discreet.data.answers import clean
+from discreet.data.texts import LabelledText, read_texts
+from discreet.experiments.membership.experiment import MOST_COPIES
 from discreet.studies.paraphrase.base import Paraphraser, change
-from discreet.tables.answers import clean
-from discreet.tables.texts import LabelledText, read_texts
 
 FORM = "discreet-paraphrases"
 VERSION = 1

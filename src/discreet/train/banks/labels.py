@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.train.base import Fitted, FloatArray, Inputs, IntArray
 from discreet.train.networks.base import Numbers, need_torch
 from discreet.train.networks.fitted import FittedNetwork, NetworkRecipe, facts_of, scored

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import MissingExtraError
+from discreet.core.errors import MissingExtraError
 
 Tensor: TypeAlias = Any
 """A torch tensor; torch is not there in a bare installation."""

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.encode.arrays import read_arrays, write_arrays
-from discreet.encode.folders import Manifest
-from discreet.errors import InputError, UsageError
+from discreet.core.arrays import read_arrays, write_arrays
+from discreet.core.errors import InputError, UsageError
+from discreet.core.folders import Manifest
 from discreet.train.base import (
     Data,
     Fitted,

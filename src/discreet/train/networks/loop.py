@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.base import FloatArray, IntArray, child
 from discreet.train.networks.base import Network, Numbers, Params, Plan, Tensor, need_torch
 

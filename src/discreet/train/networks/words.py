@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError, UsageError
-from discreet.tables.word_ids import hashed_ids
+from discreet.core.errors import InputError, UsageError
+from discreet.data.word_ids import hashed_ids
 from discreet.train.base import Inputs, checked_texts
 
 

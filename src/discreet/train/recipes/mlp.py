@@ -20,7 +20,7 @@ class Mlp(NetworkBank):
     """`layers` ReLU layers, the first of `hidden` units and each next of half as many; the others as in `Plan`.
 
     Inputs are an array (n, …), flattened and taken as they are: standardise them on training rows (see
-    `discreet.tables.one_hot`). The label inference paper says "Sequential" of its Census model (Table 1) and no more;
+    `discreet.data.one_hot`). The label inference paper says "Sequential" of its Census model (Table 1) and no more;
     layers, widths and epochs are ours, batch and rate those that Keras has for a model of that name unless told.
     """
 

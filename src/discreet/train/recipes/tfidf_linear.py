@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.encode.arrays import read_arrays, write_arrays
-from discreet.encode.folders import Manifest
-from discreet.errors import InputError, MissingExtraError, UsageError
+from discreet.core.arrays import read_arrays, write_arrays
+from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.folders import Manifest
 from discreet.train.base import (
     Data,
     Fitted,

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.encode.folders import Manifest
-from discreet.errors import InputError
+from discreet.core.errors import InputError
+from discreet.core.folders import Manifest
 from discreet.train.base import Data, Fitted, checked_training, child, files_of, options_of, recipes
 from discreet.train.features import distinct, texts_of
 from discreet.train.transformer.fitted import FittedTransformer, marks, read, restored

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.train.base import FloatArray, IntArray
 from discreet.train.transformer.reading import Tokens
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.encode.arrays import read_arrays, write_arrays
-from discreet.errors import InputError
+from discreet.core.arrays import read_arrays, write_arrays
+from discreet.core.errors import InputError
 from discreet.train.transformer.loading import Loaded, need
 
 WEIGHTS = "model.safetensors"

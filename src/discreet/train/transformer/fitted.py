@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.encode.arrays import read_arrays, write_arrays
-from discreet.encode.folders import Manifest
-from discreet.errors import InputError
+from discreet.core.arrays import read_arrays, write_arrays
+from discreet.core.errors import InputError
+from discreet.core.folders import Manifest
 from discreet.train.base import FloatArray, Inputs, Recipe, Structures, saving
 from discreet.train.features import texts_of
 from discreet.train.transformer.batches import scored

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 
 
 def lacking(info: Mapping[str, Any]) -> set[str]:

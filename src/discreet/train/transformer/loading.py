@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.encode.quiet import quiet
-from discreet.errors import InputError, MissingExtraError, UsageError
 from discreet.train.transformer.heads import draw_head, head_of, lacking, part_of
 from discreet.train.transformer.language import freeze_others, language_part
 from discreet.train.transformer.lora import add_lora

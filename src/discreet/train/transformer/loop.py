@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.core.errors import UsageError
 from discreet.train.base import IntArray, child
 from discreet.train.transformer.batches import epoch_batches, length_batches, padded, padding_share
 from discreet.train.transformer.checkpoint import Best

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from discreet.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.train.transformer.language import language_part
 
 QUERY_VALUE = (("q_proj", "v_proj"), ("query", "value"), ("q_lin", "v_lin"), ("query_proj", "value_proj"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from discreet.errors import InputError
+from discreet.core.errors import InputError
 from discreet.train.transformer.reading import UNBOUNDED, Reader
 
 SPARE = ("<|finetune_right_pad_id|>", "<|pad|>", "<pad>", "[PAD]", "<|padding|>", "<PAD>")

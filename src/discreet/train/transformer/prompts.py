@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import UsageError
-from discreet.files import why
+from discreet.core.errors import UsageError
+from discreet.core.files import why
 
 AUTO = "auto"
 FILE = "@"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.train.base import IntArray
 from discreet.train.transformer.prompts import NONE, Prompt
 

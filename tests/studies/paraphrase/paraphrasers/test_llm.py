@@ -10,9 +10,9 @@ import pytest
 from tests.endpoints.conftest import said, serving
 from tests.loopback import PROXIES, Service
 
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import HASH_KEY_VARIABLE
 from discreet.endpoints.chat import KEY_VARIABLE
-from discreet.errors import InputError, UsageError
-from discreet.files import HASH_KEY_VARIABLE
 from discreet.studies.paraphrase import paraphraser_of
 from discreet.studies.paraphrase.paraphrasers.llm import LINE, PROMPT, ROUNDS, Llm, usable
 

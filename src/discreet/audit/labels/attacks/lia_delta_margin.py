@@ -28,7 +28,6 @@ from typing import ClassVar, Literal, get_args, overload
 
 import numpy as np
 
-from discreet.audit.labels.table import FloatArray, IntArray
 from discreet.audit.labels.view import (
     Guesses,
     HonestAttack,
@@ -43,6 +42,7 @@ from discreet.audit.labels.view import (
     View,
     label_attacks,
 )
+from discreet.scores.label_table import FloatArray, IntArray
 
 Margin = Literal["p1-second", "max-second"]
 MARGINS: tuple[Margin, ...] = get_args(Margin)

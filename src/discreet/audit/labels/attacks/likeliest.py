@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.audit.labels.table import FloatArray
 from discreet.audit.labels.view import Guesses, LabelAttack, Settings, View, label_attacks
+from discreet.scores.label_table import FloatArray
 
 Threshold = Literal["fixed", "mean", "median"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from numpy.random import Generator
 
+from discreet.data.answers import clean
 from discreet.endpoints import ChatEndpoint, Message
 from discreet.studies.paraphrase.base import marks_of, paraphrasers, words_of
-from discreet.tables.answers import clean
 
 PROMPT = (
     "You reword texts that a classifier will be trained on. Say the text between the lines in other words: the same "

@@ -1,0 +1,1 @@
+"""What every audit shares: design, power, resampling, max-T, verdict."""

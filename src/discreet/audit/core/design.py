@@ -1,0 +1,72 @@
+"""How members came to be members, and what an audit may therefore say.
+
+A difference between two sets of rows is leakage only where nothing but training tells the sets apart. Coins that were
+tossed before training give that; two files that happened to lie around do not, whatever the score. That coins were
+tossed can be shown (`discreet.audit.sealed.checked`) or only said, and a verdict says which.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from discreet.core.errors import UsageError
+
+Design = Literal["sealed", "sealed (as stated)", "randomised (dealt here)", "randomised", "matched", "convenience"]
+
+DESIGNS: tuple[Design, ...] = get_args(Design)
+
+SEALED: Design = "sealed"
+"""Only for a table that was compared with the coins of a seal."""
+
+AS_STATED: Design = "sealed (as stated)"
+"""Someone says that there was a seal and none was shown: counts as "randomised"."""
+
+DEALT: Design = "randomised (dealt here)"
+"""This very run drew who is trained on, and trained."""
+
+NAMED: tuple[Design, ...] = tuple(design for design in DESIGNS if design not in (AS_STATED, DEALT))
+"""What a user may ask for."""
+
+DECIDING: frozenset[Design] = frozenset({SEALED, AS_STATED, DEALT, "randomised"})
+"""The designs that can pass or fail; the others can only be inconclusive."""
+
+STATED: frozenset[Design] = frozenset({AS_STATED, "randomised"})
+"""The designs that decide on the word of whoever ran the audit."""
+
+WORDS: dict[Design, str] = {
+    "sealed": "committed coins decided, before training, which records were trained on",
+    "sealed (as stated)": "it is stated, and was not shown, that committed coins decided which records were trained on",
+    "randomised (dealt here)": "this run drew at random which records were trained on, and trained the models itself",
+    "randomised": "it is stated, and was not shown, that a random draw decided which records were trained on",
+    "matched": "members and non-members were picked to look alike, but nothing random decided between them",
+    "convenience": "members and non-members are simply the two sets that were at hand",
+}
+"""What each design means, as a clause."""
+
+ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever ran this audit: without a seal that is "
+                 "compared with the table, nothing here shows it, and where it is wrong the verdict is void.")
+"""What a verdict of a design in `STATED` has to say."""
+
+
+def known_design(name: str) -> Design:
+    """The design called `name`. UsageError for any other name."""
+    for design in DESIGNS:
+        if design == name:
+            return design
+    raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
+
+
+def shown_design(name: str, *, seal: bool) -> Design:
+    """The design that counts where the user asks for `name`, with or without a seal that the table was compared with.
+
+    UsageError for a name that is not known, or a seal beside another design than "sealed".
+    """
+    design = known_design(name)
+    if seal and design != SEALED:
+        raise UsageError(f"a seal was given with design {design!r}: expected design {SEALED!r}, or no seal")
+    return AS_STATED if design == SEALED and not seal else design
+
+
+def decides(design: Design) -> bool:
+    """Whether an audit of this design can pass or fail."""
+    return design in DECIDING

@@ -1,0 +1,78 @@
+"""What a sample of this size would see: the power of "lower bound above ½", and the smallest AUC that it would find."""
+
+from __future__ import annotations
+
+from math import inf, log, sqrt
+from statistics import NormalDist
+from typing import Any
+
+from discreet.core.records import Estimate
+
+POWER = 0.8
+"""Power at which an AUC counts as detectable."""
+
+
+def auc_deviation(auc: float, n_members: int, n_nonmembers: int) -> float:
+    """Standard error of an AUC in (0, 1) from m + n units (Hanley & McNeil 1982, eqs. 1 and 2)."""
+    q1, q2 = auc / (2.0 - auc), 2.0 * auc * auc / (1.0 + auc)
+    variance = auc * (1.0 - auc) + (n_members - 1) * (q1 - auc * auc) + (n_nonmembers - 1) * (q2 - auc * auc)
+    return sqrt(max(variance, 0.0) / (n_members * n_nonmembers))
+
+
+def power_of(auc: float, n_members: int, n_nonmembers: int, level: float = 0.95, inflation: float = 1.0) -> float:
+    """Chance, in [0, 1], that the lower `level` bound exceeds ½ when the true AUC is `auc`; normal approximation.
+
+    The bound is taken on the logit scale, as audits take theirs (`discreet.stats.auroc_estimate`): one that is
+    symmetric around the AUC would promise too much of few units. `inflation` multiplies the standard error, for units
+    of several records (see `inflation_of`).
+    """
+    spread = inflation * auc_deviation(auc, n_members, n_nonmembers)
+    if spread == 0.0:
+        return float(auc > 0.5)
+    z = NormalDist().inv_cdf(0.5 + level / 2.0)
+    return NormalDist().cdf(_logit(auc) * auc * (1.0 - auc) / spread - z)
+
+
+def inflation_of(auc: Estimate) -> float:
+    """How much wider an AUC's interval is than its units, a record each, would make it.
+
+    Groups of many records make an AUC steadier than as many records, groups of unlike ones less steady. 1 where a unit
+    is one record, and where nobody can say.
+    """
+    ends, members, others = (auc.low, auc.high), auc.n_pos or 0, auc.n_neg or 0
+    if auc.unit != "group" or auc.value is None or ends[0] is None or ends[1] is None or min(members, others) < 2:
+        return 1.0
+    if not 0.0 < ends[0] < auc.value < ends[1] < 1.0:
+        return 1.0
+    z = NormalDist().inv_cdf(0.5 + auc.level / 2.0)
+    measured = (_logit(ends[1]) - _logit(ends[0])) / (2.0 * z) * auc.value * (1.0 - auc.value)
+    return measured / auc_deviation(auc.value, members, others)
+
+
+def _logit(p: float) -> float:
+    return log(p / (1.0 - p)) if 0.0 < p < 1.0 else inf if p > 0.5 else -inf
+
+
+def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power: float = POWER,
+                   inflation: float = 1.0) -> float | None:
+    """Smallest AUC that m + n units find with this power, to 1e-4; None where not even AUC .9999 is found.
+
+    On the logit scale power falls again towards an AUC of 1, where few units leave the bound anywhere: what counts is
+    the first AUC that is found.
+    """
+    if min(n_members, n_nonmembers) < 2:
+        return None
+    grid = [0.5 + 0.0001 * step for step in range(1, 5000)]
+    return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= power), None)
+
+
+def detectable_estimate(auc: Estimate) -> Estimate:
+    """`detectable_auc` for the sample behind an AUC; a value without interval, since it is planned, not measured."""
+    members, others = auc.n_pos or 0, auc.n_neg or 0
+    facts: dict[str, Any] = {"level": auc.level, "n": auc.n, "n_pos": members, "n_neg": others, "unit": auc.unit}
+    inflation = inflation_of(auc)
+    found = detectable_auc(members, others, auc.level, inflation=inflation)
+    if found is None:
+        return Estimate.unresolved(f"{members} members and {others} non-members find no AUC with power {POWER:g}: "
+                                   f"more {auc.unit}s are needed", **facts)
+    return Estimate(found, None, None, method=f"Hanley–McNeil on the logit scale, power {POWER:g}", **facts)

@@ -1,0 +1,1 @@
+"""Membership audits: who was in the training set."""

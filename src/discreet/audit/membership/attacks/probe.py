@@ -1,0 +1,100 @@
+"""Probe: a logistic regression on the whole output vector, trained on references whose membership is known.
+
+Shokri et al. 2017 in the form of the membership paper's appendix M and its authors' code ("shadow attack"): a linear
+probe on softmax, entropy, largest probability, rank of the true class and margin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from discreet.audit.membership.requirements import lacking, must_have
+from discreet.audit.membership.view import Scale, View, attacks
+from discreet.core.errors import MissingExtraError
+from discreet.scores.signals import entropy, margin, query_mean, top_p, true_rank
+from discreet.scores.table import BoolArray, FloatArray, IntArray, ReferenceKind
+
+MIN_ROWS = 10
+"""Member and non-member rows, each, that a probe is trained on at least."""
+
+MAX_ROWS = 100_000
+"""Rows that a probe is trained on at most; more are thinned at random."""
+
+
+@attacks.register("probe")
+class Probe:
+    """Log odds of "member" from the probe, fitted on references and applied to the target.
+
+    Trained on (reference, row) pairs of known membership; rows that are judged take no part. Kind "paired" is the
+    exception and an oracle: the paper fits on the paired model *over the judged rows*, which it saw the other way
+    round. Features are averaged over queries.
+    """
+
+    scales: tuple[Scale, ...] = ("p",)
+    kinds: tuple[ReferenceKind | None, ...] = ("paired", "neutral", "population")
+
+    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
+        """Ten member and ten non-member rows of references of the kind, among those that may be used."""
+        clause = lacking(self, view, kind)
+        if clause is not None or kind is None:
+            return clause
+        member = view.references[kind].member[:, _fitted_rows(view, kind)]
+        n_in, n_out = int((member == 1).sum()), int((member == 0).sum())
+        if min(n_in, n_out) < MIN_ROWS:
+            where = "" if kind == "paired" else " outside the judged rows"
+            return (f"it needs {MIN_ROWS} member and {MIN_ROWS} non-member scores of {kind} references{where} "
+                    f"and there are {n_in} and {n_out}")
+        return None
+
+    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) log odds; NaN where the target did not score a row. MissingExtraError without scikit-learn."""
+        must_have(self, view, scale, kind)
+        assert kind is not None
+        try:
+            from sklearn.linear_model import LogisticRegression
+            from sklearn.pipeline import make_pipeline
+            from sklearn.preprocessing import StandardScaler
+        except ImportError:
+            raise MissingExtraError("the probe attack", "audit", "sklearn") from None
+        rows, truth = _training_rows(view, kind, rng)
+        scores = np.full(view.label.size, np.nan)
+        if min(truth.sum(), (~truth).sum()) < 1:
+            return scores
+        probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(rows, truth)
+        asked = features(view.target, view.label)
+        known = np.isfinite(asked).all(axis=-1)
+        if known.any():
+            scores[known] = probe.decision_function(asked[known])
+        return scores
+
+
+def features(log_p: FloatArray, label: IntArray) -> FloatArray:
+    """Softmax, entropy, largest probability, rank of the true class, margin: (N, Q, K) to (N, K + 4)."""
+    probabilities = [np.exp(log_p[..., k]) for k in range(log_p.shape[-1])]
+    others = [entropy(log_p), top_p(log_p), true_rank(log_p, label), margin(log_p, label)]
+    return np.stack([query_mean(values) for values in probabilities + others], axis=-1)
+
+
+def _fitted_rows(view: View, kind: ReferenceKind) -> BoolArray:
+    allowed = np.ones(view.label.size, dtype=np.bool_)
+    if kind != "paired":
+        allowed[view.judged] = False
+    return allowed
+
+
+def _training_rows(view: View, kind: ReferenceKind, rng: Generator) -> tuple[FloatArray, BoolArray]:
+    references, allowed = view.references[kind], np.flatnonzero(_fitted_rows(view, kind))
+    made, truths = [], []
+    for log_p, member in zip(references.log_p, references.member, strict=True):
+        known = allowed[member[allowed] >= 0]
+        found = features(log_p[known], view.label[known])
+        whole = np.isfinite(found).all(axis=-1)
+        made.append(found[whole])
+        truths.append(member[known][whole] == 1)
+    rows, truth = np.concatenate(made), np.concatenate(truths)
+    # Sorted by value: neither the solver's sums nor the draw then depend on the order of the table.
+    order = np.lexsort((truth, *rows.T))
+    if order.size > MAX_ROWS:
+        order = order[np.sort(rng.choice(order.size, MAX_ROWS, replace=False))]
+    return rows[order], truth[order]

@@ -1,0 +1,163 @@
+"""RMIA: against how many population records does the target prefer this one, more than its prior would?
+
+Zarifzadeh, Liu & Shokri 2024, "Low-cost high-power membership inference attacks":
+LR(x, z) = (p(x|θ) / p(x)) / (p(z|θ) / p(z)), and the score of x is the share of population records z with
+LR(x, z) ≥ γ. Here p is the softmax probability of the true class, averaged over queries first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from discreet.audit.membership.requirements import in_models, lacking, must_have, out_models
+from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.scores.signals import masked_mean, per_model, query_mean, true_p
+from discreet.scores.table import FloatArray, IntArray, ReferenceKind
+
+P_FLOOR = 1e-30
+"""Probabilities are at least this, so that a ratio of ratios is always finite."""
+
+DEFAULT_GAMMA = 1.0
+"""The authors' released code compares with 1 too, but strictly; here a tie counts, as in the definition."""
+
+DEFAULT_A = 0.3
+"""The default of the authors' released code, which can tune it. 1 says that training on a record changes nothing."""
+
+TABLE_BITS = 16
+"""Leading bits in a table of places: half a megabyte, and about one of 50,000 records to a cell."""
+
+
+@attacks.register("rmia")
+class Rmia:
+    """Online: p(x) = ½ (mean over references trained on x + mean over those not trained on x).
+
+    A population record that no reference trained on has p(z) = the mean over the references, which has no other
+    side to be averaged with. A candidate without a reference on each side is NaN.
+
+    Parameters
+    ----------
+    gamma : float > 0
+        The ratio from which x counts as preferred.
+    """
+
+    scales: tuple[Scale, ...] = ("p",)
+    kinds: tuple[ReferenceKind | None, ...] = ("population",)
+    _n_in = 1
+
+    def __init__(self, gamma: float = DEFAULT_GAMMA) -> None:
+        if not (gamma > 0 and np.isfinite(gamma)):
+            raise ValueError(f"gamma is {gamma}: expected a finite number above 0")
+        self.gamma = gamma
+
+    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
+        """A reference on each side of a row (offline: not trained on it), and population records."""
+        clause = lacking(self, view, kind, n_in=self._n_in, n_out=1)
+        if clause is not None or kind is None:
+            return clause
+        if not view.population.size:
+            return "it needs population records that nobody judges and none were brought"
+        if not np.any(out_models(view.references[kind], kind), axis=0)[view.population].any():
+            return f"it needs a population record that a {kind} reference did not train on and there is none"
+        return None
+
+    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) shares in [0, 1]; NaN where a row has no reference on a side that is needed."""
+        must_have(self, view, scale, kind)
+        assert kind is not None
+        references = view.references[kind]
+        p = query_mean(per_model(true_p, references.log_p, view.label))
+        prior = self._prior(p, references, masked_mean(p, out_models(references, kind)), view.population)
+        own = query_mean(true_p(view.target, view.label))
+        ratio = np.maximum(own, P_FLOOR) / np.maximum(prior, P_FLOOR)
+        return share_beaten(ratio, ratio[view.population], self.gamma)
+
+    def _prior(self, p: FloatArray, references: References, mean_out: FloatArray, population: IntArray) -> FloatArray:
+        mean_in = masked_mean(p, in_models(references))
+        prior = 0.5 * (mean_in + mean_out)
+        lone = population[np.isnan(mean_in[population])]
+        prior[lone] = mean_out[lone]
+        return prior
+
+
+@attacks.register("rmia_offline")
+class RmiaOffline(Rmia):
+    """Offline: p(x) = ½ ((1 + a) p_out(x) + (1 − a)), p_out the mean over references not trained on x.
+
+    Parameters
+    ----------
+    gamma : float > 0
+        The ratio from which x counts as preferred.
+    a : float in [0, 1]
+        Slope of the line p_in = a p_out + 1 − a that stands for the references trained on x.
+    """
+
+    kinds: tuple[ReferenceKind | None, ...] = ("population", "neutral")
+    _n_in = 0
+
+    def __init__(self, gamma: float = DEFAULT_GAMMA, a: float = DEFAULT_A) -> None:
+        super().__init__(gamma)
+        if not 0 <= a <= 1:
+            raise ValueError(f"a is {a}: expected a number from 0 to 1")
+        self.a = a
+
+    def _prior(self, p: FloatArray, references: References, mean_out: FloatArray, population: IntArray) -> FloatArray:
+        return 0.5 * ((1 + self.a) * mean_out + (1 - self.a))
+
+
+def share_beaten(x: FloatArray, z: FloatArray, gamma: float) -> FloatArray:
+    """Share of `z` with x / z ≥ gamma for each of `x`; shapes (N,), (Z,) to (N,), all ratios > 0. NaN stays NaN.
+
+    Bitwise equal to comparing all N × Z quotients: x / z as rounded does not rise with z, so that the z that count
+    are the smallest ones. The place where they end is searched at x / gamma, whose rounding may miss it by a neighbour
+    or so, and then moved until the quotients themselves agree. With gamma 1 there is nothing to move: where x < z,
+    x / z is at most 1 less half a unit in the last place, which a double holds.
+    """
+    ordered, scored = np.sort(z[np.isfinite(z)]), np.isfinite(x)
+    if not ordered.size:
+        return np.full(x.shape, np.nan)
+    value = x if scored.all() else x[scored]
+    end = count_upto(ordered, value) if gamma == 1.0 else _agreed(ordered, value, gamma)
+    found = end / ordered.size
+    if value is x:
+        return found
+    shares = np.full(x.shape, np.nan)
+    shares[scored] = found
+    return shares
+
+
+def count_upto(ordered: FloatArray, values: FloatArray) -> IntArray:
+    """How many of `ordered` (Z,), Z ≥ 1, rising, are at most each of `values` (N,): all finite and > 0; shape (N,).
+
+    `numpy.searchsorted(ordered, values, side="right")`, several times faster for many values in any order: positive
+    doubles rise as their bit patterns do, so that the leading bits of a value say between which two places to search.
+    """
+    bits = ordered.view(np.int64)
+    shift = max(0, int(bits[-1] - bits[0]).bit_length() - TABLE_BITS)
+    # Cells of equal leading bits: 0 for all that is below the smallest, the last for all that is above the largest.
+    in_cell = np.bincount(((bits - bits[0]) >> shift) + 1)
+    n_below = np.concatenate(([0], np.cumsum(in_cell)))
+    cell = values.view(np.int64) - bits[0]
+    cell >>= shift
+    cell += 1
+    found: IntArray = n_below.take(cell, mode="clip")
+    # The rest is in a cell. What comes behind its end is larger too, or NaN: no need to know where the end is.
+    step = 1 << (int(in_cell.max()).bit_length() - 1)
+    padded = np.append(ordered, np.full(step, np.nan))
+    while step:
+        found += (padded.take(found + (step - 1)) <= values) * step
+        step >>= 1
+    return found
+
+
+def _agreed(ordered: FloatArray, value: FloatArray, gamma: float) -> IntArray:
+    """The place in `ordered` where the quotients cross gamma, from value / gamma on, a distinct value at a time."""
+    levels, first = np.unique(ordered, return_index=True)
+    n_below = np.append(first, ordered.size)
+    end = count_upto(levels, value / gamma)
+    while True:
+        up = (end < levels.size) & (value / levels[np.minimum(end, levels.size - 1)] >= gamma)
+        down = (end > 0) & (value / levels[np.maximum(end - 1, 0)] < gamma)
+        if not up.any() and not down.any():
+            return n_below[end]
+        end = end + up - down

@@ -1,0 +1,124 @@
+"""Score tables of simulated worlds whose leak is known: for trying an audit out, for its power, and for its tests.
+
+An example has a difficulty that every model sees alike, and each model adds noise of its own to the log odds of the
+true class. A model that trained on an example adds its leak. Nothing else is in the scores, so the AUC of the perfect
+calibrated attack has a closed form: Φ(leak / (√2 · noise · √(1 + 1/r))) with r honest references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import log2
+
+import numpy as np
+from numpy.random import Generator
+
+from discreet.scores.table import IN, FloatArray, IntArray, Model, Role, ScoreTable
+from discreet.scores.table import Examples as ExampleTable
+from discreet.scores.table import ReferenceKind as Kind
+
+CATEGORIES = ("abuse", "fraud", "weapons")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is simulated.
+
+    Attributes
+    ----------
+    members, others, clean : int
+        Examples that the target trained on; that the paired reference trained on; that nobody trained on.
+    selector : int
+        Examples that the selection model trained on (0: no selection model).
+    leak, reference_leak : float
+        What training on an example adds to the log odds of its true class, in the target and in other models.
+    paired, neutral, shadows, placebos : int
+        Models of each kind. Shadows are population references, trained on random halves of everything but the
+        selector's examples.
+    planted : mapping of int to int
+        For each number of repetitions, how many records a fair coin may plant; the leak grows by
+        `leak_of_planted(repetitions)`.
+    group_size : int
+        Records of a person (1: no column `group`); membership goes by person, who share `group_noise`.
+    """
+
+    members: int = 400
+    others: int = 400
+    clean: int = 400
+    selector: int = 200
+    leak: float = 0.0
+    reference_leak: float = 2.0
+    noise: float = 0.7
+    spread: float = 1.5
+    paired: int = 1
+    neutral: int = 1
+    shadows: int = 0
+    placebos: int = 1
+    planted: Mapping[int, int] = field(default_factory=dict)
+    planted_leak: float = 0.8
+    group_size: int = 1
+    group_noise: float = 0.0
+
+    def leak_of_planted(self, repetitions: int) -> float:
+        """What planting a record so many times adds to the target's log odds."""
+        return self.leak + self.planted_leak * (1.0 + log2(repetitions))
+
+
+def simulated_table(world: World, rng: Generator) -> ScoreTable:
+    """Draw a score table of one target and two classes from a world."""
+    side, planted, coin = _sides(world, rng)
+    n = side.size
+    label = rng.integers(0, 2, n)
+    group = np.arange(n) // world.group_size if world.group_size > 1 else None
+    difficulty = 1.0 + world.spread * rng.normal(size=n)
+    models: list[Model] = []
+    member, odds = [], []
+    for role, kind, trained in _models(world, side, coin, group, rng):
+        leak = np.full(n, world.leak if role == "target" else world.reference_leak)
+        if role == "target":
+            leak = np.where(planted > 0, [world.leak_of_planted(max(1, one)) for one in planted], leak)
+        own = world.noise * rng.normal(size=n)
+        if group is not None:
+            own = own + world.group_noise * rng.normal(size=int(group.max()) + 1)[group]
+        models.append(Model(f"{role}-{kind or ''}{len(models)}", role, kind))
+        member.append(trained.astype(np.int8))
+        odds.append(difficulty + own + leak * trained)
+    phi: FloatArray = np.stack(odds) * np.where(label == 1, 1.0, -1.0)
+    logits = np.stack([-phi / 2.0, phi / 2.0], axis=-1)[:, :, None, :]
+    examples = ExampleTable(
+        id=np.array([f"e{place}" for place in range(n)], dtype=object), label=label, planted=planted, group=group,
+        split=np.array(["train", "reference", "eval", "calibration", "planted"], dtype=object)[side],
+        categories=tuple(frozenset({CATEGORIES[one]}) for one in rng.integers(0, len(CATEGORIES), n)),
+    )
+    return ScoreTable(tuple(models), examples, logits, np.stack(member))
+
+
+def _sides(world: World, rng: Generator) -> tuple[IntArray, IntArray, IntArray]:
+    """Side of each example (0 members, 1 others, 2 clean, 3 selector's, 4 planted), repetitions, and its coin."""
+    sizes = (world.members, world.others, world.clean, world.selector, sum(world.planted.values()))
+    side = np.repeat(np.arange(5), sizes)
+    planted = np.zeros(side.size, dtype=np.int64)
+    if world.planted:
+        planted[side == 4] = np.repeat(list(world.planted), list(world.planted.values()))
+    return side, planted, rng.integers(0, 2, side.size)
+
+
+def _models(
+    world: World, side: IntArray, coin: IntArray, group: IntArray | None, rng: Generator
+) -> list[tuple[Role, Kind | None, IntArray]]:
+    """Role, reference kind and membership (n,) of each model."""
+    nobody = np.zeros(side.size, dtype=np.int64)
+    found: list[tuple[Role, Kind | None, IntArray]] = [
+        ("target", None, np.where((side == 0) | ((side == 4) & (coin == IN)), 1, 0)),
+    ]
+    found += [("reference", "paired", np.where(side == 1, 1, 0))] * world.paired
+    found += [("reference", "neutral", nobody)] * world.neutral
+    for _ in range(world.shadows):
+        half = rng.integers(0, 2, side.size if group is None else int(group.max()) + 1)
+        half = half if group is None else half[group]
+        found.append(("shadow", "population", np.where(side == 3, 0, half)))
+    if world.selector:
+        found.append(("selection", None, np.where(side == 3, 1, 0)))
+    found += [("placebo", None, nobody)] * world.placebos
+    return found

@@ -1,0 +1,209 @@
+"""Sealing: data to pairs, coins, a commitment and the four files, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.sealed.commit import Opening, Side, Source, Unit, hash_of_key
+from discreet.audit.sealed.data import Datum
+from discreet.audit.sealed.findings import ALPHA
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import KeyedHash, dump_json, why
+from discreet.data.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
+
+COINS_KIND = "discreet.coins"
+COMMITMENT_KIND = "discreet.commitment"
+FILES = ("train.jsonl", "probe.jsonl", "commitment.json", "coins.json")
+SECRET_NOTE = "secret until the scores are in: who knows the coins can forge scores"
+SEEDED_NOTE = "seeded: not secret; for demonstrations and experiments, proves nothing to others"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sealed:
+    """A seal that is not written yet.
+
+    Attributes
+    ----------
+    opening : Opening
+        Pairs and coins under keyed ids.
+    key : bytes
+        The key of the ids.
+    train, probe : list of Datum
+        What to train on, in the order of the data; both of every pair, in the committed order.
+    facts : dict
+        Counts for people: records, unpaired units, copies kept out of pairs, likeness of the pairs.
+    """
+
+    opening: Opening
+    key: bytes
+    train: list[Datum]
+    probe: list[Datum]
+    facts: dict[str, Any]
+
+    def write(self, folder: Path, group_column: str | None = None) -> None:
+        """Write `FILES` into a new or empty folder: all four, or none. `coins.json` has the file mode 0600."""
+        opened, commitment = self.opening.to_json(), self.opening.commitment()
+        secret_coins = self.opening.source == "os"
+        note = SECRET_NOTE if secret_coins else SEEDED_NOTE
+        public = {"kind": COMMITMENT_KIND, "schema": 1, "commitment": commitment, "pairs": len(self.opening.pairs),
+                  "unit": self.opening.unit, "alpha": self.opening.alpha,
+                  "coins": "operating system" if secret_coins else SEEDED_NOTE,
+                  "made": datetime.now(UTC).isoformat(timespec="seconds")}
+        secret = {"kind": COINS_KIND, "schema": 1, "note": note, "commitment": commitment, "key": self.key.hex(),
+                  "opened": opened}
+        rows = {name: (json.dumps(d.to_json(group_column), ensure_ascii=False) + "\n" for d in data)
+                for name, data in (("train.jsonl", self.train), ("probe.jsonl", self.probe))}
+        contents: dict[str, Iterable[str]] = {
+            **rows, "commitment.json": [dump_json(public, indent=2) + "\n"], "coins.json": [dump_json(secret) + "\n"]}
+        _write_folder(folder, contents)
+
+
+class _Draws:
+    """Where salt, key, coins and the order of pairs come from.
+
+    Coins, salt and key are from the operating system's cryptographic generator, whose next bit cannot be told from
+    those before: a pseudo-random generator of simulations could be guessed from its seed. With a seed all of it is
+    reproducible, and no secret.
+    """
+
+    def __init__(self, seed: int | None) -> None:
+        self.source: Source = "os" if seed is None else "seed"
+        self.rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+        self.bytes: Callable[[int], bytes] = secrets.token_bytes if seed is None else self.rng.bytes
+
+    def coins(self, n: int) -> str:
+        bits = np.unpackbits(np.frombuffer(self.bytes((n + 7) // 8), dtype=np.uint8))[:n]
+        return "".join(map(str, bits.tolist()))
+
+
+def seal_data(data: Sequence[Datum], n_pairs: int, *, canaries: Sequence[Datum] = (),
+              seed: int | None = None, alpha: float = ALPHA) -> Sealed:
+    """Pair, toss and commit.
+
+    Parameters
+    ----------
+    data : sequence of Datum
+        Trained on but for the side of each pair that lost. With groups, pairs are of groups. Records and users in no
+        pair are trained on as they are. A record whose text occurs again is in no pair: its copy would be
+        trained on whatever the coin says.
+    n_pairs : int
+        1 or more.
+    canaries : sequence of Datum
+        If there are any, pairs are made of these only, and `data` is trained on whole.
+    seed : int or None
+        None for coins of the operating system; a number for a reproducible seal that proves nothing to others.
+    alpha : float in (0, 1)
+        Largest chance of convicting an innocent model; committed to, so that nobody can choose it by the scores.
+
+    Raises
+    ------
+    InputError
+        If an id stands in data and canaries, all labels are alike, or there are too few alike units for n_pairs.
+    """
+    if n_pairs < 1:
+        raise UsageError(f"--pairs is {n_pairs}; expected 1 or more")
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed is {seed}; expected 0 or more, or none for coins of the operating system")
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"--alpha is {alpha:g}; expected a number between 0 and 1, such as 0.05")
+    everything = [*data, *canaries]
+    twice = [name for name, times in Counter(d.id for d in everything).items() if times > 1]
+    if twice:
+        raise InputError(f"{len(twice)} ids of the canaries are ids of the data too; expected ids of their own")
+    codes: dict[str, int] = {}
+    labels = [codes.setdefault(str(d.label), len(codes)) for d in everything]
+    if len(codes) < 2:
+        raise InputError(f"all {len(everything)} records have the same label; expected the two or more labels of a "
+                         f"classifier")
+    unit: Unit = "record" if everything[0].group is None else "group"
+    rows, units, eligible, copies = _units(everything, labels, unit, len(data) if canaries else 0)
+    draws = _Draws(seed)
+    try:
+        chosen = draw_pairs(units, n_pairs, eligible, draws.rng)
+    except ValueError:
+        possible = len(all_pairs(units, eligible, draws.rng))
+        raise InputError(f"{n_pairs} pairs were asked for and about {possible} alike ones can be made of "
+                         f"{int(eligible.sum())} {unit}s (same labels, lengths within {MOST_RATIO:g} times; texts that "
+                         f"occur twice are in no pair); bring more data, or ask for fewer") from None
+    return _toss(everything, rows, units, chosen, draws, unit, float(alpha),
+                 {"copies_kept_out": copies, "unpaired": int(eligible.sum()) - 2 * n_pairs})
+
+
+def _units(
+    data: Sequence[Datum], labels: Sequence[int], unit: Unit, first: int
+) -> tuple[list[list[int]], Units, NDArray[np.bool_], int]:
+    """Rows of each unit, the units, which of them may be paired (from row `first` on), and how many copies may not."""
+    names: dict[str, int] = {}
+    owner = [names.setdefault(d.id if d.group is None else d.group, len(names)) for d in data]
+    rows: list[list[int]] = [[] for _ in names]
+    for row, name in enumerate(owner):
+        rows[name].append(row)
+    units = Units.of(labels, [len(d.text) for d in data], owner)
+    eligible = np.array([of[0] >= first for of in rows])
+    copies = 0
+    if unit == "record":
+        times = Counter(d.text_key for d in data)
+        single = np.array([times[d.text_key] == 1 for d in data])
+        copies = int((eligible & ~single).sum())
+        eligible &= single
+    return rows, units, eligible, copies
+
+
+def _toss(data: Sequence[Datum], rows: Sequence[Sequence[int]], units: Units, chosen: NDArray[np.int64],
+          draws: _Draws, unit: Unit, alpha: float, facts: dict[str, Any]) -> Sealed:
+    key = draws.bytes(32)
+    keyed = KeyedHash(key)
+
+    def side(index: int) -> Side:
+        return tuple(keyed.of(data[row].id) for row in rows[index])
+
+    coins = draws.coins(len(chosen))
+    opening = Opening(draws.bytes(32).hex(), unit, draws.source, tuple((side(a), side(b)) for a, b in chosen), coins,
+                      alpha, hash_of_key(key))
+    lost = {row for pair, coin in zip(chosen, coins, strict=True) for row in rows[pair[1 - int(coin)]]}
+    train = [d for row, d in enumerate(data) if row not in lost]
+    probe = [data[row] for pair in chosen for index in pair for row in rows[index]]
+    ratio = np.exp(np.abs(np.diff(np.log(units.length[chosen]), axis=1))).ravel()
+    return Sealed(opening, key, train, probe, {
+        "pairs": len(chosen), "unit": unit, "train": len(train), "probe": len(probe), **facts,
+        "length_ratio_median": float(np.median(ratio)), "length_ratio_most": float(ratio.max())})
+
+
+def _write_folder(folder: Path, contents: dict[str, Iterable[str]]) -> None:
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; expected a folder for the seal")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty; a seal is never written over: name a new folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # A fresh folder beside it, closed to others while the coins are written, then renamed as one.
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {why(error)}; name another") from None
+    try:
+        for name, lines in contents.items():
+            with (part / name).open("x", encoding="utf-8", newline="\n") as handle:
+                handle.writelines(lines)
+                handle.flush()
+                os.fsync(handle.fileno())
+        (part / "coins.json").chmod(0o600)
+        mask = os.umask(0)
+        os.umask(mask)
+        part.chmod(0o777 & ~mask)
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

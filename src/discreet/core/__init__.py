@@ -1,0 +1,1 @@
+"""What every room stands on: errors, records, the registry, files, text normalisation."""

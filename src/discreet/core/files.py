@@ -1,0 +1,327 @@
+"""Writing things down: atomic files, run folders, keyed hashes, logs and progress.
+
+A file that discreet writes is there whole or not at all. What lands in a log or a run folder never holds the text
+of an answer; where two texts must be told apart, a keyed hash does it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
+
+from discreet.core.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+T = TypeVar("T")
+
+TEXT_KEYS = frozenset({
+    "answer", "answers", "content", "conversation", "message", "messages", "passage", "prompt", "question", "quote",
+    "snippet", "source", "sources", "text", "texts", "word", "words",
+})
+PROGRESS_EVERY = 10.0
+HASH_KEY_VARIABLE = "DISCREET_HASH_KEY"
+
+
+def dump_json(value: Any, *, indent: int | None = None) -> str:
+    """JSON text of plain values, paths, NumPy numbers and records with `to_json`, keys in the order given.
+
+    Raises ValueError where a number is NaN or infinite: an undefined figure is null with a reason, never NaN.
+    """
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} has no JSON form: give it to_json()")
+
+
+@contextmanager
+def atomic_writer(path: Path | str) -> Iterator[TextIO]:
+    """A UTF-8 text file that appears under `path` only when the block ends well.
+
+    The text goes to a temporary file in the same folder, is synced to disk and then renamed over `path`. After an
+    exception or an interrupt `path` is as it was before. Raises UsageError where the folder cannot be written.
+    """
+    with _atomic(Path(path)) as raw:
+        handle = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        yield handle
+        handle.flush()
+        handle.detach()
+
+
+def write_atomic(path: Path | str, content: bytes | str) -> None:
+    """Write `content` (text as UTF-8) to `path` whole or not at all; see `atomic_writer`."""
+    with _atomic(Path(path)) as handle:
+        handle.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def _atomic(path: Path) -> Iterator[BinaryIO]:
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; expected the name of a file to write")
+    special = path.exists() and not path.is_file()
+    path = Path(os.path.realpath(path))
+    # A pipe or a device such as /dev/null is written as it is: there is nothing to rename over.
+    part = path if special else path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
+    try:
+        handle = part.open("wb" if special else "xb")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {why(error)}; name a file in a folder that can be written") from None
+    try:
+        with handle:
+            yield handle
+            handle.flush()
+            if not special:
+                os.fsync(handle.fileno())
+        if not special:
+            if path.exists():
+                part.chmod(path.stat().st_mode & 0o777)
+            part.replace(path)
+    finally:
+        if not special:
+            part.unlink(missing_ok=True)
+
+
+def why(error: OSError) -> str:
+    """The system's reason, for the middle of a message: "permission denied"."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+class KeyedHash:
+    """HMAC-SHA256 under one key: says that two texts are equal without saying what they are.
+
+    A plain hash of a short text is found by trying; without the key a keyed one is not. The key lives as long as
+    the object (one run), or comes from the environment (one deployment) so that runs can be compared.
+    """
+
+    __slots__ = ("_key", "scope")
+
+    def __init__(self, key: bytes, scope: str = "deployment") -> None:
+        if len(key) < 16:
+            raise UsageError(f"a hash key has {len(key)} bytes; expected at least 16 random ones")
+        self._key = key
+        self.scope = scope
+
+    def __repr__(self) -> str:
+        return f"KeyedHash({self.scope} key)"
+
+    @classmethod
+    def fresh(cls) -> KeyedHash:
+        """A new random key that is thrown away with the object."""
+        return cls(secrets.token_bytes(32), scope="run")
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> KeyedHash:
+        """The deployment's key from DISCREET_HASH_KEY (hexadecimal, at least 32 digits), else a fresh one."""
+        given = (os.environ if environ is None else environ).get(HASH_KEY_VARIABLE)
+        if not given:
+            return cls.fresh()
+        try:
+            return cls(bytes.fromhex(given))
+        except ValueError:
+            raise UsageError(f"{HASH_KEY_VARIABLE} is not hexadecimal; expected the output of 'openssl rand -hex 32'"
+                             ) from None
+
+    @classmethod
+    def kept_in(cls, file: Path) -> KeyedHash:
+        """The deployment's key where DISCREET_HASH_KEY is set; else that of `file`, drawn once, for its owner alone.
+
+        InputError for a file that holds no key; OSError where it cannot be written or read.
+        """
+        if os.environ.get(HASH_KEY_VARIABLE):
+            return cls.from_environment()
+        try:
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as handle:
+                handle.write(secrets.token_hex(32))
+        except FileExistsError:
+            pass
+        try:
+            return cls(bytes.fromhex(file.read_text(encoding="ascii")))
+        except (ValueError, UsageError):
+            raise InputError(f"{file} is not a key of hashes: expected 64 hexadecimal digits; remove the folder"
+                             ) from None
+
+    def of(self, content: bytes | str) -> str:
+        """64 hexadecimal digits for one text (as UTF-8) or byte string."""
+        data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        return hmac.new(self._key, data, hashlib.sha256).hexdigest()
+
+    def of_file(self, path: Path) -> str:
+        """The same for a file's bytes, read in pieces."""
+        digest = hmac.new(self._key, digestmod=hashlib.sha256)
+        with path.open("rb") as handle:
+            while piece := handle.read(1 << 20):
+                digest.update(piece)
+        return digest.hexdigest()
+
+
+class JsonLog:
+    """A log of one JSON object a line that refuses what may be the text of an answer.
+
+    Numbers, booleans and null may stand under any key. A string may not stand under, or anywhere below, a key that
+    has one of `TEXT_KEYS` among its words.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.path = path
+        self._clock = clock
+        self._handle: IO[str] | None = None
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Append one line `{time, event, …facts}`. Raises ValueError for a key that may hold text."""
+        refuse_text(facts)
+        if self._handle is None:
+            self._handle = self.path.open("a", encoding="utf-8", newline="\n", buffering=1)
+        line = {"time": self._clock().isoformat(timespec="milliseconds"), "event": event, **facts}
+        self._handle.write(dump_json(line) + "\n")
+
+    def close(self) -> None:
+        """Close the file; a later `write` opens it again."""
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+    def __enter__(self) -> JsonLog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def refuse_text(facts: Mapping[str, Any]) -> None:
+    """Raise ValueError, naming the key only, where a key that may hold text has a string at or below it."""
+    for key, value in facts.items():
+        words = set(str(key).lower().replace("-", "_").replace(".", "_").split("_"))
+        if words & TEXT_KEYS and _has_string(value):
+            raise ValueError(f"{key!r} may hold the text of an answer, and a log never does: leave it out or hash it")
+        for nested in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(nested, Mapping):
+                refuse_text(nested)
+
+
+def _has_string(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_has_string(v) for v in chain(value.keys(), value.values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(_has_string(v) for v in value)
+    return not (value is None or isinstance(value, bool | int | float) or hasattr(value, "tolist"))
+
+
+class Run:
+    """The folder of one run: `config.yaml`, `result.json`, `log.jsonl`, `figures/`, `report.html` and its tables."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.log = JsonLog(path / "log.jsonl")
+
+    @classmethod
+    def open(cls, path: Path | str, config: Mapping[str, Any]) -> Run:
+        """Start a run in `path`, or go on with the one that is there under the same `config`.
+
+        `config` is the resolved configuration: flag names to plain values, without any text of answers. Raises
+        UsageError where `path` holds something else, or a run under another configuration.
+        """
+        run = cls(Path(path))
+        if run.path.exists() and not run.path.is_dir():
+            raise UsageError(f"{path} is a file; expected a folder for the run")
+        plain: dict[str, Any] = json.loads(dump_json(dict(config)))
+        if run.config.exists():
+            run._expect(plain)
+        elif run.path.exists() and any(run.path.iterdir()):
+            raise UsageError(f"{path} is not empty and holds no run: name a new folder, or empty this one")
+        try:
+            run.figures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {path}: {why(error)}; name another") from None
+        if not run.config.exists():
+            import yaml
+
+            write_atomic(run.config, yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
+        return run
+
+    def _expect(self, config: dict[str, Any]) -> None:
+        import yaml
+
+        try:
+            there = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError):
+            there = None
+        if not isinstance(there, dict):
+            raise UsageError(f"{self.config} is not a configuration: name a new folder, or remove this one")
+        if differ := sorted(k for k in {*there, *config} if there.get(k) != config.get(k)):
+            raise UsageError(f"{self.path} holds a run under another configuration (differs in: "
+                             f"{', '.join(differ)}): name a new folder, or remove this one")
+
+    @property
+    def config(self) -> Path:
+        """The resolved configuration; it can be given to `--config` again."""
+        return self.path / "config.yaml"
+
+    @property
+    def figures(self) -> Path:
+        """The folder for figures."""
+        return self.path / "figures"
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.path / "report.html"
+
+    @property
+    def result(self) -> Path:
+        """The record that reports render from."""
+        return self.path / "result.json"
+
+    def finish(self, result: Any, **facts: Any) -> None:
+        """Write `result.json`, and say in the log that the run is done and the `facts` about it."""
+        refuse_text(facts)
+        write_atomic(self.result, dump_json(result, indent=2) + "\n")
+        with self.log as log:
+            log.write("done", **facts)
+
+
+def progress(items: Iterable[T], total: int | None = None, *, quiet: bool = False, label: str = "",
+             stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
+    """Pass `items` on and say on stderr how far they have come: a bar on a terminal, else a line every 10 s."""
+    stream = sys.stderr if stream is None else stream
+    if quiet:
+        return iter(items)
+    return _bar(items, total, label, stream) if stream.isatty() else _lines(items, total, label, stream, clock)
+
+
+def _bar(items: Iterable[T], total: int | None, label: str, stream: TextIO) -> Iterator[T]:
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(items, description=label, total=total, console=Console(file=stream), transient=True)
+
+
+def _lines(items: Iterable[T], total: int | None, label: str, stream: TextIO,
+           clock: Callable[[], float]) -> Iterator[T]:
+    last = clock()
+    for done, item in enumerate(items, start=1):
+        yield item
+        now = clock()
+        if now - last >= PROGRESS_EVERY:
+            last = now
+            print(f"{label}: {done:,}" + (f" of {total:,}" if total else ""), file=stream, flush=True)

@@ -1,0 +1,79 @@
+"""The one door for plug-ins, used by our own built-ins too.
+
+A room declares `recognisers = Registry("recognisers", builtin="discreet.text.direct.recognisers")`. On first use the
+registry imports every module of its built-in package, and each module registers what it brings with
+`@recognisers.register("ssn")`: a new built-in is one file. A plug-in elsewhere names its own module as an entry
+point of the group `discreet.<room>` in its `pyproject.toml`; where that is a package, all its modules are imported:
+
+    [project.entry-points."discreet.recognisers"]
+    mine = "my_package.my_recogniser"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import Any, Generic, TypeVar, cast
+
+from discreet.core.errors import UsageError
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Any)
+
+
+class Registry(Generic[T]):
+    """Names to plug-ins of one room, loaded on first use.
+
+    With `classes=True` a registered class is kept as it is, for rooms whose plug-ins are built with options.
+    """
+
+    def __init__(self, room: str, *, builtin: str | None = None, classes: bool = False) -> None:
+        self.room = room
+        self._builtin = builtin
+        self._classes = classes
+        self._items: dict[str, T] = {}
+        self._loaded = False
+
+    def register(self, name: str) -> Callable[[K], K]:
+        """Decorator: put an object, or the instance of a class without arguments, under `name`; once a name."""
+
+        def keep(item: K) -> K:
+            if name in self._items:
+                raise UsageError(f"two plug-ins of {self.room!r} are called {name!r}: rename one of them")
+            self._items[name] = cast(T, item() if isinstance(item, type) and not self._classes else item)
+            return item
+
+        return keep
+
+    def __getitem__(self, name: str) -> T:
+        self._load()
+        try:
+            return self._items[name]
+        except KeyError:
+            known = ", ".join(sorted(self._items))
+            raise UsageError(f"no {self.room} plug-in is called {name!r}: expected one of {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(sorted(self._items))
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._items)
+
+    def items(self) -> list[tuple[str, T]]:
+        """All plug-ins with their names, sorted by name."""
+        return [(name, self[name]) for name in self]
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        others = sorted(entry_points(group=f"discreet.{self.room}"), key=lambda p: p.name)
+        for name in [*([self._builtin] if self._builtin else []), *(point.module for point in others)]:
+            module = import_module(name)
+            for found in iter_modules(getattr(module, "__path__", [])):
+                import_module(f"{name}.{found.name}")
+        # Only now: after a failure the next use must fail again, not find a registry that looks empty.
+        self._loaded = True

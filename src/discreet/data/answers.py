@@ -1,0 +1,189 @@
+"""Tables of answers: `id, answer`, and where they are there `question, sources, conversation`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from discreet.core.errors import InputError
+from discreet.core.records import Answer, Turn
+from discreet.data.rows import Place, Row, iter_json_lines, iter_rows, json_type, stdin_lines
+
+REQUIRED = ("id", "answer")
+COLUMNS = (*REQUIRED, "question", "sources", "conversation")
+STDIN = "standard input"
+# JSON can spell half a surrogate pair, which no file can hold; one character for one keeps every offset.
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class AnswerStream(Iterator[Answer]):
+    """Answers one after the other; `total` is how many there are, None where only the end will tell."""
+
+    def __init__(self, answers: Iterator[Answer], total: int | None = None) -> None:
+        self._answers = answers
+        self.total = total
+
+    def __next__(self) -> Answer:
+        return next(self._answers)
+
+
+def read_answers(source: Path | str, *, stdin: BinaryIO | None = None, question: str | None = None) -> AnswerStream:
+    """Answers of a file, or of standard input where `source` is "-", as a stream.
+
+    A file (JSON Lines, CSV, Parquet) is validated to its end before this function returns, so that nothing is
+    written for a file with a mistake on its last line; standard input is validated line by line. Standard input is
+    JSON Lines when it begins with `{`, else the whole of it is one answer in plain text, with the id "1" and with
+    `question` as its question.
+
+    Raises
+    ------
+    InputError
+        In one line: the file, the line or row, what was found, what was expected. Never the text itself.
+    """
+    if str(source) == "-":
+        return AnswerStream(_from_stdin(sys.stdin.buffer if stdin is None else stdin, question))
+    path = Path(source)
+    return AnswerStream(_answers(path), total=sum(1 for _ in _answers(path)))
+
+
+def answer_from_text(text: str, question: str | None = None) -> Answer:
+    """One answer in plain text, with the id "1"."""
+    return Answer(id="1", answer=clean(text), question=None if question is None else clean(question))
+
+
+def _answers(path: Path) -> Iterator[Answer]:
+    return (answer for _, answer in unique(iter_rows(path, COLUMNS, REQUIRED), answer_from_row, lambda a: a.id))
+
+
+def unique(rows: Iterable[Row], read: Callable[[Place, Mapping[str, Any]], Any],
+           key: Callable[[Any], str]) -> Iterator[tuple[Place, Any]]:
+    """Rows as records, with InputError naming both places when an id comes twice."""
+    seen: dict[str, int] = {}
+    for place, row in rows:
+        record = read(place, row)
+        first = seen.setdefault(key(record), place.number)
+        if first != place.number:
+            place.fail(f"the id of this row was used before, in {place.unit} {first}; ids must be unique")
+        yield place, record
+
+
+def answer_from_row(place: Place, row: Mapping[str, Any]) -> Answer:
+    """One row as an answer; columns that are not ours are passed over."""
+    for name in REQUIRED:
+        if name not in row:
+            place.fail(f"there is no {name!r}; every row needs 'id' and 'answer'")
+    answer = row["answer"]
+    if not isinstance(answer, str):
+        place.fail(f"'answer' is {json_type(answer)}; expected a string")
+    return Answer(id=_id(place, row["id"]), answer=clean(answer), question=_question(place, row.get("question")),
+                  sources=_sources(place, row.get("sources")),
+                  conversation=_conversation(place, row.get("conversation")))
+
+
+def clean(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD, of the same length."""
+    return LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _id(place: Place, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        place.fail(f"'id' is {json_type(value)}; expected a string or a whole number")
+    name = clean(str(value))
+    if not name.strip():
+        place.fail("'id' is empty; every row needs a name of its own")
+    return name
+
+
+def _question(place: Place, value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        place.fail(f"'question' is {json_type(value)}; expected a string or null")
+    return clean(value)
+
+
+def _sources(place: Place, value: Any) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        # A CSV cell has no lists: one is recognised where it is JSON, and "[1] Smith" stays a string.
+        listed = _cell_json(value, default=None) if value.lstrip().startswith("[") else None
+        value = listed if isinstance(listed, list) and all(isinstance(v, str) for v in listed) else [value]
+    if not isinstance(value, list):
+        place.fail(f"'sources' is {json_type(value)}; expected a list of strings, or a string")
+    for number, item in enumerate(value, start=1):
+        if not isinstance(item, str):
+            place.fail(f"item {number} of 'sources' is {json_type(item)}; expected a string")
+    return tuple(clean(item) for item in value)
+
+
+def _conversation(place: Place, value: Any) -> tuple[Turn, ...]:
+    if isinstance(value, str):
+        value = _cell_json(value, default=value) if value.strip() else None
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        place.fail(f"'conversation' is {json_type(value)}; expected a list of objects with 'role' and 'content'")
+    return tuple(_turn(place, number, item) for number, item in enumerate(value, start=1))
+
+
+def _turn(place: Place, number: int, item: Any) -> Turn:
+    where = f"turn {number} of 'conversation'"
+    if not isinstance(item, dict):
+        place.fail(f"{where} is {json_type(item)}; expected an object with 'role' and 'content'")
+    role = item.get("role")
+    if not isinstance(role, str) or not role:
+        place.fail(f"the 'role' of {where} is {json_type(role)}; expected a string such as 'user'")
+    if "content" not in item and "text" not in item:
+        place.fail(f"{where} has neither 'content' nor 'text'; expected one of them, a string")
+    text = item["content"] if item.get("content") is not None else item.get("text")
+    if text is None:
+        # A turn that only calls a tool has null content in the common chat format.
+        text = ""
+    if not isinstance(text, str):
+        place.fail(f"the text of {where} is {json_type(text)}; expected a string")
+    return Turn(role=clean(role), text=clean(text))
+
+
+def _cell_json(cell: str, default: Any) -> Any:
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return default
+
+
+def _from_stdin(stdin: BinaryIO, question: str | None) -> Iterator[Answer]:
+    lines = stdin_lines(stdin)
+    before: list[bytes] = []
+    for line in lines:
+        before.append(line)
+        if line.strip(b"\xef\xbb\xbf \t\r\n"):
+            break
+    else:
+        raise InputError(f"{STDIN} is empty; expected JSON Lines with 'id' and 'answer', or an answer in plain text")
+    whole = chain(before, lines)
+    if not before[-1].lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+        yield answer_from_text(_plain_text(whole), question)
+        return
+    if question is not None:
+        raise InputError(f"{STDIN} is JSON Lines, where --question has no place; put it into the column 'question'")
+    for _, answer in unique(iter_json_lines(whole, STDIN), answer_from_row, lambda a: a.id):
+        yield answer
+
+
+def _plain_text(lines: Iterable[bytes]) -> str:
+    data = b"".join(lines)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{STDIN} is UTF-16; expected UTF-8: iconv -f UTF-16 -t UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{STDIN} is not UTF-8 at byte {error.start}; expected UTF-8") from None
+    if text.lstrip().startswith("[{"):
+        raise InputError(f"{STDIN} is a JSON array; expected JSON Lines, one object a line: jq -c '.[]'")
+    return text

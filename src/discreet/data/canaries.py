@@ -1,0 +1,210 @@
+"""Canaries, whose labels are redrawn before training, and placebo canaries, drawn alike and never trained on.
+
+Whatever an attack gets right about placebo labels it cannot owe to memory, so that the difference between the two is
+what a model memorised. That holds because nothing but chance decides which row is which: rows are dealt from one random
+order, and labels are redrawn under one law.
+
+A *secret* is the label of a canary after its redraw and before any mechanism: uniform on the K classes, whatever the
+row (the fair coin of the label-inference paper, section 3.1, for K = 2). `law="exact_half"` deals the K possible shifts
+of a label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know how often
+others were flipped are then right more often than 1 / K, so its placebo baseline is not 1 / K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.core.errors import InputError
+from discreet.data.splits import units_of
+
+IntArray: TypeAlias = NDArray[np.int64]
+
+Law = Literal["uniform", "exact_half"]
+LAWS: tuple[Law, ...] = get_args(Law)
+
+PLANTED: tuple[int, ...] = (1, 4, 16)
+"""How often planted canaries stand in training: a positive control needs steps to show what size would be seen."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Canaries:
+    """Which of N rows are canaries and what their labels become.
+
+    Attributes
+    ----------
+    canary, placebo : (c,), (p,) int64
+        Row numbers, rising, disjoint. Planted canaries are among `canary`.
+    label_original : (N,) int64
+        As given.
+    label_secret : (N,) int64
+        After the redraw; of rows that are neither canary nor placebo, as given. What a mechanism is applied to.
+    planted : (N,) int64
+        How often a planted canary stands in training; 0 for all other rows.
+    group : (N,) int64
+        Rows with one code share their fate: together canary, placebo or neither. Every row its own without groups.
+    """
+
+    canary: IntArray
+    placebo: IntArray
+    label_original: IntArray
+    label_secret: IntArray
+    planted: IntArray
+    group: IntArray
+
+    def example_role(self) -> NDArray[np.object_]:
+        """(N,) "canary", "placebo" or "train", as a table of scores calls them."""
+        role = np.full(self.label_original.size, "train", dtype=np.object_)
+        role[self.canary], role[self.placebo] = "canary", "placebo"
+        return role
+
+    def training_rows(self) -> IntArray:
+        """The rows to train on, rising: each but the placebos, planted ones as often as they are to stand there.
+
+        Take features and *released* labels at these rows: copies of a row carry one released label. A mechanism that
+        is applied to every copy anew spends its ε as often.
+        """
+        times = np.maximum(self.planted, 1)
+        times[self.placebo] = 0
+        return np.repeat(np.arange(times.size, dtype=np.int64), times)
+
+
+def draw_canaries(
+    labels: ArrayLike, n_classes: int, n_canaries: int, n_placebo: int, rng: Generator, *, law: Law = "uniform",
+    planted: Mapping[int, int] | None = None, groups: ArrayLike | None = None, shared: bool = False,
+    among: ArrayLike | None = None,
+) -> Canaries:
+    """Deal canaries and placebo canaries from one random order of the rows, and redraw their labels.
+
+    Parameters
+    ----------
+    labels : (N,) in 0 … K − 1
+        The data set's own.
+    n_canaries, n_placebo : int >= 0
+        How many of each; with groups the last group may bring a few more.
+    law : "uniform" or "exact_half"
+        Each secret uniform on the K classes; or the K shifts of a label in equal numbers, on canaries, on each kind of
+        planted ones, and on placebos apart.
+    planted : mapping of int to int
+        Further canaries: how many are to stand so many times in training, `{1: 50, 4: 50, 16: 50}`.
+    groups : (N,)
+        Users, documents, or regions as `regions` makes them: a group is canary, placebo or neither as a whole.
+    shared : bool
+        One secret for all rows of a group (one shift of their labels by `exact_half`): labels that are wrong together,
+        as of one careless annotator or one region.
+        The independent unit of an audit is then the group.
+    among : (N,) bool
+        Rows that may be drawn. A group counts by its rows among them; its other rows stay as they are.
+
+    Raises
+    ------
+    InputError
+        Where the rows (or groups) do not suffice.
+    ValueError
+        Arrays that do not go together, labels that cannot be, `shared` without groups, numbers below 0.
+    """
+    given = _labels(labels, n_classes)
+    if law not in LAWS:
+        raise ValueError(f"law is {law!r}: expected one of {', '.join(LAWS)}")
+    if shared and groups is None:
+        raise ValueError("shared secrets without groups: expected groups, whose rows share one")
+    wanted = _wanted(n_canaries, n_placebo, planted or {})
+    group = units_of(groups, given.size)
+    dealt = _dealt(group, _among(among, given.size), [size for _, size in wanted], rng)
+    secret, times = given.copy(), np.zeros_like(given)
+    for rows, (copies, _) in zip(dealt, wanted, strict=True):
+        secret[rows] = _redrawn(given[rows], group[rows] if shared else None, n_classes, law, rng)
+        times[rows] = copies
+    canary = np.sort(np.concatenate([dealt[0], *dealt[2:]]))
+    return Canaries(canary, dealt[1], given, secret, times, group)
+
+
+def regions(features: ArrayLike, count: int, rng: Generator) -> IntArray:
+    """Regions of feature space, (N,) codes 0 … count − 1: each row goes to the nearest of `count` rows drawn at random.
+
+    `features` (N, d) finite, on scales that may be compared; Euclidean distance, the first of equals. For canaries that
+    are wrong together in one place (`draw_canaries(groups=regions(…), shared=True)`).
+    """
+    points = np.asarray(features, dtype=np.float64)
+    if points.ndim != 2 or not np.isfinite(points).all():
+        raise ValueError(f"features have shape {points.shape}: expected finite numbers (N, d)")
+    if not 1 <= count <= len(points):
+        raise ValueError(f"count is {count}: expected a number from 1 to {len(points)}, the number of rows")
+    best, code = np.full(len(points), np.inf), np.zeros(len(points), dtype=np.int64)
+    for number, seed in enumerate(rng.choice(len(points), count, replace=False)):
+        distance = ((points - points[seed]) ** 2).sum(axis=1)
+        nearer = distance < best
+        best[nearer], code[nearer] = distance[nearer], number
+    return code
+
+
+def _labels(labels: ArrayLike, n_classes: int) -> IntArray:
+    given = np.asarray(labels)
+    if n_classes != int(n_classes) or n_classes < 2:
+        raise ValueError(f"n_classes is {n_classes}: expected a whole number, at least 2")
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+        raise ValueError(f"labels have shape {given.shape} and type {given.dtype}: expected (N,) class numbers")
+    if not 0 <= given.min() <= given.max() < n_classes:
+        raise ValueError(f"labels run from {given.min()} to {given.max()}: expected 0 to {n_classes - 1}")
+    return given.astype(np.int64)
+
+
+def _wanted(n_canaries: int, n_placebo: int, planted: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Copies (0: as they come) and number of canaries, of placebos, and of each kind of planted canaries."""
+    for name, size in (("n_canaries", n_canaries), ("n_placebo", n_placebo), *((f"planted {k}", v) for k, v in
+                                                                              planted.items())):
+        if size != int(size) or size < 0:
+            raise ValueError(f"{name} is {size}: expected a whole number from 0")
+    if any(copies != int(copies) or copies < 1 for copies in planted):
+        raise ValueError(f"planted is for {sorted(planted)} copies: expected whole numbers from 1")
+    return [(0, n_canaries), (0, n_placebo), *planted.items()]
+
+
+def _among(among: ArrayLike | None, n: int) -> IntArray:
+    if among is None:
+        return np.arange(n, dtype=np.int64)
+    given = np.asarray(among)
+    if given.shape != (n,) or given.dtype != np.bool_:
+        raise ValueError(f"among has shape {given.shape} and type {given.dtype}: expected ({n},) booleans")
+    return np.flatnonzero(given)
+
+
+def _dealt(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -> list[IntArray]:
+    """Rows of each kind, rising.
+
+    Groups in random order, each kind taking from the next on until it has enough: exchanging what two kinds of one size
+    took is as likely a deal, so they have one law whatever the sizes of the groups.
+    """
+    codes, place = np.unique(group[free], return_inverse=True)
+    order = rng.permutation(codes.size)
+    rank = np.empty(codes.size, dtype=np.int64)
+    rank[order] = np.arange(codes.size)
+    by_rank = np.argsort(rank[place], kind="stable")
+    ends = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=codes.size)[order])))
+    dealt, start = [], 0
+    for size in wanted:
+        end = int(np.searchsorted(ends, ends[start] + size, side="left")) if size else start
+        if end >= ends.size:
+            grouped = f" in {codes.size:,} groups" if codes.size < free.size else ""
+            raise InputError(f"{sum(wanted):,} canaries and placebos are asked for of {free.size:,} rows{grouped} that "
+                             "may be drawn; ask for fewer, or give more data")
+        dealt.append(np.sort(free[by_rank[ends[start]:ends[end]]]))
+        start = end
+    return dealt
+
+
+def _redrawn(labels: IntArray, group: IntArray | None, n_classes: int, law: Law, rng: Generator) -> IntArray:
+    """The secrets of rows with `labels`; with `group` one secret a group (by `exact_half`, one shift a group)."""
+    unit = np.arange(labels.size) if group is None else np.unique(group, return_inverse=True)[1].reshape(-1)
+    count = int(unit.max(initial=-1)) + 1
+    if law == "uniform":
+        return rng.integers(0, n_classes, count)[unit]
+    # Which shifts come once more where K does not divide the number of labels is drawn too.
+    shift = rng.permutation(rng.permutation(n_classes)[np.arange(count) % n_classes])
+    redrawn: IntArray = (labels + shift[unit]) % n_classes
+    return redrawn

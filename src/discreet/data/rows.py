@@ -1,0 +1,254 @@
+"""Files and standard input to rows: one mapping a row, with the line that it came from.
+
+JSON Lines and CSV (plain or gzip) and Parquet are read as a stream, so that a file may be larger than memory. Every
+error names the file, the line and what to do, and never quotes a cell: a cell may be the text of an answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+from discreet.core.errors import InputError, MissingExtraError
+
+UTF8_BOM = b"\xef\xbb\xbf"
+OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+MAX_CELL = 64 * 2**20
+SUFFIXES = ".jsonl, .ndjson, .csv (each also with .gz) or .parquet"
+OTHER_NAMES = {
+    "answer": ("answers", "response", "output", "completion", "generation", "prediction", "text", "Answer"),
+    "id": ("ID", "Id", "_id", "uid", "uuid", "key", "answer_id", "query_id", "question_id"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands; errors begin with it."""
+
+    source: str
+    unit: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.source}, {self.unit} {self.number}"
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise InputError with the place in front."""
+        raise InputError(f"{self}: {message}")
+
+
+Row = tuple[Place, Mapping[str, Any]]
+
+
+def iter_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
+    """Rows of a JSON Lines, CSV or Parquet file; CSV cells are strings, others keep their JSON type.
+
+    `columns` limits what is read of a Parquet file. Raises InputError for whatever keeps the file from being rows
+    that have the `required` columns.
+    """
+    read = _reader(path)
+    empty = True
+    for place, row in read(path, columns, required):
+        empty = False
+        for name in required:
+            if name not in row:
+                _missing(place, name, row)
+        yield place, row
+    if empty:
+        raise InputError(f"{path} holds no rows; expected at least one with the columns {_and(required)}")
+
+
+def iter_json_lines(lines: Iterable[bytes], source: str) -> Iterator[Row]:
+    """Rows of JSON Lines as bytes; blank lines are passed over."""
+    offset = 0
+    for number, line in enumerate(lines, start=1):
+        place = Place(source, "line", number)
+        text = _decode(line, offset, source)
+        offset += len(line)
+        if text.strip():
+            yield place, _json_object(text, place)
+
+
+def _reader(path: Path) -> Callable[[Path, Collection[str], Collection[str]], Iterator[Row]]:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected a file that ends in {SUFFIXES}")
+    if not path.exists():
+        raise InputError(f"there is no file {path}; check the name, or use '-' to read standard input")
+    if not path.is_file():
+        raise InputError(f"{path} is a pipe or a device; expected a regular file, or '-' to read standard input")
+    name = path.name.lower()
+    if name.endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")):
+        return _json_rows
+    if name.endswith((".csv", ".csv.gz")):
+        return _csv_rows
+    if name.endswith(".parquet"):
+        return _parquet_rows
+    raise InputError(f"{path} has an ending that is not known; expected {SUFFIXES}, or plain text on standard input")
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[BinaryIO]:
+    try:
+        if path.name.lower().endswith(".gz"):
+            with gzip.open(path, "rb") as packed:
+                yield cast(BinaryIO, packed)
+        else:
+            with path.open("rb") as plain:
+                yield plain
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path} is not a whole gzip file; pack it again, or drop the ending .gz if it is plain"
+                         ) from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {(error.strerror or type(error).__name__).lower()}") from None
+
+
+def _lines(handle: BinaryIO, source: str) -> Iterator[bytes]:
+    """Lines that end in a line feed (JSON and CSV may hold any other line separator), none longer than MAX_CELL."""
+    number = 0
+    while line := handle.readline(MAX_CELL):
+        number += 1
+        if len(line) == MAX_CELL and not line.endswith(b"\n"):
+            Place(source, "line", number).fail(f"longer than {MAX_CELL // 2**20} MiB; expected one answer a line")
+        yield line
+
+
+def stdin_lines(stdin: BinaryIO) -> Iterator[bytes]:
+    """The lines of standard input."""
+    return _lines(stdin, "standard input")
+
+
+def _decode(line: bytes, offset: int, source: str) -> str:
+    if offset == 0:
+        if name := OTHER_BOMS.get(line[:2]):
+            raise InputError(f"{source} is {name}; expected UTF-8: iconv -f {name} -t UTF-8")
+        if line.startswith(UTF8_BOM):
+            line, offset = line[3:], 3
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source} is not UTF-8 at byte {offset + error.start}; expected UTF-8: save it as that, "
+                         f"for example with iconv -f WINDOWS-1252 -t UTF-8") from None
+
+
+def _json_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
+    with _open(path) as handle:
+        yield from iter_json_lines(_lines(handle, str(path)), str(path))
+
+
+def _json_object(text: str, place: Place) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place.fail(f"not JSON ({error.msg.lower()} at column {error.colno}); expected one object a line")
+    except (ValueError, RecursionError) as error:
+        place.fail(f"JSON that cannot be read ({_kind(error)}); expected one object a line")
+    if not isinstance(value, dict):
+        place.fail(f"{json_type(value)}; expected one object a line, like {{\"id\": \"1\", \"answer\": \"…\"}}")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    word = str(error)
+    return word if word in ("NaN", "Infinity", "-Infinity") else "a number that is too long"
+
+
+def json_type(value: Any) -> str:
+    """The field's name for a JSON value's type, for messages: "a number", "null", …"""
+    names = {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list",
+             dict: "an object", type(None): "null", bytes: "bytes"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _csv_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
+    source = str(path)
+    with _open(path) as handle:
+        reader = csv.reader(_decoded(_lines(handle, source), source), strict=True)
+        header = _next_record(reader, source)
+        while header == []:
+            header = _next_record(reader, source)
+        if header is None:
+            return
+        top = Place(source, "line", 1)
+        for name in required:
+            if name not in header:
+                _missing(top, name, header)
+        if twice := [name for name in columns if header.count(name) > 1]:
+            top.fail(f"the header has {_and(twice)} twice; keep one of them")
+        before = reader.line_num
+        while (record := _next_record(reader, source)) is not None:
+            place = Place(source, "line", before + 1)
+            before = reader.line_num
+            if not record:
+                continue
+            if len(record) != len(header):
+                place.fail(f"{len(record)} cells where the header has {len(header)}; quote cells that hold commas, "
+                           f"quotes or line breaks")
+            yield place, dict(zip(header, record, strict=True))
+
+
+def _decoded(lines: Iterable[bytes], source: str) -> Iterator[str]:
+    offset = 0
+    for line in lines:
+        yield _decode(line, offset, source)
+        offset += len(line)
+
+
+def _next_record(reader: Any, source: str) -> list[str] | None:
+    # The limit on a cell is global to the csv module: raised for this one record, then put back.
+    limit = csv.field_size_limit(MAX_CELL)
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        why = "a cell is too long" if "limit" in str(error) else "a quote or line break is out of place"
+        Place(source, "line", max(1, reader.line_num)).fail(f"not CSV ({why}); quote every cell and double the "
+                                                            f"quotes inside, or use JSON Lines")
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _parquet_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
+    try:
+        import pyarrow.lib
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("reading Parquet", "audit", "pyarrow") from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            for name in required:
+                if name not in names:
+                    _missing(None, name, names, str(path))
+            number = 0
+            for batch in file.iter_batches(batch_size=1024, columns=[n for n in names if n in columns]):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield Place(str(path), "row", number), row
+    except (pyarrow.lib.ArrowException, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({type(error).__name__}); write it again, or use JSON "
+                         f"Lines") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} holds text that is not UTF-8; write it again with UTF-8 strings") from None
+
+
+def _missing(place: Place | None, name: str, there: Collection[str], source: str = "") -> NoReturn:
+    # Only names from our own list are shown: the first line of a CSV without a header is somebody's answer.
+    other = next((n for n in OTHER_NAMES.get(name, ()) if n in there), None)
+    remedy = f"rename {other!r} to {name!r}" if other else f"add it, or rename the column that holds the {name}"
+    raise InputError(f"{place or source}: there is no {name!r}; {remedy}")
+
+
+def _and(names: Collection[str]) -> str:
+    return " and ".join(repr(n) for n in names)

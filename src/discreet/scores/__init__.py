@@ -1,0 +1,1 @@
+"""The one score table of every audit: schema, reading, checks, writing; adapters that make one from a model."""

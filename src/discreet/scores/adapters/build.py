@@ -1,0 +1,207 @@
+"""A model, members and non-members to a `ScoreTable`: the entry of an audit for whoever has no table of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from discreet.core.errors import InputError, UsageError
+from discreet.data.columns import name_order
+from discreet.data.texts import LabelledText, read_texts
+from discreet.scores.adapters.outputs import class_codes, columns_like
+from discreet.scores.adapters.run import Run, score_texts
+from discreet.scores.adapters.scorer import Dtype, Settings, open_model
+from discreet.scores.checks import check_table
+from discreet.scores.table import (
+    IN,
+    OUT,
+    REFERENCE_KINDS,
+    UNKNOWN,
+    BoolArray,
+    Examples,
+    IntArray,
+    MemberArray,
+    Model,
+    ReferenceKind,
+    Role,
+    ScoreTable,
+)
+
+REFERENCE_TRAIN = "reference_train"
+"""The `split` of non-members that a paired reference was trained on, where it was not trained on all of them."""
+FINGERPRINT_SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    name: str
+    role: Role
+    kind: ReferenceKind | None
+    spec: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    model: Model
+    run: Run
+    classes: tuple[str, ...] | None
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.run.logits.shape[1])
+
+
+def scored_from_model(
+    spec: str, members: Path | str, nonmembers: Path | str, *, references: Sequence[str] = (),
+    placebos: Sequence[str] = (), selector: str | None = None, batch: int = 16, device: str | None = None,
+    max_tokens: int | None = None, quiet: bool = True, cache: Path | None = None, dtype: Dtype = "float32",
+    chat: bool = False, prompt: str = "none", allow_split_groups: bool = False,
+) -> tuple[ScoreTable, dict[str, str]]:
+    """Score members and non-members with a model, and with the others that an audit compares it to.
+
+    Parameters
+    ----------
+    spec : str
+        The audited model, as `open_model`.
+    members, nonmembers : path
+        JSON Lines, CSV or Parquet with `id, text, label` and, where they are there, `group, category, split,
+        planted`: what the model was trained on, and what it was not. No id and no text may stand in both.
+    references : sequence of str
+        "KIND=SPEC". neutral: trained on neither side. paired: trained on the non-members, or, where some have the
+        split "reference_train", on those. population: trained on random halves, of which nothing is known.
+    placebos, selector : specs
+        Models that were trained on neither side.
+    batch, device, max_tokens, dtype, chat, prompt :
+        As `Settings`, for all models alike.
+    quiet : bool
+        Without progress on standard error.
+    cache : path, optional
+        Folder in which scores are kept, so that a run that was stopped goes on.
+    allow_split_groups : bool
+        Accept groups with texts on both sides, for whoever leaves them out afterwards.
+
+    Returns
+    -------
+    table : ScoreTable
+        Models named by role ("target", "placebo", "neutral_2" …), with a `fingerprint` and, for transformers,
+        the share of tokens seen among their facts; one query.
+    texts : dict of str to str
+        The text of each id, for the blind baseline.
+
+    Raises
+    ------
+    UsageError
+        A spec that is none, one that is given twice, settings that cannot be. MissingExtraError without the packages.
+    InputError
+        Files, models or labels that do not go together, and as `check_table`.
+    """
+    brought = _models(spec, references, placebos, selector)
+    settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
+    source = f"{members} and {nonmembers}"
+    rows, member = _sides(read_texts(members), read_texts(nonmembers), source)
+    target, *others = brought
+    first = _scored(target, rows, settings, cache, quiet)
+    # Before the other models are loaded: a mistake in the labels is then known early.
+    labels = class_codes([row.label for row in rows], first.classes, first.n_classes, source)
+    scored = [first, *(_aligned(_scored(one, rows, settings, cache, quiet), first) for one in others)]
+    trained = np.stack([_trained_on(one, rows, member) for one in brought])
+    table = ScoreTable(tuple(one.model for one in scored), _examples(rows, labels, source),
+                       np.stack([one.run.logits for one in scored])[:, :, None, :], trained,
+                       "prob" if any(one.run.given_as == "prob" for one in scored) else "logit")
+    check_table(table, source, allow_split_groups=allow_split_groups)
+    return table, {row.id: row.text for row in rows}
+
+
+def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selector: str | None) -> list[_Brought]:
+    given: list[tuple[Role, ReferenceKind | None, str]] = [("target", None, spec)]
+    for reference in references:
+        said, _, of = reference.partition("=")
+        kind = next((kind for kind in REFERENCE_KINDS if kind == said.strip().lower()), None)
+        if kind is None or not of:
+            raise UsageError(f"a reference does not say of which kind it is; expected KIND=MODEL, where KIND is one of "
+                             f"{', '.join(REFERENCE_KINDS)}")
+        given.append(("reference", kind, of))
+    given += [("placebo", None, one) for one in placebos]
+    given += [] if selector is None else [("selection", None, selector)]
+    specs = [one for _, _, one in given]
+    if len(set(specs)) < len(specs):
+        raise UsageError("the same model is given twice; expected target, references, placebos and selector to be "
+                         "models of their own")
+    return list(_named(given))
+
+
+def _named(given: Sequence[tuple[Role, ReferenceKind | None, str]]) -> Iterator[_Brought]:
+    """Names by role: a spec may hold a path, an address or a token."""
+    words = {"selection": "selector"}
+    seen: dict[str, int] = {}
+    for role, kind, spec in given:
+        word = words.get(role, kind or role)
+        seen[word] = seen.get(word, 0) + 1
+        yield _Brought(word if seen[word] == 1 else f"{word}_{seen[word]}", role, kind, spec)
+
+
+def _sides(members: list[LabelledText], others: list[LabelledText], source: str
+           ) -> tuple[list[LabelledText], BoolArray]:
+    """The rows of both sides in order of their ids, and which are members."""
+    ids = {row.id for row in members}
+    if twice := sum(row.id in ids for row in others):
+        raise InputError(f"{source}: {twice:,} ids stand in both files; expected each example to be a member or not: "
+                         f"give it an id of its own, or take it out")
+    keys = {row.text_key for row in members}
+    if twice := sum(row.text_key in keys for row in others):
+        raise InputError(f"{source}: {twice:,} non-members have the text of a member, so the model was trained on "
+                         f"them; take them out")
+    rows = [*members, *others]
+    order = name_order(tuple(row.id for row in rows))
+    return [rows[place] for place in order], order < len(members)
+
+
+def _scored(one: _Brought, rows: Sequence[LabelledText], settings: Settings, cache: Path | None, quiet: bool
+            ) -> _Scored:
+    """One model's scores; the model itself is let go, so that the next finds its memory free."""
+    texts = [row.text for row in rows]
+    scorer = open_model(one.spec, settings)
+    run = score_texts(scorer, texts, batch=settings.batch, cache=cache, quiet=quiet, label=one.name)
+    facts = {**scorer.facts(texts), "fingerprint": run.fingerprint[:FINGERPRINT_SHOWN]}
+    return _Scored(Model(one.name, one.role, one.kind, facts), run, scorer.classes)
+
+
+def _aligned(one: _Scored, target: _Scored) -> _Scored:
+    """With the columns in the order of the target's."""
+    columns = columns_like(one.classes, target.classes, one.model.name, one.n_classes, target.n_classes)
+    return replace(one, run=replace(one.run, logits=one.run.logits[:, columns]), classes=target.classes)
+
+
+def _trained_on(one: _Brought, rows: Sequence[LabelledText], member: BoolArray) -> MemberArray:
+    if one.role == "target":
+        return np.where(member, IN, OUT).astype(np.int8)
+    if one.kind == "population":
+        return np.full(len(rows), UNKNOWN, dtype=np.int8)
+    if one.kind != "paired":
+        return np.full(len(rows), OUT, dtype=np.int8)
+    said = np.array([row.split == REFERENCE_TRAIN for row in rows]) & ~member
+    return np.where(said if said.any() else ~member, IN, OUT).astype(np.int8)
+
+
+def _examples(rows: Sequence[LabelledText], labels: IntArray, source: str) -> Examples:
+    ids, split = np.empty(len(rows), dtype=np.object_), np.empty(len(rows), dtype=np.object_)
+    ids[:], split[:] = [row.id for row in rows], [row.split for row in rows]
+    return Examples(
+        ids, labels, np.array([row.planted for row in rows], dtype=np.int64), _groups(rows, source),
+        split if any(row.split for row in rows) else None,
+        tuple(row.categories for row in rows) if any(row.categories for row in rows) else None)
+
+
+def _groups(rows: Sequence[LabelledText], source: str) -> IntArray | None:
+    names = [row.group for row in rows if row.group is not None]
+    if not names:
+        return None
+    if len(names) < len(rows):
+        raise InputError(f"{source}: 'group' is null for {len(rows) - len(names):,} of {len(rows):,} texts; give a "
+                         f"text without a user or document a group of its own")
+    distinct = tuple(set(names))
+    code = {distinct[place]: rank for rank, place in enumerate(name_order(distinct))}
+    return np.array([code[name] for name in names], dtype=np.int64)

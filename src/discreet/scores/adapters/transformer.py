@@ -1,0 +1,158 @@
+"""A Hugging Face sequence classifier as a function of texts: in float32, each text as if it were alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.core.errors import InputError, UsageError
+from discreet.scores.adapters.loading import load, need
+from discreet.scores.adapters.scorer import Settings
+from discreet.scores.table import FloatArray
+from discreet.train.transformer.batches import length_batches, padded, unused
+from discreet.train.transformer.prompts import AUTO, prompt_of
+from discreet.train.transformer.reading import Reader, Tokens, share_seen, token_limit
+
+PIECE = 2**26
+
+
+class Transformer:
+    """A classifier that AutoModelForSequenceClassification loads, or a PEFT adapter of one.
+
+    Texts of like length go together, padded on the right. Where the model has no padding token, texts are padded with
+    one that none of them holds; so the last token that is not padding, which decoders are pooled at, is the text's.
+    Raises InputError where the model is not whole, or does not go with its tokeniser; UsageError for settings that it
+    cannot be run with.
+    """
+
+    kind: Any = "logit"
+
+    def __init__(self, spec: str, settings: Settings) -> None:
+        self.name, self._settings = spec, settings
+        loaded = load(spec, settings.dtype)
+        self._torch, self._adapter = need("torch"), loaded.adapter
+        self._device = _device(self._torch, settings.device)
+        self._model = loaded.model.to(self._device)
+        self._texts = self._model.config.get_text_config()
+        self._vocabulary = int(self._model.get_input_embeddings().num_embeddings)
+        # Some configurations say -1 where they have none.
+        self._own_pad = _token(self._texts.pad_token_id, self._vocabulary)
+        self._spare_pad = _token(loaded.tokenizer.pad_token_id, self._vocabulary)
+        self._sees_behind: bool | None = None
+        self._chat = settings.chat or (settings.prompt == AUTO and bool(
+            getattr(loaded.tokenizer, "chat_template", None)))
+        self.read = Reader(loaded.tokenizer, _max_tokens(spec, settings, loaded.tokenizer, self._texts), spec,
+                           chat=self._chat, prompt=prompt_of(settings.prompt, chat=self._chat))
+        self.classes = _classes(self._model.config)
+
+    def fingerprint(self, probes: Sequence[str]) -> str:
+        """By weights, configuration, tokeniser, settings and versions; `probes` are not needed."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self._model.state_dict().items()):
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+            for piece in tensor.detach().contiguous().flatten().view(self._torch.uint8).split(PIECE):
+                digest.update(piece.cpu().numpy().tobytes())
+        config = {key: value for key, value in self._model.config.to_dict().items() if key != "_name_or_path"}
+        config["pad_token_id"] = self._own_pad
+        versions = [self._torch.__version__, need("transformers").__version__]
+        said = [config, self.read.digest(), self._settings.dtype, self._chat, versions]
+        digest.update(json.dumps(said, sort_keys=True, default=str).encode())
+        return digest.hexdigest()
+
+    def outputs(self, texts: Sequence[str]) -> FloatArray:
+        """As `Scorer`: logits, as many columns as the model has classes."""
+        rows = self.read(texts)
+        found: list[Any] = [None] * len(rows)
+        for places in length_batches(rows, self._settings.batch):
+            for place, logits in zip(places, self._logits([rows[place] for place in places]), strict=True):
+                found[place] = logits
+        return np.stack(found)
+
+    def facts(self, texts: Sequence[str]) -> Mapping[str, str]:
+        """Type, precision, adapter, how texts are put, the limit on tokens and the share of them that the model saw."""
+        seen, prompt = share_seen(self.read(texts)), self.read.prompt
+        said = {"model_type": str(self._model.config.model_type), "dtype": self._settings.dtype,
+                "chat_template": "yes" if self._chat else "no",
+                "prompt": f"{prompt.name} ({prompt.source})" if prompt.text else prompt.name,
+                "max_tokens": str(self.read.max_tokens), "tokens_seen": f"{seen:.4f}"}
+        return said if self._adapter is None else {**said, "adapter": self._adapter}
+
+    def _logits(self, rows: Sequence[Tokens]) -> FloatArray:
+        torch = self._torch
+        self._check_ids(rows)
+        pad = self._own_pad
+        if pad is None:
+            pad = unused(rows, self._spare_pad, self._vocabulary)
+            self._texts.pad_token_id = pad
+        ids, mask = (torch.from_numpy(part).to(self._device) for part in padded(rows, pad))
+        try:
+            with torch.inference_mode():
+                logits = self._model(input_ids=ids, attention_mask=mask).logits
+        except torch.cuda.OutOfMemoryError:
+            raise UsageError(f"{self.name}: a batch of {len(rows)} texts of up to {ids.shape[1]} tokens does not fit "
+                             f"into the device's memory; expected a smaller batch, or fewer tokens") from None
+        found: FloatArray = logits.float().cpu().numpy().astype(np.float64)
+        return found
+
+    def _check_ids(self, rows: Sequence[Tokens]) -> None:
+        highest = max(int(row.ids.max()) for row in rows)
+        if highest >= self._vocabulary:
+            raise InputError(f"{self.name}: its tokeniser has the token {highest}, its model only {self._vocabulary:,} "
+                             f"tokens; expected the tokeniser that it was trained with")
+        if self._own_pad is not None and any((row.ids == self._own_pad).any() for row in rows):
+            if self._sees_behind is None:
+                self._sees_behind = self._reads_behind_padding(self._own_pad)
+            if not self._sees_behind:
+                raise InputError(f"{self.name}: its padding token stands in texts, and this version of transformers "
+                                 f"reads a text up to its first one; expected a newer transformers, or a padding token "
+                                 f"of its own")
+
+    def _reads_behind_padding(self, pad: int) -> bool:
+        """Whether what follows a padding token inside a text counts; older versions pool a decoder before it."""
+        one, other, third = [token for token in range(self._vocabulary) if token != pad][-3:]
+        found = []
+        # One at a time: two rows of one batch may be rounded differently though they are alike.
+        for last in (other, third):
+            ids = self._torch.tensor([[one, pad, last]], device=self._device)
+            with self._torch.inference_mode():
+                found.append(self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids)).logits)
+        return not bool((found[0] == found[1]).all())
+
+
+def _token(given: int | None, vocabulary: int) -> int | None:
+    return given if given is not None and 0 <= given < vocabulary else None
+
+
+def _device(torch: Any, name: str | None) -> Any:
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise UsageError(f"torch has no device {name!r} here; expected cpu, or one such as cuda:0 where there is one"
+                         ) from None
+    return device
+
+
+def _max_tokens(spec: str, settings: Settings, tokenizer: Any, config: Any) -> int:
+    limit = token_limit(tokenizer, config)
+    if settings.max_tokens is None:
+        if limit is None:
+            raise UsageError(f"{spec}: neither the model nor its tokeniser has a limit on tokens; expected max tokens")
+        return limit
+    if limit is not None and settings.max_tokens > limit:
+        raise UsageError(f"max tokens is {settings.max_tokens:,}: expected at most {limit:,}, the limit of {spec}")
+    return settings.max_tokens
+
+
+def _classes(config: Any) -> tuple[str, ...] | None:
+    names = dict(config.id2label or {})
+    if sorted(names) != list(range(int(config.num_labels))):
+        return None
+    return tuple(re.sub(r"\s+", " ", str(names[place])) for place in range(len(names)))

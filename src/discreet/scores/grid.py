@@ -1,0 +1,205 @@
+"""The keys of a table of scores, model by example by query, and what the tables say of each model and example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.wording import counted
+from discreet.data.columns import Coded, ColumnFile
+from discreet.scores.files import ScoreFiles
+from discreet.scores.table import BoolArray, IntArray
+
+ObjectArray = NDArray[np.object_]
+Key = Literal["model", "example"]
+
+SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Which row of the scores is which model, example and query: each combination once, and none left out.
+
+    Attributes
+    ----------
+    model, example : Coded
+        (R,) codes into the M models and N examples, whose names are in order.
+    n_queries : int
+        Q; 1 where there is no column `query`.
+    place : (R,) int array
+        (model · N + example) · Q + query; a permutation of 0 … M·N·Q - 1.
+    own : mapping of "model" and "example" to int array
+        Row of each in the table of its own, where there is one.
+    """
+
+    model: Coded
+    example: Coded
+    n_queries: int
+    place: IntArray
+    own: Mapping[Key, IntArray]
+
+    def of(self, key: Key) -> Coded:
+        """The column of one key."""
+        return self.model if key == "model" else self.example
+
+
+def short(name: str) -> str:
+    """The name of a model for a message, in quotes and in one line."""
+    return repr(name if len(name) <= SHOWN else name[:SHOWN] + "…")
+
+
+def absent(values: ObjectArray) -> BoolArray:
+    """Where `values` is None."""
+    return np.array([value is None for value in values], dtype=np.bool_)
+
+
+def grid_of(files: ScoreFiles) -> Grid:
+    """The keys of `files`. InputError for a null key, for keys that come twice, and for rows that are missing."""
+    scores = files.scores
+    model, example = _key(scores, "model"), _key(scores, "example")
+    query = _query(scores)
+    own: dict[Key, IntArray] = {}
+    if files.models is not None:
+        own["model"] = _own_rows(files.models, "model", model, scores)
+    if files.examples is not None:
+        own["example"] = _own_rows(files.examples, "example", example, scores)
+    n_examples, n_queries = len(example.names), 1 if query is None else len(query.names)
+    place = model.codes.astype(np.int64) * n_examples + example.codes
+    if query is not None:
+        place = place * n_queries + query.codes
+    _refuse_repeated(scores, place, len(model.names) * n_examples * n_queries, query is not None)
+    _refuse_missing(scores, model, n_examples, n_queries)
+    return Grid(model, example, n_queries, place, own)
+
+
+def _query(scores: ColumnFile) -> Coded | None:
+    coded = scores.coded("query") if "query" in scores.names else None
+    return None if coded is None or not coded.names else _whole_key(scores, "query", coded)
+
+
+def _key(file: ColumnFile, name: str) -> Coded:
+    if name not in file.names:
+        file.fail(f"there is no {name!r}; expected a row for each model and example, with the columns 'model' and "
+                  f"'example'")
+    return _whole_key(file, name, file.coded(name))
+
+
+def _whole_key(file: ColumnFile, name: str, coded: Coded) -> Coded:
+    nulls = coded.codes < 0
+    if nulls.any():
+        file.fail(f"{name!r} is empty in {counted(int(nulls.sum()), 'row')}, first in this one; name the {name} in "
+                  f"every row", int(nulls.argmax()))
+    return coded.ordered()
+
+
+def _own_rows(side: ColumnFile, key: Key, coded: Coded, scores: ColumnFile) -> IntArray:
+    there = _key(side, key)
+    if len(there.names) < side.rows:
+        twice = np.setdiff1d(np.arange(side.rows), np.unique(there.codes, return_index=True)[1])
+        side.fail(f"this {key} stands in a row before; expected one row for each {key}", int(twice[0]))
+    rows = np.argsort(there.codes)
+    place = {name: int(row) for name, row in zip(there.names, rows, strict=True)}
+    unknown = sum(name not in place for name in coded.names)
+    if unknown:
+        side.fail(f"{unknown:,} of the {len(coded.names):,} {key}s of {scores.path.name} are not in this table; add "
+                  f"them")
+    if len(place) > len(coded.names):
+        side.fail(f"{len(place) - len(coded.names):,} of its {len(place):,} {key}s have no scores in "
+                  f"{scores.path.name}; score them, or take them out")
+    return np.array([place[name] for name in coded.names], dtype=np.int64)
+
+
+def _refuse_repeated(scores: ColumnFile, place: IntArray, cells: int, has_query: bool) -> None:
+    if place.size == cells:
+        seen = np.zeros(cells, dtype=np.bool_)
+        seen[place] = True
+        if seen.all():
+            return
+    order = np.argsort(place, kind="stable")
+    again = order[1:][np.diff(place[order]) == 0]
+    if again.size:
+        keys = "model, example and query" if has_query else "model and example"
+        remedy = "" if has_query else ", or tell them apart in a column 'query'"
+        scores.fail(f"{keys} are those of a row before, and so in {counted(again.size, 'row')} in all; keep one row "
+                    f"for each{remedy}", int(again.min()))
+
+
+def _refuse_missing(scores: ColumnFile, model: Coded, n_examples: int, n_queries: int) -> None:
+    lacks = n_examples * n_queries - np.bincount(model.codes, minlength=len(model.names))
+    if not lacks.any():
+        return
+    worst, others = int(lacks.argmax()), int(np.count_nonzero(lacks)) - 1
+    each = f"{n_examples:,} examples" if n_queries == 1 else f"{n_examples:,} examples × {n_queries:,} queries"
+    besides = f" and {counted(others, 'other model lacks', 'other models lack')} some" if others else ""
+    scores.fail(f"rows are missing: model {short(model.names[worst])} lacks {int(lacks[worst]):,} of {each}{besides}; "
+                f"every model must score every example, shadows too: score them, or take the examples out")
+
+
+def per_key(files: ScoreFiles, column: str, key: Key, grid: Grid, *, loose: bool = False) -> ObjectArray | None:
+    """What the tables say in `column` of each model or example: strings, None where they say nothing.
+
+    None for a column that is nowhere, or null everywhere. InputError where two rows, or two tables, contradict each
+    other; with `loose`, a column that contradicts itself within the scores is None.
+    """
+    side = files.models if key == "model" else files.examples
+    found: ObjectArray | None = None
+    if column in files.scores.names:
+        found = _from_rows(files.scores, column, key, grid, loose)
+    if side is not None and column in side.names:
+        coded = side.coded(column)
+        own = _lookup(coded)[coded.codes[grid.own[key]]]
+        if found is not None:
+            both = ~absent(own) & ~absent(found)
+            if (own[both] != found[both]).any():
+                side.fail(f"{column!r} says something else than the same column of {files.scores.path.name}; keep one "
+                          f"of them")
+            own = np.where(absent(own), found, own)
+        found = own
+    return None if found is None or absent(found).all() else found
+
+
+def where(files: ScoreFiles, column: str, key: Key, grid: Grid, place: int) -> tuple[ColumnFile, int]:
+    """The table that says `column` of one model or example, and the first row where it does."""
+    side = files.models if key == "model" else files.examples
+    if side is not None and column in side.names:
+        return side, int(grid.own[key][place])
+    return files.scores, int((grid.of(key).codes == place).argmax())
+
+
+def _from_rows(scores: ColumnFile, column: str, key: Key, grid: Grid, loose: bool) -> ObjectArray | None:
+    keys, coded = grid.of(key), scores.coded(column)
+    first = np.full(len(keys.names), -1, dtype=np.int32)
+    said = coded.codes >= 0
+    if said.all():
+        first[keys.codes] = coded.codes
+    else:
+        first[keys.codes[said]] = coded.codes[said]
+    conflict: BoolArray = said & (first[keys.codes] != coded.codes)
+    if conflict.any():
+        if loose:
+            return None
+        _refuse_conflict(scores, column, key, keys, conflict)
+    return _lookup(coded)[first]
+
+
+def _refuse_conflict(scores: ColumnFile, column: str, key: Key, keys: Coded, conflict: BoolArray) -> None:
+    row = int(conflict.argmax())
+    count = np.unique(keys.codes[conflict]).size
+    if key == "model":
+        advice = ("give the selector, the reference and the placebo names of their own, and do not use the target for "
+                  "them" if column == "model_role" else "say one thing for each model")
+        scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
+                    f"{advice}", row)
+    scores.fail(f"{column!r} of the example of this row is not the same in all rows of that example, and so for "
+                f"{counted(count, 'example')}; say one thing for each example", row)
+
+
+def _lookup(coded: Coded) -> ObjectArray:
+    names = np.empty(len(coded.names) + 1, dtype=np.object_)
+    names[:-1] = coded.names
+    names[-1] = None
+    return names

@@ -1,0 +1,206 @@
+"""Layer 1: direct identifiers, each by its own recogniser, found in the text and in what its runs decode to.
+
+A recogniser is one file in `recognisers/`. It reads `Facts` (the normalised text with what can be told of it at a
+glance, so that most recognisers return at once) and yields `Hit`s. Where hits overlap, the more certain wins, then
+the longer, then the one nearer to its cue, then the recogniser with the higher priority.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from discreet.core.errors import DetectorError, UsageError
+from discreet.core.registry import Registry
+from discreet.core.unicode import Decoded, Prepared
+
+SHAPED, BOUND, CHECKED = 1, 2, 3
+"""How sure a hit is: its shape alone, a word that says what it is, a check digit or a complete validator."""
+
+CONTEXT = 64
+"""Characters of the original before a decoded run that are read with it: the word that names it stands there."""
+
+_APART = "\n\0\n"
+_DIGITS = re.compile("[0-9]+")
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class DirectSpan:
+    """A direct identifier: its type and where it stands in the original text."""
+
+    type: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a recogniser saw in `Facts.text`; `distance` in characters from the cue that binds it."""
+
+    type: str
+    start: int
+    end: int
+    validity: int = SHAPED
+    distance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The text that recognisers read. `lower` has the same length as `text`; `digits` counts 0-9."""
+
+    text: str = field(repr=False)
+    lower: str = field(repr=False)
+    digits: int
+    has_at: bool
+
+    @classmethod
+    def of(cls, text: str) -> Facts:
+        """The facts of a normalised text."""
+        lower = text.lower()
+        if len(lower) != len(text):
+            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        return cls(text, lower, sum(map(len, _DIGITS.findall(text))), "@" in text)
+
+
+class Recogniser(Protocol):
+    """Finds identifiers of its `types`. Reads nothing but the facts; the same facts give the same hits."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Every type that `find` may yield, lower-case."""
+        ...
+
+    @property
+    def priority(self) -> int:
+        """Decides between hits that are alike in all else; higher wins."""
+        ...
+
+    def find(self, facts: Facts) -> Iterable[Hit]:
+        """The hits in `facts.text`, in any order."""
+        ...
+
+
+Find = Callable[[Facts], Iterable[Hit]]
+
+recognisers: Registry[Recogniser] = Registry("recognisers", builtin="discreet.text.direct.recognisers")
+
+
+@dataclass(frozen=True, slots=True)
+class Recognising:
+    """A function as a recogniser that looks only at texts with enough digits and one of its stems."""
+
+    types: tuple[str, ...]
+    look: Find
+    digits: int = 0
+    stems: tuple[str, ...] = ()
+    priority: int = 0
+
+    def find(self, facts: Facts) -> Iterable[Hit]:
+        """The function's hits, or none where the text cannot hold any."""
+        if facts.digits < self.digits or (self.stems and not any(stem in facts.lower for stem in self.stems)):
+            return ()
+        return self.look(facts)
+
+
+def recogniser(
+    *types: str, digits: int = 0, stems: tuple[str, ...] = (), priority: int = 0
+) -> Callable[[Find], Recogniser]:
+    """Decorator: a function of `Facts` becomes a recogniser of `types`.
+
+    `digits` is the least number of digits, and `stems` the lower-case strings one of which, a text must have.
+    """
+    return lambda look: Recognising(types, look, digits, stems, priority)
+
+
+def known_types() -> tuple[str, ...]:
+    """Every type that some recogniser finds, sorted."""
+    return tuple(sorted({kind for _, item in recognisers.items() for kind in item.types}))
+
+
+def find_direct(prepared: Prepared, *, types: Collection[str] | None = None) -> list[DirectSpan]:
+    """Direct identifiers in a prepared text, sorted by start, never overlapping.
+
+    `types` narrows the search before overlaps are resolved. A hit in a decoded run has the span of the run.
+
+    Raises
+    ------
+    UsageError
+        `types` names one that no recogniser finds, or no recogniser is installed at all.
+    DetectorError
+        A recogniser broke; the message names it and the kind of failure, never the text.
+    """
+    chosen = _chosen(types)
+    found: list[tuple[Hit, int]] = []
+    for hit, priority in _hits(prepared.text, chosen):
+        start, end = prepared.span(hit.start, hit.end)
+        found.append((Hit(hit.type, start, end, hit.validity, hit.distance), priority))
+    if prepared.decoded:
+        found += _decoded_hits(prepared, chosen)
+    if types is not None:
+        found = [(hit, priority) for hit, priority in found if hit.type in types]
+    return _resolve(found)
+
+
+def _chosen(types: Collection[str] | None) -> list[tuple[str, Recogniser]]:
+    items = recognisers.items()
+    if not items:
+        raise UsageError("no recogniser of direct identifiers is installed, expected those of discreet: reinstall it")
+    if types is None:
+        return items
+    if unknown := sorted(set(types).difference(*(item.types for _, item in items))):
+        raise UsageError(f"no recogniser finds the type {unknown[0]!r}: expected some of {', '.join(known_types())}")
+    return [(name, item) for name, item in items if not set(types).isdisjoint(item.types)]
+
+
+def _hits(text: str, chosen: list[tuple[str, Recogniser]]) -> Iterator[tuple[Hit, int]]:
+    facts = Facts.of(text)
+    for name, item in chosen:
+        try:
+            yield from [(hit, item.priority) for hit in item.find(facts)]
+        except DetectorError:
+            raise
+        except Exception as error:
+            # The chain is cut: a library's message may quote the text.
+            raise DetectorError(f"recogniser {name!r}", type(error).__name__) from None
+
+
+def _decoded_hits(prepared: Prepared, chosen: list[tuple[str, Recogniser]]) -> Iterator[tuple[Hit, int]]:
+    """All decoded runs as one document, each after the words that stand before it in the original."""
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    length = 0
+    for run in prepared.decoded:
+        before = _before(prepared, run)
+        parts.append(f"{before}{run.text}{_APART}")
+        starts.append(length + len(before))
+        ends.append(starts[-1] + len(run.text))
+        length += len(parts[-1])
+    for hit, priority in _hits("".join(parts), chosen):
+        k = bisect_right(ends, hit.start)
+        if k < len(starts) and starts[k] < hit.end <= ends[k]:
+            run = prepared.decoded[k]
+            yield Hit(hit.type, run.start, run.end, hit.validity, hit.distance), priority
+
+
+def _before(prepared: Prepared, run: Decoded) -> str:
+    return _NON_ASCII.sub(" ", prepared.original[max(0, run.start - CONTEXT) : run.start])
+
+
+def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:
+    """Keep the better of any two hits that overlap, best first."""
+    ranked = sorted(
+        (-hit.validity, hit.start - hit.end, hit.distance, -priority, hit.start, hit.end, hit.type)
+        for hit, priority in found
+        if hit.start < hit.end
+    )
+    kept: list[tuple[int, int, str]] = []
+    for *_, start, end, kind in ranked:
+        k = bisect_left(kept, (start, end, kind))
+        if (k == 0 or kept[k - 1][1] <= start) and (k == len(kept) or kept[k][0] >= end):
+            kept.insert(k, (start, end, kind))
+    return [DirectSpan(kind, start, end) for start, end, kind in kept]

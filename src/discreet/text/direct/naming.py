@@ -1,0 +1,136 @@
+"""Whether a capitalised word names a person, and in what office."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from discreet.text.doc import Doc
+from discreet.text.evidence import gazetteers
+
+TITLES: dict[str, str | None] = {"mr": "m", "mrs": "f", "ms": "f", "miss": "f", "mister": "m", "madam": "f", "sir": "m"}
+OFFICES = frozenset(
+    "dr doctor prof professor judge justice agent officer detective sheriff president senator governor "
+    "representative secretary chancellor minister mayor magistrate trooper sergeant captain nurse chief "
+    "congressman congresswoman congressperson commissioner king queen prince pope "
+    "attorney counsel rev reverend father sister pastor rabbi imam".split()
+)
+_ACTS = frozenset(
+    "was is had has owned owns received sold bought purchased worked works lived lives died filed sued entered hired told "
+    "said asked agreed contracted contacted signed learned claimed refused brought borrowed paid moved drove decided "
+    "wanted believed knew left went took gave made offered accepted promised used called came saw saw's hit shot stole "
+    "pleaded testified earned contributed transferred inherited invested established sustained incurred elected retired "
+    "married divorced devised conveyed obtained mailed wrote sent suffered sought argued appealed alleged".split()
+)
+# Deeds that only people do: enough to take a capitalised word at the head of a sentence for a name.
+_HUMAN = frozenset("worked lived died sued hired told said asked contracted signed borrowed drove wanted believed knew married "
+                   "divorced devised retired pleaded testified argued appealed decided promised agreed refused owned invested mailed".split())
+_NOT_NAMES = frozenset(
+    "the a an i in on at for to of and or but if when this that these those it he she we they you my our your his her "
+    "their as by with from after before during there here what who how why where which while since because although "
+    "though however thus therefore then once under over between among within court congress state section article "
+    "supreme circuit district federal act rule united states government company corp inc note question answer yes no "
+    "not only also both each every some any all most many much such one two three four five physical laboratory blood "
+    "medical family history examination vital treatment patient figure table case diagnosis discussion introduction "
+    "background methods results conclusion conclusions january february march april may june july august september "
+    "october november december monday tuesday wednesday thursday friday saturday sunday plaintiff defendant god "
+    "nothing something everything let please thanks thank do does did is was are were can could would should will "
+    "have has had be been bank trust agency department university college hospital school church board committee "
+    "income tax revenue cost total net sales first second third last next new old good bad".split()
+)
+_COMPANY_AFTER = frozenset(
+    "corp co inc ltd llc llp company corporation bank group partners associates industries "
+    "v vs & disease syndrome test university college hospital institute center street avenue".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A person's name: its key, the token after it, and what the title tells."""
+
+    key: str = field(repr=False)
+    last: int
+    gender: str | None
+    official: bool
+    joins: bool
+
+
+def name_at(doc: Doc, i: int) -> Name | None:
+    """The name that begins at token `i`, or None."""
+    word = doc.lowers[i]
+    if word in TITLES or word in OFFICES:
+        return _titled(doc, i, word)
+    if word in _NOT_NAMES or not word.isalpha():
+        return None
+    last = i + 1
+    while last < len(doc.tokens) and last - i < 4 and _continues(doc, last):
+        last += 1
+    after = doc.lowers[last] if last < len(doc.tokens) else ""
+    if (
+        after in _COMPANY_AFTER
+        or doc.lowers[last - 1] in _COMPANY_AFTER
+        or doc.words(i - 2, i).endswith(("v .", "v", "vs"))
+    ):
+        return None
+    given = gazetteers.given_names()
+    flag = given.get(word)
+    if flag == "-" and word not in gazetteers.places() and (last > i + 1 or _acts(doc, last)):
+        return Name(doc.lowers[last - 1], last, None, False, joins=False)
+    if last == i + 1 and not _listed(word) and _acts(doc, last) and _stands_alone(doc, i, last):
+        return Name(word, last, None, False, joins=False)
+    return None
+
+
+def _listed(word: str) -> bool:
+    """Whether a capitalised word is something else than a surname: a place, a people, a term, a job."""
+    tables = (gazetteers.places, gazetteers.demonyms, gazetteers.medical_terms, gazetteers.finance_terms,
+              gazetteers.legal_terms, gazetteers.occupations, gazetteers.organisations)
+    return any(word in table() for table in tables) or gazetteers.medical_suffix_class(word) is not None
+
+
+def _stands_alone(doc: Doc, i: int, last: int) -> bool:
+    """A surname alone: not the tail of a longer name of a thing, and at the head of a sentence only with more to go on."""
+    begin = doc.sentence_of(i)[0]
+    if i > begin:
+        before = doc.tokens[i - 1]
+        return not (before.text[0].isupper() and before.text.isalpha() and len(before.text) > 1)
+    word = doc.tokens[i].text
+    again = any(t.text == word and t.start != doc.tokens[begin].start and j > 0 and doc.tokens[j - 1].sentence == t.sentence
+                for j, t in enumerate(doc.tokens) if j != i)
+    apposed = doc.lowers[last] == ","
+    return again or apposed or doc.lowers[last] in _HUMAN
+
+
+def _titled(doc: Doc, i: int, word: str) -> Name | None:
+    j = i + 1
+    if j < len(doc.tokens) and doc.lowers[j] == ".":
+        j += 1
+    last = j
+    while last < len(doc.tokens) and last - j < 3 and _continues(doc, last):
+        last += 1
+    if last == j or not doc.tokens[i].text[0].isupper():
+        return None
+    official = word in OFFICES
+    return Name(doc.lowers[last - 1], last, TITLES.get(word), official, joins=not official)
+
+
+def _continues(doc: Doc, i: int) -> bool:
+    token = doc.tokens[i]
+    return (
+        token.text[0].isupper()
+        and token.lower.isalpha()
+        and token.lower not in _NOT_NAMES
+        and token.sentence == doc.tokens[i - 1].sentence
+    )
+
+
+def _acts(doc: Doc, i: int) -> bool:
+    """Whether what follows a capitalised word is what follows a person: a deed, or an apposition."""
+    if i >= len(doc.tokens):
+        return False
+    if doc.lowers[i] in _ACTS:
+        return True
+    return (
+        doc.lowers[i] == ","
+        and i + 1 < len(doc.tokens)
+        and doc.lowers[i + 1] in ("a", "an", "who", "whose", "age", "aged")
+    )

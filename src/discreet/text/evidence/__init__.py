@@ -1,0 +1,1 @@
+"""Quasi-identifiers: tagged, normalised, and bound to a person."""

@@ -1,0 +1,309 @@
+"""Word lists behind the quasi-identifier evidence, and a finder for them.
+
+Every list is a UTF-8 table in `data/` (key first, lower-case, sorted, unique; `#` opens a comment line), read on
+first use and kept. Places derive from GeoNames (CC BY 4.0, see NOTICE); the other lists are our own.
+
+Flags, one letter an entry:
+
+    -  nothing special
+    w  also an ordinary word, name, place or brand: needs a context that says which
+    r  (occupations) in professional answers mostly a role acting in office, not the person's own job
+    a  (places) an abbreviation, good only after a city or a comma
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TypeVar
+
+from discreet.core.errors import InputError
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place: `kind` is city, state, country, region, continent or county.
+
+    `path` runs from the place to its country's ISO 3166 code ("Omaha|Nebraska|US", "Nebraska|US", "FR"), so one
+    place lies in another exactly when the other's path is a suffix of its own at a bar. An ambiguous name has the
+    path of its most populous bearer.
+    """
+
+    name: str
+    kind: str
+    path: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demonym:
+    """A word for people by `kind`: nationality, ethnicity, religion or language ("nigerian" -> "Nigeria")."""
+
+    word: str
+    kind: str
+    canonical: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occupation:
+    """A job or working status with its near-hypernym ("litigator" -> "lawyer")."""
+
+    surface: str
+    canonical: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of a family or domain list.
+
+    `kind` is, by list:
+
+        family     partner, child, parent, sibling, extended, status
+        medical    condition, treatment, drug, test
+        finance    asset, income, transaction, debt
+        legal      matter, role, disposition
+    """
+
+    surface: str
+    kind: str
+    canonical: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """A known organisation; `kind`: company, university, school, hospital, union, church, club, military, agency."""
+
+    name: str
+    kind: str
+    flag: str
+
+
+def _rows(table: str, columns: int) -> Iterator[list[str]]:
+    text = files("discreet.text").joinpath("data", f"{table}.tsv").read_bytes().decode("utf-8")
+    for line in text.split("\n"):
+        if line and line[0] != "#":
+            row = line.rstrip("\r").split("\t")
+            if len(row) != columns:
+                raise InputError(f"{table}.tsv, {row[0]!r}: {len(row)} columns, expected {columns}; reinstall discreet")
+            yield row
+
+
+def _table(table: str, columns: int, entry: Callable[..., E]) -> Mapping[str, E]:
+    return MappingProxyType({row[0]: entry(*row) for row in _rows(table, columns)})
+
+
+@cache
+def given_names() -> Mapping[str, str]:
+    """Given names (lower-case) to their flag, `w` or `-`."""
+    return MappingProxyType({row[0]: row[1] for row in _rows("given_names", 2)})
+
+
+@cache
+def places() -> Mapping[str, Place]:
+    """Places by lower-case name, "the" left off ("midwest"); US, Canadian, Australian abbreviations have flag `a`."""
+    return _table("places", 4, Place)
+
+
+@cache
+def demonyms() -> Mapping[str, Demonym]:
+    """Words for nationality, ethnicity, religion and language."""
+    return _table("demonyms", 4, Demonym)
+
+
+@cache
+def occupations() -> Mapping[str, Occupation]:
+    """Occupations and working statuses, singular; flags `r`, `w`, `-`."""
+    return _table("occupations", 3, Occupation)
+
+
+def _terms(table: str) -> Mapping[str, Term]:
+    return MappingProxyType(
+        {
+            surface: Term(surface, kind, surface if canonical == "=" else canonical, flag)
+            for surface, kind, canonical, flag in _rows(table, 4)
+        }
+    )
+
+
+@cache
+def family_terms() -> Mapping[str, Term]:
+    """Relatives and family status; plurals only where they mean something of their own ("twins")."""
+    return _terms("family")
+
+
+@cache
+def medical_terms() -> Mapping[str, Term]:
+    """Conditions, treatments, drugs and tests, lay and clinical; brands and lay words lead to the clinical name."""
+    return _terms("medical_terms")
+
+
+@cache
+def _suffixes() -> tuple[Mapping[str, str], Mapping[str, str], tuple[int, ...]]:
+    suffixes = {row[0]: row[1] for row in _rows("medical_suffixes", 2)}
+    exceptions = {row[0]: row[1] for row in _rows("medical_exceptions", 2)}
+    return suffixes, exceptions, tuple(sorted({len(suffix) for suffix in suffixes}, reverse=True))
+
+
+def medical_suffix_class(word: str) -> str | None:
+    """Class of a medical term that its ending gives away (condition, treatment, drug, test), or None.
+
+    Any case, singular or plural. "duodenitis" -> condition, "arthroplasty" -> treatment, "aroma" -> None.
+    """
+    suffixes, exceptions, lengths = _suffixes()
+    for form in dict.fromkeys((word.lower(), singular(word.lower()))):
+        if form in exceptions:
+            return exceptions[form] if exceptions[form] != "-" else None
+        for length in lengths:
+            if len(form) >= length + 3 and form[-length:] in suffixes:
+                return suffixes[form[-length:]]
+    return None
+
+
+@cache
+def finance_terms() -> Mapping[str, Term]:
+    """Assets, income, transactions and debts of a person."""
+    return _terms("finance_terms")
+
+
+@cache
+def legal_terms() -> Mapping[str, Term]:
+    """Legal matters, roles in them and their dispositions."""
+    return _terms("legal_terms")
+
+
+@cache
+def organisations() -> Mapping[str, Organisation]:
+    """Well-known employers, schools, hospitals, unions, churches, clubs and armed forces."""
+    return _table("organisations", 3, Organisation)
+
+
+@cache
+def organisation_heads() -> frozenset[str]:
+    """Lower-case words and phrases that make a capitalised sequence an organisation ("high school", "llc")."""
+    return frozenset(row[0] for row in _rows("organisation_heads", 1))
+
+
+def canonical_place(name: str) -> str | None:
+    """Path of a place name, any case, "the" allowed; None where it is not listed.
+
+    "Omaha" -> "Omaha|Nebraska|US". After a comma the region decides, and may be an abbreviation:
+    "Springfield, IL" -> "Springfield|Illinois|US".
+    """
+    head, comma, rest = (part.strip() for part in name.partition(","))
+    if comma and rest:
+        region = canonical_place(rest) if "," in rest else _place_path(rest, abbreviated=True)
+        if region is None:
+            return None
+        own = _place_path(head)
+        if own is not None and own.endswith(f"|{region}"):
+            return own
+        return f"{_titled(head)}|{region}"
+    return _place_path(head)
+
+
+def _titled(name: str) -> str:
+    return re.sub(r"(?:^|(?<=[\s\-]))\w", lambda first: first.group().upper(), name)
+
+
+def _place_path(name: str, abbreviated: bool = False) -> str | None:
+    key = " ".join(name.lower().split()).removeprefix("the ")
+    entry = places().get(key) or places().get(key.rstrip(".")) or places().get(key.replace(".", ""))
+    if entry is None or (entry.flag == "a" and not abbreviated):
+        return None
+    return entry.path
+
+
+_IRREGULAR = {
+    "children": "child", "women": "woman", "people": "person", "wives": "wife", "midwives": "midwife", "lives": "life",
+    "housewives": "housewife", "knives": "knife", "thieves": "thief", "halves": "half", "feet": "foot",
+    "teeth": "tooth", "diagnoses": "diagnosis", "metastases": "metastasis", "prostheses": "prosthesis",
+    "thromboses": "thrombosis", "psychoses": "psychosis", "alumni": "alumnus", "alumnae": "alumna",
+    "passersby": "passerby", "buses": "bus", "gases": "gas", "bonuses": "bonus", "viruses": "virus",
+    "fetuses": "fetus", "quizzes": "quiz", "shoes": "shoe", "toes": "toe", "canoes": "canoe",
+    "rns": "rn", "mds": "md", "gps": "gp", "nps": "np", "mps": "mp", "pas": "pa",
+}  # fmt: skip
+_IE = frozenset("auntie bookie calorie cookie die foodie goalie junkie lie movie pie preemie rookie tie walkie".split())
+_MEN = re.compile(r"(?<!speci)(?<!abdo)(?<!regi)(?<!acu)(?<!s[et])(?<!sta)(?<!fora)(?<!lu)(?<!ye)(?<!\bo)(?<!\ba)men$")
+_SINGULAR_S = re.compile(
+    r"(?:ss|us|is|[hmst]atics|nomics|iatrics|physics|politics|statistics|ethics|obstetrics|genetics|robotics|eus|news|series|species|diabetes|herpes|rabies|measles|mumps|rickets|shingles|hives|scabies|caries"
+    r"|\bgas|pancreas|atlas|canvas|christmas|texas|kansas|arkansas|vegas|overseas|always|perhaps|sometimes|twins)$"
+)
+
+
+def singular(word: str) -> str:
+    """Singular of a lower-case English word or phrase ("line cooks" -> "line cook", "sons-in-law" -> "son-in-law").
+
+    Light rules for the kinds of words in these lists; a word that is singular already comes back as it is.
+    """
+    for law in ("-in-law", "-at-law", " general"):
+        if word.endswith(f"s{law}"):
+            return word.removesuffix(f"s{law}") + law
+    at = max(word.rfind(" "), word.rfind("-")) + 1
+    return word[:at] + _singular_token(word[at:])
+
+
+def _singular_token(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word.endswith("children"):
+        return word[:-3]
+    if _MEN.search(word):
+        return word[:-2] + "an"
+    if len(word) < 4 or not word.endswith("s") or _SINGULAR_S.search(word):
+        return word
+    if word.endswith("ies") and word[:-1] not in _IE:
+        return word[:-3] + "y"
+    if word.endswith("yses"):
+        return word[:-2] + "is"
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
+        return word[:-2]
+    return word[:-1]
+
+
+class Matcher:
+    """Finds the entries of a list in a token sequence: leftmost, then longest, never overlapping.
+
+    `entries` are cut into tokens by `tokenise` (by default at blanks), which must be the cut that the texts get.
+    Case is ignored. Entries of more than `max_tokens` tokens are left out; of two that cut alike the first stays.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[str],
+        max_tokens: int = 6,
+        tokenise: Callable[[str], Sequence[str]] = str.split,
+    ) -> None:
+        self._entries: dict[tuple[str, ...], str] = {}
+        lengths: dict[str, int] = {}
+        for entry in entries:
+            key = tuple(tokenise(entry.lower()))
+            if 0 < len(key) <= max_tokens and key not in self._entries:
+                self._entries[key] = entry
+                lengths[key[0]] = lengths.get(key[0], 0) | 1 << len(key)
+        longest_first = {mask: [n for n in range(max_tokens, 0, -1) if mask >> n & 1] for mask in lengths.values()}
+        self._lengths = {first: longest_first[mask] for first, mask in lengths.items()}
+
+    def find(self, tokens: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Matches as (start, end, entry): token indices, end exclusive, in order of the text."""
+        lower = [token.lower() for token in tokens]
+        matches: list[tuple[int, int, str]] = []
+        start, total = 0, len(lower)
+        while start < total:
+            for length in self._lengths.get(lower[start], ()):
+                end = start + length
+                entry = self._entries.get(tuple(lower[start:end])) if end <= total else None
+                if entry is not None:
+                    matches.append((start, end, entry))
+                    start = end - 1
+                    break
+            start += 1
+        return matches

@@ -1,0 +1,125 @@
+"""Mentions and attributes: the records between the taggers and the binding, and the taggers' door.
+
+Quasi-identifier evidence is found in two stages. *Taggers* (plug-ins, one class of attribute each) find mentions:
+"52-year-old" is an age, "from Omaha" a place. *Binding* then says whose mention it is, from the referents around it
+(`referents.py`). The value of an attribute lives in memory only; what leaves the process is `Evidence`: type, subject
+and offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from discreet.core.errors import UsageError
+from discreet.core.records import DOMAINS, Evidence, Subject
+from discreet.core.registry import Registry
+from discreet.text.doc import Doc
+from discreet.text.evidence import lexicon as lex
+from discreet.text.evidence.referents import Referent, find_referents
+
+SHARED_CLASSES = ("age", "occupation", "place", "affiliation", "family")
+EXTRA_CLASSES = ("ethnicity", "sex", "person")
+DOMAIN_CLASSES: dict[str, tuple[str, str, str]] = {
+    "medical": ("condition", "treatment", "visit"),
+    "finance": ("asset", "income", "transaction"),
+    "law": ("matter", "role", "disposition"),
+}
+IDENTIFYING = ("age", "ethnicity", "place", "occupation", "family", "affiliation")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Where a text states an attribute, before it is known of whom.
+
+    `start` and `end` are offsets in the normalised text. `who` names the person when the wording itself does
+    ("my husband is a teacher"); None leaves it to binding. A `weak` mention rests on a cue that a careful reader
+    would take and a hasty one would not.
+    """
+
+    kind: str
+    value: str = field(repr=False)
+    start: int
+    end: int
+    why: str
+    who: str | None = None
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One fact of one class about one person. `start` and `end` are offsets in the original text."""
+
+    kind: str
+    value: str = field(repr=False)
+    subject: Subject
+    person: str = field(repr=False)
+    start: int
+    end: int
+    why: str
+    weak: bool = False
+
+    def evidence(self) -> Evidence:
+        """What may leave the process: no value, no words."""
+        return Evidence(self.kind, self.subject, self.start, self.end)
+
+
+class Context:
+    """A document with its referents, as the taggers see it."""
+
+    def __init__(self, doc: Doc, domain: str) -> None:
+        self.doc = doc
+        self.text = doc.text
+        self.domain = domain
+
+    @cached_property
+    def lower(self) -> str:
+        """The normalised text in lower case, of the same length."""
+        low = self.text.lower()
+        return (
+            low if len(low) == len(self.text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
+        )
+
+    @cached_property
+    def referents(self) -> tuple[Referent, ...]:
+        """Who the text points at, in order."""
+        return find_referents(self.doc)
+
+    @cached_property
+    def is_personal(self) -> bool:
+        """Whether somebody speaks of their own affairs in the first person singular, more than in passing."""
+        return sum(r.subject == "speaker" and self.doc.lowers[r.first] in lex.FIRST for r in self.referents) >= 2
+
+    def mention(self, kind: str, value: str, first: int, last: int, why: str, **more: object) -> Mention:
+        """A mention of tokens [first, last)."""
+        tokens = self.doc.tokens
+        return Mention(kind, value, tokens[first].start, tokens[last - 1].end, why, **more)  # type: ignore[arg-type]
+
+
+class Tagger(Protocol):
+    """Finds the mentions of some classes. Plug-ins register an instance under a name."""
+
+    kinds: tuple[str, ...]
+    domains: tuple[str, ...] | None
+
+    def find(self, context: Context) -> Iterable[Mention]:
+        """Every mention in the text; overlaps and repetitions are allowed."""
+        ...
+
+
+taggers: Registry[Tagger] = Registry("taggers", builtin="discreet.text.evidence.taggers")
+
+
+def classes_of(domain: str) -> tuple[str, ...]:
+    """The eight classes of a domain (paper Table II) and the two extra ones.
+
+    Raises
+    ------
+    UsageError
+        For a domain that has no classes.
+    """
+    if domain not in DOMAIN_CLASSES:
+        raise UsageError(f"unknown domain {domain!r}: expected one of {', '.join(DOMAINS)}")
+    return (*SHARED_CLASSES, *DOMAIN_CLASSES[domain], *EXTRA_CLASSES)

@@ -1,0 +1,239 @@
+"""Constructions that bind a word to a person whatever the word is: who the subject is, which noun phrase follows.
+
+The list taggers know words and ask whether the wording binds them. Frames go the other way round: the wording
+("works as a …", "lives near …", "belongs to …") says what the next words are, so that a job, a town or a club that no
+list holds is read all the same. What they must not do is read it of a drug, a statute or a firm: hence
+`is_said_of_person`, which walks from the verb back to its subject.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from discreet.text.doc import Doc
+from discreet.text.evidence import gazetteers
+from discreet.text.evidence import lexicon as lex
+from discreet.text.evidence.mentions import Context
+from discreet.text.evidence.referents import Referent
+
+_SKIPS = frozenset(
+    """
+    now also currently still once previously formerly both has have had been is was am are were 's 've 'm i've long
+    always often then later recently first only just since mostly sometimes already no longer being be all used
+    continued continues began begins started starts , - – — ( he's she's i'm im ive
+    """.split()
+)
+NEGATED = frozenset(
+    """
+    not never neither nor don't doesn't didn't isn't wasn't hasn't haven't hadn't can't cannot won't
+    """.split()
+)
+_TO_DO = frozenset("used continued continues began begins started starts".split())
+_IF = frozenset("if unless whether suppose supposing imagine assuming hypothetically whenever".split())
+_JOINS = frozenset("and but or ; : * • / , ( - – —".split())
+_TAIL = frozenset("with of in from at on under for near aged age , (".split())
+_RELATIVE = frozenset("that which who whom whose".split())
+_GOVERNS = frozenset("of in on at to for from with by about against than".split())
+_BODIES = frozenset(
+    """
+    university church order society friends sisters brothers museum office ministry bureau department band choir
+    singers players rovers rangers united wanderers harriers quilters chorale ensemble troupe fc afc rfc trust
+    committee cooperative college school guild brotherhood fire
+    """.split()
+)
+_BARE = frozenset(
+    """
+    work live reside dwell attend play sing serve belong teach study volunteer come hail worship earn make move
+    settle grow join row coach run drive keep own
+    """.split()
+)
+
+_NO_NAME = frozenset(
+    """
+    january february march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday spring summer autumn winter christmas easter god christ jesus heaven hell ward
+    unit room floor icu er ed section article chapter table figure medicare medicaid medicine english french spanish
+    i mr mrs ms dr miss sir covid internet facebook twitter instagram zoom excel google earth mars phase stage grade
+    level class type group title part paragraph exhibit appendix day week month year he she it we they you my his
+    her our their congress parliament senate republicans democrats
+    """.split()
+)
+DWELLING = frozenset(
+    """
+    lives live lived living resides residing resided dwells home house flat apartment address moved moving settled
+    stays rents cottage residence
+    """.split()
+)
+SETTLEMENTS = frozenset(
+    """
+    village town city county parish hamlet township borough suburb island province state region district community
+    valley outskirts port area north south east west coast
+    """.split()
+)
+PLACE_JOINS = frozenset("of the upon on by le la de del du der den van von el al los las - ' next".split())
+BODY_JOINS = frozenset("of the and for on at & - ' 's de la du von".split())
+
+
+def referent_over(context: Context, token: int) -> Referent | None:
+    """The referent that covers a token, or None."""
+    found = context.referents
+    at = bisect_left(found, token + 1, key=lambda r: r.first)
+    return next((r for r in reversed(found[max(0, at - 2) : at]) if r.first <= token < r.last), None)
+
+
+def is_particular(referent: Referent) -> bool:
+    """Whether a referent can be the subject of a fact: somebody, and not the owner of something."""
+    return referent.subject in ("third", "speaker", "public", "asker") and not referent.possessive
+
+
+def is_said_of_person(context: Context, verb: int) -> bool:
+    """Whether the verb at a token has a particular person for its subject, or is a note without one.
+
+    Refuses negations, wishes, conditions, groups, and every subject that is not a person: "the drug works as …",
+    "a firm based in …", "she hopes to work as …".
+    """
+    doc = context.doc
+    begin = doc.sentence_of(verb)[0]
+    if _IF & set(doc.lowers[max(begin, verb - 10) : verb]):
+        return False
+    at = verb - 1
+    while at >= begin and (doc.lowers[at] in _SKIPS or doc.lowers[at].endswith("ly") or doc.lowers[at] == "to"):
+        if doc.lowers[at] == "to" and doc.lowers[at - 1] not in _TO_DO:
+            return False
+        if doc.lowers[at] in _JOINS and not _opens_aside(context, at):
+            break
+        at -= 1
+    if at < begin:
+        return doc.lowers[verb] not in _BARE
+    word = doc.lowers[at]
+    if word in NEGATED or word in lex.MODALS:
+        return False
+    if word == "who":
+        return _relative(context, at, begin)
+    if word in _JOINS:
+        return _joined(context, begin, at, verb)
+    own = referent_over(context, at)
+    if own is not None:
+        governed = own.form == "pronoun" and doc.lowers[own.first - 1] in _GOVERNS if own.first > begin else False
+        return is_particular(own) and not governed
+    return _has_tail(context, begin, at)
+
+
+def _opens_aside(context: Context, at: int) -> bool:
+    """Whether a mark stands right behind a person: "Ann, now living in …"."""
+    own = referent_over(context, at - 1) if at else None
+    return own is not None and context.doc.lowers[at] in (",", "(", "-", "–", "—")
+
+
+def _relative(context: Context, at: int, begin: int) -> bool:
+    doc = context.doc
+    before = at - 2 if at - 1 > begin and doc.lowers[at - 1] == "," else at - 1
+    if before < begin:
+        return False
+    own = referent_over(context, before)
+    return (
+        is_particular(own)
+        if own is not None
+        else doc.tokens[before].is_capitalised or _has_tail(context, begin, before)
+    )
+
+
+def _joined(context: Context, begin: int, at: int, verb: int) -> bool:
+    """A second verb of one subject ("She wakes early and works as …"), or a note after a mark."""
+    doc = context.doc
+    if doc.lowers[verb] == "based" and doc.lowers[at] == "," and doc.lowers[verb - 1] == ",":
+        return False
+    first = next(
+        (r for r in context.referents if begin <= r.first < at and not r.possessive and r.form != "author"), None
+    )
+    if first is None:
+        return doc.lowers[at] in (":", ";", "*", "•", "-", "/") and doc.lowers[verb] not in _BARE
+    governed = first.first > begin and doc.lowers[first.first - 1] in _GOVERNS
+    return is_particular(first) and not governed
+
+
+def _has_tail(context: Context, begin: int, at: int) -> bool:
+    """ "the patient in bed four works as …": a person, and a short phrase that hangs on them."""
+    doc = context.doc
+    found = context.referents
+    last = bisect_left(found, at + 1, key=lambda r: r.first)
+    own = next((r for r in reversed(found[max(0, last - 3) : last]) if r.first >= begin and not r.possessive), None)
+    if own is None or at + 1 - own.last > 7 or not is_particular(own) or own.form == "pronoun":
+        return False
+    tail = doc.lowers[own.last : at + 1]
+    if tail and tail[0] == "," and doc.lowers[at + 1] != ",":
+        return False
+    return bool(tail) and tail[0] in _TAIL and not _RELATIVE & set(tail) and not ({"is", "was", ";", ":"} & set(tail))
+
+
+def name_after(context: Context, first: int, joins: frozenset[str]) -> tuple[int, int] | None:
+    """Tokens [first, last) of the capitalised name that begins at `first`, at most eight; None where there is none.
+
+    `joins` are the small words and marks that may stand inside a name of this class.
+    """
+    doc = context.doc
+    end = doc.sentence_of(first)[1] if first < len(doc.tokens) else first
+    if first < end and doc.lowers[first] == "the":
+        first += 1
+    if first >= end or not doc.tokens[first].is_capitalised or doc.lowers[first] in _NO_NAME:
+        return None
+    last = first + 1
+    while last < min(end, first + 8):
+        token = doc.tokens[last]
+        if token.text[0].isupper() and (doc.lowers[last] not in _NO_NAME or doc.lowers[last] in ("st", "hill")):
+            last += 1
+            continue
+        if token.text == "." and doc.lowers[last - 1] in ("st", "mt", "ste", "ft") and last + 1 < end:
+            last += 1
+            continue
+        ahead = next((k for k in range(last, min(last + 3, end)) if doc.lowers[k] not in joins), end)
+        if (
+            token.lower not in joins
+            or ahead >= end
+            or not doc.tokens[ahead].text[0].isupper()
+            or doc.lowers[ahead] in _NO_NAME
+        ):
+            break
+        last = ahead + 1
+    if last < end and doc.lowers[last] in ("'s", "’s") and doc.lowers[first] in ("st", "saint"):
+        last += 1
+    return first, last
+
+
+def is_body(doc: Doc, first: int, last: int) -> bool:
+    """Whether a capitalised name is a body: by its last word, the word before "of", or as a saint's church."""
+    heads = gazetteers.organisation_heads()
+    words = doc.lowers[first:last]
+    if doc.words(first, last) in gazetteers.organisations() or (
+        words[0] in ("st", "saint") and words[-1] in ("'s", "’s")
+    ):
+        return True
+    ends = [last] + [first + k for k, w in enumerate(words) if k and w in ("of", "for", "at")]
+    return last - first > 1 and (
+        "&" in words
+        or any(
+            doc.lowers[k - 1] in heads or doc.words(k - 2, k) in heads or doc.lowers[k - 1] in _BODIES
+            for k in ends
+            if k > first
+        )
+    )
+
+
+def has_owner(context: Context, noun: int) -> bool:
+    """ "her job as a …", "has work as a …", "Occupation: …": a noun with an owner, or the label of a note."""
+    doc = context.doc
+    begin = doc.sentence_of(noun)[0]
+    before = doc.lowers[max(begin, noun - 5) : noun]
+    if set(before) & (NEGATED | _IF | lex.GENERIC_DETERMINERS | {"no"}):
+        return False
+    if not before or before[-1] in ("-", "*", "•", ",", ";", ":", "|", "("):
+        return doc.lowers[noun + 1] in (":", "-", "–", "—", "=") if noun + 1 < len(doc.tokens) else False
+    return near_person(context, noun)
+
+
+def near_person(context: Context, noun: int) -> bool:
+    """Whether somebody in particular, or a possessive of theirs, stands in the five tokens before a noun."""
+    begin = context.doc.sentence_of(noun)[0]
+    near = [referent_over(context, k) for k in range(max(begin, noun - 5), noun)]
+    found = [r for r in near if r is not None]
+    return bool(found) and found[-1].subject in ("third", "speaker", "public", "asker")

@@ -1,0 +1,285 @@
+"""Who a text speaks of: mentions of persons, in order, each linked to one person.
+
+A referent is a place where the text points at somebody: "I", "she", "the patient", "a 45-year-old woman",
+"my husband", "Mrs. Ortiz", "adults", "you". Referents of one person share a `person` key. The linking is shallow
+on purpose: one open person per gender, a role noun ("the patient") that meets an open person joins it, an
+indefinite noun opens a new one, a relative belongs to its owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.core.records import Subject
+from discreet.text.direct.naming import OFFICES, TITLES, name_at
+from discreet.text.doc import Doc
+from discreet.text.evidence import lexicon as lex
+from discreet.text.evidence import phrases
+
+Form = Literal["pronoun", "noun", "kin", "name", "plural", "author"]
+
+
+@dataclass(frozen=True, slots=True)
+class Referent:
+    """One pointing at somebody.
+
+    `person` is a key such as "speaker", "p1", "speaker/husband"; `possessive` marks "my", "her", "the patient's",
+    which point at an owner and not at the one the clause is about.
+    """
+
+    person: str
+    subject: Subject
+    form: Form
+    first: int
+    last: int
+    gender: str | None = None
+    possessive: bool = False
+
+
+@dataclass
+class _Open:
+    """The persons that a pronoun or a role noun may still mean."""
+
+    last: str | None = None
+    subject: Subject = "third"
+    gender: str | None = None
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.by_gender: dict[str, tuple[str, Subject]] = {}
+        self.names: dict[str, str] = {}
+        self.heads: dict[str, tuple[str, Subject]] = {}
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"p{self.count}"
+
+    def note(self, person: str, subject: Subject, gender: str | None) -> None:
+        self.last, self.subject, self.gender = person, subject, gender
+        if gender:
+            self.by_gender[gender] = person, subject
+
+    def pronoun(self, gender: str) -> tuple[str, Subject]:
+        """The person that "he" or "she" means: one of that gender, else the last one of unknown gender."""
+        if gender in self.by_gender and self.gender != gender:
+            person, subject = self.by_gender[gender]
+        elif self.last is not None and self.gender in (None, gender):
+            person, subject = self.last, self.subject
+        else:
+            person, subject = self.fresh(), "third"
+        self.note(person, subject, gender)
+        return person, subject
+
+
+def find_referents(doc: Doc) -> tuple[Referent, ...]:
+    """All referents of a text, in order of their first token."""
+    state = _Open()
+    found: list[Referent] = []
+    i = 0
+    while i < len(doc.tokens):
+        referent = _at(doc, i, state, found)
+        if referent is None:
+            i += 1
+            continue
+        found.append(referent)
+        i = max(i + 1, referent.last)
+    return tuple(found)
+
+
+def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
+    word = doc.lowers[i]
+    if word in lex.FIRST:
+        return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("my", "mine"))
+    if word in lex.FIRST_PLURAL:
+        return _we(doc, i, word)
+    if word in lex.SECOND:
+        return Referent("addressee", "asker", "pronoun", i, i + 1, possessive=word in ("your", "yours"))
+    if word in lex.THIRD:
+        gender = lex.THIRD[word]
+        if phrases.is_generic_pronoun(doc, i):
+            return None
+        person, subject = _cohort_before(doc, i, found, gender) or state.pronoun(gender)
+        return Referent(person, subject, "pronoun", i, i + 1, gender, possessive=phrases.owns(doc, i, word))
+    if word in lex.THEY:
+        return _they(doc, i, word, state, found)
+    kin = _kin(doc, i, state, found)
+    if kin is not None:
+        return kin
+    if doc.tokens[i].is_capitalised and word in OFFICES | TITLES.keys() and (named := _name(doc, i, state)) is not None:
+        return named
+    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged_head(doc, i) or phrases.is_aged_doer(doc, i):
+        return _noun(doc, i, state, found)
+    if word in lex.PLURAL_NOUNS:
+        return _plural(doc, i, found)
+    if doc.tokens[i].is_capitalised:
+        return _name(doc, i, state)
+    return None
+
+
+def _plural(doc: Doc, i: int, found: list[Referent]) -> Referent | None:
+    """A group; not somebody's children, and not what is said of those before ("they were students")."""
+    before = doc.lowers[i - 1] if i else ""
+    if doc.lowers[i] in lex.OWNED and (before in lex.COUNTS or before in lex.DETERMINERS - {"these", "those"}):
+        return None
+    if i and phrases.is_predicate(doc, i) and found and found[-1].first >= doc.sentence_of(i)[0]:
+        return None
+    return Referent("cohort", "cohort", "plural", i, i + 1)
+
+
+def _cohort_before(doc: Doc, i: int, found: list[Referent], gender: str) -> tuple[str, Subject] | None:
+    """ "A widow may claim the benefit of her late husband": her is as much nobody in particular as the widow."""
+    begin = doc.sentence_of(i)[0]
+    said = [r for r in found[-6:] if r.first >= begin and r.form in ("noun", "name", "kin", "pronoun")]
+    heads = [r for r in said if r.gender in (None, gender)]
+    if heads and heads[-1].subject == "cohort" and not any(r.subject == "third" for r in said):
+        return "cohort", "cohort"
+    return None
+
+
+def _they(doc: Doc, i: int, word: str, state: _Open, found: list[Referent]) -> Referent | None:
+    """Singular "they": the one just spoken of, where nothing tells their gender and no group intervenes."""
+    if state.last is None or state.gender is not None or not found or found[-1].person != state.last:
+        return None
+    return Referent(state.last, state.subject, "pronoun", i, i + 1, possessive=word == "their")
+
+
+def _we(doc: Doc, i: int, word: str) -> Referent | None:
+    """ "We" points at the speaker of a personal text and at the authors of a report."""
+    after = doc.words(i + 1, i + 4)
+    if lex.AUTHORIAL.match(after):
+        return Referent("authors", "nobody", "author", i, i + 1)
+    return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("our", "ours"))
+
+
+def _kin(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
+    """A relative with an owner: "my late husband", "her two sons", "the patient's mother"."""
+    word = doc.lowers[i]
+    head = lex.KIN.get(word)
+    if head is None or not found:
+        return None
+    owner = found[-1]
+    gap = doc.lowers[owner.last : i]
+    modifiers = [g for g in gap if g not in lex.AGE_WORDS and not g[0].isdigit()]
+    if len(modifiers) > 3 or any(g in lex.STOPS_KIN or not g[0].isalnum() for g in modifiers):
+        return None
+    if not owner.possessive or owner.subject in ("cohort", "nobody"):
+        return None
+    person = f"{owner.person}/{head[0]}"
+    subject: Subject = "asker" if owner.subject == "asker" else owner.subject if owner.subject == "public" else "third"
+    if subject == "third":
+        state.note(person, subject, head[1])
+    return Referent(person, subject, "kin", i, i + 1, head[1], possessive=phrases.has_apostrophe(doc, i))
+
+
+def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
+    """A singular person noun: particular, or nobody in particular."""
+    word = doc.lowers[i]
+    gender = lex.PERSON_NOUNS.get(word)
+    if i + 1 < len(doc.tokens) and doc.lowers[i + 1] in lex.COMPOUND_AFTER.get(word, ()):
+        return None
+    if word in ("male", "female") and i + 1 < len(doc.tokens) and phrases.describes(doc.lowers[i + 1]):
+        return None
+    first = phrases.noun_start(doc, i)
+    before = doc.lowers[first:i]
+    aged = any(b in ("year", "month", "week", "day", "aged", "yo", "y") for b in before)
+    determiner = before[0] if before and before[0] in lex.DETERMINERS else ""
+    possessive = phrases.has_apostrophe(doc, i)
+    ahead = _as_ahead(doc, first, i)
+    if ahead is not None:
+        return Referent(*ahead, "noun", first, i + 1, gender, possessive)
+    same = _same_as_before(doc, first, determiner, gender, state, found)
+    if same is not None:
+        if same.subject in ("third", "public"):
+            state.note(same.person, same.subject, gender or same.gender)
+        return Referent(same.person, same.subject, "noun", first, i + 1, gender, possessive)
+    hypothetical = determiner in ("a", "an", "", "one") and phrases.is_hypothetical(doc, first, i)
+    generic = hypothetical or (determiner in ("a", "an") and not aged and phrases.states_a_rule(doc, i))
+    if determiner in lex.GENERIC_DETERMINERS or generic:
+        return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
+    if determiner in ("the", "this", "that", "said", "our") and not aged:
+        known = state.heads.get(word)
+        if known is None and word in lex.OFFICIALS:
+            return None
+        if known is None and phrases.is_conditional(doc, first):
+            return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
+        if (
+            known is None
+            and state.last is not None
+            and word in lex.ANYBODY
+            and (gender is None or state.gender in (None, gender))
+        ):
+            known = state.last, state.subject
+        if known is not None:
+            state.note(*known, gender)
+            state.heads[word] = known
+            return Referent(*known, "noun", first, i + 1, gender, possessive)
+    if not determiner and not aged and word not in lex.BARE_ROLES:
+        return None
+    person = state.fresh()
+    state.heads[word] = person, "third"
+    # "She has a twin sister. She …": a relative in passing is not the one the story goes on about.
+    if word not in lex.KIN or state.last is None:
+        state.note(person, "third", gender)
+    return Referent(person, "third", "noun", first, i + 1, gender, possessive)
+
+
+def _as_ahead(doc: Doc, first: int, noun: int) -> tuple[str, Subject] | None:
+    """ "As a 61-year-old welder, I …": the one who speaks, or who is spoken to, comes after."""
+    if not first or doc.lowers[first - 1] != "as":
+        return None
+    for word in doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 12)]:
+        if word in lex.FIRST:
+            return "speaker", "speaker"
+        if word in lex.SECOND:
+            return "addressee", "asker"
+        if word in lex.THIRD:
+            return None
+    return None
+
+
+def _same_as_before(
+    doc: Doc, first: int, determiner: str, gender: str | None, state: _Open, found: list[Referent]
+) -> Referent | None:
+    """The person that a predicate or an apposition goes on about, or None where the noun begins anew.
+
+    "she is a nurse", "I work as an engineer", "a bus driver from Yakima, a mother of three, …".
+    """
+    if not first or determiner not in ("a", "an", "the", "") or not found:
+        return None
+    before = doc.lowers[first - 1]
+    apposed = before == "," and determiner in ("a", "an")
+    contracted = before == "'s" and first > 1 and doc.lowers[first - 2] in (*lex.THIRD, "who")
+    if not apposed and not contracted and before not in lex.PREDICATES:
+        return None
+    begin = doc.sentence_of(first)[0]
+    one = next((r for r in reversed(found[-4:]) if not r.possessive and r.first >= begin), None)
+    if one is None and not apposed and found[-1].first < begin and state.last is not None:
+        # A note goes on about the one it has: "Works as a litigator."
+        one = next((r for r in reversed(found[-6:]) if r.person == state.last), None)
+    if one is None or one.form in ("plural", "author"):
+        return None
+    agrees = gender is None or (
+        one.gender in (None, gender) and (one.subject == "speaker" or state.gender in (None, gender))
+    )
+    if apposed and (not agrees or one.subject == "cohort"):
+        return None
+    return one if agrees else None
+
+
+def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
+    """A person's name: a title and a name, a given name, or a capitalised word that acts like a person."""
+    name = name_at(doc, i)
+    if name is None:
+        return None
+    key = state.names.get(name.key)
+    subject: Subject = "public" if name.official else "third"
+    if key is None:
+        opened = name.joins and state.last is not None and state.last not in state.names.values()
+        key = state.last if opened and state.last is not None else state.fresh()
+        state.names[name.key] = key
+    if subject == "third":
+        state.note(key, subject, name.gender)
+    return Referent(
+        key, subject, "name", i, name.last, name.gender, possessive=phrases.has_apostrophe(doc, name.last - 1)
+    )

@@ -1,0 +1,55 @@
+"""Records in the form of fields: "Age: 41. Occupation: pilot. Residence: Fairbanks", in lines, lists or tables.
+
+A field names its class, and a record of two or more fields is about one person, whom no other word need point at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.text.evidence import gazetteers
+from discreet.text.evidence.mentions import IDENTIFYING, Context, Mention, taggers
+
+_LABELS = {
+    "age": "age", "date of birth": "age", "year of birth": "age",
+    "occupation": "occupation", "job": "occupation", "job title": "occupation", "profession": "occupation", "work": "occupation",
+    "residence": "place", "address": "place", "city": "place", "town": "place", "hometown": "place", "location": "place",
+    "lives in": "place", "state": "place", "birthplace": "place", "place of birth": "place", "county": "place",
+    "marital status": "family", "children": "family", "spouse": "family", "dependents": "family", "family": "family",
+    "employer": "affiliation", "school": "affiliation", "university": "affiliation", "church": "affiliation",
+    "ethnicity": "ethnicity", "race": "ethnicity", "religion": "ethnicity", "nationality": "ethnicity", "native language": "ethnicity",
+}
+_FIELD = re.compile(
+    r"(?:^|[.;,|\n*•-])[ \t*_]*(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True))
+    + r")[ \t*_]*[:|=][ \t*_|]*([^\n|;.,]{1,60})", re.I)
+_NOTHING = re.compile(r"^\W*(?:n/?a|none|unknown|not (?:stated|given|known|applicable)|redacted|withheld|any|all|varies|see|your|the|a|an)?\W*$|[\[{<_]{1}|\b(?:or|to|between|over|under|and older)\b", re.I)
+_LEAST = 2
+
+
+@taggers.register("fields")
+class FieldTagger:
+    """Labelled fields of one record."""
+
+    kinds = IDENTIFYING
+    domains = None
+
+    def find(self, context: Context) -> Iterator[Mention]:
+        """All filled fields, where there are at least two classes of them."""
+        found = [(m, _LABELS[m.group(1).lower()]) for m in _FIELD.finditer(context.text) if not _NOTHING.search(m.group(2))]
+        filled = [(m, kind) for m, kind in found if kind != "age" or any(c.isdigit() for c in m.group(2))]
+        if len({kind for _, kind in filled}) < _LEAST:
+            return
+        for m, kind in filled:
+            words = m.group(2).rstrip(" \t*_")
+            yield Mention(kind, _normal(kind, words.strip()), m.start(2), m.start(2) + len(words), "field of a record", "record")
+
+
+def _normal(kind: str, words: str) -> str:
+    low = words.lower()
+    if kind == "occupation":
+        job = gazetteers.occupations().get(low)
+        return job.canonical if job is not None else low
+    if kind == "place":
+        return gazetteers.canonical_place(words) or low
+    return low

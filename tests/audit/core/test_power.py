@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from discreet.audit.core.power import POWER, auc_deviation, detectable_auc, detectable_estimate, inflation_of, power_of
+from discreet.core.records import Estimate
+from discreet.stats import auroc_estimate
+
+
+def test_deviation_at_one_half_is_that_of_mann_whitney() -> None:
+    assert auc_deviation(0.5, 40, 60) == pytest.approx(np.sqrt((40 + 60 + 1) / (12 * 40 * 60)))
+
+
+# Few units are where a bound that is symmetric around the AUC promises too much.
+@pytest.mark.parametrize(("members", "others", "auc"), [(80, 120, 0.62), (25, 25, 0.68), (25, 25, 0.77)])
+def test_power_against_simulation(members: int, others: int, auc: float) -> None:
+    rng = np.random.default_rng(4)
+    truth = np.arange(members + others) < members
+    shift = np.sqrt(2) * norm.ppf(auc)
+    seen = 0
+    for _ in range(400):
+        low = auroc_estimate(rng.normal(size=truth.size) + shift * truth, truth).low
+        assert low is not None
+        seen += low > 0.5
+    assert seen / 400 == pytest.approx(power_of(auc, members, others), abs=0.07)
+
+
+def test_detectable_auc_has_the_power_it_claims_and_shrinks_with_n() -> None:
+    found = detectable_auc(200, 300)
+    assert found is not None
+    assert power_of(found, 200, 300) == pytest.approx(POWER, abs=0.01)
+    larger = detectable_auc(2000, 3000)
+    assert larger is not None
+    assert 0.5 < larger < found < 1.0
+
+
+def test_a_sample_too_small_for_any_auc_says_so() -> None:
+    assert detectable_auc(1, 50) is None
+    unresolved = detectable_estimate(Estimate(0.5, 0.0, 1.0, n=4, n_pos=1, n_neg=3, unit="group"))
+    assert not unresolved.resolved
+    assert "more groups" in str(unresolved.reason)
+    assert detectable_estimate(Estimate(0.5, 0.4, 0.6, n=400, n_pos=200, n_neg=200)).value == detectable_auc(200, 200)
+
+
+def test_groups_of_many_alike_records_are_steadier_than_as_many_records() -> None:
+    rng, seen, claimed = np.random.default_rng(5), 0, []
+    truth, groups = np.repeat(np.arange(60) < 30, 6), np.repeat(np.arange(60), 6)
+    for _ in range(200):
+        # A record's score has little of its group in it: six records are worth nearly six.
+        scores = rng.normal(size=360) + 0.3 * np.repeat(rng.normal(size=60), 6) + 0.35 * truth
+        found = auroc_estimate(scores, truth, unit="group", groups=groups)
+        assert found.low is not None
+        seen += found.low > 0.5
+        claimed.append(power_of(0.597, 30, 30, inflation=inflation_of(found)))
+    assert seen / 200 == pytest.approx(np.mean(claimed), abs=0.1)
+    assert power_of(0.597, 30, 30) < np.mean(claimed) - 0.2
+
+
+def test_records_are_not_inflated() -> None:
+    assert inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="example")) == 1.0
+    assert inflation_of(Estimate(0.6, None, None, n=40, n_pos=20, n_neg=20, unit="group")) == 1.0
+    assert inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="group")) > 1.0

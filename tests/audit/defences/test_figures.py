@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.audit.defences.bench import Case
+from discreet.audit.defences.figures import SHOWN, Tally, auc_and_tpr, over_draws
+from discreet.audit.membership.rows import Asked
+from discreet.core.records import Estimate
+from discreet.stats import RocCore
+
+# Values that tie, differ in the last bit, change sign, or are zeros of both signs.
+VALUES = st.sampled_from([0.0, -0.0, 1.0, float(np.nextafter(1.0, 2.0)), -1.0, float(np.nextafter(-1.0, 0.0)), 5e-324,
+                          -5e-324, 1e300, -1e300, 0.25, 0.5, -0.5])
+
+
+@given(st.integers(2, 25).flatmap(lambda m: st.tuples(
+    st.lists(st.lists(st.one_of(VALUES, st.floats(-1e6, 1e6)), min_size=m, max_size=m), min_size=1, max_size=4),
+    st.lists(st.booleans(), min_size=m, max_size=m), st.sampled_from([0.05, 0.2, 0.5]))))
+def test_auc_and_tpr_are_those_of_the_roc_core(drawn: tuple[list[list[float]], list[bool], float]) -> None:
+    scores, member, fpr = np.array(drawn[0]), np.array(drawn[1]), drawn[2]
+    member[:2] = (True, False)
+    auc, tpr = auc_and_tpr(scores, member, fpr)
+    for row, one, rate in zip(scores, auc, tpr, strict=True):
+        core = RocCore.of(row, member)
+        assert one == pytest.approx(core.auroc(), abs=1e-12)
+        assert rate == pytest.approx(core.tpr_at_fpr(fpr), abs=1e-12)
+
+
+def test_many_continuous_draws_without_a_tie() -> None:
+    rng = np.random.default_rng(0)
+    member = rng.random(501) < 0.4
+    scores = rng.normal(size=(7, 501)) + 0.8 * member
+    auc, tpr = auc_and_tpr(scores, member, 0.05)
+    cores = [RocCore.of(row, member) for row in scores]
+    np.testing.assert_allclose(auc, [core.auroc() for core in cores], rtol=1e-12)
+    np.testing.assert_allclose(tpr, [core.tpr_at_fpr(0.05) for core in cores], rtol=1e-12)
+
+
+class TestOverDraws:
+    def test_the_mean_with_the_mean_width_of_the_first(self) -> None:
+        shown = [Estimate(0.5, 0.4, 0.6, method="m"), Estimate(0.7, 0.6, 0.8, method="m")]
+        found, spread = over_draws([0.5, 0.7, 0.6, 0.6], shown)
+        assert (found.value, found.low, found.high) == pytest.approx((0.6, 0.5, 0.7))
+        assert found.method == "m; mean of 4 noise draws, interval as wide as of one"
+        assert spread is not None
+        assert spread.draws == 4
+        assert spread.sd == pytest.approx(float(np.std([0.5, 0.7, 0.6, 0.6], ddof=1)))
+        assert (spread.low, spread.high) == pytest.approx((0.5075, 0.6925))
+
+    def test_the_interval_lies_around_the_mean_wherever_the_first_lie(self) -> None:
+        found, _ = over_draws([0.1, 0.9], [Estimate(0.1, 0.05, 0.2)])
+        assert (found.low, found.value, found.high) == pytest.approx((0.45, 0.5, 0.6))
+
+    def test_it_stays_between_0_and_1(self) -> None:
+        found, _ = over_draws([0.9, 1.0], [Estimate(0.8, 0.7, 0.95)])
+        assert found.high == 1.0
+        found, _ = over_draws([0.0, 0.1], [Estimate(0.2, 0.05, 0.35)])
+        assert found.low == 0.0
+
+    def test_one_draw_is_itself(self) -> None:
+        one = Estimate(0.5, 0.4, 0.6)
+        assert over_draws([0.5], [one]) == (one, None)
+
+    def test_what_cannot_be_resolved_stays_so(self) -> None:
+        unresolved = Estimate.unresolved("too few")
+        assert over_draws([], [unresolved]) == (unresolved, None)
+        assert over_draws([], [], "no placebo")[0].reason == "no placebo"
+
+
+class TestTally:
+    def case(self, n: int, reason: str | None = None) -> Case:
+        member = np.repeat([True, False], n)
+        return Case(Asked("loss", "p", None), 0, np.arange(2 * n), member, None, reason)
+
+    def test_too_few_for_a_rate_at_five_per_cent(self) -> None:
+        tally = Tally(self.case(15))
+        rng = np.random.default_rng(0)
+        for _ in range(SHOWN + 2):
+            tally.add(rng.normal(size=30))
+        (auc, spread), (tpr, tpr_spread) = tally.figures("nothing")
+        assert auc.resolved
+        assert spread is not None
+        assert spread.draws == SHOWN + 2
+        assert not tpr.resolved
+        assert "20" in str(tpr.reason)
+        assert tpr_spread is None
+
+    def test_a_case_with_a_reason_has_no_figures(self) -> None:
+        tally = Tally(self.case(15, "no selector"))
+        tally.add(np.zeros(30))
+        (auc, spread), (tpr, _) = tally.figures("nothing")
+        assert (auc.reason, tpr.reason, spread) == ("no selector", "no selector", None)
+
+    def test_one_side_only(self) -> None:
+        case = Case(Asked("loss", "p", None), 0, np.arange(4), np.ones(4, dtype=np.bool_), None)
+        tally = Tally(case)
+        tally.add(np.arange(4.0))
+        (auc, _), (tpr, _) = tally.figures("nothing")
+        assert not auc.resolved
+        assert not tpr.resolved

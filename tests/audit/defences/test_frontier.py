@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.audit.defences.bench import NO_PLACEBO, Bench, primary
+from discreet.audit.defences.figures import Figure, Frontier, Point
+from discreet.audit.defences.frontier import frontier
+from discreet.audit.membership.attacker_view import target_view
+from discreet.audit.membership.attacks.reference import Reference
+from discreet.audit.membership.evaluation_sets import sides_of
+from discreet.audit.membership.plan import NO_SELECTOR
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.membership.view import attacks
+from discreet.mechanisms.base import log_softmax
+from discreet.scores.table import Examples, Model, ScoreTable
+from discreet.stats import auroc
+
+KINDS: dict[str, tuple[Any, Any]] = {
+    "target": ("target", None), "paired": ("reference", "paired"), "neutral": ("reference", "neutral"),
+    "selector": ("selection", None), "placebo": ("placebo", None),
+}
+GAIN = 1.5
+
+
+def made(n: int = 150, seed: int = 0, *, models: tuple[str, ...] = tuple(KINDS), groups: int | None = None,
+         n_classes: int = 2) -> ScoreTable:
+    """Members 0…n−1, the paired reference's n, clean n (split "eval"); a model gains log odds on what it trained on."""
+    rng = np.random.default_rng(seed)
+    total = 3 * n
+    label = rng.integers(0, n_classes, total)
+    side = np.repeat([0, 1, 2], n)
+    hard = rng.normal(0.8, 1.5, total)
+    logits = rng.normal(0, 0.1, (len(models), total, 1, n_classes))
+    member = np.zeros((len(models), total), dtype=np.int8)
+    for place, name in enumerate(models):
+        trained = {"target": side == 0, "paired": side == 1}.get(name, np.zeros(total, dtype=bool))
+        member[place] = trained
+        logits[place, np.arange(total), 0, label] += hard + 0.3 * rng.normal(size=total) + GAIN * trained
+    examples = Examples(
+        np.array([f"e{row}" for row in range(total)], dtype=object), label, np.zeros(total, dtype=np.int64),
+        group=None if groups is None else rng.integers(0, groups, total) + groups * side,
+        split=np.array(["train", "train", "eval"], dtype=object)[side],
+    )
+    return ScoreTable(tuple(Model(name, *KINDS[name]) for name in models), examples, logits, member)
+
+
+def run(table: ScoreTable, seed: int = 0, **options: Any) -> Frontier:
+    options = {"strengths": {"sigma": [1.0], "decimals": [1]}, "queries": [1, 256], "draws": 20, **options}
+    return frontier(table, 0, np.random.default_rng(seed), **options)
+
+
+def point(result: Frontier, mechanism: str, queries: int, queried: str = "same", strength: float | None = None
+          ) -> Point:
+    [found] = [p for p in result.points if (p.mechanism, p.queries, p.queried) == (mechanism, queries, queried)
+               and (strength is None or p.strength == strength)]
+    return found
+
+
+def figure(of: Point, selection: str = "global", attack: str = "reference", scale: str = "logit",
+           kind: str | None = "neutral") -> Figure:
+    [found] = [f for f in of.figures if (f.asked.selection, f.asked.attack, f.asked.scale, f.asked.reference_kind)
+               == (selection, attack, scale, kind)]
+    return found
+
+
+def auc(of: Point, **which: Any) -> float:
+    value = figure(of, **which).auc.value
+    assert value is not None
+    return value
+
+
+@pytest.fixture(scope="module")
+def result() -> Frontier:
+    return run(made())
+
+
+class TestWhatItShows:
+    def test_fresh_noise_averages_out_keyed_noise_does_not(self, result: Frontier) -> None:
+        clean = auc(point(result, "none", 1))
+        assert clean > 0.9
+        for mechanism in ("laplace", "keyed"):
+            assert auc(point(result, mechanism, 1)) < clean - 0.15
+        assert auc(point(result, "laplace", 256)) == pytest.approx(clean, abs=0.01)
+        assert point(result, "keyed", 256).figures == point(result, "keyed", 1).figures
+
+    def test_near_duplicates_average_keyed_noise_out(self, result: Frontier) -> None:
+        clean = auc(point(result, "none", 1))
+        near = [point(result, "keyed", k, "near-duplicates") for k in (1, 256)]
+        assert near[0].figures == point(result, "keyed", 1).figures
+        assert auc(near[1]) == pytest.approx(clean, abs=0.01)
+
+    def test_duplicates_that_are_far_average_less(self) -> None:
+        table = made()
+        near, far = (run(table, jitter=jitter, mechanisms=["keyed"], queries=[4]) for jitter in (0.0, 3.0))
+        assert auc(point(far, "keyed", 4, "near-duplicates")) < auc(point(near, "keyed", 4, "near-duplicates")) - 0.1
+
+    def test_fresh_and_keyed_cost_an_attacker_and_a_user_the_same_at_one_query(self, result: Frontier) -> None:
+        fresh, keyed = point(result, "laplace", 1), point(result, "keyed", 1)
+        assert auc(fresh) == pytest.approx(auc(keyed), abs=0.02)
+        assert fresh.accuracy.value == pytest.approx(keyed.accuracy.value, abs=0.04)
+
+    def test_less_is_released_less_is_found(self, result: Frontier) -> None:
+        clean, rounded, top = (auc(point(result, name, 1)) for name in ("none", "rounding", "top_label"))
+        assert clean > rounded > top
+        assert point(result, "rounding", 256).figures == point(result, "rounding", 1).figures
+
+    def test_the_placebo_stands_beside_every_figure(self, result: Frontier) -> None:
+        for one in result.points:
+            beside = figure(one).placebo_auc
+            assert beside.value is not None
+            assert abs(beside.value - 0.5) < 0.08
+        paired = figure(point(result, "none", 1), kind="paired")
+        assert paired.placebo_auc.value is not None
+        # The oracle convicts an innocent model: the reference remembers the non-members.
+        assert paired.placebo_auc.value > 0.7
+        assert paired.asked.oracle
+
+    def test_the_first_point_is_the_undefended_model(self, result: Frontier) -> None:
+        table = made()
+        sides = sides_of(table, 0, np.random.default_rng(0))
+        scores = attacks["reference"].scores(target_view(table, sides), "logit", "neutral", np.random.default_rng(0))
+        rows = np.concatenate([sides.members, sides.clean["neutral"]])
+        one = result.points[0]
+        assert (one.mechanism, figure(one).n_members, figure(one).n_nonmembers) == ("none", 150, 300)
+        assert auc(one) == auroc(scores[rows], table.member[0][rows])
+        assert figure(one).spread is None
+
+
+class TestDefinitions:
+    def test_noise_agrees_with_asking_four_times_by_hand(self) -> None:
+        """The slow obvious version: perturb, softmax, average the logs, subtract the reference, one draw at a time."""
+        table = made()
+        mean = auc(point(run(table, queries=[4], draws=50, mechanisms=["laplace"]), "laplace", 4))
+        rng, y = np.random.default_rng(9), table.examples.label
+        rows, every = np.flatnonzero(table.examples.split != "x"), np.arange(y.size)
+        slow = []
+        for _ in range(50):
+            answers = [log_softmax(table.logits[0, :, 0] + rng.laplace(0, 1.0, (y.size, 2))) for _ in range(4)]
+            odds = np.mean([a[every, y] - a[every, 1 - y] for a in answers], axis=0)
+            clean = table.logits[2, :, 0]
+            score = odds - (clean[every, y] - clean[every, 1 - y])
+            slow.append(auroc(score[rows], table.member[0][rows]))
+        assert mean == pytest.approx(np.mean(slow), abs=4 * float(np.std(slow)) / 5)
+
+    def test_accuracy_and_missed_positives_under_noise_have_a_closed_form(self) -> None:
+        """P(d + η − η' > 0) = 1 − ½ e^(−d/σ) (1 + d / 2σ) for d > 0, by symmetry else."""
+        table = made(n=400)
+        sigma = 0.8
+        noisy = run(table, draws=200, mechanisms=["laplace"], strengths={"sigma": [sigma]}, queries=[1])
+        one = point(noisy, "laplace", 1)
+        rows = np.flatnonzero(table.examples.split == "eval")
+        y = table.examples.label[rows]
+        d = table.logits[0, rows, 0, y] - table.logits[0, rows, 0, 1 - y]
+        tail = 0.5 * np.exp(-np.abs(d) / sigma) * (1 + np.abs(d) / (2 * sigma))
+        right = np.where(d > 0, 1 - tail, tail)
+        assert one.accuracy.value == pytest.approx(right.mean(), abs=0.006)
+        assert one.missed_positives.value == pytest.approx(1 - right[y == 1].mean(), abs=0.009)
+        assert (one.accuracy.n, one.missed_positives.n) == (400, int((y == 1).sum()))
+
+    def test_the_positive_class_is_the_one_that_is_named(self) -> None:
+        table = made()
+        zero, one = (run(table, positive=p, mechanisms=[]).points[0] for p in (0, 1))
+        assert zero.accuracy == one.accuracy
+        rows = np.flatnonzero(table.examples.split == "eval")
+        called = table.logits[0, rows, 0].argmax(axis=1)
+        y = table.examples.label[rows]
+        assert zero.missed_positives.value == pytest.approx((called[y == 0] != 0).mean())
+        assert one.missed_positives.value == pytest.approx((called[y == 1] != 1).mean())
+
+    def test_ties_for_the_top_are_drawn_among(self) -> None:
+        table = made(n=400)
+        tied = replace(table, logits=np.zeros_like(table.logits))
+        one = run(tied, mechanisms=[]).points[0]
+        assert one.missed_positives.value is not None
+        assert 0.35 < one.missed_positives.value < 0.65
+
+    def test_utility_without_a_split_is_that_of_the_nonmembers(self) -> None:
+        table = made()
+        bare = replace(table, examples=replace(table.examples, split=None))
+        assert (run(table, mechanisms=[]).points[0].accuracy.n, run(bare, mechanisms=[]).points[0].accuracy.n
+                ) == (150, 300)
+        assert "non-members" in run(bare, mechanisms=[]).notes[0]
+
+    def test_the_boundary_is_the_selectors_whatever_the_noise(self) -> None:
+        table = made()
+        sides = sides_of(table, 0, np.random.default_rng(0))
+        bench = Bench.of(table, sides, 20, None, np.random.default_rng(0))
+        [case] = [c for c in bench.cases if (c.asked.selection, c.asked.scale, c.asked.reference_kind)
+                  == ("boundary", "logit", "neutral")]
+        y = table.examples.label
+        selector = log_softmax(table.logits[3, :, 0])[np.arange(y.size), y]
+        lot, expected = np.random.default_rng(0).permutation(y.size), set()
+        for one in (0, 1):
+            pools = [np.flatnonzero((y == one) & (table.member[0] == side)) for side in (1, 0)]
+            size = min(pool.size for pool in pools)
+            for pool in pools:
+                kept = sorted(pool, key=lambda row: lot[row])[:size]
+                expected |= set(sorted(kept, key=lambda row: selector[row])[:20])
+        assert {bench.target.inputs[row] for row in case.rows} == {f"e{row}".encode() for row in expected}
+        assert (case.asked.n, case.rows.size) == (20, 80)
+        loud = run(table, strengths={"sigma": [5.0]}, mechanisms=["laplace"])
+        assert {(f.n_members, f.n_nonmembers) for p in loud.points for f in p.figures
+                if f.asked.selection == "boundary"} == {(40, 40)}
+
+    def test_sides_of_unequal_size_have_a_fair_boundary(self) -> None:
+        """The lowest 20 of 350 lie further out than the lowest 20 of 50; without a leak that must not be an AUC."""
+        world = World(members=100, others=0, clean=700, selector=50, paired=0)
+        found = []
+        for seed in range(16):
+            table = simulated_table(world, np.random.default_rng(100 + seed))
+            one = run(table, seed, mechanisms=[], queries=[1], draws=1).points[0]
+            loss = figure(one, "boundary", "loss", "p", None)
+            found += [value for value in (loss.auc.value, loss.placebo_auc.value) if value is not None]
+        assert len(found) == 32
+        assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_every_line_is_the_registered_attack_on_the_noisy_target(self, n_classes: int) -> None:
+        table = made(n_classes=n_classes)
+        sides = sides_of(table, 0, np.random.default_rng(0))
+        bench = Bench.of(table, sides, 20, None, np.random.default_rng(0))
+        rng = np.random.default_rng(1)
+        noisy = log_softmax(table.logits[0, :, 0] + rng.laplace(0, 2.0, table.logits[0, :, 0].shape))
+        view = replace(target_view(table, sides), target=noisy[:, None, :])
+        assert [(line.attack, line.scale, line.kind) for line in bench.lines] == [
+            ("loss", "p", None), ("reference", "logit", "neutral"), ("reference", "p", "neutral"),
+            ("reference", "logit", "paired"), ("reference", "p", "paired")]
+        for line in bench.lines:
+            expected = attacks[line.attack].scores(view, line.scale, line.kind, rng)
+            np.testing.assert_allclose(line.scores(noisy, table.examples.label), expected, atol=1e-9)
+
+    def test_a_paired_reference_is_tried_on_its_own_training_set(self, result: Frontier) -> None:
+        paired = figure(result.points[0], kind="paired")
+        assert (paired.asked.nonmembers, paired.n_nonmembers) == ("reference_train", 150)
+
+    def test_local_epsilon_is_of_one_input(self) -> None:
+        table = made(n=40)
+        clipped = run(table, clip=2.0, draws=2, strengths={"sigma": [0.5]})
+        assert [(p.epsilon, p.epsilon_queries) for p in (
+            point(clipped, "none", 1), point(clipped, "laplace", 1), point(clipped, "laplace", 256),
+            point(clipped, "keyed", 256), point(clipped, "keyed", 256, "near-duplicates"))
+        ] == [(None, None), (16.0, 16.0), (16.0, 4096.0), (16.0, 16.0), (16.0, 4096.0)]
+        assert point(run(table, draws=2), "laplace", 1).epsilon is None
+
+
+class TestAsked:
+    def test_a_point_does_not_depend_on_the_others(self) -> None:
+        table = made(n=60)
+        alone = run(table, draws=5, mechanisms=["keyed"], queries=[4])
+        among = run(table, draws=5, queries=[1, 4], strengths={"sigma": [0.5, 1.0]})
+        assert point(alone, "keyed", 4) == point(among, "keyed", 4, strength=1.0)
+        assert replace(alone.points[0], queries=1) == among.points[0]
+
+    def test_the_seed_decides(self) -> None:
+        table = made(n=60)
+        one, again, other = (run(table, seed, draws=4, queries=[2]) for seed in (1, 1, 2))
+        assert one == again
+        # Without noise only the lot by which a larger side is thinned at the boundary is drawn.
+        assert figure(one.points[-1]) == figure(other.points[-1])
+        for mechanism, queried in (("laplace", "same"), ("keyed", "same"), ("keyed", "near-duplicates")):
+            assert point(one, mechanism, 2, queried) != point(other, mechanism, 2, queried)
+
+    def test_sigma_zero_is_the_undefended_model(self) -> None:
+        found = run(made(n=40), draws=2, strengths={"sigma": [0.0, 1.0], "decimals": [0]}, queries=[1])
+        assert [(p.mechanism, p.strength, p.queried) for p in found.points] == [
+            ("none", None, "same"), ("keyed", 1.0, "same"), ("keyed", 1.0, "near-duplicates"),
+            ("laplace", 1.0, "same"), ("rounding", 0.0, "same"), ("top_label", None, "same")]
+
+    def test_at_most_so_many_a_side(self) -> None:
+        small = run(made(n=200), mechanisms=[], per_side=50)
+        assert {(f.n_members, f.n_nonmembers) for f in small.points[0].figures} == {(50, 50), (40, 40)}
+        assert small.points[0].accuracy.n == 100
+        everyone = run(made(n=200), mechanisms=[], per_side=None)
+        assert figure(everyone.points[0]).n_nonmembers == 400
+
+    def test_what_the_table_lacks_is_said(self) -> None:
+        bare = run(made(models=("target",)), draws=3)
+        assert bare.placebo is None
+        one = bare.points[0]
+        assert [(f.asked.attack, f.asked.selection) for f in one.figures] == [("loss", "global"), ("loss", "boundary")]
+        assert one.figures[0].placebo_auc.reason == NO_PLACEBO
+        assert one.figures[1].auc.reason == one.figures[1].placebo_auc.reason == NO_SELECTOR
+        assert bare.primary.attack == "loss"
+
+    def test_population_references_where_none_is_neutral(self) -> None:
+        table = made()
+        shadows = replace(table, models=(*table.models[:2], replace(table.models[2], reference_kind="population"),
+                                         *table.models[3:]))
+        bench = Bench.of(shadows, sides_of(shadows, 0, np.random.default_rng(0)), 20, None, np.random.default_rng(0))
+        assert primary(bench.cases).reference_kind == "population"
+
+    def test_groups_are_the_unit(self) -> None:
+        grouped = run(made(groups=30), draws=3)
+        found = figure(point(grouped, "laplace", 1))
+        assert (found.auc.unit, found.auc.n_pos, found.tpr_at_5pct_fpr.unit) == ("group", 30, "group")
+        plain = run(made(), draws=3)
+        assert found.auc.value == pytest.approx(auc(point(plain, "laplace", 1)), abs=0.05)
+        assert grouped.points[0].accuracy.unit == "group"
+
+    def test_only_the_first_query_of_the_table_is_defended(self) -> None:
+        table = made(n=60)
+        more = replace(table, logits=np.concatenate([table.logits, table.logits * 3], axis=2))
+        one, two = run(table, mechanisms=["top_label"]), run(more, mechanisms=["top_label"])
+        of = {"selection": "global"}
+        assert [auc(p, **of) for p in one.points] == [auc(p, **of) for p in two.points]
+
+    @pytest.mark.parametrize(("options", "said"), [
+        ({"queries": []}, "queries are"), ({"queries": [0]}, "queries are"), ({"draws": 0}, "draws is 0"),
+        ({"positive": 2}, "positive is 2: expected a class from 0 to 1"), ({"clip": -1.0}, "clip is -1"),
+        ({"strengths": {"decimals": [99]}}, "decimals is 99"), ({"jitter": -1.0}, "jitter is -1"),
+    ])
+    def test_numbers_that_cannot_be(self, options: dict[str, Any], said: str) -> None:
+        with pytest.raises(ValueError, match=said):
+            run(made(n=30), **{"queries": [2], "draws": 1, **options})
+
+    def test_json_is_plain_and_names_its_figures(self, result: Frontier) -> None:
+        said = json.loads(json.dumps(result.to_json()))
+        assert said["primary"] == {"attack": "reference", "scale": "logit", "reference_kind": "neutral",
+                                   "selection": "global"}
+        row = next(r for p in said["points"] if p["mechanism"] == "laplace" for r in p["attacks"])
+        estimate = {"value", "low", "high", "level", "n", "n_pos", "n_neg", "unit", "method", "reason"}
+        assert set(row["auc"]) == set(row["placebo_auc"]) == set(row["tpr_at_5pct_fpr"]) == estimate
+        assert set(row["auc_spread"]) == {"draws", "sd", "low", "high"}
+        assert row["auc_spread"]["draws"] == 20
+        with pytest.raises(KeyError):
+            result.points[0].figure(replace(result.primary, n=7))
+
+
+def test_the_paper_writes_the_ratio_with_clipped_probabilities() -> None:
+    """The scale "p" of a line is the paper's log p ratio: clipping at 1e-7 is in it, noise or not."""
+    table = made()
+    sides = sides_of(table, 0, np.random.default_rng(0))
+    bench = Bench.of(table, sides, 20, None, np.random.default_rng(0))
+    line = next(one for one in bench.lines if (one.scale, one.kind) == ("p", "paired"))
+    sure = np.zeros((table.examples.label.size, 2))
+    sure[np.arange(sure.shape[0]), 1 - table.examples.label] = 60.0
+    reference = np.exp(log_softmax(table.logits[1, :, 0]))[np.arange(sure.shape[0]), table.examples.label]
+    np.testing.assert_allclose(line.scores(log_softmax(sure), table.examples.label),
+                               np.log(1e-7) - np.log(np.clip(reference, 1e-7, 1 - 1e-7)))
+    assert exp(-60.0) < 1e-7
+    assert Reference.kinds[0] == "paired"

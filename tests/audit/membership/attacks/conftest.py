@@ -1,0 +1,49 @@
+"""Views of small made-up audits: a target, references of every kind, population records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from discreet.audit.membership.view import References, View
+
+MakeView = Callable[..., View]
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def make_view() -> MakeView:
+    """`make(seed, n, queries, classes, models)`: the first half is judged, the rest population."""
+
+    def make(
+        seed: int = 0, n: int = 40, queries: int = 2, classes: int = 3, models: int = 7, spread: float = 2.0,
+    ) -> View:
+        rng = np.random.default_rng(seed)
+        label = rng.integers(0, classes, n)
+
+        def of(count: int, member: np.ndarray) -> References:
+            logits = rng.normal(0, spread, (count, n, queries, classes))
+            logits += 1.0 * (label[:, None] == np.arange(classes))[:, None, :]
+            return References(log_softmax(logits), member.astype(np.int8))
+
+        halves = rng.permuted(np.arange(models * n) % 2).reshape(models, n)
+        sides = np.broadcast_to(rng.permutation(np.arange(n) % 2), (2, n))
+        return View(
+            target=log_softmax(rng.normal(0, spread, (n, queries, classes))), label=label,
+            references={
+                "population": of(models, halves), "neutral": of(3, np.zeros((3, n))), "paired": of(2, sides),
+            },
+            population=np.arange(n // 2, n), judged=np.arange(n // 2),
+        )
+
+    return make

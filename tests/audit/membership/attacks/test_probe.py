@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from discreet.audit.membership.attacks import probe
+from discreet.audit.membership.attacks.probe import Probe, features
+from discreet.audit.membership.view import References, View
+from discreet.scores.table import ReferenceKind
+from discreet.stats import auroc
+
+
+def one_row(log_p: np.ndarray, y: int) -> list[float]:
+    p = [math.exp(v) for v in log_p]
+    others = [v for k, v in enumerate(p) if k != y]
+    rank = sum(v > p[y] for v in p)
+    return [*p, -sum(v * math.log(v) for v in p), max(p), rank, p[y] - max(others)]
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_features_are_the_papers(make_view: Callable[..., View], classes: int) -> None:
+    view = make_view(classes=classes)
+    expected = [np.mean([one_row(view.target[i, q], y) for q in range(2)], axis=0) for i, y in enumerate(view.label)]
+    np.testing.assert_allclose(features(view.target, view.label), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["population", "paired"])
+def test_it_is_scalers_and_regressions_on_the_rows_that_may_be_used(
+    make_view: Callable[..., View], rng: np.random.Generator, kind: ReferenceKind,
+) -> None:
+    view = make_view(n=80)
+    references, rows, truth = view.references[kind], [], []
+    for r in range(len(references.member)):
+        for i in range(80):
+            if kind == "paired" or i not in view.judged:
+                rows.append(np.mean([one_row(references.log_p[r, i, q], view.label[i]) for q in range(2)], axis=0))
+                truth.append(references.member[r, i] == 1)
+    scaler = StandardScaler().fit(rows)
+    fitted = LogisticRegression(max_iter=1_000).fit(scaler.transform(rows), truth)
+    expected = fitted.decision_function(scaler.transform(features(view.target, view.label)))
+    np.testing.assert_allclose(Probe().scores(view, "p", kind, rng), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_judged_rows_teach_nothing(make_view: Callable[..., View], rng: np.random.Generator) -> None:
+    """Whatever the references say of judged rows, and whoever trained on them, the probe is the same."""
+    view = make_view(n=80)
+    given = view.references["population"]
+    log_p, member = given.log_p.copy(), given.member.copy()
+    log_p[:, view.judged] = np.log(1 / 3)
+    member[:, view.judged] = 1 - member[:, view.judged]
+    changed = replace(view, references={"population": References(log_p, member)})
+    assert np.array_equal(
+        Probe().scores(view, "p", "population", rng), Probe().scores(changed, "p", "population", rng))
+
+
+def test_it_finds_members_that_are_surer(rng: np.random.Generator) -> None:
+    """Models are surer of what they trained on: the probe learns that on other rows and carries it over."""
+    n, models = 600, 4
+    draw = np.random.default_rng(1)
+    label = draw.integers(0, 2, n)
+    member = draw.integers(0, 2, (models + 1, n)).astype(np.int8)
+    value = draw.normal(0, 1, (models + 1, n)) + 2.0 * member
+    right, wrong = -np.log1p(np.exp(-value)), -np.log1p(np.exp(value))
+    log_p = np.where(label[:, None] == np.arange(2), right[..., None], wrong[..., None])[..., None, :]
+    view = View(log_p[-1], label, {"population": References(log_p[:-1], member[:-1])},
+                np.zeros(0, dtype=np.int64), np.arange(n // 2))
+    judged = slice(0, n // 2)
+    scores = Probe().scores(view, "p", "population", rng)
+    assert auroc(scores[judged], member[-1][judged]) > 0.85
+
+
+def test_many_rows_are_thinned(
+    make_view: Callable[..., View], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = make_view(n=400)
+    whole = Probe().scores(view, "p", "population", np.random.default_rng(1))
+    monkeypatch.setattr(probe, "MAX_ROWS", 300)
+    rows, truth = probe._training_rows(view, "population", rng)
+    assert rows.shape == (300, 7)
+    assert 90 < truth.sum() < 210
+    thinned = [Probe().scores(view, "p", "population", np.random.default_rng(seed)) for seed in (1, 1, 2)]
+    assert np.array_equal(thinned[0], thinned[1])
+    assert not np.array_equal(thinned[0], thinned[2])
+    assert not np.array_equal(thinned[0], whole)
+
+
+def test_the_draw_does_not_depend_on_the_order_of_the_table(
+    make_view: Callable[..., View], monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(probe, "MAX_ROWS", 300)
+    view = make_view(n=400)
+    given, order = view.references["population"], np.random.default_rng(2).permutation(400)
+    place = np.argsort(order)
+    moved = View(
+        view.target[order], view.label[order],
+        {"population": References(given.log_p[:, order], given.member[:, order])},
+        place[view.population], place[view.judged],
+    )
+    drawn, redrawn = (probe._training_rows(v, "population", np.random.default_rng(1)) for v in (view, moved))
+    assert np.array_equal(drawn[0], redrawn[0])
+    assert np.array_equal(drawn[1], redrawn[1])
+
+
+def test_what_is_lacking_is_said(make_view: Callable[..., View]) -> None:
+    view = make_view(n=40)
+    assert Probe().needs(view, "population") is None
+    assert Probe().needs(view, "paired") is None
+    assert Probe().needs(view, "neutral") == (
+        "it needs 10 member and 10 non-member scores of neutral references outside the judged rows "
+        "and there are 0 and 60")
+    judged = replace(view, judged=np.arange(40))
+    assert "there are 0 and 0" in (Probe().needs(judged, "population") or "")
+    assert Probe().needs(judged, "paired") is None
+
+
+def test_it_imports_without_scikit_learn_and_says_what_is_missing() -> None:
+    program = """
+import sys
+sys.modules["sklearn"] = None
+import numpy as np
+from discreet.audit.membership.attacks.probe import Probe
+from discreet.audit.membership.view import References, View
+from discreet.core.errors import MissingExtraError
+log_p = np.full((30, 1, 2), np.log(0.5))
+view = View(log_p, np.zeros(30, dtype=np.int64),
+            {"paired": References(log_p[None], (np.arange(30)[None] % 2).astype(np.int8))},
+            np.zeros(0, dtype=np.int64), np.arange(30))
+try:
+    Probe().scores(view, "p", "paired", np.random.default_rng(0))
+except MissingExtraError as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert "the probe attack needs the package 'sklearn'" in ran.stdout

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.audit.membership.audit import audit_membership
+from discreet.audit.membership.result import MembershipAudit
+from discreet.audit.membership.rows import AttackRow
+from discreet.audit.membership.simulate import World, simulated_table
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import dump_json
+from discreet.scores.table import ScoreTable
+from discreet.stats import auroc
+
+FEW = ["loss", "reference"]
+KEYS = {
+    "attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
+    "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr", "placebo_auc",
+    "null_p", "oracle",
+}
+
+
+def drawn(world: World, seed: int = 0) -> ScoreTable:
+    return simulated_table(world, np.random.default_rng(seed))
+
+
+def find(audit: MembershipAudit, **wanted: object) -> AttackRow:
+    base = {"selection": "global", "nonmembers": "clean", "label": None, "category": None, "decile": None, **wanted}
+    [row] = [row for row in audit.attacks if all(getattr(row.asked, key) == value for key, value in base.items())]
+    return row
+
+
+def test_the_paper_convicts_an_innocent_model_and_we_do_not() -> None:
+    world = World(members=900, others=900, clean=900, leak=0.0, planted={4: 120})
+    audit = audit_membership(drawn(world), design="randomised", permutations=199, bootstraps=200, attacks=FEW)
+    paper = find(audit, attack="reference", scale="p", reference_kind="paired", nonmembers="reference_train")
+    assert paper.auc.low is not None
+    assert paper.auc.low > 0.6
+    assert paper.null_p.value == pytest.approx(1 / 200)
+    assert paper.asked.oracle
+    # The placebo, trained on neither side, is convicted just as much.
+    assert paper.placebo_auc.value == pytest.approx(paper.auc.value, abs=0.04)
+    difference = paper.difference["auc"]
+    assert difference.low is not None
+    assert difference.high is not None
+    assert difference.low < 0.0 < difference.high
+    assert audit.verdict == "pass"
+    assert audit.decisive.primary is not None
+    assert (audit.decisive.primary.null_p.value or 0) > 0.05
+    assert "the *reference* remembers" in " ".join(audit.decisive.judgement.reasons)
+
+
+def test_a_leaking_model_fails_where_coins_decided_and_never_else() -> None:
+    table = drawn(World(leak=1.0))
+    for design, verdict in (("randomised", "fail"), ("sealed", "fail"), ("matched", "inconclusive"),
+                            ("convenience", "inconclusive")):
+        audit = audit_membership(table, design=design, permutations=0, bootstraps=50, attacks=FEW)
+        assert audit.verdict == verdict
+    assert audit_membership(table, permutations=0, bootstraps=50, attacks=FEW).design == "convenience"
+
+
+def test_primary_is_the_neutral_ratio_on_the_logit_scale_else_population_else_loss() -> None:
+    for world, attack, kind in ((World(shadows=4), "reference", "neutral"),
+                                (World(neutral=0, shadows=4), "reference", "population"),
+                                (World(neutral=0), "loss", None)):
+        audit = audit_membership(drawn(world), permutations=0, bootstraps=20, attacks=FEW)
+        primary = audit.decisive.primary
+        assert primary is not None
+        asked = primary.asked
+        assert (asked.attack, asked.scale, asked.reference_kind, asked.selection) == (attack, "logit", kind, "global")
+        assert asked.nonmembers == "clean"
+
+
+def test_no_pass_without_placebo_or_planted_records() -> None:
+    world = World(members=3000, others=0, clean=3000, paired=0, planted={16: 100})
+    for changed, verdict in ((world, "pass"), (replace(world, placebos=0), "inconclusive"),
+                             (replace(world, planted={}), "inconclusive"),
+                             (replace(world, planted_leak=0.0), "inconclusive")):
+        audit = audit_membership(drawn(changed), design="randomised", permutations=0, bootstraps=20, attacks=FEW)
+        assert audit.verdict == verdict, audit.decisive.judgement.reasons
+        if not changed.placebos:
+            assert all(row.uncontrolled for row in audit.attacks)
+
+
+def test_rows_against_a_plain_computation() -> None:
+    table = drawn(World(leak=0.5, shadows=0))
+    audit = audit_membership(table, permutations=0, bootstraps=20, attacks=FEW)
+    phi = (np.take_along_axis(table.logits[:, :, 0], table.examples.label[None, :, None], axis=2)
+           - np.take_along_axis(table.logits[:, :, 0], 1 - table.examples.label[None, :, None], axis=2))[:, :, 0]
+    by_kind: dict[str, int] = {model.reference_kind or model.role: row for row, model in enumerate(table.models)}
+    split = table.examples.split
+    assert split is not None
+    for which, sides, kind in (
+        ("clean", ("train", "eval", "reference"), "neutral"), ("clean", ("train", "eval"), "paired"),
+        ("reference_train", ("train", "reference"), "paired"),
+    ):
+        rows = np.flatnonzero(np.isin(split, sides))
+        truth = split[rows] == "train"
+        row = find(audit, attack="reference", scale="logit", reference_kind=kind, nonmembers=which)
+        for estimate, model in ((row.auc, "target"), (row.placebo_auc, "placebo")):
+            scores = phi[by_kind[model], rows] - phi[by_kind[kind], rows]
+            assert estimate.value == pytest.approx(auroc(scores, truth))
+        assert (row.n_members, row.n_nonmembers) == (int(truth.sum()), int((~truth).sum()))
+
+
+def test_json_has_the_keys_and_no_nan() -> None:
+    audit = audit_membership(drawn(World(members=60, others=60, clean=60, shadows=4)), permutations=19, bootstraps=20)
+    data = json.loads(dump_json(audit))
+    assert {"verdict", "design", "primary", "attacks", "controls", "utility", "provenance"} <= data.keys()
+    assert all(row.keys() >= KEYS for row in data["attacks"])
+    assert {"blind_auc", "planted", "placebo_auc", "detectable_auc", "group_auc", "ppv", "epsilon_lower"} \
+        <= data["controls"].keys()
+    names = {row["attack"] for row in data["attacks"]}
+    assert names >= {"loss", "confidence", "entropy", "reference", "probe", "lira", "lira_offline", "rmia"}
+    for row in data["attacks"]:
+        assert row["oracle"] == (row["reference_kind"] == "paired" or row["nonmembers"] == "reference_train")
+        assert row["auc"]["value"] is not None or row["auc"]["reason"]
+    assert data["provenance"]["models"]["shadow"] == 4
+    assert data["primary"] in data["attacks"]
+
+
+def test_every_figure_of_the_primary_stands_beside_the_placebos() -> None:
+    """Target and placebo in each other's place give each other's figures."""
+    world = World(members=300, others=0, clean=300, paired=0, leak=2.0, group_size=3)
+    table = drawn(world)
+    [target], [placebo] = table.of_role("target"), table.of_role("placebo")
+    logits = table.logits.copy()
+    logits[[target, placebo]] = logits[[placebo, target]]
+    said, turned = (audit_membership(one, design="randomised", permutations=0, bootstraps=20, attacks=FEW)
+                    .decisive.controls for one in (table, replace(table, logits=logits)))
+    for name in ("group_auc", "ppv", "epsilon_lower"):
+        assert said[f"placebo_{name}"] == turned[name]
+        assert said[name] == turned[f"placebo_{name}"]
+        assert (said[name].low or 0) > (said[f"placebo_{name}"].low or 0)
+
+
+def test_without_a_placebo_the_figures_beside_have_a_reason() -> None:
+    world = World(members=100, others=0, clean=100, paired=0, placebos=0, group_size=2)
+    found = audit_membership(drawn(world), design="randomised", permutations=0, bootstraps=20, attacks=FEW)
+    for name in ("group_auc", "ppv", "epsilon_lower"):
+        assert found.decisive.controls[name].value is not None
+        beside = found.decisive.controls[f"placebo_{name}"]
+        assert beside.value is None
+        assert "no placebo" in str(beside.reason)
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    table = drawn(World(members=80, others=80, clean=80, shadows=4, group_size=2))
+    first, second, other = (dump_json(audit_membership(table, permutations=19, bootstraps=20, seed=seed))
+                            for seed in (3, 3, 4))
+    assert first == second
+    assert first != other
+
+
+def test_groups_are_the_units() -> None:
+    world = World(members=400, others=0, clean=400, paired=0, group_size=8, group_noise=1.5)
+    plain = audit_membership(drawn(world), permutations=0, bootstraps=20, attacks=FEW).decisive.primary
+    assert plain is not None
+    assert (plain.auc.unit, plain.auc.n_pos) == ("group", 50)
+    assert plain.n_members == 400
+    assert plain.auc.high is not None
+    assert plain.auc.low is not None
+    alone = replace(drawn(world), examples=replace(drawn(world).examples, group=None))
+    primary = audit_membership(alone, permutations=0, bootstraps=20, attacks=FEW).decisive.primary
+    assert primary is not None
+    assert primary.auc.high is not None
+    assert primary.auc.low is not None
+    assert plain.auc.high - plain.auc.low > 1.5 * (primary.auc.high - primary.auc.low)
+
+
+def test_picking_attacks_does_not_pick_the_one_that_decides() -> None:
+    table = drawn(World())
+    whole = audit_membership(table, permutations=0, bootstraps=20).decisive.primary
+    for picked in (["loss"], ["entropy"]):
+        primary = audit_membership(table, permutations=0, bootstraps=20, attacks=picked).decisive.primary
+        assert whole is not None
+        assert primary is not None
+        assert (primary.asked, primary.auc) == (whole.asked, whole.auc)
+
+
+def test_several_targets_share_the_risk_and_any_can_fail() -> None:
+    table = drawn(World(leak=1.0, placebos=2))
+    first, second = table.of_role("placebo")
+    models = list(table.models)
+    models[second] = replace(models[second], role="target", name="quiet")
+    member = table.member.copy()
+    member[second] = np.where(member[0] == 1, 0, np.where(np.arange(member.shape[1]) % 2, 1, 0))
+    member[second, np.flatnonzero(member[table.of_role("selection")[0]] == 1)] = 0
+    audit = audit_membership(replace(table, models=tuple(models), member=member), design="randomised",
+                             permutations=0, bootstraps=20, attacks=FEW)
+    assert [one.judgement.verdict for one in audit.targets] == ["fail", "inconclusive"]
+    assert audit.verdict == "fail"
+    assert audit.decisive.target == table.models[0].name
+    assert len(audit.to_json()["targets"]) == 2
+    assert first != second
+
+
+@pytest.mark.parametrize(("change", "word"), [
+    (lambda t: replace(t, models=tuple(replace(m, role="reference") if m.role == "target" else m for m in t.models)),
+     "no target"),
+    (lambda t: replace(t, examples=replace(t.examples, group=np.zeros(len(t.examples), dtype=np.int64))), "both sides"),
+])
+def test_bad_tables_are_refused_in_one_line(change: Callable[[ScoreTable], ScoreTable], word: str) -> None:
+    with pytest.raises(InputError, match=word) as caught:
+        audit_membership(change(drawn(World(members=40, others=0, clean=40))))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [
+    {"tolerance_auc": 0.5}, {"base_rate": 0.0}, {"permutations": -1}, {"bootstraps": 0}, {"seed": -1},
+    {"design": "lucky"}, {"attacks": ["telepathy"]},
+])
+def test_bad_options_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        audit_membership(drawn(World(members=40, others=0, clean=40)), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_quiet_on_the_null_and_loud_at_the_power_it_claims() -> None:
+    innocent = World(members=150, others=0, clean=150, selector=60, paired=0, planted={16: 60})
+    verdicts, covered, lone, small = [], 0, 0, []
+    for seed in range(100):
+        audit = audit_membership(drawn(innocent, seed), design="randomised", permutations=39, bootstraps=10,
+                                 attacks=FEW)
+        verdicts.append(audit.verdict)
+        primary = audit.decisive.primary
+        assert primary is not None
+        assert primary.auc.low is not None
+        assert primary.auc.high is not None
+        covered += primary.auc.low <= 0.5 <= primary.auc.high
+        small.append(min(row.null_p.value or 1.0 for row in audit.attacks if row.null_p.resolved))
+        lone += audit.decisive.planted[0].detected
+    assert verdicts.count("fail") <= 13
+    assert covered >= 87
+    # Over all honest rows together some p is at or under .05 in about 5 of 100.
+    assert sum(p <= 0.05 for p in small) <= 13
+    assert lone >= 95

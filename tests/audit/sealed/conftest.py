@@ -1,0 +1,51 @@
+"""A small sealed data set and scores for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from discreet.audit.sealed import Datum, Revealed, Scores, Sealed, reveal, seal_data
+from discreet.core.files import KeyedHash
+
+
+def _data(n: int = 240, users: int = 0, seed: int = 0) -> list[Datum]:
+    rng = np.random.default_rng(seed)
+    return [Datum(f"r{i}", "MARK " + "x" * int(rng.integers(5, 40)) + str(i), ("safe", "unsafe")[int(rng.integers(2))],
+                  f"u{i % users}" if users else None) for i in range(n)]
+
+
+def _scored(sealed: Sealed, shift: float, seed: int = 1, names: tuple[str, ...] = ("score",)) -> Scores:
+    """Normal scores; those of trained records are `shift` higher."""
+    rng, inside = np.random.default_rng(seed), {d.id for d in sealed.train}
+    lift = np.array([shift * (d.id in inside) for d in sealed.probe])
+    values = rng.normal(size=(len(sealed.probe), len(names))) + lift[:, None]
+    return Scores(names, tuple(d.id for d in sealed.probe), values)
+
+
+@pytest.fixture
+def audit() -> Callable[..., Revealed]:
+    """`audit(shift, pairs=100, users=0)`: sealed, scored and revealed."""
+
+    def run(
+        shift: float, pairs: int = 100, users: int = 0, names: tuple[str, ...] = ("score",), seed: int = 5,
+        alpha: float = 0.05, scored: int = 1,
+    ) -> Revealed:
+        sealed = seal_data(_data(users=users), pairs, seed=seed, alpha=alpha)
+        return reveal(sealed.opening, KeyedHash(sealed.key), _scored(sealed, shift, scored, names=names))
+
+    return run
+
+
+@pytest.fixture
+def data() -> Callable[..., list[Datum]]:
+    """`data(n=240, users=0, seed=0)`: made records."""
+    return _data
+
+
+@pytest.fixture
+def scored() -> Callable[..., Scores]:
+    """`scored(sealed, shift)`: see `_scored`."""
+    return _scored

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from discreet.audit.sealed import Revealed, make_certificate, problems
+from discreet.audit.sealed.certificate import digest_of
+from discreet.audit.sealed.sign import Signer
+from discreet.audit.sealed.verify import same
+
+Audit = Callable[..., Revealed]
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def first(values: dict[str, list[Any]]) -> list[Any]:
+    return next(iter(values.values()))
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "coin": (lambda c: c["opened"].update(coins=c["opened"]["coins"].translate({48: 49, 49: 48})), "do not hash"),
+    "order": (lambda c: c["opened"]["pairs"].reverse(), "do not hash"),
+    "sides": (lambda c: c["opened"]["pairs"][3].reverse(), "do not hash"),
+    "salt": (lambda c: c["opened"].update(salt="0" * 64), "do not hash"),
+    "source": (lambda c: c["opened"].update(source="os"), "do not hash"),
+    "commitment": (lambda c: c.update(commitment="0" * 64), "do not hash"),
+    "dropped pair": (lambda c: c["opened"].update(pairs=c["opened"]["pairs"][:-1], coins=c["opened"]["coins"][:-1]),
+                     "exactly the members"),
+    "dropped score": (lambda c: c["scores"]["values"].popitem(), "exactly the members"),
+    "score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 99.0), "is not what coins and scores give"),
+    "score of text": (lambda c: first(c["scores"]["values"]).__setitem__(0, "1"), "one finite number"),
+    "score too long": (lambda c: first(c["scores"]["values"]).append(1.0), "one finite number"),
+    "huge score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 10**400), "one finite number"),
+    "no names": (lambda c: c["scores"].update(names=[]), "no names"),
+    "two names": (lambda c: c["scores"].update(names=["a", "a"]), "a name twice"),
+    "no scores": (lambda c: c.pop("scores"), "no names"),
+    "no opening": (lambda c: c.pop("opened"), "no opened seal"),
+    "alpha": (lambda c: c.update(alpha=0.5), "'alpha' is not the 0.05 that was committed to"),
+    "another opening": (lambda c: c.update(other_openings=[]), "'openings' is not what coins and scores give"),
+    "openings of text": (lambda c: c.update(other_openings="none"), "is no list of openings"),
+    "no openings": (lambda c: c.pop("other_openings"), "other_openings of a certificate of schema 2 is missing"),
+    "an opening twice": (lambda c: c["other_openings"].append(c["other_openings"][0]), "is no list of openings"),
+    "its own opening": (lambda c: c["other_openings"][0].update(scores=c["scores_hash"]), "is no list of openings"),
+    "an opening beyond all": (lambda c: c["other_openings"][0].update(log10_e_value=1e300), "is no list of openings"),
+    "hash of scores": (lambda c: c.update(scores_hash="0" * 64), "'scores_hash' is not that of the scores"),
+    "alpha of text": (lambda c: c.update(alpha="0.05"), "alpha, tolerance or delta"),
+    "tolerance": (lambda c: c.update(tolerance=2), "alpha, tolerance or delta"),
+    "no delta": (lambda c: c.pop("delta"), "alpha, tolerance or delta"),
+    "added to scores": (lambda c: c["scores"].update(note="all is well"), "something else than names and values"),
+    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 2 is missing"),
+    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 2 is missing"),
+    "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
+    "kind": (lambda c: c.update(kind="other"), "no certificate of schema 2"),
+}
+FIGURES = ("rejected", "rejected_at", "e_value", "log10_e_value", "e_value_max", "log10_e_value_max", "openings",
+           "e_value_average", "log10_e_value_average", "alpha_from", "p_value", "pairs", "pairs_untied", "win_rate",
+           "epsilon_lower", "epsilon_lower_add_remove", "epsilon_lower_anytime", "epsilon_level", "epsilon_from",
+           "epsilon_ceiling", "power", "least_win_rate", "least_epsilon", "verdict", "reason", "claims", "design",
+           "unit", "coins_from")
+
+
+@pytest.fixture
+def certificate(audit: Audit) -> dict[str, Any]:
+    earlier = {"when": "2026-01-01T00:00:00+00:00", "scores": "a" * 64, "log10_e_value": 0.5}
+    made: dict[str, Any] = json.loads(json.dumps(make_certificate(audit(1.0, names=("a", "b")), others=[earlier])))
+    assert made["rejected"]
+    assert problems(made) == []
+    return made
+
+
+def renewed(certificate: dict[str, Any], change: Change) -> dict[str, Any]:
+    other = copy.deepcopy(certificate)
+    change(other)
+    return {**other, "digest": digest_of(other)}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_alteration_is_noticed_though_the_digest_is_renewed(certificate: dict[str, Any], name: str) -> None:
+    change, said = CHANGES[name]
+    found = problems(renewed(certificate, change))
+    assert any(said in problem for problem in found), found
+    assert all("\n" not in problem for problem in found)
+
+
+def test_figures_cover_all_that_is_claimed(certificate: dict[str, Any]) -> None:
+    rest = {"kind", "schema", "discreet", "made", "commitment", "alpha", "tolerance", "delta", "scores", "opened",
+            "digest", "signature", "other_openings", "scores_hash"}
+    assert set(FIGURES) == set(certificate) - rest
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_recomputed(certificate: dict[str, Any], name: str) -> None:
+    value = certificate[name]
+    other = (not value) if isinstance(value, bool) else value * 1.001 + 1 if isinstance(value, int | float) else "x"
+    assert f"'{name}' is not what coins and scores give: it was altered" in problems(
+        renewed(certificate, lambda c: c.update({name: other})))
+    assert problems(renewed(certificate, lambda c: c.pop(name)))
+
+
+@pytest.mark.parametrize("name", ["made", "discreet"])
+def test_the_digest_covers_the_rest(certificate: dict[str, Any], name: str) -> None:
+    assert problems({**certificate, name: "2001"}) == ["the digest does not fit: something was altered"]
+
+
+@pytest.mark.parametrize("name", ["alpha", "e_value", "made"])
+def test_a_number_that_is_not_finite_is_an_alteration(certificate: dict[str, Any], name: str) -> None:
+    # What json.loads makes of 1e999.
+    assert problems({**certificate, name: float("inf")}) == [
+        "it holds a number that is not finite: something was altered"]
+
+
+def test_an_innocent_certificate_is_consistent_too(audit: Audit) -> None:
+    made = make_certificate(audit(0.0))
+    assert not made["rejected"]
+    assert problems(made) == []
+
+
+def test_another_seal_is_found_out_by_the_published_commitment(certificate: dict[str, Any], audit: Audit) -> None:
+    other = make_certificate(audit(0.0, seed=9))
+    assert problems(other) == []
+    assert problems(other, commitment=other["commitment"]) == []
+    assert problems(other, commitment=certificate["commitment"]) == [
+        "the opened coins do not hash to the commitment that was published: they are of another seal"]
+
+
+def test_signatures(audit: Audit) -> None:
+    signer, stranger = (Signer(Ed25519PrivateKey.generate()) for _ in range(2))
+    revealed = audit(1.0)
+    signed, forged = make_certificate(revealed, signer=signer), make_certificate(audit(0.0), signer=stranger)
+    key = signed["signature"]["public_key"]
+    assert problems(signed) == problems(signed, public_key=key) == problems(forged) == []
+    assert "it is not signed with the key that was given" in problems(forged, public_key=key)
+    assert "it is not signed with the key that was given" in problems(make_certificate(revealed), public_key=key)
+    altered = renewed(signed, lambda c: c.update(made="2001"))
+    assert problems(altered) == ["the signature does not fit: something was altered, or another key signed"]
+    claimed = {**forged, "signature": {**forged["signature"], "public_key": key}}
+    assert problems(claimed, public_key=key) == problems(altered)
+    assert problems({**signed, "signature": "x"}, public_key=key)
+
+
+def test_same_allows_for_the_arithmetic_of_another_machine_only() -> None:
+    assert same(1.0 + 1e-9, 1.0)
+    assert same(3, 3.0)
+    assert not same(1.0 + 1e-5, 1.0)
+    assert not same(True, 1.0)
+    assert not same(1, True)
+    assert not same(1.0, 1)
+    assert same({"a": [1.0, None]}, {"a": (1.0, None)})
+    assert not same({"a": [1.0]}, {"a": [1.0, 2.0]})
+    assert not same({"a": 1}, {"b": 1})
+    assert not same(None, 0.0)
+    assert not same(float("inf"), 1.0)

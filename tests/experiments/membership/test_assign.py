@@ -1,0 +1,159 @@
+"""Sides of a world: disjoint, balanced, coins fair, users whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InputError
+from discreet.data.texts import LabelledText, read_texts
+from discreet.experiments.membership.assign import NUMBERS, SCORED, classes_of, deal, training_rows
+
+ROLES = ("a", "b", "selector", "neutral", "placebo", "val")
+
+
+def dealt(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledText], dict[str, Any]]:
+    rows = read_texts(path)
+    asked = {"sizes": {}, "planted": [1, 4], "near": True, **params}
+    return rows, deal(rows, asked, np.random.default_rng(seed), path.name)
+
+
+def test_no_row_trains_two_models_of_different_sides(tmp_path: Path, written: Callable[..., Path]) -> None:
+    rows, found = dealt(written(tmp_path / "d.jsonl"))
+    sides = [set(training_rows(found, role).tolist()) for role in ROLES] + [
+        set(found["eval"].tolist()), set(found["aside"].tolist())]
+    assert sum(map(len, sides)) == len(set().union(*sides))
+    assert all(sides)
+    for role in ("a", "b", "neutral", "placebo"):
+        labels = [rows[row].label for row in found[role]]
+        assert labels.count("safe") == labels.count("unsafe")
+
+
+def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path, written: Callable[..., Path]) -> None:
+    _, found = dealt(written(tmp_path / "d.jsonl"))
+    pool, times = found[SCORED][found["times"] > 0], found["times"][found["times"] > 0]
+    counts = {role: np.bincount(training_rows(found, role), minlength=600)[pool] for role in ("a", "b")}
+    np.testing.assert_array_equal(np.where(counts["a"] > 0, counts["a"], counts["b"]), times)
+    assert not ((counts["a"] > 0) & (counts["b"] > 0)).any()
+    assert np.unique(times).tolist() == [1, 4]
+    assert found["planted"] == {str(one): int((times == one).sum()) // 2 for one in (1, 4)}
+
+
+def test_the_coin_of_a_planted_record_is_fair(tmp_path: Path, written: Callable[..., Path]) -> None:
+    path = written(tmp_path / "d.jsonl")
+    heads = [int(found["in_a"].sum()) for _, found in (dealt(path, seed) for seed in range(30))]
+    n = 30 * 2 * sum(dealt(path)[1]["planted"].values())
+    assert abs(sum(heads) - n / 2) < 4 * (n / 4) ** 0.5
+    assert len(set(heads)) > 3
+
+
+def test_a_user_stands_on_one_side(tmp_path: Path, written: Callable[..., Path]) -> None:
+    rows, found = dealt(written(tmp_path / "d.jsonl", 900, users=250))
+    assert found["grouped"]
+    side_of: dict[str | None, set[str]] = {}
+    for role in (*ROLES, "eval", "aside"):
+        for row in training_rows(found, role):
+            side_of.setdefault(rows[row].group, set()).add(role)
+    assert max(map(len, side_of.values())) == 1
+
+
+def test_duplicates_and_conflicting_labels_are_left_out(tmp_path: Path, written: Callable[..., Path]) -> None:
+    path = written(tmp_path / "d.jsonl")
+    first, second = read_texts(path)[:2]
+    lines = [f'{{"id": "twin", "text": "{first.text.upper()}", "label": "{first.label}"}}',
+             f'{{"id": "clash", "text": "{second.text}", "label": "{first.label}"}}']
+    path.write_text(path.read_text() + "\n".join(lines) + "\n")
+    rows, found = dealt(path)
+    used = {rows[row].id for role in (*ROLES, "eval", "aside") for row in training_rows(found, role)}
+    assert not used & {"twin", "clash", second.id}
+    assert found["duplicates"]
+
+
+def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = []
+    for number in range(400):
+        body = " ".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 40))
+        rows += [LabelledText(f"{number}-{one}", f"{body} {one}", str(number % 2)) for one in ("x", "y")]
+
+    def apart(near: bool) -> int:
+        found = deal(rows, {"sizes": {}, "planted": [], "near": near}, np.random.default_rng(0), "f")
+        side = np.full(len(rows), -1)
+        for place, role in enumerate((*ROLES, "eval", "aside")):
+            side[training_rows(found, role)] = place
+        pairs = side.reshape(-1, 2)
+        return int((pairs[(pairs >= 0).all(axis=1)][:, 0] != pairs[(pairs >= 0).all(axis=1)][:, 1]).sum())
+
+    assert apart(True) == 0
+    assert apart(False) > 50
+
+
+def test_sides_that_are_not_named_follow_a(tmp_path: Path, written: Callable[..., Path]) -> None:
+    _, found = dealt(written(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
+    assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "placebo": 40}
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"sizes": {"a": 9000}}, "class 'safe' has 300 examples"),
+    ({"sizes": {"b": 9}}, "sizes name b without a; expected a's size at least"),
+    ({"sizes": {"q": 9}}, "there is no side 'q'"),
+    ({"sizes": {"a": 40}, "planted": [16]}, "A has about 40 examples, and 160 planted rows would outnumber them"),
+])
+def test_what_cannot_be_dealt_is_one_line(tmp_path: Path, written: Callable[..., Path], given: dict[str, Any],
+                                          message: str) -> None:
+    path = written(tmp_path / "d.jsonl")
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        dealt(path, **given)
+    assert str(error.value).startswith("d.jsonl: ")
+    assert "\n" not in str(error.value)
+
+
+def test_one_class_and_half_a_column_of_groups_are_refused() -> None:
+    one = [LabelledText(str(n), f"text {n}", "safe") for n in range(50)]
+    asked = {"sizes": {}, "planted": [], "near": True}
+    with pytest.raises(InputError, match="all 50 rows have one label"):
+        deal(one, asked, np.random.default_rng(0), "f")
+    half = [LabelledText(str(n), f"text {n}", str(n % 2), group="u" if n < 9 else None) for n in range(50)]
+    with pytest.raises(InputError, match="41 of 50 rows have no group"):
+        deal(half, asked, np.random.default_rng(0), "f")
+
+
+def test_classes_are_in_order_of_value_or_alphabet() -> None:
+    rows = [LabelledText(str(n), "t", label) for n, label in enumerate(["10", "9", "safe", "2"])]
+    assert classes_of(rows) == ["2", "9", "10", "safe"]
+
+
+def test_rows_in_another_order_are_dealt_alike(tmp_path: Path, written: Callable[..., Path]) -> None:
+    path = written(tmp_path / "d.jsonl", 700, users=300)
+    twins = [f'{{"id": "{row.id}twin", "text": "{row.text}", "label": "{row.label}", "group": "{row.group}"}}'
+             for row in read_texts(path)[:20]]
+    lines = path.read_text().splitlines() + twins
+    found = []
+    for order in (np.arange(len(lines)), np.random.default_rng(1).permutation(len(lines))):
+        path.write_text("\n".join(lines[row] for row in order) + "\n")
+        rows, one = dealt(path)
+        said: dict[str, Any] = {name: [rows[row].id for row in one[name]] for name in NUMBERS}
+        said["in_a"] = {rows[row].id for row in np.flatnonzero(one["in_a"])}
+        groups = one["unit"][one["unit"] >= 0]
+        said["unit"] = dict(zip([rows[row].id for row in np.flatnonzero(one["unit"] >= 0)], groups, strict=True))
+        found.append({**said, "times": one["times"].tolist(), "counts": one["duplicates"], "notes": one["notes"]})
+    assert found[0] == found[1]
+    assert found[0]["in_a"]
+
+
+@pytest.mark.parametrize(("sizes", "message"), [
+    ({"a": 0}, "side 'a' has 0 examples, and none of class 'safe'"),
+    ({"a": 40, "placebo": 0}, "side 'placebo' has 0 examples"),
+    ({"a": 40, "cal": 2}, "side 'cal', halved, has 1 examples"),
+])
+def test_only_validation_may_be_empty(tmp_path: Path, written: Callable[..., Path], sizes: dict[str, int],
+                                      message: str) -> None:
+    path = written(tmp_path / "d.jsonl")
+    with pytest.raises(InputError, match=re.escape(message)):
+        dealt(path, sizes=sizes, planted=[])
+    assert dealt(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0

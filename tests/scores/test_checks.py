@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.audit.score_rows import EXAMPLES, Row, flat, refused
+from tests.data.written import put
+
+from discreet.core.errors import InputError
+from discreet.scores.checks import check_table
+from discreet.scores.load import load_scores
+from discreet.scores.table import Examples, Model, ScoreTable
+
+Change = Callable[[list[Row]], Any]
+
+
+def at(rows: list[Row], model: str, example: str) -> Row:
+    return next(row for row in rows if (row["model"], row["example"]) == (model, example))
+
+
+def member_of(rows: list[Row], model: str, value: Any) -> None:
+    for row in rows:
+        if row["model"] == model:
+            row["member"] = value
+
+
+def drop(rows: list[Row], model: str, example: str) -> int:
+    place = rows.index(at(rows, model, example))
+    rows[place:place + 1] = []
+    return place
+
+
+def again(rows: list[Row]) -> list[Row]:
+    rows.append(dict(rows[4]))
+    return rows
+
+
+def copy_scores(rows: list[Row], source: str, goal: str, shift: float = 0.0) -> None:
+    for example in EXAMPLES:
+        at(rows, goal, example).update({f"logit_{k}": at(rows, source, example)[f"logit_{k}"] + shift
+                                        for k in range(3)})
+
+
+BAD: list[tuple[str, Change, tuple[str, ...]]] = [
+    ("label too high", lambda r: [x.update(label=3) for x in r if x["example"] == "a"],
+     ("'label' is not a whole number from 0 to 2", "1 of 4 examples")),
+    ("label negative", lambda r: [x.update(label=-1) for x in r if x["example"] == "a"], ("'label' is not a whole",)),
+    ("label a fraction", lambda r: [x.update(label=0.5) for x in r if x["example"] == "a"],
+     ("'label' is not a whole number",)),
+    ("label a word", lambda r: [x.update(label="safe") for x in r], ("'label' is not a whole", "4 of 4 examples")),
+    ("label null", lambda r: [x.update(label=None) for x in r if x["example"] == "a"], ("'label' is absent or null",)),
+    ("no label", lambda r: [x.pop("label") for x in r], ("'label' is absent",)),
+    ("label differs", lambda r: at(r, "s1", "a").update(label=0), ("'label' of the example of this row", "1 example;")),
+    ("group differs", lambda r: [x.update(group=x["model"]) for x in r], ("'group' of the example", "4 examples")),
+    ("category differs", lambda r: [x.update(category=x["model"]) for x in r], ("'category' of the example",)),
+    ("planted differs", lambda r: [x.update(planted=len(x["model"])) for x in r], ("'planted' of the example",)),
+    ("planted a fraction", lambda r: [x.update(planted=1.5) for x in r], ("'planted' is not a whole number from 0,",)),
+    ("secret outside", lambda r: [x.update(label_secret=3) for x in r], ("'label_secret' is not a whole number",)),
+    ("group null", lambda r: [x.update(group=None if x["example"] == "a" else x["example"]) for x in r],
+     ("'group' is null for 1 of 4 examples",)),
+    ("role differs", lambda r: at(r, "f", "a").update(model_role="selection"),
+     ("'model_role' of model 'f' is not the same", "names of their own")),
+    ("role unknown", lambda r: [x.update(model_role="attacker") for x in r if x["model"] == "f"],
+     ("'model_role' of model 'f' is not one that is known", "target, reference, shadow, selection, placebo")),
+    ("role null", lambda r: [x.update(model_role=None) for x in r if x["model"] == "f"],
+     ("'model_role' of model 'f' is null",)),
+    ("no role", lambda r: [x.pop("model_role") for x in r], ("there is no 'model_role'",)),
+    ("kind unknown", lambda r: [x.update(reference_kind="clean") for x in r if x["model"] == "ref"],
+     ("'reference_kind' of model 'ref'", "paired, neutral, population")),
+    ("seed differs", lambda r: at(r, "s1", "a").update(seed=1), ("'seed' of model 's1' is not the same",)),
+    ("no target", lambda r: [x.update(model_role="shadow") for x in r if x["model"] == "f"],
+     ("no model has the role 'target'",)),
+    ("member of target null", lambda r: at(r, "f", "a").update(member=None), ("target 'f' is null for 1 of 4",)),
+    ("no member", lambda r: [x.pop("member") for x in r], ("there is no 'member'",)),
+    ("member a word", lambda r: [x.update(member="maybe") for x in r], ("'member' is neither true nor false",)),
+    ("only members", lambda r: member_of(r, "f", True), ("target 'f' has no non-members among 4",)),
+    ("only non-members", lambda r: member_of(r, "f", False), ("target 'f' has no members among 4",)),
+    ("placebo that knows", lambda r: at(r, "plc", "e2").update(member=True),
+     ("placebo 'plc' was trained on 1 member of target 'f'",)),
+    ("neutral that knows", lambda r: at(r, "ref", "e2").update(member=True), ("neutral reference 'ref' was trained",)),
+    ("selector is the target", lambda r: copy_scores(r, "f", "sel"),
+     ("selector 'sel' has the same scores as target 'f'",)),
+    ("selector is the target, shifted", lambda r: copy_scores(r, "f", "sel", 2.5), ("selector 'sel' has the same",)),
+    ("selector is the reference", lambda r: copy_scores(r, "ref", "sel"), ("the same scores as reference 'ref'",)),
+    ("selector is the placebo", lambda r: copy_scores(r, "plc", "sel"),
+     ("placebo 'plc' has the same scores as selector 'sel'",)),
+    ("missing", lambda r: [drop(r, "s2", e) for e in ("a", "B")],
+     ("model 's2' lacks 2 of 4 examples;", "every model must score every example")),
+    ("missing in several", lambda r: [drop(r, m, "a") for m in ("s1", "s2", "f")],
+     ("lacks 1 of 4 examples and 2 other models lack some",)),
+    ("twice", again, ("row 25: model and example are those of a row before", "in a column")),
+    ("twice and missing", lambda r: again(r).pop(7), ("row 24: model and example are those",)),
+    ("no model", lambda r: at(r, "s1", "a").update(model=None), ("'model' is empty in 1 row,",)),
+    ("no example column", lambda r: [x.pop("example") for x in r], ("there is no 'example'",)),
+]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize(("change", "words"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_bad_input_is_refused_in_one_line(tmp_path: Path, ending: str, change: Change, words: tuple[str, ...]) -> None:
+    rows = flat()
+    change(rows)
+    message = refused(put(tmp_path / f"s.{ending}", rows))
+    for part in words:
+        assert part in message
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, -1e151])
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_scores_that_are_not_finite_are_counted_and_placed(tmp_path: Path, ending: str, value: float | None) -> None:
+    rows = flat()
+    spoiled = [place for place, row in enumerate(rows) if row["model"] == "s1"]
+    rows[spoiled[0]]["logit_2"] = value
+    rows[spoiled[2]]["logit_0"] = value
+    message = refused(put(tmp_path / f"s.{ending}", rows))
+    assert f"row {spoiled[0] + 1}: logits are NaN, infinite or null here, and so in 2 rows of model 's1';" in message
+    at(rows, "plc", "a")["logit_1"] = value
+    assert " and of 1 other model;" in refused(put(tmp_path / f"s.{ending}", rows))
+
+
+def test_the_first_of_several_repeated_rows_is_named(tmp_path: Path) -> None:
+    rows = flat()
+    for extra in ([rows[4], rows[9]], [rows[9], rows[4]]):
+        message = refused(put(tmp_path / "s.csv", [*rows, *extra]))
+        assert "row 25: model and example are those of a row before, and so in 2 rows in all" in message
+
+
+def test_a_group_on_both_sides(tmp_path: Path) -> None:
+    users = {"e10": "u", "a": "u", "e2": "v", "B": "w"}
+    path = put(tmp_path / "s.csv", [{**row, "group": users[row["example"]]} for row in flat()])
+    assert "1 of 3 groups are split over sides" in refused(path)
+    group = load_scores(path, allow_split_groups=True).examples.group
+    assert group is not None
+    assert group.tolist() == [2, 0, 0, 1]
+
+
+def test_keys_that_no_grid_could_hold_are_refused_in_little_memory(tmp_path: Path) -> None:
+    rows = [{"model": f"m{n}", "model_role": "target", "example": f"e{n}", "label": 0, "member": True, "logit": 0.0}
+            for n in range(30_000)]
+    assert "lacks 29,999 of 30,000 examples and 29,999 other models" in refused(put(tmp_path / "s.parquet", rows))
+
+
+def test_hard_labels_of_shadows_may_agree_with_the_target(tmp_path: Path) -> None:
+    rows = flat()
+    copy_scores(rows, "f", "s1")
+    copy_scores(rows, "s2", "sel")
+    assert len(load_scores(put(tmp_path / "s.csv", rows)).models) == 6
+
+
+def test_models_that_differ_behind_the_rows_that_are_screened() -> None:
+    # Hard labels, which two models may share but for one example.
+    logits = np.random.default_rng(0).choice([-1.0, 1.0], size=(2, 200, 1, 2))
+    logits[1] = logits[0]
+    logits[1, 199, 0, 0] += 1e-3
+    examples = Examples(np.array([str(n) for n in range(200)], dtype=object), np.zeros(200, dtype=np.int64),
+                        np.zeros(200, dtype=np.int64))
+    member = np.tile(np.arange(200) % 2, (2, 1)).astype(np.int8)
+    table = ScoreTable((Model("f", "target"), Model("g", "selection")), examples, logits, member)
+    check_table(table, "x")
+    logits[1, 199] = logits[0, 199]
+    with pytest.raises(InputError, match=r"^x: selector 'g' has the same scores as target 'f'"):
+        check_table(table, "x")
+    check_table(ScoreTable((Model("f", "target"), Model("g", "target")), examples, logits, member), "x")

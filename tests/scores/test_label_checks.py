@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.core.errors import InputError
+from discreet.scores.label_checks import check_label_table
+from discreet.scores.label_table import CANARY, PLACEBO, LabelModel, LabelTable
+
+RNG = np.random.default_rng
+
+
+def made(seed: int = 0, n_classes: int = 2) -> LabelTable:
+    return simulated_labels(LabelWorld(canaries=80, placebos=80, n_classes=n_classes, references=2), RNG(seed))
+
+
+def test_draws_of_one_s_own_pass() -> None:
+    """At a level of 1e-6 none of 200 tables with two references is refused."""
+    for seed in range(100):
+        for n_classes in (2, 10):
+            check_label_table(made(seed, n_classes), "t")
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("kept", [1.0, 0.9])
+def test_a_reference_with_the_target_s_draws_is_refused(n_classes: int, kept: float) -> None:
+    table = made(1, n_classes)
+    secret = table.secret.copy()
+    secret[2] = np.where(RNG(2).random(160) < kept, secret[0], secret[2])
+    with pytest.raises(InputError, match=r"^t: reference 'reference-2' has the secret of target 'target' for 1\d\d of "
+                                         r"160 canaries and placebos, where draws of its own agree on about (80|16);"):
+        check_label_table(replace(table, secret=secret), "t")
+
+
+def test_among_many_pairs_some_agree_by_chance() -> None:
+    # The least agreement that one pair alone may not have.
+    alike = next(k for k in range(80, 160) if stats.binom.sf(k - 1, 160, 0.5) < 1e-6)
+
+    def table(references: int) -> LabelTable:
+        found = simulated_labels(LabelWorld(canaries=80, placebos=80, references=references), RNG(1))
+        secret = found.secret.copy()
+        secret[1] = np.where(np.arange(160) < alike, secret[0], 1 - secret[0])
+        return replace(found, secret=secret)
+
+    with pytest.raises(InputError, match=f"for {alike} of 160"):
+        check_label_table(table(1), "t")
+    check_label_table(table(40), "t")
+
+
+def test_so_is_one_with_the_opposite_draws() -> None:
+    table = made(1)
+    secret = table.secret.copy()
+    secret[1] = 1 - secret[0]
+    with pytest.raises(InputError, match="for 0 of 160 canaries"):
+        check_label_table(replace(table, secret=secret), "t")
+
+
+def two_targets(seeds: tuple[str | None, str | None]) -> LabelTable:
+    table = made()
+    models = (LabelModel("t", seed=seeds[0]), LabelModel("u", seed=seeds[1]), LabelModel("r", "reference"))
+    role = table.role.copy()
+    role[1] = np.where(np.arange(160) < 70, CANARY, PLACEBO)
+    return replace(table, models=models, role=role)
+
+
+@pytest.mark.parametrize("seeds", [("0", "0"), (None, None)])
+def test_targets_of_one_seed_share_their_canaries(seeds: tuple[str | None, str | None]) -> None:
+    with pytest.raises(InputError, match="canaries overlap placebos: 10 examples of targets 't' and 'u'"):
+        check_label_table(two_targets(seeds), "t")
+
+
+def test_targets_of_other_seeds_draw_for_themselves() -> None:
+    check_label_table(two_targets(("0", "1")), "t")
+
+
+def test_infinite_logits() -> None:
+    table = made()
+    logits = table.logits.copy()
+    logits[0, 3, 1] = np.inf
+    with pytest.raises(InputError, match="logits hold NaN or infinity"):
+        check_label_table(replace(table, logits=logits), "t")

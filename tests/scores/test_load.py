@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.audit.score_rows import EXAMPLES, MODELS, Row, flat, refused, same
+from tests.data.written import put
+
+from discreet.scores.load import load_scores
+from discreet.scores.table import ScoreTable
+
+
+def obviously(rows: list[Row], table: ScoreTable) -> None:
+    """Compare, cell by cell, with a dictionary of the rows."""
+    cells = {(row["model"], row["example"], row.get("query")): row for row in rows}
+    queries = sorted({row.get("query") for row in rows}, key=str)
+    assert [model.name for model in table.models] == sorted({row["model"] for row in rows})
+    assert table.examples.id.tolist() == sorted({row["example"] for row in rows})
+    assert table.logits.shape[:3] == (len(table.models), len(table.examples), len(queries))
+    for m, model in enumerate(table.models):
+        for n, example in enumerate(table.examples.id):
+            for q, query in enumerate(queries):
+                row = cells[model.name, example, query]
+                assert table.logits[m, n, q].tolist() == [row[f"logit_{k}"] for k in range(table.n_classes)]
+                assert table.member[m, n] == (-1 if row["member"] is None else int(row["member"]))
+                assert table.examples.label[n] == row["label"]
+                assert model.role == row["model_role"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "jsonl", "jsonl.gz"])
+@pytest.mark.parametrize("queries", [0, 3])
+def test_every_cell_lands_where_its_row_says(tmp_path: Path, ending: str, queries: int) -> None:
+    rows = flat(queries=queries)
+    for row in rows:
+        if row["model"] == "sel":
+            row["member"] = None
+    table = load_scores(put(tmp_path / f"s.{ending}", rows))
+    obviously(rows, table)
+    assert table.logits.dtype == np.float64
+    assert table.member.dtype == np.int8
+    assert table.given_as == "logit"
+    assert {model.name: model.reference_kind for model in table.models} == {
+        "f": None, "ref": "neutral", "sel": None, "plc": None, "s1": "population", "s2": "population"}
+    assert {model.name: dict(model.facts) for model in table.models} == {
+        name: {"seed": str(40 + len(name))} for name, _, _ in MODELS}
+    assert table.examples.planted.tolist() == [0, 0, 0, 0]
+    assert (table.examples.group, table.examples.split, table.examples.categories) == (None, None, None)
+    assert dict(table.examples.columns) == {}
+
+
+def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
+    rows = flat()
+    one = load_scores(put(tmp_path / "a.parquet", rows))
+    other = load_scores(put(tmp_path / "b.parquet", rows[::-1]))
+    assert np.array_equal(one.logits, other.logits)
+    assert one.models == other.models
+    assert one.examples.id.tolist() == other.examples.id.tolist()
+
+
+def described(rows: list[Row]) -> list[Row]:
+    say: dict[str, Row]
+    say = {"e10": {"group": 10, "category": "x|y", "split": "train", "planted": 4, "label_original": 2,
+                   "label_secret": None, "example_role": "canary", "structure": "chat"},
+           "e2": {"group": 9, "category": " y ; ", "split": "train", "planted": None, "label_original": 0,
+                  "label_secret": 1, "example_role": None, "structure": "flat"},
+           "a": {"group": 11, "category": None, "split": None, "planted": 0, "label_original": None,
+                 "label_secret": None, "example_role": None, "structure": "flat"},
+           "B": {"group": 11, "category": "z;x;z", "split": "eval", "planted": 0, "label_original": 1,
+                 "label_secret": None, "example_role": None, "structure": "chat"}}
+    return [{**row, **say[row["example"]]} for row in rows]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_what_the_table_says_of_examples(tmp_path: Path, ending: str) -> None:
+    examples = load_scores(put(tmp_path / f"s.{ending}", described(flat()))).examples
+    assert examples.id.tolist() == ["B", "a", "e10", "e2"]
+    assert examples.group is not None
+    assert examples.group.tolist() == [2, 2, 1, 0]
+    assert examples.split is not None
+    assert examples.split.tolist() == ["eval", None, "train", "train"]
+    assert examples.planted.tolist() == [0, 0, 4, 0]
+    assert examples.categories == (frozenset("zx"), frozenset(), frozenset("xy"), frozenset("y"))
+    assert {name: values.tolist() for name, values in examples.columns.items()} == {
+        "label_original": [1, None, 2, 0], "label_secret": [None, None, None, 1],
+        "example_role": [None, None, "canary", None], "structure": ["chat", "flat", "chat", "flat"]}
+
+
+def test_structure_belongs_to_models_or_to_examples(tmp_path: Path) -> None:
+    rows = [{**row, "structure": "chat" if row["model"] == "f" else "flat"} for row in flat()]
+    table = load_scores(put(tmp_path / "a.csv", rows))
+    assert table.models[table.index("f")].facts["structure"] == "chat"
+    assert "structure" not in table.examples.columns
+    rows[0]["structure"] = "other"
+    assert "'structure' is the same neither" in refused(put(tmp_path / "b.csv", rows))
+    assert "structure" not in load_scores(put(tmp_path / "c.csv", described(flat()))).models[0].facts
+
+
+def three(folder: Path, rows: list[Row]) -> Path:
+    """The flat rows as three tables."""
+    of_model = ("model", "model_role", "reference_kind", "seed")
+    of_example = ("example", "label", "group", "category", "split", "planted", "label_original", "label_secret",
+                  "example_role", "structure")
+    rest = [name for name in rows[0] if name not in (*of_model[1:], *of_example[1:])]
+    put(folder / "models.csv", list({row["model"]: {key: row[key] for key in of_model} for row in rows}.values()))
+    put(folder / "examples.jsonl",
+        list({row["example"]: {key: row[key] for key in of_example if key in row} for row in rows}.values()))
+    put(folder / "scores.parquet", [{key: row[key] for key in rest} for row in rows])
+    return folder
+
+
+def test_three_tables_say_the_same_as_the_flat_one(tmp_path: Path) -> None:
+    rows = described(flat(queries=2))
+    expected = load_scores(put(tmp_path / "flat.parquet", rows))
+    folder = three(tmp_path, rows)
+    same(load_scores(folder), expected)
+    same(load_scores(folder / "scores.parquet", models=folder / "models.csv", examples=folder / "examples.jsonl"),
+         expected)
+    same(load_scores(tmp_path / "flat.parquet", models=folder / "models.csv", examples=folder / "examples.jsonl"),
+         expected)
+
+
+def test_three_tables_that_do_not_fit_together(tmp_path: Path) -> None:
+    rows = flat()
+    scores = put(tmp_path / "s.csv", rows)
+    names = [{"model": name, "model_role": role} for name, role, _ in MODELS]
+
+    def with_models(models: list[Row]) -> str:
+        return refused(scores, models=put(tmp_path / "m.csv", models))
+
+    assert "1 of the 6 models of s.csv are not in this table" in with_models(names[1:])
+    assert "1 of its 7 models have no scores in s.csv" in with_models([*names, {"model": "x", "model_role": "shadow"}])
+    assert "row 7: this model stands in a row before" in with_models([*names, names[0]])
+    assert "'model' is empty in 1 row, first" in with_models([*names, {"model": "", "model_role": "shadow"}])
+    assert "'model_role' says something else" in with_models([{"model": name, "model_role": "target"}
+                                                             for name, _, _ in MODELS])
+    examples = [{"example": name, "label": 9 if name == "a" else 0} for name in EXAMPLES]
+    bare = put(tmp_path / "bare.csv", [{k: v for k, v in row.items() if k != "label"} for row in rows])
+    message = refused(bare, examples=put(tmp_path / "e.csv", examples))
+    assert "e.csv, row 3: 'label' is not a whole number from 0 to 2" in message
+    assert "1 of its 5 examples have no scores" in refused(
+        bare, examples=put(tmp_path / "e.csv", [*examples, {"example": "new", "label": 0}]))
+
+
+def test_whole_numbers_as_pandas_writes_them_beside_nulls(tmp_path: Path) -> None:
+    rows = flat()
+    spelled = [{**row, "label": f"{row['label']}.0", "member": f"{int(row['member'])}.0"} for row in rows]
+    table = load_scores(put(tmp_path / "s.csv", spelled))
+    obviously(rows, table)
+
+
+def test_a_side_table_fills_in_what_the_flat_one_leaves_open(tmp_path: Path) -> None:
+    rows = [{**row, "reference_kind": None} for row in flat()]
+    models = [{"model": name, "reference_kind": "paired" if name == "ref" else None} for name, _, _ in MODELS]
+    table = load_scores(put(tmp_path / "s.csv", rows), models=put(tmp_path / "m.csv", models))
+    assert table.models[table.index("ref")].reference_kind == "paired"
+    assert table.models[table.index("s1")].reference_kind == "population"
+    silent = [{"model": name, "reference_kind": "paired" if name == "s1" else None} for name, _, _ in MODELS]
+    table = load_scores(put(tmp_path / "n.csv", flat()), models=put(tmp_path / "m.csv", silent))
+    assert table.models[table.index("ref")].reference_kind == "neutral"
+    assert table.models[table.index("s1")].reference_kind == "paired"
+
+
+def test_only_references_and_shadows_have_a_kind(tmp_path: Path) -> None:
+    rows = [{**row, "reference_kind": " Neutral"} for row in flat()]
+    table = load_scores(put(tmp_path / "s.csv", rows))
+    assert {model.name for model in table.models if model.reference_kind == "neutral"} == {"ref", "s1", "s2"}
+    assert {model.reference_kind for model in table.models} == {"neutral", None}
+
+
+def test_a_reference_without_a_kind_is_of_no_kind(tmp_path: Path) -> None:
+    rows = [{key: value for key, value in row.items() if key != "reference_kind"} for row in flat()]
+    table = load_scores(put(tmp_path / "s.csv", rows))
+    assert table.models[table.index("ref")].reference_kind is None
+    assert table.references("neutral") == table.references("paired") == ()
+    assert table.references("population") == (table.index("s1"), table.index("s2"))
+
+
+def test_one_column_of_class_1(tmp_path: Path) -> None:
+    rows = flat(n_classes=2)
+    odds = [{**{k: v for k, v in row.items() if not k.startswith("logit_")}, "logit": row["logit_1"] - row["logit_0"]}
+            for row in rows]
+    probs = [{**{k: v for k, v in row.items() if k != "logit"}, "prob": 1 / (1 + np.exp(-row["logit"]))}
+             for row in odds]
+    expected = load_scores(put(tmp_path / "both.parquet", rows)).log_p
+    for name, given_rows in (("logit", odds), ("prob", probs)):
+        table = load_scores(put(tmp_path / f"{name}.parquet", given_rows))
+        assert (table.n_classes, table.given_as) == (2, name)
+        np.testing.assert_allclose(table.log_p, expected, atol=1e-12)
+
+
+def with_probs(rows: list[Row]) -> list[Row]:
+    found = []
+    for row in rows:
+        powers = np.exp([row[f"logit_{k}"] for k in range(3)])
+        found.append({**{k: v for k, v in row.items() if not k.startswith("logit_")},
+                      **{f"prob_{k}": float(p) for k, p in enumerate(powers / powers.sum())}})
+    return found
+
+
+def test_probabilities_stand_as_their_clipped_logs(tmp_path: Path) -> None:
+    rows = with_probs(flat())
+    rows[0].update(prob_0=1.0, prob_1=0.0, prob_2=0.0)
+    table = load_scores(put(tmp_path / "s.parquet", rows))
+    assert table.given_as == "prob"
+    cell = table.logits[table.index(rows[0]["model"]), table.examples.id.tolist().index(rows[0]["example"]), 0]
+    np.testing.assert_allclose(cell, np.log([1 - 1e-7, 1e-7, 1e-7]), rtol=1e-12)
+    np.testing.assert_allclose(np.exp(table.log_p).sum(axis=-1), 1)
+    rest = load_scores(put(tmp_path / "l.parquet", flat())).log_p
+    differs = np.abs(table.log_p - rest).max(axis=-1) > 1e-9
+    assert differs.sum() == 1
+
+
+def at(rows: list[Row], model: str, example: str) -> Row:
+    return next(row for row in rows if (row["model"], row["example"]) == (model, example))
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"prob_0": 0.5, "prob_1": 0.5, "prob_2": 0.02}, "expected a sum within 0.015 of 1"),
+    ({"prob_0": -0.1, "prob_1": 0.6, "prob_2": 0.5}, "probs are not between 0 and 1"),
+    ({"prob_0": None, "prob_1": 0.6, "prob_2": 0.4}, "probs are NaN, infinite or null"),
+])
+def test_probabilities_that_are_none(tmp_path: Path, change: Row, words: str) -> None:
+    rows = with_probs(flat())
+    rows[5].update(change)
+    message = refused(put(tmp_path / "s.parquet", rows))
+    assert "row 6:" in message
+    assert words in message
+    rows[5].update({"prob_0": 0.33, "prob_1": 0.33, "prob_2": 0.33})
+    assert load_scores(put(tmp_path / "s.parquet", rows)).given_as == "prob"
+
+
+def test_queries_are_part_of_the_key(tmp_path: Path) -> None:
+    rows = flat(queries=2)
+    one = rows[3]
+    assert "model 's1' lacks 1 of 4 examples × 2 queries" in refused(
+        put(tmp_path / "a.csv", [row for row in rows if row is not at(rows, "s1", "a")]))
+    assert "row 49: model, example and query are those of a row before" in refused(
+        put(tmp_path / "b.csv", [*rows, one]))
+    changed = [{**row, "member": None} if row is one else row for row in rows]
+    assert "is not the same for all queries" in refused(put(tmp_path / "c.csv", changed))
+    assert "'query' is empty in 1 row, first" in refused(
+        put(tmp_path / "d.csv", [{**row, "query": None} if row is one else row for row in rows]))
+    unasked = [{**row, "query": None} for row in flat()]
+    assert load_scores(put(tmp_path / "e.csv", unasked)).logits.shape[2] == 1
+
+
+def test_one_row_that_is_wrong_is_one_row(tmp_path: Path) -> None:
+    rows = flat()
+    score = next(name for name in rows[0] if name.startswith("logit"))
+    rows[0] = {**rows[0], score: float("nan")}
+    assert "and so in 1 row of model" in refused(put(tmp_path / "s.parquet", rows))
+    left = [row for row in flat() if (row["model"], row["example"]) not in {("f", "a"), ("sel", "a")}]
+    assert "and 1 other model lacks some" in refused(put(tmp_path / "t.parquet", left))

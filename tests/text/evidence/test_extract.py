@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.core.errors import UsageError
+from discreet.core.records import DOMAINS, SUBJECTS
+from discreet.text.doc import Doc
+from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.mentions import classes_of
+
+Read = Callable[..., Any]
+PIECES = [
+    "I am",
+    "She is",
+    "a 52-year-old",
+    "litigator",
+    "from Omaha",
+    "with two children",
+    "The patient",
+    "married",
+    ".",
+    "if",
+    "patients",
+    "over 65",
+    "works at Boeing",
+    "my husband",
+    "has asthma",
+    "\n\n",
+    "you",
+    "should",
+    "Nigerian",
+    "e\u0301",
+    "ﬁ",
+    "\u200b",
+    "🙂",
+    "\ud800",
+    "'s",
+    "v.",
+    "347 U.S. 483",
+    "the Court held",
+    "$82,000",
+    "divorce",
+]
+texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join)
+
+
+def test_a_cluster_of_one_person(read: Read) -> None:
+    """The example of the brief: age 52, litigator is a lawyer, Omaha lies in Nebraska, two children."""
+    text = "The client is a 52-year-old litigator from Omaha with two children."
+    found = {
+        a.kind: a
+        for a in read(text, "law")
+        if a.subject == "third" and a.kind in ("age", "occupation", "place", "family")
+    }
+    assert {kind: a.value for kind, a in found.items()} == {
+        "age": "52",
+        "occupation": "lawyer",
+        "place": "Omaha|Nebraska|US",
+        "family": "2 child",
+    }
+    assert len({a.person for a in found.values()}) == 1
+    assert [text[a.start : a.end] for a in sorted(found.values(), key=lambda a: a.start)] == [
+        "52-year-old",
+        "litigator",
+        "Omaha",
+        "two children",
+    ]
+
+
+@given(texts, st.sampled_from(DOMAINS), st.none() | texts)
+@settings(max_examples=150, deadline=None)
+def test_any_text(text: str, domain: str, question: str | None) -> None:
+    found = find_evidence(Doc.of(text), domain, question)
+    assert found == find_evidence(Doc.of(text), domain, question)
+    assert [a.start for a in found] == sorted(a.start for a in found)
+    for a in found:
+        assert a.kind in classes_of(domain)
+        assert a.subject in SUBJECTS
+        assert 0 <= a.start < a.end <= len(text)
+        assert a.value
+        assert a.person
+        assert a.why
+
+
+TOLD_BACK = [
+    ("I'm 52, a litigator from Omaha, with two kids.", "You are 52 and a lawyer from Omaha with two children."),
+    ("My client is a 52-year-old litigator from Omaha.", "The client is a 52-year-old attorney from Omaha, Nebraska."),
+    ("A 45 y/o nurse, married, lives in Tulsa. What now?", "A 45-year-old nurse who is married and lives in Tulsa."),
+    ("I am fifty-two years old and live in Boise.", "At your age of 52, living in Boise, ask your doctor."),
+    ("I work at Walmart and have three children.", "Since you work at Walmart and have three kids, call first."),
+    ("My husband is a 40-year-old welder.", "Your husband is a 40-year-old welder."),
+]
+
+
+@pytest.mark.parametrize(("question", "answer"), TOLD_BACK)
+def test_what_stands_in_the_question_is_told_back(read: Read, question: str, answer: str) -> None:
+    found = [a for a in read(answer, "law", question) if a.kind != "sex"]
+    assert found
+    assert {a.subject for a in found} <= {"asker", "cohort", "nobody"}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "new"),
+    [
+        ("I am 52.", "The patient is 52 and a welder from Tulsa.", {"occupation", "place"}),
+        ("I live in Omaha.", "The client lives in Tulsa.", {"place"}),
+        ("What should a 52-year-old do?", "The patient was 61 years old.", {"age"}),
+        ("Tell me about welders.", "The patient lives in Reno and is married.", {"place", "family"}),
+    ],
+)
+def test_what_does_not_stand_in_the_question_still_counts(
+    read: Read, question: str, answer: str, new: set[str]
+) -> None:
+    assert {a.kind for a in read(answer, "law", question) if a.subject == "third" and a.kind != "sex"} == new
+
+
+def test_a_question_changes_subjects_only(read: Read) -> None:
+    answer = "The client is a 52-year-old litigator from Omaha with two children."
+    alone, asked = read(answer, "law"), read(answer, "law", answer)
+    assert [(a.kind, a.value, a.start, a.end) for a in alone] == [(a.kind, a.value, a.start, a.end) for a in asked]
+    assert "third" not in {a.subject for a in asked}
+
+
+@pytest.mark.parametrize("question", ["", "   ", None])
+def test_no_question(read: Read, question: str | None) -> None:
+    answer = "The client is a 52-year-old litigator."
+    assert read(answer, "law", question) == read(answer, "law")
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "🙂", "\ud800"])
+def test_nothing(read: Read, text: str) -> None:
+    assert read(text) == []
+
+
+def test_an_unknown_domain() -> None:
+    with pytest.raises(UsageError, match="unknown domain"):
+        find_evidence(Doc.of("She is 52."), "tax")
+
+
+def test_a_mention_inside_another_of_its_class_is_one_fact(read: Read) -> None:
+    [place] = read("The patient lives in Springfield, Illinois.", kind="place")
+    assert place.value.startswith("Springfield|Illinois")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("She is the only female welder in Duluth.", {"occupation", "place"}),
+        ("I have been on the bench for three decades.", {"occupation"}),
+        ("We have lived here since we moved here for my residency.", {"occupation"}),
+        ("I am a high-school senior and live with my grandmother.", {"age", "family"}),
+        ("My wife teaches at Roosevelt Elementary School.", {"family", "affiliation"}),
+    ],
+)
+def test_indirect_forms(read: Read, text: str, kinds: set[str]) -> None:
+    assert kinds <= {a.kind for a in read(text) if a.subject in ("third", "speaker")}
+
+
+def test_normalisation_does_not_change_what_is_found(read: Read) -> None:
+    plain = "The client is a 52-year-old litigator from Omaha with two children."
+    for hidden in (
+        plain.replace("-", "\u2011"),
+        plain.replace(" ", "\u00a0"),
+        plain.replace("Omaha", "Om\u00adaha"),
+        plain.replace("52", "５２"),
+        plain.replace("two", "tw\u043e"),
+    ):
+        assert [(a.kind, a.value, a.subject) for a in read(hidden, "law")] == [
+            (a.kind, a.value, a.subject) for a in read(plain, "law")
+        ]

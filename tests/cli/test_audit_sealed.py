@@ -15,6 +15,7 @@ Cli = Callable[..., Any]
 QUICK = ("--permutations", 0, "--bootstraps", 20, "--attacks", "loss")
 MARK = "MARKEDWORD"
 AS_STATED = "sealed (as stated)"
+pytestmark = pytest.mark.usefixtures("system_coins")
 
 
 @pytest.fixture

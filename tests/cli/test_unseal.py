@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 Cli = Callable[..., Any]
 MARK = "MARKEDWORD"
+pytestmark = pytest.mark.usefixtures("system_coins")
 
 
 @pytest.fixture
@@ -189,12 +190,14 @@ def test_usage(cli: Cli, sealed: Path, arguments: list[str], said: str) -> None:
 def test_the_level_of_the_seal_decides(cli: Cli, sealed: Path, tmp_path: Path) -> None:
     strict = tmp_path / "strict"
     assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--alpha", "1e-9", "--out", strict).code == 0
-    ended = cli("unseal", strict, "--scores", scores(strict, 1.2))
+    ended = cli("unseal", strict, "--scores", scores(strict, 0.7))
     assert "convicts at 1e+09" in ended.out
     assert "alpha 1e-09, in the commitment" in ended.out
     assert ended.code == 3
     certificate = json.loads((strict / "certificate.json").read_text())
     assert (certificate["alpha"], certificate["alpha_from"], certificate["rejected"]) == (1e-9, "seal", False)
+    # A leak at the usual level. The figure repeats, as the coins are seeded.
+    assert certificate["log10_e_value_max"] == pytest.approx(4.2785, abs=1e-3)
     certificate["alpha"] = 0.05
     (tmp_path / "c.json").write_text(json.dumps(certificate))
     assert "'alpha' is not the 1e-09 that was committed to" in cli("unseal", "--verify", tmp_path / "c.json").out

@@ -12,6 +12,7 @@ from discreet.core.files import KeyedHash
 from discreet.scores.table import Examples, Model, ScoreTable
 
 Data = Callable[..., list[Datum]]
+pytestmark = pytest.mark.usefixtures("system_coins")
 
 
 def table_of(sealed: Sealed, records: Sequence[Datum], planted: int = 0) -> ScoreTable:

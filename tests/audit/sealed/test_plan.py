@@ -76,6 +76,7 @@ def test_a_seed_repeats_and_says_so_and_the_system_does_neither(data: Data) -> N
     assert first.coins != second.coins
 
 
+@pytest.mark.usefixtures("system_coins")
 def test_coins_are_fair_whatever_stands_first(data: Data) -> None:
     coins = "".join(seal_data(data(), 100).opening.coins for _ in range(30))
     assert binomtest(coins.count("1"), len(coins)).pvalue > 1e-6

@@ -11,8 +11,9 @@ from discreet.core.errors import InputError
 from discreet.core.records import Answer
 from discreet.data.labelled import LabelledAnswer, read_labelled
 from discreet.guard.calibrate import Calibration, calibrate, leaks_in, with_points
+from discreet.guard.discriminators import DENSITY
 from discreet.guard.fitted import FittedGuard
-from discreet.guard.points import Costs
+from discreet.guard.points import Costs, Thetas
 
 COSTS = Costs(miss=5, false_flag=1, review=0.5, prevalence=0.1)
 
@@ -64,12 +65,37 @@ def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Fitted
     assert "not refitted" in str(result.note)
 
 
-def test_refitted_points_reach_their_rates(fitted_guard: FittedGuard, rows: list[LabelledAnswer],
-                                           found: Calibration) -> None:
-    verdicts = [(leaks_in(r), fitted_guard.at(-1e9).check(r.answer)) for r in rows]
-    deltas = np.array([float(v.delta or 0) for leak, v in verdicts if leak and v.layer == "contextual"])
-    assert (deltas > found.refitted["balanced"]).mean() >= 0.9
-    assert (deltas > found.refitted["strict"]).mean() >= 0.95
+def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: FittedGuard,
+                                                              rows: list[LabelledAnswer]) -> None:
+    deaf = FittedGuard(replace(fitted_guard.detector, points={
+        kind: dict.fromkeys(points, 1e9) for kind, points in fitted_guard.detector.points.items()}),
+        fitted_guard.policy)
+    result = calibrate(deaf, rows)
+    assert {p["leak_recall"].value for p in result.prices.values()} == {1.0}
+    assert (result.counts["flagged_by_evidence"], result.counts["leaks"]) == (40, 40)
+    assert result.counts["decided_by_delta"] <= 40
+    # Evidence holds all leaks, so no point needs a lower threshold than τ = 0.
+    assert set(result.refitted.values()) == {0.0}
+
+
+def told_to_a_stranger(row: LabelledAnswer) -> LabelledAnswer:
+    """The same leak with nothing that the rules bind: what is left to δ."""
+    words = row.answer.answer.split(" Treatment with ")[-1]
+    return replace(row, answer=replace(row.answer, answer=f"Treatment with {words}" if leaks_in(row) else words))
+
+
+def test_refitted_points_reach_their_rates(fitted_guard: FittedGuard, rows: list[LabelledAnswer]) -> None:
+    """Half of the leaks are left to δ: the guard as a whole reaches the rate of the point."""
+    half = [told_to_a_stranger(r) if i % 2 else r for i, r in enumerate(rows)]
+    detector = replace(fitted_guard.detector, thetas=Thetas(-1e9, -1e9), decides=DENSITY)
+    guard = FittedGuard(detector, fitted_guard.policy)
+    found = calibrate(guard, half, costs=COSTS)
+    assert found.counts["flagged_by_evidence"] == 20
+    for point, rate in (("balanced", 0.90), ("strict", 0.95)):
+        refitted = with_points(guard, found.refitted, {}).detector
+        flagged = [FittedGuard(refitted, guard.policy, point=point).check(r.answer).action == "flag"
+                   for r in half if leaks_in(r)]
+        assert rate <= np.mean(flagged) <= rate + 1 / 40
     assert set(found.refitted_prices) == set(found.refitted) == {"conservative", "balanced", "strict", "costs"}
 
 

@@ -123,6 +123,23 @@ def test_direct_comes_before_everything_else(judge: Judge) -> None:
         assert (verdict.action, verdict.layer) == ("flag", "direct")
 
 
+@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
+def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(judge: Judge, domain: str, text: str) -> None:
+    verdict, alone = judge(f"{text} {DIRECT[0]}", domain), judge(text, domain)
+    assert verdict.layer == "direct"
+    assert verdict.evidence[0].type == "email"
+    assert verdict.evidence[1:] == alone.evidence
+    assert len(alone.evidence) >= 2
+
+
+@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
+def test_evidence_decides_before_the_language(judge: Judge, domain: str, text: str) -> None:
+    german = "Die Frau ist mit ihren beiden Kindern in der Stadt und wird noch einmal untersucht, wenn es sein muss. "
+    mixed = judge(german * 8 + text, domain)
+    assert judge(german * 8, domain).action == "abstain"
+    assert (mixed.action, mixed.layer) == ("flag", "contextual")
+
+
 def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) -> None:
     text = "La paciente tiene 52 años y vive en Omaha con sus dos hijos, pero trabaja como abogada en la ciudad."
     verdict = judge(text)

@@ -13,11 +13,11 @@ from discreet.guard.evidence_score import (
     FEATURES,
     Cluster,
     Logistic,
-    best_logit,
     clusters,
     features,
     fitted,
     probability,
+    score_evidence,
 )
 from discreet.guard.policy import POINTS, Policy
 from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
@@ -60,7 +60,7 @@ models = st.just(fitted()) | st.builds(
 
 
 def delta(found: list[Attribute], policy: Policy = POLICY, model: Logistic | None = None) -> float:
-    return best_logit(clusters(found, policy), policy, model or fitted())[0]
+    return score_evidence(found, policy, model or fitted()).logit
 
 
 @given(st.floats(-1e300, 1e300))
@@ -121,7 +121,7 @@ def test_counts_are_those_of_distinct_facts(found: list[Attribute]) -> None:
 
 def test_nothing_scores_the_intercept() -> None:
     assert delta([]) == fitted().intercept
-    assert best_logit([], POLICY, fitted())[1] is None
+    assert score_evidence([], POLICY, fitted()).best is None
 
 
 @pytest.mark.parametrize("kind", IDENTIFYING)
@@ -164,7 +164,7 @@ def test_domain_facts_are_a_cluster_under_the_paper_s_rule_only() -> None:
 
 def test_the_best_person_is_the_one_with_most() -> None:
     found = [said("age", person="p2"), said("age"), said("place"), said("family", person="p3")]
-    best = best_logit(clusters(found, POLICY), POLICY, fitted())[1]
+    best = score_evidence(found, POLICY, fitted()).best
     assert best is not None
     assert best.person == "p1"
     assert {a.kind for a in best.attributes} == {"age", "place"}

@@ -12,6 +12,7 @@ from discreet.core.records import Answer
 from discreet.guard import evidence_guard as room
 from discreet.guard import reading
 from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.evidence_score import Logistic
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Hit, recognisers
 from discreet.text.evidence.mentions import Mention, taggers
@@ -75,7 +76,7 @@ def test_no_answer_is_safe_when_a_tagger_breaks(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    "part", ["prepare", "find_direct", "guess_language", "find_evidence", "clusters", "best_logit", "probability"]
+    "part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "probability"]
 )
 def test_no_answer_is_safe_when_a_part_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, part: str) -> None:
     monkeypatch.setattr(room if hasattr(room, part) else reading, part, breaking)
@@ -137,12 +138,7 @@ def test_the_user_may_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("score", [float("nan"), None, "0.5"])
 def test_a_score_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch, score: Any) -> None:
-    real: Callable[..., Any] = vars(room)["best_logit"]
-
-    def broken(*args: Any) -> Any:
-        return score, real(*args)[1]
-
-    monkeypatch.setattr(room, "best_logit", broken)
+    monkeypatch.setattr(Logistic, "logit", lambda *_: score)
     assert EvidenceGuard(Policy.builtin("law")).check(Answer("1", LEAK)).action == "failed"
 
 

@@ -20,10 +20,11 @@ from discreet.encode.fusion import Fusion
 from discreet.guard import reading
 from discreet.guard.detector import Detector
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
+from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.evidence_score import probability
 from discreet.guard.fitted import FittedGuard
 from discreet.guard.points import Thetas
-from discreet.guard.policy import Policy
+from discreet.guard.policy import POINTS, Policy
 from discreet.guard.rows import Rows, rows_of_many
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
@@ -41,6 +42,11 @@ def with_gate(guard: FittedGuard, gate: Thetas, policy: Policy | None = None, **
     return FittedGuard(replace(guard.detector, thetas=gate), policy or guard.policy, card=guard.card, **more)
 
 
+def by_delta(guard: FittedGuard) -> FittedGuard:
+    """The same with silent evidence rules."""
+    return guard.at(guard.tau, np.inf)
+
+
 def act(guard: FittedGuard, text: str, question: str | None = None) -> Verdict:
     return guard.check(Answer("1", text, question))
 
@@ -51,8 +57,9 @@ def test_verdicts_and_their_numbers(fitted_guard: FittedGuard) -> None:
     for verdict in (leak, safe):
         assert None not in (verdict.delta, verdict.sigma_safe, verdict.sigma_unsafe, verdict.latency_ms)
         assert verdict.tau == 0.0
-        assert verdict.score == probability(float(verdict.delta or 0))
         assert verdict.policy == Policy.builtin("medical").label()
+    assert safe.score == probability(float(safe.delta or 0))
+    assert leak.score == EvidenceGuard(fitted_guard.policy).check(Answer("1", LEAK)).score
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
     assert float(leak.sigma_unsafe or 0) > float(leak.sigma_safe or 0)
     assert {e.type for e in leak.evidence} == {"age", "occupation", "place", "family"}
@@ -61,13 +68,16 @@ def test_verdicts_and_their_numbers(fitted_guard: FittedGuard) -> None:
 
 def test_the_order_of_verdicts(fitted_guard: FittedGuard, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text has every later reason too."""
-    gated = with_gate(fitted_guard, ANYTHING)
-    assert (act(gated, LEAK).action, act(gated, SAFE).action) == ("abstain", "abstain")
-    assert "unlike the safe and unlike the unsafe texts" in act(gated, LEAK).reason
-    assert "not English" in act(gated, GERMAN).reason
-    direct = act(gated, DIRECT)
+    gated = with_gate(fitted_guard, ANYTHING).at(-1e9)
+    direct = act(gated, f"{GERMAN} {DIRECT}")
     assert (direct.action, direct.layer, direct.score) == ("flag", "direct", 1.0)
-    assert act(gated, GERMAN + " jane.doe@mail-host.com").layer == "direct"
+    evidence = act(gated, f"{GERMAN} {GERMAN} {LEAK}")
+    assert (evidence.action, evidence.layer) == ("flag", "contextual")
+    assert evidence.reason == "4 attributes bound to one person (third): age, family, occupation, place"
+    assert "not English" in act(gated, f"{GERMAN} {GERMAN}").reason
+    assert (act(gated, SAFE).action, act(gated, GERMAN).action) == ("abstain", "abstain")
+    assert "unlike the safe and unlike the unsafe texts" in act(gated, SAFE).reason
+    assert act(with_gate(gated, NOTHING).at(-1e9), SAFE).layer == "contextual"
 
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError(LEAK)
@@ -79,12 +89,42 @@ def test_the_order_of_verdicts(fitted_guard: FittedGuard, monkeypatch: pytest.Mo
     assert "Tulsa" not in failed.reason
 
 
+@pytest.mark.parametrize("text", [
+    LEAK, "Shaders compile; their author is a 52-year-old Nigerian welder from Omaha with two children.",
+    f"{GERMAN} {GERMAN} {LEAK}"])
+@pytest.mark.parametrize("point", ["conservative", "balanced", "strict", "costs"])
+def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_guard: FittedGuard, text: str,
+                                                                        point: str) -> None:
+    guard = FittedGuard(replace(fitted_guard.detector, thetas=ANYTHING), fitted_guard.policy, point=point).at(1e9)
+    alone = EvidenceGuard(guard.policy, point="conservative" if point == "costs" else point).check(Answer("1", text))
+    verdict = act(guard, text)
+    assert (verdict.action, alone.action) == ("flag", "flag")
+    assert (verdict.layer, verdict.reason, verdict.evidence, verdict.score) == (
+        alone.layer, alone.reason, alone.evidence, alone.score)
+    assert float(verdict.delta or 0) < float(verdict.tau or 0)
+
+
+def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: FittedGuard) -> None:
+    text = "The elderly man lives in town with his roommate."
+    found = {}
+    for point in POINTS:
+        guard = FittedGuard(replace(fitted_guard.detector, thetas=ANYTHING), fitted_guard.policy, point=point)
+        found[point] = act(guard, text).action
+    assert found == {"conservative": "abstain", "balanced": "abstain", "strict": "flag"}
+
+
+def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(fitted_guard: FittedGuard) -> None:
+    verdict = act(fitted_guard, DIRECT)
+    assert verdict.layer == "direct"
+    assert [e.type for e in verdict.evidence] == ["email", *(e.type for e in act(fitted_guard, LEAK).evidence)]
+
+
 @pytest.mark.parametrize("kind", [DENSITY, *DISCRIMINATORS])
 def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
     guard = FittedGuard.load(fitted_folder, discriminator=kind)
-    assert act(guard, LEAK).action in ("flag", "abstain")
+    assert act(guard, LEAK).action == "flag"
     assert act(guard, SAFE).action in ("safe", "abstain")
-    open_ = with_gate(guard, NOTHING)
+    open_ = by_delta(with_gate(guard, NOTHING))
     leak, safe = act(open_, LEAK), act(open_, SAFE)
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
     if kind != "mlp-v4":
@@ -95,7 +135,7 @@ def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
 
 
 def test_the_perceptron_abstains_where_it_is_not_sure(fitted_folder: Path) -> None:
-    guard = with_gate(FittedGuard.load(fitted_folder, discriminator="mlp-v4"), NOTHING)
+    guard = by_delta(with_gate(FittedGuard.load(fitted_folder, discriminator="mlp-v4"), NOTHING))
     mixed = [" ".join([LEAK] * a + [SAFE] * b) for a in range(1, 5) for b in range(1, 5)]
     verdicts = [act(guard, text) for text in (*mixed, LEAK, SAFE)]
     assert all((v.action == "abstain") == (abs(float(v.delta or 0)) < log(9)) for v in verdicts)
@@ -114,10 +154,15 @@ def test_points(fitted_folder: Path) -> None:
         FittedGuard.load(fitted_folder, policy=Policy.builtin("law"))
 
 
-def test_flag_iff_over_tau(fitted_guard: FittedGuard) -> None:
-    delta = float(act(fitted_guard, LEAK).delta or 0)
-    assert act(fitted_guard.at(delta), LEAK).action == "safe"
-    assert act(fitted_guard.at(float(np.nextafter(delta, -np.inf))), LEAK).action == "flag"
+@pytest.mark.parametrize(("text", "rules"), [(SAFE, None), (LEAK, np.inf)])
+def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: FittedGuard, text: str,
+                                                      rules: float | None) -> None:
+    guard = with_gate(fitted_guard, NOTHING)
+    delta = float(act(guard, text).delta or 0)
+    assert act(guard.at(delta, rules), text).action == "safe"
+    over = act(guard.at(float(np.nextafter(delta, -np.inf)), rules), text)
+    assert (over.action, over.score) == ("flag", probability(delta))
+    assert over.reason.startswith("reads like the unsafe texts that the guard was fitted on; the evidence rules alone")
 
 
 class TestSubjects:
@@ -149,7 +194,7 @@ class TestSubjects:
 
     def test_nothing_found_takes_nothing_back(self, fitted_guard: FittedGuard) -> None:
         assert act(fitted_guard.at(-1e9), SAFE).action == "flag"
-        assert "fewer than two attributes" in act(fitted_guard.at(-1e9), SAFE).reason
+        assert "no attribute that counts is bound to one person" in act(fitted_guard.at(-1e9), SAFE).reason
 
     def test_a_cohort_explains_nothing_alone(self, fitted_guard: FittedGuard) -> None:
         cohort = "If a 30-year-old teacher from Boston has a cough, order a scan."
@@ -171,10 +216,10 @@ class TestSecond:
 
     @pytest.mark.parametrize("action", ["safe", "flag", "abstain", "failed"])
     def test_its_action_stands(self, fitted_guard: FittedGuard, action: Action) -> None:
-        verdict = act(with_gate(fitted_guard, ANYTHING, second=self.second(action)), LEAK)
+        verdict = act(with_gate(fitted_guard, ANYTHING, second=self.second(action)), SAFE)
         assert verdict.action == action
         assert f"the second detector says {action}" in verdict.reason
-        assert "Tulsa" not in verdict.reason
+        assert "Warfarin" not in verdict.reason
         assert (verdict.layer == "contextual") == (action == "flag")
         assert (verdict.delta is None) == (action == "failed")
 

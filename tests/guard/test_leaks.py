@@ -129,7 +129,7 @@ class QuotingTagger:
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize(
     "part",
-    ["prepare", "find_direct", "guess_language", "find_evidence", "clusters", "best_logit", "recogniser", "tagger"],
+    ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "recogniser", "tagger"],
 )
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = EvidenceGuard(Policy.builtin("medical"))

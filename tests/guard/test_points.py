@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.points import (
     Costs,
+    Held,
     Thetas,
     operating_points,
     read_points,
@@ -41,6 +42,34 @@ def test_tau_by_costs_is_the_cheapest(unsafe: np.ndarray, safe: np.ndarray, miss
     found = cost(tau_by_costs(unsafe, safe, Costs(miss, flag, prevalence=prevalence)))
     for tau in np.arange(-5.15, 5.2, 0.1):
         assert found <= cost(tau) + 1e-9
+
+
+@given(DELTAS, st.integers(0, 40), st.sampled_from([0.5, 0.9, 0.95, 1.0]))
+def test_answers_flagged_anyway_count_towards_the_rate(deltas: np.ndarray, held: int, tpr: float) -> None:
+    with_held = np.concatenate([deltas, np.full(held, 99.0)])
+    assert min(0.0, tau_at_tpr(deltas, tpr, held)) == min(0.0, tau_at_tpr(with_held, tpr))
+
+
+@given(DELTAS, DELTAS, st.integers(0, 40), st.integers(0, 40), st.one_of(st.none(), st.floats(0.01, 0.99)))
+def test_tau_by_costs_is_the_cheapest_beside_answers_flagged_anyway(
+    unsafe: np.ndarray, safe: np.ndarray, more_unsafe: int, more_safe: int, prevalence: float | None
+) -> None:
+    n_unsafe, n_safe = unsafe.size + more_unsafe, safe.size + more_safe
+    share = prevalence if prevalence is not None else n_unsafe / (n_unsafe + n_safe)
+
+    def cost(tau: float) -> float:
+        flags = (safe > tau).sum() + more_safe
+        return float(share * 3 * (unsafe <= tau).sum() / n_unsafe + (1 - share) * flags / n_safe)
+
+    found = cost(tau_by_costs(unsafe, safe, Costs(3, 1, prevalence=prevalence), Held(more_unsafe, more_safe)))
+    for tau in np.arange(-5.15, 5.2, 0.1):
+        assert found <= cost(tau) + 1e-9
+
+
+def test_nothing_is_left_to_tau() -> None:
+    none = np.empty(0)
+    points = operating_points(none, none, Costs(1, 1), Held(3, 3))
+    assert points == {"conservative": 0.0, "balanced": 0.0, "strict": 0.0, "costs": 0.0}
 
 
 def test_tau_by_costs_lies_between_the_sides() -> None:

@@ -72,8 +72,8 @@ _WORDS = {"leak_recall": "leaks flagged", "leaks_held": "leaks flagged or review
 def lines(result: Calibration, decides: str) -> list[str]:
     """The prices in words and aligned figures."""
     counts = result.counts
-    found = [f"{counts['leaks']:,} answers leak, {counts['harmless']:,} do not; {decides} decides on "
-             f"{counts['decided_by_delta']:,}", ""]
+    found = [f"{counts['leaks']:,} answers leak, {counts['harmless']:,} do not; the evidence rules flag "
+             f"{counts['flagged_by_evidence']:,}, {decides} decides on {counts['decided_by_delta']:,}", ""]
     found += _block("as fitted", result.points, result.prices)
     if result.refitted:
         found += ["", *_block("refitted to these answers (prices from other folds)", result.refitted,

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict
+from discreet.guard.defaults import TPRS
 from discreet.guard.evaluate import Labelled
-from discreet.guard.fitted import FittedGuard
-from discreet.guard.points import Costs, operating_points
+from discreet.guard.evidence_score import EvidenceScore
+from discreet.guard.fitted import FittedGuard, rules_tau
+from discreet.guard.points import BY_COSTS, Costs, Held, operating_points
 from discreet.stats import share_estimate
 
 LEAST = 20
@@ -29,20 +31,26 @@ Price = dict[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """One answer as the guard would judge it were every δ over τ."""
+    """One answer as the guard would judge it were every δ over τ and the evidence rules silent."""
 
     verdict: Verdict
+    rules: EvidenceScore | None
     leaks: bool
     document: str | None
 
-    @property
-    def by_delta(self) -> bool:
-        """Whether τ decides about it."""
-        return self.verdict.layer == "contextual"
+    def by_evidence(self, point: str) -> bool:
+        """Whether the evidence rules flag it at an operating point, whatever τ is."""
+        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(rules_tau(point))
 
-    def action(self, tau: float) -> str:
-        """What the guard does with it at a threshold."""
-        return "safe" if self.by_delta and float(self.verdict.delta or 0.0) <= tau else self.verdict.action
+    def by_delta(self, point: str) -> bool:
+        """Whether τ decides about it."""
+        return self.verdict.layer == "contextual" and not self.by_evidence(point)
+
+    def action(self, point: str, tau: float) -> str:
+        """What the guard does with it at an operating point with this τ."""
+        if self.by_evidence(point):
+            return "flag"
+        return "safe" if self.by_delta(point) and float(self.verdict.delta or 0.0) <= tau else self.verdict.action
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +99,28 @@ def calibrate(guard: FittedGuard, rows: Iterable[Labelled], *, costs: Costs | No
         Where no answer leaks or none does not.
     """
     # Without a second detector: τ says nothing about what it flags.
-    bare = FittedGuard(guard.detector, guard.policy, point=guard.point).at(-inf)
-    judged = [_Judged(bare.check(row.answer), leaks, row.document)
-              for row in rows if row.domain in (None, guard.policy.domain) and (leaks := leaks_in(row)) is not None]
-    for leaks, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
-        if not any(j.leaks == leaks for j in judged):
+    bare = FittedGuard(guard.detector, guard.policy, point=guard.point).at(-inf, rules_tau=inf)
+    judged = []
+    for row in rows:
+        leaks = leaks_in(row)
+        if row.domain in (None, guard.policy.domain) and leaks is not None:
+            judgement = bare.judge(row.answer)
+            judged.append(_Judged(judgement.verdict, judgement.evidence, leaks, row.document))
+    for which, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
+        if not any(j.leaks == which for j in judged):
             raise InputError(f"no answer of {guard.policy.domain} {word}: both kinds are needed, add rows")
     points = dict(guard.detector.points[guard.detector.decides])
-    found = {name: _price(judged, [tau] * len(judged), costs) for name, tau in points.items()}
+    found = {name: _price(judged, name, [tau] * len(judged), costs) for name, tau in points.items()}
     counts = {"leaks": sum(j.leaks for j in judged), "harmless": sum(not j.leaks for j in judged),
-              "decided_by_delta": sum(j.by_delta for j in judged)}
+              "flagged_by_evidence": sum(j.by_evidence(guard.point) for j in judged),
+              "decided_by_delta": sum(j.by_delta(guard.point) for j in judged)}
     refitted = _points(judged, costs)
     if refitted is None:
-        note = f"thresholds were not refitted: {LEAST} answers of each kind that the density keeps are needed"
+        note = (f"thresholds were not refitted: {LEAST} answers of each kind that evidence flags or the density keeps "
+                "are needed")
         return Calibration(points, found, {}, {}, counts, note, costs)
     crossed = _crossed(judged, list(refitted), costs, seed)
-    prices = {name: _price(judged, crossed[name], costs) for name in refitted} if crossed else {}
+    prices = {name: _price(judged, name, crossed[name], costs) for name in refitted} if crossed else {}
     return Calibration(points, found, refitted, prices, counts, None, costs)
 
 
@@ -125,13 +139,23 @@ def with_points(guard: FittedGuard, points: Mapping[str, float], note: Mapping[s
     return FittedGuard(changed, guard.policy, point=guard.point, second=guard.second, card=card)
 
 
-def _points(judged: Sequence[_Judged], costs: Costs | None) -> dict[str, float] | None:
-    decided = [j for j in judged if j.by_delta]
-    deltas = {leaks: np.array([float(j.verdict.delta or 0.0) for j in decided if j.leaks == leaks])
-              for leaks in (True, False)}
-    if min(deltas[True].size, deltas[False].size) < LEAST:
-        return None
-    return operating_points(deltas[True], deltas[False], costs)
+def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:
+    """τ of every operating point; None with fewer than `least` answers of a kind.
+
+    Point by point, because the evidence rules have thresholds of their own at each.
+    """
+    names = ("conservative", *TPRS, *([] if costs is None else [BY_COSTS]))
+    found = {}
+    for name in names:
+        deltas, held = {}, {}
+        for leaks in (True, False):
+            side = [j for j in judged if j.leaks == leaks]
+            held[leaks] = sum(j.by_evidence(name) for j in side)
+            deltas[leaks] = np.array([float(j.verdict.delta or 0.0) for j in side if j.by_delta(name)])
+        if min(deltas[leaks].size + held[leaks] for leaks in (True, False)) < least:
+            return None
+        found[name] = operating_points(deltas[True], deltas[False], costs, Held(held[True], held[False]))[name]
+    return found
 
 
 def _crossed(judged: Sequence[_Judged], names: Sequence[str], costs: Costs | None,
@@ -142,12 +166,9 @@ def _crossed(judged: Sequence[_Judged], names: Sequence[str], costs: Costs | Non
     fold = dict(zip(sorted(set(documents)), (order % FOLDS).tolist(), strict=True))
     found: dict[str, list[float]] = {name: [0.0] * len(judged) for name in names}
     for k in range(FOLDS):
-        decided = [j for j, d in zip(judged, documents, strict=True) if fold[d] != k and j.by_delta]
-        sides = {leaks: np.array([float(j.verdict.delta or 0.0) for j in decided if j.leaks == leaks])
-                 for leaks in (True, False)}
-        if not sides[True].size or not sides[False].size:
+        points = _points([j for j, d in zip(judged, documents, strict=True) if fold[d] != k], costs, least=1)
+        if points is None:
             return None
-        points = operating_points(sides[True], sides[False], costs)
         for i, d in enumerate(documents):
             if fold[d] == k:
                 for name in names:
@@ -155,8 +176,8 @@ def _crossed(judged: Sequence[_Judged], names: Sequence[str], costs: Costs | Non
     return found
 
 
-def _price(judged: Sequence[_Judged], taus: Sequence[float], costs: Costs | None) -> Price:
-    actions = [j.action(tau) for j, tau in zip(judged, taus, strict=True)]
+def _price(judged: Sequence[_Judged], point: str, taus: Sequence[float], costs: Costs | None) -> Price:
+    actions = [j.action(point, tau) for j, tau in zip(judged, taus, strict=True)]
     leaks = np.array([j.leaks for j in judged])
     documents = [j.document for j in judged]
     grouped = None not in documents and len(set(documents)) < len(documents)

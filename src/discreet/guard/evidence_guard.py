@@ -1,18 +1,18 @@
 """The guard that judges from evidence alone: layer 1, then what the answer binds to one person.
 
-Order of verdicts: failed, direct, abstain, contextual. A detector that breaks makes the verdict `failed`, never `safe`.
+Order of verdicts: failed, direct, flagged by evidence, abstain (language). A detector that breaks makes the verdict
+`failed`, never `safe`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from math import isfinite
 from time import perf_counter
 
-from discreet.core.errors import DetectorError, UsageError
+from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Verdict
-from discreet.guard.evidence_score import Cluster, Logistic, best_logit, clusters, fitted, probability
+from discreet.guard.evidence_score import Logistic, fitted, probability, quiet_reason, score_evidence
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import (
     Finding,
@@ -24,7 +24,7 @@ from discreet.guard.reading import (
     read_answer,
 )
 
-__all__ = ["EvidenceGuard", "Finding", "Judgement", "quiet_reason", "reason_of"]
+__all__ = ["EvidenceGuard", "Finding", "Judgement"]
 
 
 class EvidenceGuard:
@@ -69,45 +69,17 @@ class EvidenceGuard:
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
 
     def _decide(self, identity: str, read: Read) -> Judgement:
-        found = clusters(read.attributes, self.policy)
-        delta, best = best_logit(found, self.policy, self.model)
-        if not isfinite(delta):
-            raise DetectorError("the scorer", "a score that is no number")
-        score = probability(delta)
+        found = score_evidence(read.attributes, self.policy, self.model)
         findings = findings_of(read, self.policy)
         quiet = Verdict(
             id=identity,
             action="safe",
             layer=None,
-            score=score,
-            delta=delta,
-            evidence=tuple(a.evidence() for a in (best.attributes if best else ())),
+            score=probability(found.logit),
+            delta=found.logit,
+            evidence=found.listed(),
             policy=self._label,
-            reason=quiet_reason(best),
+            reason=quiet_reason(found.best),
             tau=self.tau,
         )
-        decided = decided_by_reading(quiet, read, findings)
-        if decided is None and delta > self.tau and best is not None and best.size >= self.policy.cluster:
-            decided = replace(quiet, action="flag", layer="contextual", reason=reason_of(best))
-        return Judgement(decided or quiet, findings)
-
-
-def reason_of(best: Cluster | None) -> str:
-    """Why a contextual flag, from the fullest person."""
-    if best is None:
-        return "score above the operating point"
-    kinds = ", ".join(sorted({a.kind for a in best.attributes}))
-    return f"{_counted(best)} bound to one person ({best.subject}): {kinds}"
-
-
-def quiet_reason(best: Cluster | None) -> str:
-    """Why no contextual flag."""
-    if best is None or not best.attributes:
-        return "no attribute that counts is bound to one person"
-    return f"{_counted(best)} bound to one person ({best.subject}): no cluster at this operating point"
-
-
-def _counted(best: Cluster) -> str:
-    """"3 attributes (1 weak)"."""
-    weak = f" ({best.weak} weak)" if best.weak else ""
-    return f"{best.size} attribute{'' if best.size == 1 else 's'}{weak}"
+        return Judgement(decided_by_reading(quiet, read, findings, found, self.tau) or quiet, findings, found)

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import exp
+from math import exp, isfinite
 
+from discreet.core.errors import DetectorError
+from discreet.core.records import Evidence
 from discreet.guard.policy import Policy
 from discreet.text.evidence.mentions import DOMAIN_CLASSES, Attribute
 
@@ -37,6 +39,33 @@ class Cluster:
     def size(self) -> int:
         """Attributes that count, weak ones included."""
         return self.strong + self.weak
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceScore:
+    """What the evidence rules make of one answer.
+
+    Attributes
+    ----------
+    logit : float
+        The highest log-odds over all persons.
+    best : Cluster or None
+        The person with these odds; None where nothing that counts is bound to anybody.
+    cluster : bool
+        Whether that person has as many attributes as the policy's `cluster` asks for.
+    """
+
+    logit: float
+    best: Cluster | None
+    cluster: bool
+
+    def flags(self, tau: float) -> bool:
+        """Whether the rules alone flag the answer at the log-odds threshold `tau`."""
+        return self.cluster and self.logit > tau
+
+    def listed(self) -> tuple[Evidence, ...]:
+        """What counts about that person, for the verdict."""
+        return () if self.best is None else tuple(a.evidence() for a in self.best.attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +141,33 @@ def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
     )
 
 
-def best_logit(found: Sequence[Cluster], policy: Policy, model: Logistic) -> tuple[float, Cluster | None]:
-    """The highest log-odds over all persons, and whose it is; the intercept and None where nothing counts."""
-    scored = [(model.logit(features(c, policy)), c) for c in found]
+def score_evidence(attributes: Iterable[Attribute], policy: Policy, model: Logistic) -> EvidenceScore:
+    """The person with the highest log-odds; the intercept and nobody where nothing counts.
+
+    Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.
+    """
+    scored = [(model.logit(features(c, policy)), c) for c in clusters(attributes, policy)]
     if not scored:
-        return model.intercept, None
-    return max(scored, key=lambda pair: pair[0])
+        return EvidenceScore(model.intercept, None, False)
+    logit, best = max(scored, key=lambda pair: pair[0])
+    if not isfinite(logit):
+        raise DetectorError("the scorer", "a score that is no number")
+    return EvidenceScore(logit, best, best.size >= policy.cluster)
+
+
+def reason_of(best: Cluster) -> str:
+    """Why the rules flag: "3 attributes (1 weak) bound to one person (third): age, family, place"."""
+    kinds = ", ".join(sorted({a.kind for a in best.attributes}))
+    return f"{_counted(best)} bound to one person ({best.subject}): {kinds}"
+
+
+def quiet_reason(best: Cluster | None) -> str:
+    """Why the rules do not flag."""
+    if best is None or not best.attributes:
+        return "no attribute that counts is bound to one person"
+    return f"{_counted(best)} bound to one person ({best.subject}): no cluster at this operating point"
+
+
+def _counted(best: Cluster) -> str:
+    weak = f" ({best.weak} weak)" if best.weak else ""
+    return f"{best.size} attribute{'' if best.size == 1 else 's'}{weak}"

@@ -1,8 +1,9 @@
 """The guard with a fitted layer 2: what `guard fit` leaves, read from a folder or fresh from the fit.
 
-Order of verdicts: failed, direct, abstain (language; out of distribution), contextual (δ > τ, unless the subjects take
-it back). A detector that breaks makes the verdict `failed`, never `safe`. Judging needs numpy, and onnxruntime and
-tokenizers where an encoder does.
+Order of verdicts: failed, direct, flagged by evidence, abstain (language; out of distribution), δ > τ (unless the
+attributes belong to the asker or a public person). So a fitted guard flags whatever the rules alone flag at the same
+operating point, and the gate holds back only what evidence does not decide. A detector that breaks makes the verdict
+`failed`, never `safe`. Judging needs numpy, and onnxruntime and tokenizers where an encoder does.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from typing import Any
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
 from discreet.guard.detector import Detector
-from discreet.guard.evidence_guard import quiet_reason, reason_of
-from discreet.guard.evidence_score import Cluster, clusters, probability
+from discreet.guard.evidence_score import EvidenceScore, fitted, probability, quiet_reason, score_evidence
 from discreet.guard.policy import Policy
 from discreet.guard.reading import (
     Judgement,
@@ -44,7 +44,8 @@ class FittedGuard:
     policy : Policy
         Of the detector's domain.
     point : {"conservative", "balanced", "strict", "costs"}, optional
-        Operating point; the policy's own by default. Flag iff δ > τ(point). "costs" where the guard has it.
+        Operating point; the policy's own by default: where the rules do not flag at their threshold of that point,
+        flag iff δ > τ(point). "costs", where the guard has it, leaves the rules at conservative.
     second : callable, optional
         Asked about every answer that the guard abstains on; its action stands instead. Where it breaks, the verdict
         is `failed`.
@@ -65,6 +66,7 @@ class FittedGuard:
         self.detector, self.policy, self.second, self.card = detector, policy, second, dict(card or {})
         self.point = point or policy.point
         self.tau = detector.tau(self.point)
+        self.rules_tau = rules_tau(self.point)
         self._label = policy.label()
 
     @classmethod
@@ -99,10 +101,11 @@ class FittedGuard:
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
 
-    def at(self, tau: float) -> FittedGuard:
-        """The same guard with another threshold."""
+    def at(self, tau: float, rules_tau: float | None = None) -> FittedGuard:
+        """The same guard with another threshold of δ, and of the rules' log-odds where that is given."""
         other = FittedGuard(self.detector, self.policy, point=self.point, second=self.second, card=self.card)
         other.tau = tau
+        other.rules_tau = self.rules_tau if rules_tau is None else rules_tau
         return other
 
     def check(self, answer: Answer) -> Verdict:
@@ -124,16 +127,16 @@ class FittedGuard:
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
 
     def _decide(self, answer: Answer, read: Read) -> Judgement:
-        found = clusters(read.attributes, self.policy)
-        best = found[0] if found else None
-        quiet, abstains = self._scored(answer, read, best)
+        found = score_evidence(read.attributes, self.policy, fitted())
+        quiet, abstains = self._scored(answer, read, found)
         findings = findings_of(read, self.policy)
-        verdict = decided_by_reading(quiet, read, findings) or self._contextual(quiet, read, best, abstains)
+        verdict = decided_by_reading(quiet, read, findings, found, self.rules_tau)
+        verdict = verdict or self._by_scores(quiet, read, found, abstains)
         if verdict.action == "abstain" and self.second is not None:
             verdict = _seconded(verdict, self.second(answer))
-        return Judgement(verdict, findings)
+        return Judgement(verdict, findings, found)
 
-    def _scored(self, answer: Answer, read: Read, best: Cluster | None) -> tuple[Verdict, str | None]:
+    def _scored(self, answer: Answer, read: Read, found: EvidenceScore) -> tuple[Verdict, str | None]:
         """The verdict if nothing is held against the answer, and why the scores abstain, if they do."""
         detector = self.detector
         scores = detector.score(rows_of(detector.fusion, detector.evidence, answer, read, detector.encoded))
@@ -148,25 +151,28 @@ class FittedGuard:
             why = f"{detector.decides} is not sure enough to decide"
         return Verdict(
             id=answer.id, action="safe", layer=None, score=probability(detector.logit(delta)), delta=delta,
-            evidence=tuple(a.evidence() for a in (best.attributes if best else ())), policy=self._label,
-            reason=quiet_reason(best), sigma_safe=safe, sigma_unsafe=unsafe, tau=self.tau,
+            evidence=found.listed(), policy=self._label, reason=quiet_reason(found.best),
+            sigma_safe=safe, sigma_unsafe=unsafe, tau=self.tau,
         ), why  # fmt: skip
 
-    def _contextual(self, quiet: Verdict, read: Read, best: Cluster | None, abstains: str | None) -> Verdict:
-        back = taken_back(read.attributes, self.policy)
+    def _by_scores(self, quiet: Verdict, read: Read, found: EvidenceScore, abstains: str | None) -> Verdict:
+        """The verdict where evidence does not decide: the gate, then δ."""
         if abstains is not None and self.policy.subjects:
             return replace(quiet, action="abstain", reason=abstains)
         if quiet.delta is None or quiet.delta <= self.tau:
             return quiet
+        back = taken_back(read.attributes, self.policy)
         if back is not None:
             return replace(quiet, reason=back)
-        return replace(quiet, action="flag", layer="contextual", reason=_flag_reason(best))
+        reason = ("reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not flag it: "
+                  f"{quiet_reason(found.best)}")
+        return replace(quiet, action="flag", layer="contextual", reason=reason)
 
 
-def _flag_reason(best: Cluster | None) -> str:
-    if best is not None and best.strong + best.weak >= 2:
-        return reason_of(best)
-    return "reads like the unsafe texts that the guard was fitted on; the evidence rules bind fewer than two attributes"
+def rules_tau(point: str) -> float:
+    """The log-odds above which the evidence rules flag at an operating point; that of conservative at "costs"."""
+    taus = fitted().tau
+    return taus.get(point, taus["conservative"])
 
 
 def _seconded(first: Verdict, second: Verdict) -> Verdict:

@@ -86,45 +86,70 @@ def thetas(safe: NDArray[Any], unsafe: NDArray[Any], percentile: float) -> Theta
     return Thetas(float(np.percentile(safe[:, 0], percentile)), float(np.percentile(unsafe[:, 1], percentile)))
 
 
-def tau_at_tpr(unsafe: FloatArray, tpr: float) -> float:
-    """The largest τ at which a share `tpr` of unsafe δ (n,), n >= 1, lies above it."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Calibration answers that the guard flags whatever τ is, by evidence, of each side."""
+
+    unsafe: int = 0
+    safe: int = 0
+
+
+def tau_at_tpr(unsafe: FloatArray, tpr: float, held: int = 0) -> float:
+    """The largest τ at which a share `tpr` of n unsafe δ and of `held` more, flagged anyway, is flagged.
+
+    Infinite where those that are flagged anyway are enough.
+    """
     ordered = np.sort(unsafe)[::-1]
-    return float(np.nextafter(ordered[max(1, ceil(tpr * ordered.size - 1e-9)) - 1], -inf))
+    needed = ceil(tpr * (ordered.size + held) - 1e-9) - held
+    if needed <= 0 and held:
+        return inf
+    return float(np.nextafter(ordered[max(1, needed) - 1], -inf))
 
 
-def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs) -> float:
-    """The τ of the least expected cost on δ of both sides (n,), (m,), at least one each; of several, the smallest.
+def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: Held = Held()) -> float:
+    """The τ of the least expected cost on δ of both sides (n,), (m,); of several, the smallest.
 
     It lies halfway between two neighbouring δ, or beyond all of them. Abstentions do not depend on τ, so they do not
-    move it.
+    move it; answers that are flagged anyway count in their side's share. 0 where there is no δ at all.
     """
-    share = costs.prevalence if costs.prevalence is not None else unsafe.size / (unsafe.size + safe.size)
     given = np.unique(np.concatenate([unsafe, safe]))
+    if not given.size:
+        return 0.0
+    n_unsafe, n_safe = unsafe.size + held.unsafe, safe.size + held.safe
+    share = costs.prevalence if costs.prevalence is not None else n_unsafe / (n_unsafe + n_safe)
     halfway = given[:-1] + (given[1:] - given[:-1]) / 2
     candidates = np.concatenate([[np.nextafter(given[0], -inf)], halfway, [given[-1]]])
-    missed = np.searchsorted(np.sort(unsafe), candidates, side="right") / unsafe.size
-    flagged = 1.0 - np.searchsorted(np.sort(safe), candidates, side="right") / safe.size
+    missed = np.searchsorted(np.sort(unsafe), candidates, side="right") / n_unsafe
+    flagged = (safe.size - np.searchsorted(np.sort(safe), candidates, side="right")) / n_safe
     expected = share * costs.miss * missed + (1.0 - share) * costs.false_flag * flagged
     return float(candidates[np.flatnonzero(expected <= expected.min() * (1 + 1e-12))[0]])
 
 
-def operating_points(unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None) -> dict[str, float]:
-    """τ of every operating point from calibration δ of the answers that the guard does not abstain on.
+def operating_points(unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None,
+                     held: Held = Held()) -> dict[str, float]:
+    """τ of every operating point from calibration δ of the answers that δ decides.
 
     Balanced and strict reach *at least* their true-positive rate: where τ = 0 reaches it already, they are τ = 0 too,
     so that strict never lets pass what balanced holds, nor balanced what conservative holds.
 
+    Parameters
+    ----------
+    unsafe, safe : (n,), (m,)
+        δ of the answers that the guard neither abstains on nor flags by evidence.
+    held : Held
+        How many more of each side evidence flags.
+
     Raises
     ------
     InputError
-        Where a side is empty.
+        Where a side has neither.
     """
-    if not unsafe.size or not safe.size:
-        side = "unsafe" if not unsafe.size else "safe"
+    if not unsafe.size + held.unsafe or not safe.size + held.safe:
+        side = "unsafe" if not unsafe.size + held.unsafe else "safe"
         raise InputError(f"no {side} calibration text is left to set the operating points on: add {side} texts")
     points = {"conservative": 0.0} | {
-        name: min(0.0, tau_at_tpr(unsafe, tpr)) for name, tpr in TPRS.items()}
-    return points if costs is None else points | {BY_COSTS: tau_by_costs(unsafe, safe, costs)}
+        name: min(0.0, tau_at_tpr(unsafe, tpr, held.unsafe)) for name, tpr in TPRS.items()}
+    return points if costs is None else points | {BY_COSTS: tau_by_costs(unsafe, safe, costs, held)}
 
 
 def read_points(data: Any) -> dict[str, float]:

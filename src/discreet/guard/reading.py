@@ -14,6 +14,7 @@ from typing import Protocol
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.core.unicode import Prepared, prepare
+from discreet.guard.evidence_score import EvidenceScore, probability, reason_of
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
@@ -39,10 +40,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict and all findings behind it, those that do not count included."""
+    """A verdict, all findings behind it, those that do not count included, and what the evidence rules make of them.
+
+    `evidence` is None where the verdict is `failed`.
+    """
 
     verdict: Verdict
     findings: tuple[Finding, ...] = field(default=())
+    evidence: EvidenceScore | None = None
 
 
 class Guard(Protocol):
@@ -113,17 +118,34 @@ def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
     return not spared and span.type not in policy.allow_direct
 
 
-def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding]) -> Verdict | None:
-    """The verdict where no score is asked: flag for a direct identifier, then abstain for a language.
+def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding], found: EvidenceScore,
+                       tau: float) -> Verdict | None:
+    """The verdict where what was read decides: flag for a direct identifier, then for evidence, then abstain.
 
-    `quiet` is what the verdict would be otherwise. None leaves the decision to the score.
+    Parameters
+    ----------
+    quiet : Verdict
+        What the verdict would be otherwise; its evidence is listed whatever decides.
+    found : EvidenceScore
+        What the evidence rules make of the answer.
+    tau : float
+        Log-odds above which the evidence rules flag.
+
+    Returns
+    -------
+    Verdict or None
+        None leaves the decision to the scores. `score` is that of what decides: 1 for a direct identifier, the
+        probability by the rules where these flag.
     """
     blocked = [f for f in findings if f.layer == "direct" and f.counts]
     if blocked:
         kinds = ", ".join(sorted({f.type for f in blocked}))
         where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
-        reason = f"direct identifiers: {kinds}"
-        return replace(quiet, action="flag", layer="direct", score=1.0, evidence=where, reason=reason)
+        return replace(quiet, action="flag", layer="direct", score=1.0, evidence=where + quiet.evidence,
+                       reason=f"direct identifiers: {kinds}")
+    if found.best is not None and found.flags(tau):
+        return replace(quiet, action="flag", layer="contextual", score=probability(found.logit),
+                       reason=reason_of(found.best))
     if not read.english:
         reason = f"not English (looks like {read.guess}): the evidence rules read English only"
         return replace(quiet, action="abstain", reason=reason)

@@ -182,4 +182,8 @@ class TestWords:
         assert [one["state"] for one in words.controls(bare)] == ["holds", "lacking", "holds", "lacking"]
         blind = saved(world(planted=(4,)))
         assert [one["state"] for one in words.controls(blind)][1] == "broken"
+        void = {**innocent, "attacks": [{**row, "vetoed": True} for row in innocent["attacks"]]}
+        placebo = words.controls(void)[0]
+        assert placebo["state"] == "broken"
+        assert placebo["said"].endswith("which does not explain all of these attacks: they are void.")
         assert len(leaking["targets"]) == 3

@@ -83,3 +83,32 @@ def test_infinite_logits() -> None:
     logits[0, 3, 1] = np.inf
     with pytest.raises(InputError, match="logits hold NaN or infinity"):
         check_label_table(replace(table, logits=logits), "t")
+
+
+@pytest.mark.parametrize(("roles", "words"), [
+    ((CANARY, PLACEBO), "all 80 canaries"), ((CANARY,), "all 80 canaries"), ((PLACEBO,), "all 80 placebos")])
+def test_secrets_that_are_the_original_labels_were_not_drawn(roles: tuple[int, ...], words: str) -> None:
+    table = made(1)
+    secret = table.secret.copy()
+    secret[0] = np.where(np.isin(table.role[0], roles), table.original, secret[0])
+    with pytest.raises(InputError, match=rf"^t: no secret was drawn: 'label_secret' of target 'target' is "
+                                         rf"'label_original' for {words}, where uniform draws agree on about 40;"):
+        check_label_table(replace(table, secret=secret), "t")
+
+
+@pytest.mark.parametrize("flipped", [0.2, 1.0])
+def test_nor_were_secrets_that_depend_on_the_original_labels(flipped: float) -> None:
+    table = made(1)
+    secret = table.secret.copy()
+    secret[0] = np.where(RNG(2).random(160) < flipped, 1 - table.original, table.original)
+    with pytest.raises(InputError, match="secrets were not drawn uniformly: 'label_secret' of target 'target' is "):
+        check_label_table(replace(table, secret=secret), "t")
+
+
+def test_a_few_groups_that_share_a_draw_may_keep_their_labels() -> None:
+    """Ten draws that all agree by chance have a probability of .1%, whatever the number of rows."""
+    table = made(1)
+    kept = replace(table, group=np.arange(160) // 16, secret=np.stack([table.original, *table.secret[1:]]))
+    check_label_table(kept, "t")
+    with pytest.raises(InputError, match="for all 40 groups of canaries,"):
+        check_label_table(replace(kept, group=np.arange(160) // 2), "t")

@@ -166,15 +166,20 @@ def _chosen(record: Record) -> str:
 
 
 def _placebo(rows: Sequence[Record]) -> tuple[str, str]:
-    honest = [row["placebo"] for row in resolved(rows) if row["access"] == "outputs" and row["target"] == "secret"
-              and row["placebo"]["value"] is not None]
+    controlled = [row for row in resolved(rows) if row["access"] == "outputs" and row["target"] == "secret"
+                  and row["placebo"]["value"] is not None]
+    honest = [row["placebo"] for row in controlled]
     if not honest:
         return "lacking", "There are no placebo canaries, so that nothing tells memory from guesswork."
     low, high = min(one["value"] for one in honest), max(one["value"] for one in honest)
-    chance = rows[0]["chance"]
-    return "holds", (f"{max(one['n'] for one in honest):,} examples with labels drawn like the canaries', never "
-                     f"trained on. Attacks on outputs are right about {low:.0%} to {high:.0%} of them; chance is "
-                     f"{chance:.0%}.")
+    void, chance = sum(row["vetoed"] for row in controlled), rows[0]["chance"]
+    said = (f"{max(one['n'] for one in honest):,} examples with labels drawn like the canaries', never trained on. "
+            f"Attacks on outputs are right about {low:.0%} to {high:.0%} of them; chance is {chance:.0%}")
+    if not void:
+        return "holds", f"{said}."
+    of = "all" if void == len(honest) else f"{void} of {len(honest)}"
+    said = f"{said}, which does not explain {of} of these attacks: they are void."
+    return "broken" if void == len(honest) else "holds", said
 
 
 def _planted(planted: Sequence[Record]) -> tuple[str, str]:

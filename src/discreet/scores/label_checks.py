@@ -14,7 +14,8 @@ from discreet.stats.intervals import binomial_lower, binomial_upper
 
 UNLIKELY = 1e-6
 """Draws that agree so much more, or less, often than chance lets them are not draws of one's own; of all pairs of a
-target and a reference together, as a study of many seeds and ε has tens of thousands."""
+target and a reference together, as a study of many seeds and ε has tens of thousands. So are draws that agree with the
+original labels, of all targets together."""
 
 
 def check_label_table(table: LabelTable, source: str) -> None:
@@ -23,6 +24,7 @@ def check_label_table(table: LabelTable, source: str) -> None:
     - No target; logits that are not finite.
     - A target without canaries, or with a class that is no canary's secret: guesses of it are never right.
     - An example that is a canary for one target and a placebo for another of the same seed.
+    - A target whose secrets are the original labels, or avoid them, as `check_secrets`.
     - A reference whose canary labels agree with a target's otherwise than chance explains: its draws would give the
       target's secrets away to attacks that receive references and must not receive secrets.
     """
@@ -35,10 +37,43 @@ def check_label_table(table: LabelTable, source: str) -> None:
             _check_overlap(table, source, one, other)
     for target in table.targets:
         _check_classes(table, source, target)
+    check_secrets(table, source)
     references = [place for place, model in enumerate(table.models) if model.role == "reference"]
     for target in table.targets:
         for reference in references:
             _check_draws(table, source, target, reference, UNLIKELY / (len(table.targets) * len(references)))
+
+
+def check_secrets(table: LabelTable, source: str) -> None:
+    """Raise InputError where the secrets of a target agree with the original labels otherwise than chance explains.
+
+    Canaries and placebos are looked at apart and together: where one of the two was drawn and the other was not, an
+    attack that knows no more than the original labels tells them apart. Of a group, which may share one draw, one row
+    counts.
+    """
+    parts = (((CANARY,), "canaries"), ((PLACEBO,), "placebos"), ((CANARY, PLACEBO), "canaries and placebos"))
+    unlikely = UNLIKELY / (len(parts) * max(1, len(table.targets)))
+    for target in table.targets:
+        for roles, kind in parts:
+            rows = np.flatnonzero(np.isin(table.role[target], roles))
+            if table.group is not None:
+                rows = rows[np.unique(table.group[rows], return_index=True)[1]]
+            n, alike = rows.size, int((table.secret[target, rows] == table.original[rows]).sum())
+            if not n or not _beyond_chance(alike, n, table.n_classes, unlikely):
+                continue
+            what = "no secret was drawn" if alike == n else "secrets were not drawn uniformly"
+            of = f"all {n:,}" if alike == n else f"{alike:,} of {n:,}"
+            unit = "" if table.group is None else "groups of "
+            raise InputError(f"{source}: {what}: 'label_secret' of target {short(table.models[target].name)} is "
+                             f"'label_original' for {of} {unit}{kind}, where uniform draws agree on about "
+                             f"{n / table.n_classes:,.0f}; draw a label for each canary and each placebo uniformly "
+                             f"from the {table.n_classes} classes")
+
+
+def _beyond_chance(alike: int, n: int, n_classes: int, unlikely: float) -> bool:
+    """Whether draws from `n_classes` classes agree with given labels so often, or so seldom, with p < `unlikely`."""
+    chance = 1.0 / n_classes
+    return binomial_lower(alike, n, unlikely) > chance or binomial_upper(alike, n, unlikely) < chance
 
 
 def _check_classes(table: LabelTable, source: str, target: int) -> None:
@@ -71,9 +106,8 @@ def _check_draws(table: LabelTable, source: str, target: int, reference: int, un
     if not n:
         return
     alike = int((table.secret[target] == table.secret[reference])[drawn].sum())
-    chance = 1.0 / table.n_classes
-    if binomial_lower(alike, n, unlikely) > chance or binomial_upper(alike, n, unlikely) < chance:
+    if _beyond_chance(alike, n, table.n_classes, unlikely):
         raise InputError(f"{source}: reference {short(table.models[reference].name)} has the secret of target "
                          f"{short(table.models[target].name)} for {alike:,} of {n:,} canaries and placebos, where "
-                         f"draws of its own agree on about {n * chance:,.0f}; give each reference fresh draws in "
-                         f"'label_secret'")
+                         f"draws of its own agree on about {n / table.n_classes:,.0f}; give each reference fresh draws "
+                         f"in 'label_secret'")

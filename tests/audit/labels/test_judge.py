@@ -18,7 +18,7 @@ from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.view import all_attacks
 from discreet.core.errors import InputError, UsageError
 from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
-from discreet.scores.label_table import PLACEBO, TRAIN, UNKNOWN, LabelTable
+from discreet.scores.label_table import CANARY, PLACEBO, TRAIN, UNKNOWN, LabelTable
 from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
@@ -225,3 +225,39 @@ def test_difference_is_the_one_of_fisher() -> None:
     row = audit(world(memory=1.0)).rows[0]
     counts = [(round((e.value or 0.0) * (e.n or 0)), e.n or 0) for e in (row.success, row.placebo)]
     assert row.difference_p == difference_p(counts[0], counts[1])
+
+
+class TestCanariesThatMayNotBeTrainedOn:
+    @pytest.mark.parametrize("share", [1.0, 0.01])
+    def test_no_pass_while_the_trained_label_of_a_canary_is_null(self, share: float) -> None:
+        table = world(1, **FAINT)
+        trained = table.trained.copy()
+        canary = np.flatnonzero(table.role[0] == CANARY)
+        trained[0, canary[: int(share * canary.size)]] = UNKNOWN
+        found = audit(replace(table, trained=trained))
+        assert found.verdict == "inconclusive"
+        assert f"'label_trained' is null for {int(600 * share)} of 600 canaries" in found.decisive.judgement.reasons[0]
+        assert any(said.startswith("A pass: 'label_trained' is null") for said in found.decisive.cannot)
+
+    def test_a_leak_is_one_all_the_same(self) -> None:
+        table = world(memory=2.0)
+        assert audit(replace(table, trained=np.full_like(table.trained, UNKNOWN))).verdict == "fail"
+
+
+def test_secrets_that_were_not_drawn_are_refused() -> None:
+    table = world(1, **FAINT)
+    with pytest.raises(InputError, match="no secret was drawn: 'label_secret' of target 'target' is 'label_original'"):
+        audit(replace(table, secret=table.original[None]))
+
+
+def test_no_pass_where_every_control_is_void() -> None:
+    """The model is told the labels of placebos, so that no attack is at chance there."""
+    table = world(1, **FAINT)
+    both = (table.role[0] == PLACEBO) | (table.role[0] == CANARY)
+    right = both & (RNG(3).random(len(table)) < 0.5)
+    logits = table.logits.copy()
+    logits[0, right] = 10.0 * (np.arange(2) == table.secret[0, right, None])
+    found = audit(replace(table, logits=logits))
+    assert all(row.vetoed for row in found.rows if row.decides)
+    assert found.verdict == "inconclusive"
+    assert "the control itself is in doubt" in found.decisive.judgement.reasons[0]

@@ -20,7 +20,8 @@ from discreet.audit.labels.null import Redraw
 from discreet.audit.labels.view import LabelAttack, all_attacks
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
-from discreet.scores.label_table import LabelTable
+from discreet.scores.label_checks import check_secrets
+from discreet.scores.label_table import CANARY, UNKNOWN, LabelTable
 from discreet.stats.testing import holm
 
 LAWS: Mapping[str, Redraw] = {"uniform": "permute", "exact_half": "shift"}
@@ -63,12 +64,14 @@ def audit_labels(
     Raises
     ------
     InputError
-        A target without canaries that were not planted; a mechanism that is broken on purpose.
+        A target without canaries that were not planted; secrets that were not drawn; a mechanism that is broken on
+        purpose.
     UsageError
         An option outside its range.
     """
     check_options(permutations, seed, law)
     refuse_broken(table)
+    check_secrets(table, "table")
     chosen = all_attacks(table.n_classes) if attacks is None else tuple(attacks)
     tried = []
     for target in table.targets:
@@ -111,7 +114,9 @@ def _audited(table: LabelTable, tried: _Tried, attacks: Sequence[LabelAttack], f
     planted = planted_of(table, target, attacks, np.random.default_rng((seed, target, 1)))
     conformance = conformance_of(table, target)
     bound = _joint_bound(tried.judged, law)
-    judgement = judge(Grounds(rows, family, planted, conformance, bound, _notes(sides)))
+    canary = table.role[target] == CANARY
+    unknown = int((table.trained[target, canary] == UNKNOWN).sum())
+    judgement = judge(Grounds(rows, family, planted, conformance, bound, _notes(sides), int(canary.sum()), unknown))
     return ModelAudit(
         table.models[target], judgement, rows, planted, conformance, utility_of(table, target), bound,
         exposure_of(sides), mean_memorisation(sides), histogram_of(sides),

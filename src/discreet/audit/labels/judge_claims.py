@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from discreet.audit.labels.judge_rows import Sides
-from discreet.scores.label_table import HELDOUT, PLACEBO, LabelTable
+from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, UNKNOWN, LabelTable
 
 
 def can_claim(table: LabelTable, target: int, sides: Sides, planted: bool) -> tuple[str, ...]:
@@ -33,6 +33,9 @@ def cannot_claim(table: LabelTable, target: int, sides: Sides, planted: bool, *,
                     "canaries, give them labels alike, and keep them out of training.")
     if not planted:
         said.append("A pass: without planted canaries nothing shows that memorised labels would have been seen.")
+    if (table.trained[target, table.role[target] == CANARY] == UNKNOWN).any():
+        said.append("A pass: 'label_trained' is null for some canaries, and nothing shows that the model was trained "
+                    "on them.")
     if not table.references(target):
         said.append("What an attacker with reference models would find: none were brought.")
     if "trained" not in sides.truths:

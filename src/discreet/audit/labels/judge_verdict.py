@@ -3,7 +3,8 @@
 The rule: *fail* where an attack that sees outputs alone is right more often on canaries than on placebos, significantly
 after Holm over all such attacks on all models of the table. *Pass* where none is and planted memorisation was seen.
 Else *inconclusive*. Oracles and privileged attacks are printed and decide nothing, nor does an attack whose placebo
-excludes chance. A mechanism that does not keep its ε cannot pass.
+excludes chance. A mechanism that does not keep its ε cannot pass, nor can a model of whose canaries the table does not
+say with which label it was trained on them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What the verdict on one model rests on: its rows after Holm, and what stands beside them."""
+    """What the verdict on one model rests on: its rows after Holm, and what stands beside them.
+
+    `canaries_without_label` of all `canaries`, planted ones included, have no `label_trained`.
+    """
 
     rows: Sequence[LabelRow]
     family: int
@@ -33,6 +37,8 @@ class Grounds:
     conformance: ConformanceRow
     epsilon_lower: Estimate
     notes: Sequence[str] = ()
+    canaries: int = 0
+    canaries_without_label: int = 0
 
 
 def judge(grounds: Grounds) -> Judgement:
@@ -122,6 +128,13 @@ def _missing_for_pass(grounds: Grounds) -> list[str]:
     said = []
     if grounds.conformance.ok is False:
         said.append("No attack succeeds, but the mechanism does not keep its ε: what leaks tomorrow is not bounded.")
+    if all(row.vetoed for row in grounds.rows if row.decides):
+        said.append("No attack decides: each is right about placebos more, or less, often than chance explains, so "
+                    "that the control itself is in doubt. Draw the labels of canaries and placebos uniformly.")
+    if grounds.canaries_without_label:
+        said.append(f"No attack succeeds, but 'label_trained' is null for {grounds.canaries_without_label:,} of "
+                    f"{grounds.canaries:,} canaries: nothing shows that the model was trained on them. Give the label "
+                    f"that it was trained on for each canary.")
     if not grounds.planted:
         said.append("No attack succeeds, but nothing shows that memorised labels would have been seen. Plant some "
                     "canaries 1, 4 and 16 times in training (column 'planted').")

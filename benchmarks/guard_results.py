@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.guard.fitted_dual import Components
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "results" / "guard.md"
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
@@ -41,6 +43,9 @@ def pairings(study: Record) -> list[str]:
     paper = json.loads((ROOT / "examples" / "paper_ppe.json").read_text(encoding="utf-8"))["figures"]
     out = ["### Pairings, kept population: self-consistency (grammar); in brackets the paper's figure", ""]
     for domain, found in study["domains"].items():
+        if "components" in found:
+            fitted = "; ".join(f"{name} {Components(**k)}" for name, k in found["components"].items())
+            out += [f"{domain}, Gaussian mixtures: {fitted}.", ""]
         for pairing in PAIRINGS:
             out += [f"**{domain}, {pairing.replace('_', ' ')}**", "", *head("", *COLUMNS.values(), f"FPR at {found['point']}", f"TPR at {found['point']}")]
             for name, by in found["configurations"].items():

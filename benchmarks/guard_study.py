@@ -4,6 +4,7 @@
 
 One encoding a domain serves everything. Parts of the record, by domain:
 
+`components`       Gaussian mixture components requested, and fitted on each side
 `configurations`   the paper's pairings for density × v3/v4 and the default guard (`guard.pairings`)
 `discriminators`   the same for each discriminator of the default guard
 `tau_zero`         TPR and borderline FPR at τ = 0 of one-class SVMs by the scale of σ, ν, and the ratio of unsafe to
@@ -111,12 +112,13 @@ def gate(detector: Detector, partitions: Partitions, others: dict[str, Partition
 
 def study(domain: str, every: dict[str, Partitions], seed: int) -> dict[str, Any]:
     partitions = every[domain]
-    detectors, _ = fit_configurations(partitions, [*CONFIGURATIONS, DEFAULT], seed=seed)
+    detectors, duals = fit_configurations(partitions, [*CONFIGURATIONS, DEFAULT], seed=seed)
     default = detectors[DEFAULT]
     by_kind = {kind: default.deciding(kind) for kind in default.discriminators}
     return {
         "counts": dict(partitions.corpus.corpus.counts), "point": partitions.corpus.corpus.policy.point,
-        "decides": default.decides, "configurations": evaluate_pairings(partitions, detectors),
+        "decides": default.decides, "components": {n: d.components_ for n, d in duals.items() if d.components_ is not None},
+        "configurations": evaluate_pairings(partitions, detectors),
         "discriminators": evaluate_pairings(partitions, by_kind), "tau_zero": tau_zero(partitions, seed),
         "gate": gate(default, partitions, {name: p for name, p in every.items() if name != domain}),
     }

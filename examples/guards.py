@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.files import dump_json, write_atomic
+from discreet.guard.fitted_dual import Components
 from discreet.synth.plan import make_plan
 
 HERE = Path(__file__).parent
@@ -36,7 +37,11 @@ KEPT = ("auroc", "fpr95", "fpr90", "fpr_tau0", "tpr_tau0", "abstain_safe", "abst
 
 
 def fitted(domain: str, out: Path) -> dict[str, Any]:
-    """Write, fit and evaluate one domain; returns the figures by configuration and pairing."""
+    """Write, fit and evaluate one domain.
+
+    Returns `configurations`, the figures by configuration and pairing, and `components`, by configuration the mixture
+    components requested and fitted on each side.
+    """
     threads = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     with tempfile.TemporaryDirectory() as folder:
         plan, partitions = Path(folder) / "plan.json", Path(folder) / domain
@@ -47,8 +52,10 @@ def fitted(domain: str, out: Path) -> dict[str, Any]:
             [*DISCREET, "guard", "evaluate", "--partitions", str(partitions), "--domain", domain, "--seed", str(SEED),
              "--encoders", ENCODERS, "--save", str(out / "guards" / domain), "--json", "--quiet"],
             check=True, stdout=subprocess.PIPE, text=True, env=threads)
-    found: dict[str, Any] = json.loads(done.stdout)["configurations"]
-    return {name: {pairing: _kept(figures) for pairing, figures in by.items()} for name, by in found.items()}
+    record = json.loads(done.stdout)
+    return {"components": record["components"], "configurations": {
+        name: {pairing: _kept(figures) for pairing, figures in by.items()}
+        for name, by in record["configurations"].items()}}
 
 
 def _kept(figures: dict[str, Any]) -> dict[str, Any]:
@@ -68,13 +75,15 @@ def table(summary: dict[str, Any]) -> list[str]:
     """Ours beside the paper's, a table a domain; what the paper does not print is a dash."""
     paper = json.loads((HERE / "paper_ppe.json").read_text(encoding="utf-8"))["figures"]
     said = []
-    for domain, by_name in summary.items():
+    for domain, found in summary.items():
         said += ["", f"{domain}: kept population, self-consistency (grammar); in brackets the paper (other text, other "
                      "encoders)",
+                 *(f"  {name}: Gaussian mixtures with {Components(**fitted)}"
+                   for name, fitted in found["components"].items()),
                  "  " + "".join(h.ljust(18) for h in ("", *COLUMNS.values()))]
         for pairing in ("within", "cross_generator", "borderline", "matched"):
             said.append(f"  {pairing.replace('_', ' ')}")
-            for name, by_pairing in by_name.items():
+            for name, by_pairing in found["configurations"].items():
                 theirs = paper.get(domain, {}).get(name, {}).get(pairing, {})
                 cells = [_cell(by_pairing[pairing][c], theirs.get(c)) for c in COLUMNS]
                 said.append("  " + "".join(c.ljust(18) for c in (f"  {name}", *cells)))
@@ -89,7 +98,8 @@ def _cell(ours: dict[str, Any], theirs: float | None) -> str:
 def finding(summary: dict[str, Any]) -> list[str]:
     """What the stress test shows, in a sentence a domain."""
     said = []
-    for domain, by_name in summary.items():
+    for domain, found in summary.items():
+        by_name = found["configurations"]
         v3, v4, default = (by_name[n]["borderline"]["auroc"]["value"] for n in ("gmm-v3", "gmm-v4", "default"))
         within = by_name["gmm-v3"]["within"]["auroc"]["value"]
         seen = "visible" if v3 <= 0.85 else "not visible here"

@@ -69,6 +69,21 @@ def test_fit_prints_its_card(cli: Cli, side_files: Files, tmp_path: Path) -> Non
     assert set(record["card"]["metrics"]["mlp-v4"]) == {"within"}
 
 
+@pytest.mark.parametrize(("density", "printed"), [("gmm", True), ("ocsvm", False)])
+def test_a_mixture_with_fewer_components_says_so(cli: Cli, side_files: Files, tmp_path: Path, density: str,
+                                                 printed: bool) -> None:
+    said = "K = 1 on the safe side, K = 1 on the unsafe side; 8 requested"
+    guard, run = tmp_path / "guard", tmp_path / "run"
+    ended = cli("guard", "fit", "--domain", "medical", "--safe", side_files["safe"], "--unsafe", side_files["unsafe"],
+                "--encoders", "evidence", "--density", density, "--out", guard)
+    assert (said in ended.out) == printed
+    assert cli("guard", "check", "--guard", guard, LEAK, "--out", run).code == 0
+    components = {"requested": 8, "safe": 1, "unsafe": 1} if printed else None
+    assert json.loads((run / "result.json").read_text())["provenance"]["components"] == components
+    assert json.loads((run / "log.jsonl").read_text())["components"] == components
+    assert (said in (run / "report.html").read_text()) == printed
+
+
 def test_fit_from_a_file_of_options(cli: Cli, side_files: Files, tmp_path: Path) -> None:
     config = tmp_path / "fit.yaml"
     config.write_text(f"domain: medical\nsafe: {side_files['safe']}\nunsafe: [{side_files['unsafe']}]\n"

@@ -30,6 +30,9 @@ def test_evaluates_saves_and_keeps_a_run(cli: Cli, folder: Path, tmp_path: Path)
     assert list(record["configurations"]) == ["gmm-v3", "default"]
     assert record["configurations"]["default"]["borderline"]["auroc"]["unit"] == "text"
     assert json.loads((tmp_path / "run" / "result.json").read_text())["configurations"] == record["configurations"]
+    components = {"gmm-v3": {"requested": 8, "safe": 1, "unsafe": 1}}
+    assert record["components"] == components
+    assert json.loads((tmp_path / "run" / "log.jsonl").read_text())["components"] == components
     leak = "She is a 61-year-old welder from Tulsa with three children. Treatment went well."
     checked = cli("guard", "check", leak, "--guard", tmp_path / "guard", "--json")
     assert checked.code == 0, checked.err
@@ -42,6 +45,7 @@ def test_prints_tables(cli: Cli, folder: Path) -> None:
     done = cli("guard", "evaluate", "--partitions", folder, "--domain", "medical", "--encoders", "lexical",
                "--configurations", "gmm-v3")
     assert "AUROC" in done.out
+    assert "gmm-v3: Gaussian mixtures with K = 1 on the safe side, K = 1 on the unsafe side; 8 requested" in done.out
     assert "borderline" in done.out
 
 

@@ -40,8 +40,9 @@ def test_guards_of_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(guards, "ENCODERS", "lexical")
     summary = guards.fit_all(tmp_path)
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
-    assert set(summary["law"]) == {"gmm-v3", "gmm-v4", "ocsvm-v3", "ocsvm-v4", "default"}
-    for by_pairing in summary["law"].values():
+    assert summary["law"]["components"].keys() == {"gmm-v3", "gmm-v4"}
+    assert set(summary["law"]["configurations"]) == {"gmm-v3", "gmm-v4", "ocsvm-v3", "ocsvm-v4", "default"}
+    for by_pairing in summary["law"]["configurations"].values():
         assert list(by_pairing) == ["within", "cross_generator", "borderline", "matched"]
         for figures in by_pairing.values():
             assert set(figures) == {*guards.KEPT, "full"}
@@ -51,3 +52,4 @@ def test_guards_of_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     printed = "\n".join([*guards.table(summary), *guards.finding(summary)])
     assert "0.930" in printed, "the paper's figure stands beside ours"
     assert "self-consistency" in printed
+    assert "gmm-v3: Gaussian mixtures with K = 1 on the safe side, K = 1 on the unsafe side; 8 requested" in printed

@@ -41,7 +41,10 @@ def test_the_fit_is_scikit_learns_on_the_rows_not_held_out() -> None:
 @pytest.mark.parametrize(("n", "d", "k"), [(2000, 10, 8), (200, 10, 8), (50, 10, 2), (12, 10, 1), (2, 1, 1)])
 def test_components_shrink_with_rows(n: int, d: int, k: int) -> None:
     x = np.random.default_rng(0).standard_normal((n, d))
-    assert GaussianMixture(8).fit(x, rng=np.random.default_rng(0)).n_components == k
+    found = GaussianMixture(8).fit(x, rng=np.random.default_rng(0))
+    assert (found.n_components, found.components) == (8, k)
+    restored = GaussianMixture.restore(found.config(), found.state())
+    assert (restored.n_components, restored.components) == (8, k)
 
 
 def test_the_normalised_score_of_new_rows_of_the_class_is_near_zero() -> None:

@@ -107,6 +107,12 @@ def test_every_density_and_the_same_seed(side_files: Files, density: str, tmp_pa
     stored = sum(made[0].card["stores"]["training_embeddings"].values())
     assert (stored > 0) == (density == "ocsvm")
     assert made[0].card["density"]["kind"] == density
+    components = {"requested": 8, "safe": 1, "unsafe": 1} if density == "gmm" else None
+    assert made[0].card["density"]["components"] == components
+    loaded = FittedGuard.load(tmp_path / "0")
+    assert loaded.card["density"]["components"] == components
+    fitted = loaded.detector.dual.components()
+    assert (None if fitted is None else fitted.to_json()) == components
 
 
 def test_a_side_that_is_absent_or_short(side_files: Files, tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ def check(
         for page in pages:
             page.write(_page(record, tally, show_text))
     if run:
-        run.finish(record, n=summary["n"], held=summary["held"], actions=summary["actions"])
+        run.finish(record, n=summary["n"], held=summary["held"], actions=summary["actions"],
+                   components=record["provenance"]["components"])
     if fail_on_flag and summary["held"]:
         raise typer.Exit(1)
 
@@ -237,12 +238,19 @@ def _record(summary: dict[str, Any], guard: Guard, origin: str | None) -> dict[s
         "kind": "guard check", "schema": 1, "summary": summary,
         "provenance": {
             "policy": guard.policy.label(), "domain": guard.policy.domain, "audience": guard.policy.audience,
-            "point": guard.point, "tau": guard.tau, "discreet": __version__,
+            "point": guard.point, "tau": guard.tau, "components": _components(guard), "discreet": __version__,
             "input": path.name if path else "standard input" if origin else "text on the command line",
             "data_hash": hashes.of_file(path) if path else None, "hash_key": hashes.scope,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     }
+
+
+def _components(guard: Guard) -> dict[str, int] | None:
+    """Mixture components of a fitted guard's density, requested and fitted; None where it has none."""
+    detector = getattr(guard, "detector", None)
+    found = None if detector is None else detector.dual.components()
+    return None if found is None else dict(found.to_json())
 
 
 def _page(record: dict[str, Any], tally: BatchTally, show_text: bool) -> str:

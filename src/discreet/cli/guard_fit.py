@@ -95,6 +95,7 @@ def costs_of(miss: float | None, false_flag: float | None, review: float, preval
 def lines(card: dict[str, Any], decides: str, out: Path) -> list[str]:
     """The card in words: counts, what is stored, and the figures of every discriminator on the evaluation set."""
     from discreet.cli.common import printable
+    from discreet.guard.fitted_dual import Components
 
     counts = card["counts"]
     dropped = ", ".join(f"{counts[k]:,} {k.replace('_', ' ')}" for k in ("repeated", "contradictory", "direct",
@@ -103,6 +104,8 @@ def lines(card: dict[str, Any], decides: str, out: Path) -> list[str]:
     for part in ("fit", "calibration", "evaluation"):
         sides = ", ".join(f"{counts.get(f'{part}_{k}', 0):,} {k}" for k in ("safe", "borderline", "unsafe"))
         found.append(f"  {part:12} {sides}")
+    if components := card["density"]["components"]:
+        found.append(f"Gaussian mixtures of the density: {Components(**components)}")
     stored = card["stores"]["training_embeddings"]
     found += [f"training embeddings in the folder: {stored['safe']:,} safe, {stored['unsafe']:,} unsafe", ""]
     for pairing, against in (("within", "safe"), ("borderline", "borderline")):

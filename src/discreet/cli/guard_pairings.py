@@ -46,22 +46,31 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
                            seed=seed, quiet=quiet)
     detectors, duals = fit_configurations(made, names, seed=seed)
     found = evaluate_pairings(made, detectors)
+    components = {name: dual.components_.to_json() for name, dual in duals.items() if dual.components_ is not None}
     record = {"kind": "guard evaluate partitions", "schema": 1, "domain": domain, "point": policy.point, "seed": seed,
-              "encoders": encoders, "counts": dict(made.corpus.corpus.counts), "configurations": found}
+              "encoders": encoders, "counts": dict(made.corpus.corpus.counts), "components": components,
+              "configurations": found}
     if save is not None:
         card = card_of(made.corpus, detectors[DEFAULT], duals[DEFAULT], seed=seed)
         FittedGuard(detectors[DEFAULT], policy, card=card).save(save)
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
     elif not quiet:
-        print("\n".join(lines(domain, policy.point, found)))
+        print("\n".join(lines(domain, policy.point, found, components)))
     if run:
-        run.finish(record, n=sum(made.corpus.corpus.counts.get(k, 0) for k in ("read",)))
+        run.finish(record, n=made.corpus.corpus.counts.get("read", 0), components=components)
 
 
-def lines(domain: str, point: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
-    """A table a pairing: figures of the texts that each configuration keeps, with intervals."""
+def lines(domain: str, point: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]],
+          components: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """A table a pairing: figures of the texts that each configuration keeps, with intervals.
+
+    `components` are those of the configurations with Gaussian mixtures: requested, and fitted on each side.
+    """
+    from discreet.guard.fitted_dual import Components
+
     said = [f"{domain}: texts that the detector does not abstain on; default point {point}"]
+    said += [f"{name}: Gaussian mixtures with {Components(**fitted)}" for name, fitted in components.items()]
     pairings = list(dict.fromkeys(p for by_pairing in found.values() for p in by_pairing))
     for pairing in pairings:
         said += ["", pairing.replace("_", " "),

@@ -30,6 +30,7 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
         "encoders": [{"kind": e.kind, "name": e.name, "dim": e.dim, "weight": w}
                      for e, w in zip(rows.fusion.encoders, rows.fusion.weights, strict=True)],
         "density": {"kind": dual.density, "features": dual.features, "scale": dual.scale, "nu": dual.nu_,
+                    "components": None if dual.components_ is None else dual.components_.to_json(),
                     "sweep": None if dual.sweep_ is None else {f"{nu:g}": a for nu, a in dual.sweep_.mean.items()}},
         "costs": None if costs is None else costs.to_json(), "stores": _stores(detector),
         "metrics": _metrics(rows, detector),

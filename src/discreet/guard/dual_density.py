@@ -40,7 +40,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gamma : float or "median"
         Kernel width; "median" is, per side, 1 / median squared distance over at most 2,000 rows.
     n_components : int
-        Mixture components of "gmm" at the most; they shrink with n.
+        Mixture components of "gmm" at the most: each side gets as many as its rows carry (two rows per dimension and
+        component, after the fifth that is held out), `components_` says how many.
     n_frequencies : int
         Random frequencies of "rff", shared by both sides.
     pca : int, None or "auto"
@@ -63,6 +64,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     nu_ : float or None
         The ν that was used; None for "gmm".
     sweep_ : NuSweep or None
+    components_ : Components or None
+        Mixture components requested, and fitted on each side; None for densities without any.
     """
 
     def __init__(
@@ -112,6 +115,7 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sides = [densities[self.density].create(options).fit(view.own, rng=rng) for view in own]
         scale: Scale = "normalised" if self.scale == "normalised" else "libsvm"
         self.fitted_ = FittedDual(rows.shape[1], scale, sides[0], sides[1], projection, views)
+        self.components_ = self.fitted_.components()
         return self
 
     def sigmas(self, X: ArrayLike) -> FloatArray:  # noqa: N803

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.errors import InputError
+from discreet.guard.densities.gmm import GaussianMixture
 from discreet.guard.density import Density, as_float, restore_density
 from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, split, store
 from discreet.guard.typicality import Typicality
@@ -42,6 +43,22 @@ class Projection:
         for part in blocks(rows.shape[0]):
             out[part] = dots(split(rows[part], LEFT, centre=self.mean), [self.components])
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Mixture components asked for, and how many were fitted on each side: fewer where its rows do not carry them."""
+
+    requested: int
+    safe: int
+    unsafe: int
+
+    def __str__(self) -> str:
+        return f"K = {self.safe} on the safe side, K = {self.unsafe} on the unsafe side; {self.requested} requested"
+
+    def to_json(self) -> dict[str, int]:
+        """`{requested, safe, unsafe}`."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +110,12 @@ class FittedDual:
         if self.views is not None:
             return {side: view.stored_rows() for side, view in zip(SIDES, self.views, strict=True)}
         return {"safe": self.safe.stored_rows(), "unsafe": self.unsafe.stored_rows()}
+
+    def components(self) -> Components | None:
+        """Mixture components of both sides; None where the densities are no mixtures."""
+        if not isinstance(self.safe, GaussianMixture) or not isinstance(self.unsafe, GaussianMixture):
+            return None
+        return Components(self.safe.n_components, self.safe.components, self.unsafe.components)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save, named `safe/…`, `unsafe/…`, `projection/…`, `view_safe/…`, `view_unsafe/…`."""

@@ -83,7 +83,8 @@ class GaussianMixture:
 
     The spread is the interquartile range over 1.349 (one standard deviation of a normal). A fifth of the rows is held
     out where that is 20 or more; fewer rows serve both ends. Components shrink with n: at least two rows per
-    dimension and component, one component at the least.
+    dimension and component, one component at the least. `n_components` stays what was asked for; `components` says
+    how many were fitted.
     """
 
     kind: ClassVar[str] = "gmm"
@@ -116,7 +117,7 @@ class GaussianMixture:
         low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
         spread = float(high - low) / 1.349
         return replace(
-            self, n_components=k, centre=float(middle), spread=spread if spread > 0.0 else 1.0,
+            self, centre=float(middle), spread=spread if spread > 0.0 else 1.0,
             converged=converged, mixture=mixture,
         )
 
@@ -127,6 +128,11 @@ class GaussianMixture:
     def normalised(self, x: NDArray[Any]) -> FloatArray:
         """0 = as typical as the median of the class, −1 = one robust standard deviation less."""
         return (self._fitted().log_density(x) - self.centre) / self.spread
+
+    @property
+    def components(self) -> int:
+        """K as fitted, at most `n_components`."""
+        return int(self._fitted().weights.size)
 
     def stored_rows(self) -> int:
         """None: means and covariances only."""
@@ -141,8 +147,8 @@ class GaussianMixture:
         """JSON values to save."""
         self._fitted()
         return {
-            "kind": self.kind, "n_components": self.n_components, "centre": self.centre, "spread": self.spread,
-            "converged": self.converged,
+            "kind": self.kind, "n_components": self.n_components,
+            "centre": self.centre, "spread": self.spread, "converged": self.converged,
         }
 
     @classmethod

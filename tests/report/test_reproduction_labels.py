@@ -106,7 +106,7 @@ def test_rivals_are_told_with_both_tests() -> None:
     won, lost = cells("section stronger", [RIVAL, {**row(), "attack": None, "stronger": False}])
     assert (won["right"], won["right by LIA-Threshold"], won["of type"], won["stronger"]) == ("580", "540", "mean",
                                                                                             "yes")
-    assert won["Holm p"] == "below .001"
+    assert won["Holm p"] == "< .001"
     assert (lost["attack"], lost["stronger"]) == ("–", "no")
 
 

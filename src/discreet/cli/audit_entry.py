@@ -11,7 +11,7 @@ from discreet.cli import model_entry, recipe_entry, seal_entry
 from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.audit.core.design import Design
+    from discreet.core.design import Design
     from discreet.scores.table import ScoreTable
 
 
@@ -82,7 +82,7 @@ class Entry:
 
 def entry_of(given: Mapping[str, Any]) -> Entry:
     """The door that the parameters of the command ask for. UsageError for none, two, or what cannot be together."""
-    from discreet.audit.core.design import DEALT, shown_design
+    from discreet.core.design import DEALT, shown_design
 
     trained = recipe_entry.Trains.of(given)
     if trained is None:

@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli import audit_entry, common, embeddings_entry, model_entry, pages, recipe_entry
 from discreet.core.errors import InputError, UsageError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 
 if TYPE_CHECKING:
     from discreet.core.files import Run

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.cli.common import printable
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.report import diagnostics, training
 from discreet.report import membership_words as words
 from discreet.report.audited import REFERENCES, Audited, Record, attack_words, audited, listed

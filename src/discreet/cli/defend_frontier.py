@@ -12,7 +12,7 @@ import typer
 from discreet.cli import common, pages
 from discreet.cli.audit_membership import Split
 from discreet.core.errors import UsageError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 
 if TYPE_CHECKING:
     from discreet.audit.defences.frontier import Todo

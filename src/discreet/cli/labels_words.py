@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from discreet.audit.labels.judge_words import attack_words
 from discreet.cli.common import printable
+from discreet.core.names import label_attack_name as attack_words
 from discreet.report import labels_training
 from discreet.report import labels_words as words
 from discreet.report.figures.figure import bracketed, spoken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.report.labels_words import Record
 
 CALLED = {"table": "a table", "text": "texts", "array": "arrays"}

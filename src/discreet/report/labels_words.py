@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from discreet.audit.labels.judge_words import attack_words, condition_words, epsilon_words
+from discreet.core.names import condition_name as condition_words
+from discreet.core.names import label_attack_name as attack_words
+from discreet.core.numbers import epsilon as epsilon_words
 from discreet.report.figures.figure import span, spoken
 
 Record: TypeAlias = Mapping[str, Any]

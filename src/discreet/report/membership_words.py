@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.audit.core.design import STATED, WORDS, decides
-from discreet.audit.core.verdict import off, reads_apart
+from discreet.core.design import STATED, WORDS, decides, off, reads_apart
 from discreet.core.records import Estimate
 from discreet.report.audited import Audited, Record
 from discreet.report.figures.figure import span, spoken

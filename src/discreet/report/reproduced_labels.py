@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.labels.judge_words import epsilon_words, p_words
+from discreet.core.numbers import epsilon as epsilon_words
+from discreet.core.numbers import p_value as p_words
 from discreet.report.reproduced import NOTHING, beside_paper, heading
 
 Row = Mapping[str, Any]

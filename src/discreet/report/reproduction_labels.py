@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.audit.labels.judge_words import epsilon_words
+from discreet.core.numbers import epsilon as epsilon_words
 from discreet.report.figures.figure import Figure
 from discreet.report.figures.label_rerun import over_epsilon, utility_leak
 from discreet.report.reproduced import beside_paper

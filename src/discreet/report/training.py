@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.report.audited import Record
 
 SIDES: Mapping[str, tuple[str, str]] = {

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.core.errors import InputError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.scores.duplicate_models import COPY, Shown
 from discreet.scores.grid import short
 from discreet.scores.table import IN, OUT, UNKNOWN, Model, Role, ScoreTable

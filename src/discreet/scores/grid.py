@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.data.columns import Coded, ColumnFile
 from discreet.scores.files import ScoreFiles
 from discreet.scores.table import BoolArray, IntArray

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.core.errors import InputError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.scores.grid import short
 from discreet.scores.label_table import CANARY, PLACEBO, LabelTable
 from discreet.stats.intervals import binomial_lower, binomial_upper

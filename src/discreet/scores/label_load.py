@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.data.column_files import open_columns
 from discreet.data.columns import WHOLE, ColumnFile
 from discreet.scores.files import SCORE, ScoreFiles, score_columns

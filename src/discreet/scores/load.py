@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.data.columns import WHOLE, ColumnFile, name_order
 from discreet.scores.checks import check_table
 from discreet.scores.files import EXAMPLE_COLUMNS, MODEL_COLUMNS, ScoreFiles, open_scores

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audit.core.design import DESIGNS, Design
-from discreet.audit.core.verdict import Grounds, judge, off, reads_apart
+from discreet.audit.core.verdict import Grounds, judge
 from discreet.audit.membership.controls import Planted
 from discreet.audit.membership.rows import Asked, AttackRow
+from discreet.core.design import DESIGNS, Design, off, reads_apart
 from discreet.core.records import Estimate
 
 NOTHING = Estimate.unresolved("not brought")
@@ -130,7 +130,7 @@ def test_the_innocent_case_in_words() -> None:
     assert found.verdict == "pass"
     said = " ".join(found.reasons)
     assert ".72 on a model trained on neither side" in said
-    assert "what the *reference* remembers, not what your model does" in said
+    assert "no part in the verdict" in said
     without = judge(replace(grounds(auc(0.5)), paper=row(auc(0.72), NOTHING)))
     assert "no part in the verdict" in " ".join(without.reasons)
     assert "paper" not in " ".join(judge(replace(grounds(auc(0.5)), paper=row(auc(0.5)))).reasons)
@@ -153,11 +153,11 @@ def test_off_needs_both_significance_and_size() -> None:
 def test_figures_near_the_tolerance_are_not_rounded_onto_it() -> None:
     passed = judge(grounds(auc(0.5372)))
     assert passed.verdict == "pass"
-    assert ".537 (.527 to .547); chance alone gives .5, the tolerance is .55." in passed.reasons[0]
+    assert ".537 [.527, .547]; chance alone gives .5, the tolerance is .55." in passed.reasons[0]
     wide = judge(grounds(auc(0.5, 0.0504)))
     assert "anywhere in .450 to .550, on both sides of the tolerance of .55." in wide.reasons[0]
     leak = judge(replace(grounds(auc(0.548)), tolerance=0.555))
-    assert "AUC .548 (.538 to .558)), but neither clearly more nor clearly less than the tolerance of .555." \
+    assert "AUC .548 [.538, .558]), but neither clearly more nor clearly less than the tolerance of .555." \
         in leak.reasons[0]
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audit.core.design import AS_STATED, DESIGNS, NAMED, WORDS, decides, known_design, shown_design
 from discreet.audit.membership.claims import Brought, can_claim, cannot_claim
+from discreet.core.design import AS_STATED, DESIGNS, NAMED, WORDS, decides, known_design, shown_design
 from discreet.core.errors import UsageError
 
 ALL = Brought("sealed", *[True] * 9)

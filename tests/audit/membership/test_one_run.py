@@ -4,12 +4,12 @@ from math import exp
 
 import numpy as np
 
-from discreet.audit.core.design import Design
 from discreet.audit.membership.evaluation_sets import sides_of
 from discreet.audit.membership.one_run import RUNGS, ladder_bound, one_run_bound
 from discreet.audit.membership.protocol import Units
 from discreet.audit.membership.scored import Scored
 from discreet.audit.membership.simulate import World, simulated_table
+from discreet.core.design import Design
 from discreet.core.records import Estimate
 from discreet.stats.epsilon import one_run_epsilon
 

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.audit.core.design import ON_WHOSE_WORD, STATED, WORDS, Design, decides
 from discreet.audit.core.power import POWER, inflation_of, power_of
 from discreet.audit.membership.controls import Planted
 from discreet.audit.membership.rows import AttackRow
+from discreet.core.design import ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
+from discreet.core.numbers import given, interval, number, percent, times
 from discreet.core.records import Estimate
 
 Word = Literal["pass", "fail", "inconclusive"]
@@ -84,33 +85,17 @@ def judge(grounds: Grounds) -> Judgement:
     return Judgement("inconclusive", (_too_wide(grounds), finding, *beside))
 
 
-def off(estimate: Estimate, tolerance: float) -> bool:
-    """Whether a control that should be ½ is not: ½ outside its interval, and the point outside the tolerance."""
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return False
-    return not estimate.low <= 0.5 <= estimate.high and abs(estimate.value - 0.5) > tolerance - 0.5
-
-
-def reads_apart(blind: Estimate, tolerance: float) -> bool:
-    """Whether the blind baseline tells the sides apart: off ½, and above it.
-
-    An out-of-fold AUC falls below ½ where the sides are more alike than chance makes them, as after a draw within
-    strata: what one fold has more of, the others have less of. Nothing is told apart there.
-    """
-    return off(blind, tolerance) and (blind.value or 0.0) > 0.5
-
-
 def _finding(grounds: Grounds) -> str:
     assert grounds.primary is not None
     asked, bound = grounds.primary.asked, grounds.bound
     by = f"the {asked.attack} attack"
     if asked.reference_kind is not None:
         by += f" with {KINDS.get(asked.reference_kind, asked.reference_kind)}"
-    text = (f"By {by}, a random member outranks a random non-member with chance {_span(bound)}; chance alone gives "
-            f".5, the tolerance is {_given(grounds.tolerance)}.")
+    text = (f"By {by}, a random member outranks a random non-member with chance {interval(bound)}; chance alone gives "
+            f".5, the tolerance is {given(grounds.tolerance)}.")
     placebo = grounds.primary.placebo_auc
     if placebo.resolved:
-        text += f" The same attack on a model trained on neither side gives {_span(placebo)}."
+        text += f" The same attack on a model trained on neither side gives {interval(placebo)}."
     return text
 
 
@@ -146,12 +131,12 @@ def _broken(grounds: Grounds) -> list[str]:
     assert grounds.primary is not None
     said = []
     if reads_apart(grounds.blind, grounds.tolerance):
-        said.append(f"Members and non-members can be told apart without any model (AUC {_span(grounds.blind)} from "
+        said.append(f"Members and non-members can be told apart without any model (AUC {interval(grounds.blind)} from "
                     "what is in the records): the draw was not random, or something besides training changed the "
                     "records.")
     placebo = grounds.primary.placebo_auc
     if off(placebo, grounds.tolerance):
-        said.append(f"The control fails: the same attack gives {_span(placebo)} on a model trained on neither side. "
+        said.append(f"The control fails: the same attack gives {interval(placebo)} on a model trained on neither side. "
                     "It recognises something else than your model's memory, so its figure for your model says "
                     "nothing by itself.")
     return said
@@ -165,15 +150,15 @@ def _missing_for_pass(grounds: Grounds) -> list[str]:
                     "figures cannot pass. Score a model trained on neither side (model_role 'placebo').")
     if grounds.planted:
         if not any(one.detected for one in grounds.planted):
-            times = " or ".join(_times(one.repetitions) for one in grounds.planted)
-            said.append(f"The figure lies under the tolerance, but records planted {times} were not seen either: the "
+            planted = " or ".join(times(one.repetitions) for one in grounds.planted)
+            said.append(f"The figure lies under the tolerance, but records planted {planted} were not seen either: the "
                         "audit would have missed a leak.")
     elif grounds.design != "sealed":
         said.append("The figure lies under the tolerance, but nothing shows that a leak would have been seen. Plant "
                     "some records 1, 4 and 16 times before training (column 'planted'), or seal the data.")
     elif _power(grounds) < POWER:
         said.append(f"The figure lies under the tolerance, but a leak of that size would have been seen with chance "
-                    f"{_power(grounds):.0%} only. More records are needed.")
+                    f"{percent(_power(grounds), 0)} only. More records are needed.")
     return said
 
 
@@ -181,9 +166,9 @@ def _seen(grounds: Grounds) -> list[str]:
     seen = [one for one in grounds.planted if one.detected]
     if seen:
         least = seen[0]
-        return [f"The audit would have seen a leak: records planted {_times(least.repetitions)} stood out "
-                f"(AUC {_span(least.auc)})."]
-    return [f"The audit would have seen a leak of the size of the tolerance with chance {_power(grounds):.0%}."]
+        return [f"The audit would have seen a leak: records planted {times(least.repetitions)} stood out "
+                f"(AUC {interval(least.auc)})."]
+    return [f"The audit would have seen a leak of the size of the tolerance with chance {percent(_power(grounds), 0)}."]
 
 
 def _power(grounds: Grounds) -> float:
@@ -199,59 +184,25 @@ def _too_wide(grounds: Grounds) -> str:
     assert bound.low is not None
     assert bound.high is not None
     if bound.low > 0.5:
-        return (f"Your model leaks a little (AUC {_span(bound)}), but neither clearly more nor clearly less than the "
-                f"tolerance of {_given(grounds.tolerance)}. More records would tell.")
-    return (f"The sample is too small to tell: the figure may lie anywhere in {_exact(bound.low)} to "
-            f"{_exact(bound.high)}, on both sides of the tolerance of {_given(grounds.tolerance)}.")
+        return (f"Your model leaks a little (AUC {interval(bound)}), but neither clearly more nor clearly less than "
+                f"the tolerance of {given(grounds.tolerance)}. More records would tell.")
+    return (f"The sample is too small to tell: the figure may lie anywhere in {number(bound.low)} to "
+            f"{number(bound.high)}, on both sides of the tolerance of {given(grounds.tolerance)}.")
 
 
 def _about_blind(blind: Estimate) -> str:
     if not blind.resolved:
         return f"How far the sets differ without any model is not known: {blind.reason}."
-    return f"Without any model, what is in the records tells the sets apart with AUC {_span(blind)}."
+    return f"Without any model, what is in the records tells the sets apart with AUC {interval(blind)}."
 
 
 def _about_paper(grounds: Grounds) -> list[str]:
-    """Why the published protocol may convict an innocent model."""
+    """What the published protocol gives, on the model and on its placebo: no part of the verdict."""
     paper = grounds.paper
     if paper is None or paper.auc.value is None or paper.auc.low is None or paper.auc.low <= 0.5:
         return []
-    if off(paper.placebo_auc, grounds.tolerance) and (paper.placebo_auc.value or 0.0) > 0.5:
-        beyond = paper.difference.get("auc")
-        rest = "the attack recognises what the *reference* remembers, not what your model does"
-        if beyond is not None and beyond.low is not None and beyond.low > 0.0:
-            rest = "that much of it is what the *reference* remembers, and only the rest can be what your model does"
-        return [f"The paper's own ratio gives {_short(paper.placebo_auc.value)} on a model trained on neither side; on "
-                f"yours it gives {_short(paper.auc.value)}: {rest}."]
-    return [f"The paper's own ratio gives {_short(paper.auc.value)}, with a reference that was trained on the very "
-            "non-members it is compared on: part of that, or all of it, is the reference's memory, not your model's. "
-            "It is printed as the paper's figure and has no part in the verdict."]
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
-
-
-def _short(value: float | None) -> str:
-    assert value is not None
-    return _bare(f"{value:.2f}")
-
-
-def _exact(value: float | None) -> str:
-    """Three decimals: what stands beside a tolerance of .55 must not read .55 where it is .547."""
-    assert value is not None
-    return _bare(f"{value:.3f}")
-
-
-def _given(tolerance: float) -> str:
-    return _bare(f"{tolerance:g}")
-
-
-def _bare(text: str) -> str:
-    return text[1:] if text.startswith("0.") else text
-
-
-def _span(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return _exact(estimate.value)
-    return f"{_exact(estimate.value)} ({_exact(estimate.low)} to {_exact(estimate.high)})"
+    beside = ("" if paper.placebo_auc.value is None else
+              f", and {number(paper.placebo_auc.value, 2)} on a model trained on neither side")
+    return [f"The paper's own ratio gives {number(paper.auc.value, 2)} on your model{beside}. Its reference was "
+            "trained on the very non-members it is compared on, so that part of this figure, or all of it, is what the "
+            "*reference* remembers. It is printed as the paper's figure and has no part in the verdict."]

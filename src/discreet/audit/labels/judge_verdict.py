@@ -17,11 +17,13 @@ from discreet.audit.core.verdict import Judgement, Word
 from discreet.audit.labels.judge_facts import ConformanceRow
 from discreet.audit.labels.judge_planted import Planted
 from discreet.audit.labels.judge_rows import LabelRow
-from discreet.audit.labels.judge_words import OF, attack_words, epsilon_words, p_words, percent
+from discreet.core.names import label_attack_name
+from discreet.core.numbers import counted, p_value, percent, share_of, times
+from discreet.core.numbers import epsilon as epsilon_name
 from discreet.core.records import Estimate
-from discreet.core.wording import counted
 
 ALPHA = 0.05
+OF = {"secret": "the secret label", "trained": "the label that was trained on"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,9 @@ def _off(row: LabelRow, family: int) -> str:
 
 def _finding(row: LabelRow, family: int) -> str:
     assert row.holm_p is not None
-    return (f"{_named(row)} guesses {OF[row.target]} right for {percent(row.success)} canaries and for "
-            f"{percent(row.placebo)} placebos; p after Holm over {counted(family, 'comparison')} is "
-            f"{p_words(row.holm_p)}.")
+    return (f"{_named(row)} guesses {OF[row.target]} right for {share_of(row.success)} canaries and for "
+            f"{share_of(row.placebo)} placebos; p after Holm over {counted(family, 'comparison')} is "
+            f"{p_value(row.holm_p)}.")
 
 
 def _convicted(leaks: Sequence[LabelRow], grounds: Grounds) -> list[str]:
@@ -117,7 +119,7 @@ def _promised(row: LabelRow | None, bound: Estimate) -> list[str]:
     epsilon, proven = row.model.epsilon, bound.value or 0.0
     if epsilon == inf:
         return [f"All attacks together prove that ε is at least {proven:.2f}."] if proven > 0.0 else []
-    allowed = f"ε = {epsilon_words(epsilon)} allows an attacker to be right about {row.ceiling:.1%} of secrets"
+    allowed = f"ε = {epsilon_name(epsilon)} allows an attacker to be right about {percent(row.ceiling)} of secrets"
     if proven > epsilon:
         return [f"{allowed}; all attacks together prove that ε is at least {proven:.2f}: the labels were not protected "
                 f"as claimed."]
@@ -140,7 +142,7 @@ def _missing_for_pass(grounds: Grounds) -> list[str]:
                     "canaries 1, 4 and 16 times in training (column 'planted').")
     elif not any(one.seen for one in grounds.planted):
         most = max(one.copies for one in grounds.planted)
-        said.append(f"No attack succeeds, but the labels of canaries that were planted up to {_times(most)} were not "
+        said.append(f"No attack succeeds, but the labels of canaries that were planted up to {times(most)} were not "
                     f"seen either: the audit would have missed memorisation.")
     return said
 
@@ -149,15 +151,15 @@ def _planted_seen(planted: Sequence[Planted]) -> str:
     least = next(one for one in planted if one.seen)
     assert least.row is not None
     return (f"Memorisation would have been seen: {OF[least.row.target]} is guessed right for "
-            f"{percent(least.row.success)} canaries that were planted {_times(least.copies)}, and for "
-            f"{percent(least.row.placebo)} placebos.")
+            f"{share_of(least.row.success)} canaries that were planted {times(least.copies)}, and for "
+            f"{share_of(least.row.placebo)} placebos.")
 
 
 def _about_mechanism(grounds: Grounds) -> list[str]:
     found = grounds.conformance
     if found.ok is not False:
         return []
-    return [f"The labels do not look as ε = {epsilon_words(found.epsilon)} demands: {'; '.join(found.reasons)}."]
+    return [f"The labels do not look as ε = {epsilon_name(found.epsilon)} demands: {'; '.join(found.reasons)}."]
 
 
 def _about_oracles(rows: Sequence[LabelRow]) -> list[str]:
@@ -165,9 +167,9 @@ def _about_oracles(rows: Sequence[LabelRow]) -> list[str]:
     fooled = flawed(rows)
     if fooled is None or fooled.placebo.value is None or fooled.success.value is None:
         return []
-    return [f"{_named(fooled)} is right about {fooled.success.value:.0%} of canaries and also about "
-            f"{fooled.placebo.value:.0%} of placebos, which the model has never seen: it is shown the label that it "
-            f"claims to infer, so that its figure by itself says nothing about memory."]
+    return [f"{_named(fooled)} is right about {percent(fooled.success.value, 0)} of canaries and also about "
+            f"{percent(fooled.placebo.value, 0)} of placebos, which the model has never seen: it is shown the "
+            f"label that it claims to infer, so that its figure by itself says nothing about memory."]
 
 
 def flawed(rows: Sequence[LabelRow]) -> LabelRow | None:
@@ -186,8 +188,4 @@ def _nothing_decides(rows: Sequence[LabelRow]) -> str:
 
 
 def _named(row: LabelRow) -> str:
-    return attack_words({**row.settings.to_json(), "tuned": row.tuned})
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n} times"
+    return label_attack_name({**row.settings.to_json(), "tuned": row.tuned})

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.core.base_rate import ppv_estimate
-from discreet.audit.core.design import Design, known_design
 from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.verdict import Grounds, Word, judge
 from discreet.audit.membership.blind import blind_auc
@@ -26,6 +25,7 @@ from discreet.audit.membership.result import MembershipAudit, TargetAudit
 from discreet.audit.membership.scored import score_all
 from discreet.audit.membership.significance import with_permutations
 from discreet.audit.membership.utility import utility_of
+from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.scores.table import ScoreTable

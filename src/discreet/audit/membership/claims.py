@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.audit.core.design import AS_STATED, DEALT, STATED, WORDS, Design, decides
 from discreet.audit.membership.evaluation_sets import Sides
+from discreet.core.design import AS_STATED, DEALT, STATED, WORDS, Design, decides
 from discreet.scores.table import ScoreTable
 
 
@@ -65,7 +65,7 @@ def can_claim(brought: Brought) -> tuple[str, ...]:
         said.append("How well an attacker with models of their own would do, references having trained on neither "
                     "side or on random halves.")
     if brought.planted:
-        said.append("How strong a leak the audit would have seen: planted records show it.")
+        said.append("Whether a leak would have been seen: records planted on purpose are judged too.")
     if brought.groups:
         said.append("What all records of one person together give away.")
     return tuple(said)

@@ -18,7 +18,7 @@ from discreet.audit.membership.evaluation_sets import sides_of
 from discreet.audit.membership.plan import Lens
 from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.core.errors import InputError, MissingExtraError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.scores.table import BoolArray, FloatArray, IntArray, ScoreTable
 
 Method = Literal["pca", "tsne"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.core.design import Design, decides
 from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.protocol import Units
 from discreet.audit.membership.scored import Scored
+from discreet.core.design import Design, decides
 from discreet.core.records import Estimate
 from discreet.scores.table import BoolArray, FloatArray
 from discreet.stats.epsilon import one_run_epsilon

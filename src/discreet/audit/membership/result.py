@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audit.core.design import Design
 from discreet.audit.core.verdict import Judgement, Word
 from discreet.audit.membership.controls import Planted
 from discreet.audit.membership.rows import AttackRow
+from discreet.core.design import Design
 from discreet.core.records import Estimate
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.data.column_files import open_columns
 from discreet.data.columns import written
 from discreet.scores.table import FloatArray

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.audit.sealed.commit import Opening
 from discreet.core.errors import InputError
 from discreet.core.files import KeyedHash
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.scores.grid import short
 from discreet.scores.split_groups import only_rows
 from discreet.scores.table import IN, OUT, UNKNOWN, MemberArray, ScoreTable

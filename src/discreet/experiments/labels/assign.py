@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import InputError
-from discreet.core.wording import counted
+from discreet.core.numbers import counted
 from discreet.data.canaries import Law, draw_canaries
 from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, BoolArray, IntArray
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.audit.core.design import DEALT
 from discreet.audit.membership.audit import audit_membership
+from discreet.core.design import DEALT
 from discreet.data.texts import read_texts
 from discreet.engine import Job, Task
 from discreet.experiments.membership.collect import score_table, training_record

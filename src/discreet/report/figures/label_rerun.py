@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.audit.labels.judge_words import epsilon_words
+from discreet.core.numbers import epsilon as epsilon_words
 from discreet.report.figures.figure import Cell, Figure, Row, ends
 from discreet.report.figures.panels import WIDTH, Panel, places
 from discreet.report.figures.svg import Scale, box, dot, key, line, path, text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from discreet.audit.labels.judge_words import attack_words, epsilon_words
+from discreet.core.names import label_attack_name as attack_words
+from discreet.core.numbers import epsilon as epsilon_words
 from discreet.report import labels_words as words
 from discreet.report.figures.figure import Cell, Figure, Row, ends
 from discreet.report.figures.panels import WIDTH, Panel, places

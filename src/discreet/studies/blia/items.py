@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
-from discreet.audit.labels.judge_words import attack_words
+from discreet.core.names import label_attack_name
 from discreet.stats.testing import holm
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.paper import TABLES, paper_figures, paper_sizes
@@ -92,7 +92,7 @@ SAID = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit", 
 
 
 def _said(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if row is None else {"name": attack_words(row, brief=True), **{name: row[name] for name in SAID}}
+    return None if row is None else {"name": label_attack_name(row, brief=True), **{name: row[name] for name in SAID}}
 
 
 def _of(found: Found, mechanisms: Sequence[str] | None = None) -> Iterable[Condition]:

@@ -22,9 +22,9 @@ from discreet.audit.labels.bounds import ceiling, ladder_bound
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.judge_facts import conformance_of, plain, utility_of
 from discreet.audit.labels.judge_rows import Sides, blocked, difference_p, planted_copies, sides_of
-from discreet.audit.labels.judge_words import attack_words
 from discreet.audit.labels.stronger import compare_attacks
 from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
+from discreet.core.names import label_attack_name
 from discreet.core.records import Estimate
 from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, LabelTable
 from discreet.stats.estimates import rate_estimate
@@ -169,7 +169,7 @@ def _stronger(tried: Sequence[tuple[LabelAttack, Tried, Tried]]) -> tuple[Any, .
     for attack, canary, placebo in tried:
         if attack.access != "outputs" or canary.guesses is None or placebo.guesses is None:
             continue
-        name = attack_words(attack.settings.to_json(), brief=True)
+        name = label_attack_name(attack.settings.to_json(), brief=True)
         if attack.settings.attack == "lia_threshold":
             baselines[name] = canary.guesses.label
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from discreet.core.errors import UsageError
+from discreet.core.records import Estimate
 
 Design = Literal["sealed", "sealed (as stated)", "randomised (dealt here)", "randomised", "matched", "convenience"]
 
@@ -70,3 +71,19 @@ def shown_design(name: str, *, seal: bool) -> Design:
 def decides(design: Design) -> bool:
     """Whether an audit of this design can pass or fail."""
     return design in DECIDING
+
+
+def off(estimate: Estimate, tolerance: float) -> bool:
+    """Whether a control that should be ½ is not: ½ outside its interval, and the point outside the tolerance."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return False
+    return not estimate.low <= 0.5 <= estimate.high and abs(estimate.value - 0.5) > tolerance - 0.5
+
+
+def reads_apart(blind: Estimate, tolerance: float) -> bool:
+    """Whether the baseline without a model tells the evaluation sets apart: off ½, and above it.
+
+    An out-of-fold AUC falls below ½ where the sets are more alike than chance makes them, as after a draw within
+    strata: what one fold has more of, the others have less of. Nothing is told apart there.
+    """
+    return off(blind, tolerance) and (blind.value or 0.0) > 0.5

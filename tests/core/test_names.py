@@ -8,10 +8,8 @@ import pytest
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
-from discreet.audit.labels.judge_words import attack_words, condition_words, p_words, percent
 from discreet.audit.labels.view import LabelAttack, all_attacks
-from discreet.core.records import Estimate
-from discreet.stats.estimates import rate_estimate
+from discreet.core.names import condition_name, label_attack_name
 
 
 @pytest.mark.parametrize(("attack", "tuned", "said", "brief"), [
@@ -23,20 +21,17 @@ from discreet.stats.estimates import rate_estimate
 ])
 def test_attacks_are_named(attack: LabelAttack, tuned: bool, said: str, brief: str) -> None:
     row: dict[str, Any] = {**attack.settings.to_json(), "tuned": tuned}
-    assert attack_words(row) == said
-    assert attack_words(row, brief=True) == brief
+    assert label_attack_name(row) == said
+    assert label_attack_name(row, brief=True) == brief
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("brief", [False, True])
 def test_no_two_attacks_have_one_name(n_classes: int, brief: bool) -> None:
-    names = [attack_words(one.settings.to_json(), brief=brief) for one in all_attacks(n_classes)]
+    names = [label_attack_name(one.settings.to_json(), brief=brief) for one in all_attacks(n_classes)]
     assert len(set(names)) == len(names)
 
 
-def test_figures() -> None:
-    assert percent(rate_estimate(30, 40)) == "75.0% (58.8% to 87.3%) of 40"
-    assert percent(Estimate.unresolved("none")) == "unresolved"
-    assert (p_words(0.0004), p_words(0.034), p_words(1.0)) == ("below .001", ".034", "1.000")
-    assert condition_words("none", inf) == condition_words("none", "inf") == "no mechanism"
-    assert condition_words("rr", 0.5) == "rr, ε = 0.5"
+def test_conditions_are_named() -> None:
+    assert condition_name("none", inf) == condition_name("none", "inf") == "no mechanism"
+    assert condition_name("rr", 0.5) == "rr, ε = 0.5"

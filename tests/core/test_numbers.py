@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from discreet.core import numbers
+from discreet.core.records import Estimate
+
+KNOWN = Estimate(0.8824, 0.8479, 0.9112, n=400)
+NONE = Estimate.unresolved("too few")
+
+
+@pytest.mark.parametrize(("value", "options", "said"), [
+    (0.8824, {}, ".882"), (1.0, {}, "1.000"), (0.0, {}, ".000"), (-0.025, {}, "−.025"), (0.5, {"digits": 2}, ".50"),
+    (0.025, {"sign": True}, "+.025"), (-0.0001, {}, ".000"), (-0.0001, {"sign": True}, "+.000"),
+    (-1.25, {"digits": 2}, "−1.25"), (None, {}, "unresolved"), (None, {"missing": "–"}, "–"),
+])
+def test_a_number_has_no_zero_before_its_point(value: float | None, options: dict[str, object], said: str) -> None:
+    assert numbers.number(value, **options) == said  # type: ignore[arg-type]
+
+
+def test_an_interval_stands_behind_its_estimate_in_records_and_in_json() -> None:
+    assert numbers.interval(KNOWN) == numbers.interval(KNOWN.to_json()) == ".882 [.848, .911]"
+    assert numbers.interval(Estimate(0.5, None, None)) == ".500"
+    assert numbers.interval(Estimate(-0.03, -0.05, 0.01), sign=True) == "−.030 [−.050, +.010]"
+    assert numbers.interval(None, missing="–") == numbers.interval(NONE, missing="–") == "–"
+    assert numbers.share(KNOWN) == "88.2% [84.8%, 91.1%]"
+    assert numbers.share_of(KNOWN) == "88.2% [84.8%, 91.1%] of 400"
+    assert numbers.share(NONE) == "unresolved"
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.0, "< .001"), (0.0004, "< .001"), (0.034, ".034"), (1.0, "1.000"),
+                                         (None, "–")])
+def test_no_p_value_is_zero(p: float | None, said: str) -> None:
+    assert numbers.p_value(p) == said
+
+
+def test_privacy_parameters() -> None:
+    assert [numbers.epsilon(one) for one in (2.0, 0.25, inf, "inf", None)] == ["2", "0.25", "∞", "∞", "–"]
+    assert numbers.bound(Estimate(2.163, 2.163, None)) == "2.16"
+    assert numbers.bound(NONE) == "–"
+    assert [numbers.given(one) for one in (0.55, 0.525, 2)] == [".55", ".525", "2"]
+
+
+@pytest.mark.parametrize(("n", "words", "said"), [
+    (0, ("row",), "0 rows"), (1, ("row",), "1 row"), (1204, ("row",), "1,204 rows"),
+    (1, ("person", "people"), "1 person"), (3, ("person", "people"), "3 people"),
+])
+def test_one_is_singular_and_all_else_plural(n: int, words: tuple[str, ...], said: str) -> None:
+    assert numbers.counted(n, *words) == said
+
+
+def test_words_in_a_row() -> None:
+    assert [numbers.times(n) for n in (1, 4)] == ["once", "4 times"]
+    assert [numbers.listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

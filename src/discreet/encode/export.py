@@ -24,6 +24,7 @@ from discreet.core.files import dump_json
 from discreet.core.folders import sha256
 from discreet.encode.base import saving
 from discreet.encode.encoders.onnx import MODEL, TOKENIZER, OnnxEncoder, Reader, read_tokenizer, session
+from discreet.encode.hub import local_only
 from discreet.encode.settings import read_settings, weights_of
 from discreet.encode.torch_model import OPSET, TorchModel
 
@@ -99,11 +100,12 @@ def locate(source: str | Path) -> Path:
         hub: Any = import_module("huggingface_hub")
     except ImportError:
         raise MissingExtraError("fetching a model", "fit", "huggingface_hub") from None
+    options = {"ignore_patterns": _NOT, "local_files_only": local_only(source)}
     try:
-        folder = Path(hub.snapshot_download(source, allow_patterns=[*_SMALL, "*.safetensors"], ignore_patterns=_NOT))
+        folder = Path(hub.snapshot_download(source, allow_patterns=[*_SMALL, "*.safetensors"], **options))
         if not list(folder.glob("*.safetensors")):
             more = [*_SMALL, "pytorch_model*.bin"]
-            folder = Path(hub.snapshot_download(source, allow_patterns=more, ignore_patterns=_NOT))
+            folder = Path(hub.snapshot_download(source, allow_patterns=more, **options))
     except Exception as error:
         raise InputError(f"cannot fetch {source!r} from the Hugging Face hub ({type(error).__name__}): "
                          "give a local folder, or fetch it once while online") from None

@@ -275,12 +275,13 @@ def test_adapters_that_are_no_classifiers(adapters: dict[str, Path], tmp_path: P
 def test_names_on_the_hub(adapters: dict[str, Path], folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     hub = need("huggingface_hub")
 
-    def found(name: str, file: str) -> None:
+    def found(name: str, file: str, *, local_files_only: bool) -> None:
         if name != "org/adapter":
             raise hub.errors.EntryNotFoundError(file)
 
     monkeypatch.setattr(hub, "hf_hub_download", found)
-    monkeypatch.setattr(hub, "snapshot_download", lambda name: str(adapters["lora"]))
+    monkeypatch.setattr(hub, "snapshot_download", lambda name, **_: str(adapters["lora"]))
+    monkeypatch.setattr("discreet.encode.hub.reachable", lambda *_: True)
     assert adapter_folder("org/adapter") == adapters["lora"]
     assert adapter_folder("org/model") is None
     assert adapter_folder(str(folders["bert"])) is None

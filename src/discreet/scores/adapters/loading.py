@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import InputError
+from discreet.encode.hub import local_only
 from discreet.encode.quiet import quiet
 from discreet.scores.adapters.scorer import Dtype
 from discreet.train.transformer.loading import dtype_name
@@ -49,7 +50,8 @@ def load(spec: str, dtype: Dtype) -> Loaded:
         model, adapter = _classifier(spec, dtype) if folder is None else _adapted(spec, folder, dtype)
         own = folder is not None and any((folder / name).is_file() for name in TOKENIZERS)
         source = spec if folder is None else str(folder) if own else str(model.name_or_path)
-        tokenizer = _called(spec, need("transformers").AutoTokenizer.from_pretrained, source)
+        tokenizer = _called(spec, need("transformers").AutoTokenizer.from_pretrained, source,
+                            local_files_only=local_only(source))
     problem = getattr(model.config, "problem_type", None)
     if problem in (SINGLE, SEVERAL):
         raise InputError(f"{spec}: its problem type is {problem}; expected one class of several for each text "
@@ -67,20 +69,21 @@ def adapter_folder(spec: str) -> Path | None:
     if spec.startswith((".", "/", "~")) or spec.count("/") > 1 or not spec:
         raise InputError(f"there is no folder {spec!r}; expected a model's folder, its name on the hub, python:… or "
                          f"http://…")
-    hub = need("huggingface_hub")
+    hub, local = need("huggingface_hub"), local_only(spec)
     try:
-        hub.hf_hub_download(spec, ADAPTER)
+        hub.hf_hub_download(spec, ADAPTER, local_files_only=local)
     except Exception:
-        # Whatever is wrong with the name or the network, loading the model will say.
+        # Whatever is wrong with the name, loading the model will say.
         return None
-    return Path(_called(spec, hub.snapshot_download, spec))
+    return Path(_called(spec, hub.snapshot_download, spec, local_files_only=local))
 
 
 def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **more: Any) -> tuple[Any, None]:
     transformers = need("transformers")
     model, info = _called(
         spec, transformers.AutoModelForSequenceClassification.from_pretrained, spec, output_loading_info=True,
-        trust_remote_code=False, **{dtype_name(transformers): getattr(need("torch"), dtype)}, **more)
+        trust_remote_code=False, local_files_only=local_only(spec),
+        **{dtype_name(transformers): getattr(need("torch"), dtype)}, **more)
     mismatched = {key if isinstance(key, str) else str(key[0]) for key in info["mismatched_keys"]}
     lacking = sorted({*info["missing_keys"], *mismatched} - own)
     if lacking:

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.encode.hub import local_only
 from discreet.encode.quiet import quiet
 from discreet.train.transformer.heads import draw_head, head_of, lacking, part_of
 from discreet.train.transformer.language import freeze_others, language_part
@@ -214,7 +215,7 @@ def _opened(base: str, n_classes: int, layers: int | None, dtype: Dtype) -> tupl
     """Configuration, tokeniser, classifier, and transformers' report of what it did not find for it."""
     torch, transformers = need("torch"), need("transformers")
     source, local = source_of(base)
-    options = {"local_files_only": local, "trust_remote_code": False}
+    options = {"local_files_only": local or local_only(source), "trust_remote_code": False}
     config = called(base, transformers.AutoConfig.from_pretrained, source, num_labels=n_classes, **options)
     tokenizer = called(base, transformers.AutoTokenizer.from_pretrained, source, **options)
     texts = config.get_text_config()

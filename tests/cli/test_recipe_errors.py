@@ -121,6 +121,25 @@ class TestBadInput:
         assert (ended.code, ended.err) == (2, "discreet: --recipe was given without --data; expected both\n")
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_log_is_named_only_where_it_is_kept(cli: Cli, data: Path, tmp_path: Path, kept: bool,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("MARK")
+
+    monkeypatch.setattr("discreet.experiments.membership.steps.deal", broken)
+    more = ("--store", tmp_path / "store") if kept else ()
+    ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "MARK" not in ended.err
+    if kept:
+        assert (tmp_path / "store" / "log.jsonl").is_file()
+        assert ended.err.endswith(f"; {tmp_path / 'store' / 'log.jsonl'} has the calls\n")
+    else:
+        assert "log.jsonl" not in ended.err
+        assert ended.err.endswith("; run again with --out DIR or --store DIR, whose log keeps the calls\n")
+
+
 def test_sizes_and_repetitions_are_read() -> None:
     assert sizes_of("a=400, eval=40") == {"a": 400, "eval": 40}
     assert sizes_of(None) == {}

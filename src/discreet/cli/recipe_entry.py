@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import model_entry
-from discreet.core.errors import UsageError
+from discreet.core.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:
     from discreet.experiments.membership.experiment import World
@@ -114,7 +114,14 @@ def store_of(store: Path | None, out: Path | None) -> Iterator[Path]:
         yield store or Path(out or ".") / "store"
         return
     with TemporaryDirectory(prefix="discreet-") as part:
-        yield Path(part)
+        try:
+            yield Path(part)
+        except DiscreetError as error:
+            # The folder goes with the run, and its log with it.
+            said = str(error).removesuffix(f"; {Path(part) / 'log.jsonl'} has the calls")
+            if said == str(error):
+                raise
+            raise DiscreetError(f"{said}; run again with --out DIR or --store DIR, whose log keeps the calls") from None
 
 
 def sizes_of(given: str | None) -> dict[str, int]:

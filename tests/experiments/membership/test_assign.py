@@ -157,3 +157,15 @@ def test_only_validation_may_be_empty(tmp_path: Path, written: Callable[..., Pat
     with pytest.raises(InputError, match=re.escape(message)):
         dealt(path, sizes=sizes, planted=[])
     assert dealt(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0
+
+
+@pytest.mark.parametrize(("conflicting", "near", "said"), [
+    (300, True, "no example of class 'no' is left: the texts of 300 of 300 rows have several labels"),
+    (300, False, "no example of class 'no' is left: the texts of 300 of 300 rows have several labels"),
+    (200, True, "no example of class 'yes' is left: the texts of 200 of 300 rows have several labels")])
+def test_texts_with_several_labels_may_leave_a_class_empty(conflicting: int, near: bool, said: str) -> None:
+    rows = [LabelledText(f"r{i}", f"text {i // 2} of {i // 2} things", ("no", "yes")[i % 2])
+            for i in range(conflicting)]
+    rows += [LabelledText(f"s{i}", f"other text {i}, about {7 * i}", "no") for i in range(300 - conflicting)]
+    with pytest.raises(InputError, match=f"^d: {said}, and such rows are left out; give each text one label$"):
+        deal(rows, {"sizes": {}, "planted": [1, 4], "near": near}, np.random.default_rng(0), "d")

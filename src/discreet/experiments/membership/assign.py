@@ -62,6 +62,11 @@ def _dealt(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generat
     left = [rows[row] for row in kept]
     code = {name: number for number, name in enumerate(classes)}
     labels = np.array([code[row.label] for row in left], dtype=np.int64)
+    counts = np.bincount(labels, minlength=len(classes))
+    if not counts.min():
+        raise InputError(f"{source}: no example of class {classes[int(counts.argmin())]!r} is left: the texts of "
+                         f"{found.conflicting.size:,} of {len(rows):,} rows have several labels, and such rows are "
+                         f"left out; give each text one label")
     units = _units(left, kept, found, grouped=grouped)
     sizes = _sizes(params["sizes"], source)
     planted = _planted(params["planted"], sizes, labels, source)

@@ -81,10 +81,10 @@ class TestARun:
         said = record["training"]
         assert said["recipe"]["steps"] == 40
         assert said["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
-        assert said["planted"] == {"1": 20}
+        assert said["planted"] == {"1": 30}
         models = said["models"]
         assert list(models) == ["f_A", "f_B", "f_S", "neutral", "placebo"]
-        assert models["f_A"]["planted_records"] + models["f_B"]["planted_records"] == 20
+        assert models["f_A"]["planted_records"] == models["f_B"]["planted_records"] == 15
         for name, size in (("f_A", 60), ("f_B", 60), ("f_S", 18), ("neutral", 60), ("placebo", 60)):
             assert models[name]["trained_on"] == size + models[name]["planted_records"]
         assert said["shadows"] is None

@@ -46,7 +46,6 @@ class TestBadInput:
         (None, ("--sizes", "a=0", "--planted", "none"), "side 'a' has 0 examples, and none of class 'safe'"),
         (None, ("--sizes", "a=60,eval=0"), "side 'eval' has 0 examples"),
         (None, ("--sizes", "a=60,cal=2"), "side 'cal', halved, has 1 examples"),
-        (None, ("--sizes", "a=40", "--planted", "1,16"), "planted rows would outnumber them"),
     ])
     def test_data_that_cannot_be_dealt_are_one_line(
         self, cli: Cli, data: Path, tmp_path: Path, spoil: Callable[[dict[str, Any]], dict[str, Any]] | None,

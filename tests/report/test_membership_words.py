@@ -81,8 +81,26 @@ def test_planted_records_that_were_not_seen_do_not_show_power(innocent: Record) 
     assert states(blind)[3] == "holds"
     assert words.controls(audited(blind)[0], blind)[3]["said"].count("not seen") == 1
     planted[0]["detected"] = False
+    planted[0]["weak"] = False
     assert states(blind)[3] == "broken"
     assert "do not stand out" in words.controls(audited(blind)[0], blind)[3]["said"]
+
+
+def test_too_few_planted_records_that_were_not_seen_are_not_held_against_the_audit(innocent: Record) -> None:
+    blind = copy.deepcopy(innocent)
+    for one in blind["targets"][0]["controls"]["planted"]:
+        one["detected"] = False
+        one["weak"] = True
+    assert states(blind)[3] == "unshown"
+    assert "too few for that to mean much" in words.controls(audited(blind)[0], blind)[3]["said"]
+
+
+def test_texts_that_differ_after_an_own_draw_break_no_control(innocent: Record) -> None:
+    drawn = copy.deepcopy(innocent)
+    drawn["targets"][0]["controls"]["blind_auc"] |= {"value": 0.8, "low": 0.75, "high": 0.85}
+    drawn["design"] = "randomised (dealt here)"
+    assert states(drawn)[2] == "unshown"
+    assert "The draw was random all the same" in words.controls(audited(drawn)[0], drawn)[2]["said"]
 
 
 @pytest.mark.parametrize(("control", "place"), [("placebo_auc", 1), ("blind_auc", 2)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.core.design import STATED, WORDS, decides, off, reads_apart
+from discreet.core.design import DEALT, STATED, WORDS, decides, off, reads_apart
 from discreet.core.records import Estimate
 from discreet.report.audited import Audited, Record
 from discreet.report.figures.figure import span, spoken
@@ -59,7 +59,7 @@ def controls(one: Audited, record: Record) -> list[dict[str, str]]:
     design, facts = record["design"], one.facts["controls"]
     chance = "stated" if design in STATED else "holds" if decides(design) else "lacking"
     found = [("Chance alone decided who was trained on", chance, f"{WORDS[design][0].upper()}{WORDS[design][1:]}.")]
-    found += [_placebo(facts.get("placebo_auc"), one.tolerance), _blind(facts["blind_auc"], one.tolerance)]
+    found += [_placebo(facts.get("placebo_auc"), one.tolerance), _blind(facts["blind_auc"], one.tolerance, design)]
     found.append(_planted(facts["planted"], facts.get("detectable_auc"), design))
     found.append(_family(one, record["provenance"]))
     return [{"name": name, "state": state, "word": STATES[state], "said": said} for name, state, said in found]
@@ -77,7 +77,7 @@ def _placebo(estimate: Mapping[str, Any] | None, tolerance: float) -> tuple[str,
                          f"{'as a coin toss would' if near else 'off chance by less than the tolerance'}.{few}")
 
 
-def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str]:
+def _blind(estimate: Mapping[str, Any], tolerance: float, design: str) -> tuple[str, str, str]:
     name = "Without any model, the two sets cannot be told apart"
     if estimate["value"] is None:
         return name, "lacking", f"Not known: {estimate['reason']}."
@@ -85,7 +85,9 @@ def _blind(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str, str
         "labels, categories and lengths (where they are known)")
     state, few = _within(estimate, tolerance)
     if reads_apart(Estimate.from_json(estimate), tolerance):
-        state, few = "broken", ""
+        # A draw that the run made itself is random whatever the texts show.
+        state, few = ("unshown", " The draw was random all the same: see the verdict's reasons.") if (
+            design == DEALT) else ("broken", "")
     return name, state, f"From {from_what} alone one gets {span(estimate, 3)}.{few}"
 
 
@@ -108,7 +110,10 @@ def _planted(planted: list[Record], detectable: Mapping[str, Any] | None, design
     seen, level = any(one["detected"] for one in planted), planted[0]["auc"]["level"]
     if all(one["auc"]["value"] is None for one in planted):
         return name, "lacking", f"Records were planted on purpose, but too few to say: {said}.{smallest}"
-    return name, "holds" if seen else "broken", (
+    weak = all(one.get("weak", False) for one in planted)
+    if not seen and weak:
+        smallest = " They are too few for that to mean much." + smallest
+    return name, "holds" if seen else "unshown" if weak else "broken", (
         f"Records planted on purpose {'stand out' if seen else 'do not stand out'}; AUC with {100 * level:.3g}% "
         f"interval where planted {said}.{smallest}")
 

@@ -84,7 +84,7 @@ def _sides(said: Record) -> list[dict[str, str]]:
     if pool := sum(said["planted"].values()):
         times = ", ".join(f"{number:,} of them {times}×" for times, number in said["planted"].items())
         rows.append({"name": "planted", "records": f"{pool:,}",
-                     "purpose": f"a coin gave each to f_A or to f_B, which trained on it: {times}"})
+                     "purpose": f"half of each kind trains f_A and half f_B: {times}"})
     return rows
 
 

@@ -17,8 +17,8 @@ from discreet.data.columns import ColumnFile
 KEYS = ("model", "example", "query")
 MODEL_COLUMNS = ("model_role", "reference_kind", "recipe", "seed", "regime", "direction", "structure", "mechanism",
                  "epsilon")
-EXAMPLE_COLUMNS = ("label", "example_role", "label_original", "label_secret", "group", "category", "split", "planted",
-                   "structure")
+EXAMPLE_COLUMNS = ("label", "example_role", "label_original", "label_secret", "group", "group_kind", "category",
+                   "split", "planted", "structure")
 SCORE = re.compile(r"(logit|prob)(?:_(0|[1-9][0-9]{0,5}))?")
 PARTS = ("models", "examples", "scores")
 

@@ -14,6 +14,7 @@ from discreet.scores.checks import check_table
 from discreet.scores.files import EXAMPLE_COLUMNS, MODEL_COLUMNS, ScoreFiles, open_scores
 from discreet.scores.grid import Grid, ObjectArray, absent, grid_of, per_key, short, where
 from discreet.scores.table import (
+    GROUP_KIND,
     IN,
     OUT,
     REFERENCE_KINDS,
@@ -33,7 +34,7 @@ Word = TypeVar("Word", bound=str)
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
 FACTS = tuple(name for name in MODEL_COLUMNS if name not in ("model_role", "reference_kind"))
-FURTHER = ("example_role", "label_original", "label_secret", "structure")
+FURTHER = ("example_role", "label_original", "label_secret", "structure", GROUP_KIND)
 CLASSES = ("label_original", "label_secret")
 TWO_DECIMALS = 0.005
 SUM_TOLERANCE = 0.05

@@ -24,6 +24,9 @@ REFERENCE_KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 IN, OUT, UNKNOWN = 1, 0, -1
 """Codes of `ScoreTable.member`."""
 
+GROUP_KIND, NEAR_DUPLICATES = "group_kind", "near-duplicates"
+"""The column of `Examples` that says what `group` is where it is not users, and its one value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -58,13 +61,13 @@ class Examples:
     planted : (N,) int array
         How many times the record was repeated on purpose; 0 = not planted.
     group : (N,) int array or None
-        Codes of the users (or documents) that are the unit of splitting, permuting and resampling.
+        Codes of what is split, permuted and resampled together: users or documents, or near-duplicate texts.
     split : (N,) object array of str or None, None where a row has none
         The split that the example stood in ("train", "population", "eval", …).
     categories : tuple of frozenset of str, N of them, or None
         The categories of each row (several are possible).
     columns : mapping of str to (N,) object array
-        Further known columns: label_original, label_secret, example_role, structure.
+        Further known columns: label_original, label_secret, example_role, structure, group_kind.
     """
 
     id: NDArray[np.object_]
@@ -77,6 +80,12 @@ class Examples:
 
     def __len__(self) -> int:
         return int(self.id.size)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether `group` names users or documents; groups of near-duplicate texts are nobody's records."""
+        kind = self.columns.get(GROUP_KIND)
+        return self.group is not None and (kind is None or not (kind == NEAR_DUPLICATES).any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.audit.core.power import POWER, auc_deviation, detectable_auc, detectable_estimate, inflation_of, power_of
+from discreet.audit.core.power import (
+    PLANTED_AUC,
+    POWER,
+    auc_deviation,
+    detectable_auc,
+    detectable_estimate,
+    inflation_of,
+    planted_detectable,
+    planted_needed,
+    planted_power,
+    power_of,
+)
 from discreet.core.records import Estimate
-from discreet.stats import auroc_estimate
+from discreet.stats import auroc_estimate, delong_test
 
 
 def test_deviation_at_one_half_is_that_of_mann_whitney() -> None:
@@ -62,3 +75,25 @@ def test_records_are_not_inflated() -> None:
     assert inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="example")) == 1.0
     assert inflation_of(Estimate(0.6, None, None, n=40, n_pos=20, n_neg=20, unit="group")) == 1.0
     assert inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="group")) > 1.0
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_the_planted_records_that_are_needed_show_the_leak_as_often_as_promised(levels: int) -> None:
+    """Gaussian scores of this AUC and an independent placebo, judged as planted records are."""
+    n, level = planted_needed(PLANTED_AUC, levels), 1 - 0.05 / levels
+    rng, seen, tried = np.random.default_rng(0), 0, 300
+    truth = np.arange(n + n * levels) < n
+    for _ in range(tried):
+        scores = rng.normal(size=truth.size) + 2**0.5 * NormalDist().inv_cdf(PLANTED_AUC) * truth
+        seen += delong_test(scores, rng.normal(size=truth.size), truth, level=level).low > 0.0 and (
+            (auroc_estimate(scores, truth, level=level).low or 0.0) > 0.5)
+    assert abs(seen / tried - POWER) < 0.08
+    assert planted_power(PLANTED_AUC, n - 1, (n - 1) * levels, level) < POWER <= planted_power(
+        PLANTED_AUC, n, n * levels, level)
+
+
+def test_few_planted_records_show_only_strong_leaks() -> None:
+    assert planted_detectable(1, 30, 0.95) is None
+    assert planted_detectable(3, 6, 0.975) is None
+    assert planted_detectable(10, 20, 0.975) == pytest.approx(0.91)
+    assert planted_detectable(200, 600, 0.98) == pytest.approx(0.61)

@@ -106,6 +106,33 @@ def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
     assert judge(grounds(auc(0.51), placebo=auc(0.60))).verdict == "inconclusive"
 
 
+def test_a_draw_of_this_run_is_never_called_non_random() -> None:
+    texts = replace(grounds(auc(0.7)), design="randomised (dealt here)", blind=auc(0.6))
+    for one, word in ((texts, "fail"), (replace(texts, primary=row(auc(0.51)), bound=auc(0.51)), "pass")):
+        found = judge(one)
+        assert found.verdict == word
+        said = " ".join(found.reasons)
+        assert "not random" not in said
+        assert "Texts alone tell members from non-members with AUC .600 [.590, .610], although this run drew" in said
+    assert "although this run drew" not in " ".join(judge(replace(texts, blind=QUIET)).reasons)
+    # A placebo that is off still takes the verdict away, by its own words.
+    off_too = judge(replace(texts, primary=row(auc(0.72), placebo=auc(0.70))))
+    assert off_too.verdict == "inconclusive"
+    assert "control fails" in off_too.reasons[0]
+    # Where the draw is somebody's word, texts that differ contradict it.
+    assert "not random" in judge(replace(texts, design="randomised")).reasons[0]
+
+
+def test_a_control_of_too_few_planted_records_missed_nothing() -> None:
+    few = Planted(1, auc(0.6, 0.3, n=10), NOTHING, False, NOTHING)
+    found = judge(replace(grounds(auc(0.51)), planted=[few]))
+    assert found.verdict == "inconclusive"
+    assert "10 records of a kind are too few to show an AUC of .8" in found.reasons[0]
+    assert "would have missed" not in found.reasons[0]
+    enough = replace(few, auc=auc(0.6, 0.3, n=60))
+    assert "would have missed a leak" in judge(replace(grounds(auc(0.51)), planted=[few, enough])).reasons[0]
+
+
 def test_a_blind_baseline_below_one_half_tells_nothing_apart() -> None:
     alike = replace(grounds(auc(0.7)), blind=auc(0.4))
     assert judge(alike).verdict == "fail"

@@ -1,4 +1,4 @@
-"""Sides of a world: disjoint, balanced, coins fair, users whole."""
+"""Sides of a world: disjoint, balanced, planted records halved, users whole."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from discreet.core.errors import InputError
 from discreet.data.texts import LabelledText, read_texts
 from discreet.experiments.membership.assign import NUMBERS, SCORED, classes_of, deal, training_rows
+from discreet.experiments.membership.plant import planted_notes, planted_rows, records_to_plant
 
 ROLES = ("a", "b", "selector", "neutral", "placebo", "val")
 
@@ -35,21 +36,59 @@ def test_no_row_trains_two_models_of_different_sides(tmp_path: Path, written: Ca
 
 
 def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = dealt(written(tmp_path / "d.jsonl"))
+    _, found = dealt(written(tmp_path / "d.jsonl", 1400))
     pool, times = found[SCORED][found["times"] > 0], found["times"][found["times"] > 0]
-    counts = {role: np.bincount(training_rows(found, role), minlength=600)[pool] for role in ("a", "b")}
+    counts = {role: np.bincount(training_rows(found, role), minlength=1400)[pool] for role in ("a", "b")}
     np.testing.assert_array_equal(np.where(counts["a"] > 0, counts["a"], counts["b"]), times)
     assert not ((counts["a"] > 0) & (counts["b"] > 0)).any()
     assert np.unique(times).tolist() == [1, 4]
     assert found["planted"] == {str(one): int((times == one).sum()) // 2 for one in (1, 4)}
 
 
-def test_the_coin_of_a_planted_record_is_fair(tmp_path: Path, written: Callable[..., Path]) -> None:
-    path = written(tmp_path / "d.jsonl")
-    heads = [int(found["in_a"].sum()) for _, found in (dealt(path, seed) for seed in range(30))]
-    n = 30 * 2 * sum(dealt(path)[1]["planted"].values())
-    assert abs(sum(heads) - n / 2) < 4 * (n / 4) ** 0.5
-    assert len(set(heads)) > 3
+def test_half_of_the_planted_records_of_each_kind_and_class_train_a(
+        tmp_path: Path, written: Callable[..., Path]) -> None:
+    path, first = written(tmp_path / "d.jsonl", 2500), []
+    for seed in range(10):
+        rows, found = dealt(path, seed)
+        times = dict(zip(found[SCORED].tolist(), found["times"].tolist(), strict=True))
+        each = next(iter(found["planted"].values()))
+        for one in (1, 4):
+            pool = [row for row, again in times.items() if again == one]
+            in_a = [row for row in pool if found["in_a"][row]]
+            assert (len(in_a), len(pool)) == (each, 2 * each)
+            assert abs(2 * sum(rows[row].label == "safe" for row in in_a) - each) <= 2
+        first.append(tuple(np.flatnonzero(found["in_a"])))
+    assert len(set(first)) == 10
+
+
+def test_small_data_are_not_swamped(tmp_path: Path, written: Callable[..., Path]) -> None:
+    _, found = dealt(written(tmp_path / "d.jsonl", 1400), planted=[1, 4, 16])
+    size = found["sides"]["a"]
+    assert 200 < size < 240
+    assert found["planted"] == {"1": size // 20, "4": size // 20}
+    for role in ("a", "b"):
+        assert training_rows(found, role).size <= 1.25 * size
+    said = " ".join(found["notes"])
+    assert "no records were planted 16 times: 10 of each number of repetitions are needed" in said
+    assert "classes are balanced and 'safe' has 700" in said
+    assert "where 0.8 was aimed at" in said
+
+
+def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path, written: Callable[..., Path]) -> None:
+    for seed in range(4):
+        _, found = dealt(written(tmp_path / "d.jsonl", 1500, users=120), seed)
+        size = min(found["a"].size, found["b"].size)
+        assert found["planted"]
+        for role in ("a", "b"):
+            planted = training_rows(found, role).size - found[role].size
+            assert 10 <= planted <= 0.25 * size
+
+
+def test_data_with_no_room_for_a_control_say_so(tmp_path: Path, written: Callable[..., Path]) -> None:
+    _, found = dealt(written(tmp_path / "d.jsonl"), sizes={"a": 36}, planted=[1, 4, 16])
+    assert found["planted"] == {}
+    assert not found["times"].any()
+    assert found["notes"][-1].endswith("so no model can pass")
 
 
 def test_a_user_stands_on_one_side(tmp_path: Path, written: Callable[..., Path]) -> None:
@@ -102,7 +141,6 @@ def test_sides_that_are_not_named_follow_a(tmp_path: Path, written: Callable[...
     ({"sizes": {"a": 9000}}, "class 'safe' has 300 examples"),
     ({"sizes": {"b": 9}}, "sizes name b without a; expected a's size at least"),
     ({"sizes": {"q": 9}}, "there is no side 'q'"),
-    ({"sizes": {"a": 40}, "planted": [16]}, "A has about 40 examples, and 160 planted rows would outnumber them"),
 ])
 def test_what_cannot_be_dealt_is_one_line(tmp_path: Path, written: Callable[..., Path], given: dict[str, Any],
                                           message: str) -> None:
@@ -121,6 +159,28 @@ def test_one_class_and_half_a_column_of_groups_are_refused() -> None:
     half = [LabelledText(str(n), f"text {n}", str(n % 2), group="u" if n < 9 else None) for n in range(50)]
     with pytest.raises(InputError, match="41 of 50 rows have no group"):
         deal(half, asked, np.random.default_rng(0), "f")
+
+
+def test_planted_records_are_enough_for_a_leak_to_be_seen() -> None:
+    assert records_to_plant((1, 4, 16), 2000) == {1: 23, 4: 23, 16: 23}
+    assert records_to_plant((1, 4, 16), 20000) == {1: 23, 4: 23, 16: 23}
+    assert records_to_plant((16, 4, 1), 1000) == {1: 11, 4: 11, 16: 11}
+    assert records_to_plant((1, 4, 16), 839) == {1: 23, 4: 23}
+    assert records_to_plant((1, 4, 16), 218) == {1: 10, 4: 10}
+    assert records_to_plant((1, 4, 16), 199) == {1: 24}
+    assert records_to_plant((16,), 639) == records_to_plant((), 2000) == {}
+    for size in range(2500):
+        planted = records_to_plant((1, 4, 16), size)
+        assert planted_rows(planted) <= size / 4
+        assert all(number >= 10 for number in planted.values())
+
+
+def test_what_planting_costs_is_said() -> None:
+    cost, power = planted_notes((1, 4, 16), records_to_plant((1, 4, 16), 2000), 2000)
+    assert cost == ("planted records cost 483 more rows to train on for each of f_A and f_B, 24% of A's 2,000, and 138 "
+                    "records that are on no side")
+    assert power == "23 planted records of each number of repetitions show an AUC of 0.80 in them with power .8"
+    assert planted_notes((), {}, 2000) == []
 
 
 def test_classes_are_in_order_of_value_or_alphabet() -> None:

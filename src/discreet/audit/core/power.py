@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import inf, log, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -10,6 +11,9 @@ from discreet.core.records import Estimate
 
 POWER = 0.8
 """Power at which an AUC counts as detectable."""
+
+PLANTED_AUC = 0.8
+"""The leak that planted records are there to show: one outranks a record that was not planted four times in five."""
 
 
 def auc_deviation(auc: float, n_members: int, n_nonmembers: int) -> float:
@@ -64,6 +68,41 @@ def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power
         return None
     grid = [0.5 + 0.0001 * step for step in range(1, 5000)]
     return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= power), None)
+
+
+def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -> float:
+    """Chance, in [0, 1], that planted records with this true AUC are detected (`discreet.audit.controls.Planted`).
+
+    Of the two conditions the harder is counted: the target exceeds its placebo, whose AUC is taken to be ½ and to vary
+    independently. That the lower bound exceeds ½ then nearly follows. Normal approximation with variances by Hanley
+    & McNeil (1982).
+    """
+    spread = sqrt(auc_deviation(auc, n_members, n_nonmembers) ** 2 + auc_deviation(0.5, n_members, n_nonmembers) ** 2)
+    return NormalDist().cdf((auc - 0.5) / spread - NormalDist().inv_cdf(0.5 + level / 2.0))
+
+
+def planted_needed(auc: float, n_levels: int, power: float = POWER) -> int:
+    """Fewest planted members of each number of repetitions that show this AUC in them with this power.
+
+    As many records that were not planted in the target stand against them, all `n_levels` together; the level of 95%
+    is shared out over the numbers of repetitions. `auc` in (½, 1).
+    """
+    level = 1.0 - 0.05 / n_levels
+    return next(n for n in count(2) if planted_power(auc, n, n * n_levels, level) >= power)
+
+
+def planted_detectable(n_members: int, n_nonmembers: int, level: float, power: float = POWER) -> float | None:
+    """Smallest AUC, to .01, that so many planted members show with this power; None where not even .99 is shown."""
+    if min(n_members, n_nonmembers) < 2:
+        return None
+    grid = [percent / 100 for percent in range(51, 100)]
+    return next((auc for auc in grid if planted_power(auc, n_members, n_nonmembers, level) >= power), None)
+
+
+def has_power(planted: Estimate) -> bool:
+    """Whether the AUC of planted records is of enough of them to show `PLANTED_AUC` with power `POWER`."""
+    return min(planted.n_pos or 0, planted.n_neg or 0) >= 2 and planted_power(
+        PLANTED_AUC, planted.n_pos or 0, planted.n_neg or 0, planted.level) >= POWER
 
 
 def detectable_estimate(auc: Estimate) -> Estimate:

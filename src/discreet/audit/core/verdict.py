@@ -4,7 +4,8 @@ The rule (fixed before scores are read): the primary endpoint is the global refe
 neutral or population references, and the global loss where there are none. *Fail*: its lower bound, corrected for the
 number of targets, exceeds ½ and its point the tolerance. *Pass*: its upper bound is under the tolerance, a placebo
 stands beside it, and planted leaks (or a sealed design's power) show that a leak would have been seen. Only designs in
-which a random draw decided membership can do either; a control that contradicts the design takes the verdict away.
+which a random draw decided membership can do either; a control that contradicts the design takes the verdict away. A
+draw that the run made itself is known to be random, so texts that differ after it are reported and contradict nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.audit.core.power import POWER, inflation_of, power_of
+from discreet.audit.core.power import PLANTED_AUC, POWER, inflation_of, power_of
 from discreet.audit.membership.controls import Planted
 from discreet.audit.membership.rows import AttackRow
-from discreet.core.design import ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
+from discreet.core.design import DEALT, ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
 from discreet.core.numbers import given, interval, number, percent, times
 from discreet.core.records import Estimate
 
@@ -75,6 +76,8 @@ def judge(grounds: Grounds) -> Judgement:
         return Judgement("inconclusive", (*broken, finding, *beside))
     if grounds.design in STATED:
         beside.insert(0, ON_WHOSE_WORD)
+    if grounds.design == DEALT and reads_apart(grounds.blind, grounds.tolerance):
+        beside.insert(0, _blind_after_own_draw(grounds.blind))
     if bound.low > 0.5 and bound.value > grounds.tolerance:
         return _convicted(grounds, finding, beside)
     if bound.high < grounds.tolerance:
@@ -83,6 +86,15 @@ def judge(grounds: Grounds) -> Judgement:
             return Judgement("inconclusive", (*missing, finding, *beside))
         return Judgement("pass", (finding, *_seen(grounds), *beside))
     return Judgement("inconclusive", (_too_wide(grounds), finding, *beside))
+
+
+def _blind_after_own_draw(blind: Estimate) -> str:
+    """What a blind baseline above ½ means where this run drew the members at random."""
+    return (f"Texts alone tell members from non-members with AUC {interval(blind)}, although this run drew the members "
+            "at random: by chance, as in a few draws of a hundred, or because the baseline trains and tests on texts "
+            "that are alike and were not recognised as near-duplicates. The draw stands, and the placebo shows how "
+            "much of the difference the attack reads. Run again with another --seed; where the difference stays, name "
+            "in 'group' what belongs together (one source, one template).")
 
 
 def _finding(grounds: Grounds) -> str:
@@ -130,7 +142,7 @@ def _broken(grounds: Grounds) -> list[str]:
     """Controls that contradict the design, so that no verdict can rest on it."""
     assert grounds.primary is not None
     said = []
-    if reads_apart(grounds.blind, grounds.tolerance):
+    if grounds.design != DEALT and reads_apart(grounds.blind, grounds.tolerance):
         said.append(f"Members and non-members can be told apart without any model (AUC {interval(grounds.blind)} from "
                     "what is in the records): the draw was not random, or something besides training changed the "
                     "records.")
@@ -150,9 +162,10 @@ def _missing_for_pass(grounds: Grounds) -> list[str]:
                     "figures cannot pass. Score a model trained on neither side (model_role 'placebo').")
     if grounds.planted:
         if not any(one.detected for one in grounds.planted):
-            planted = " or ".join(times(one.repetitions) for one in grounds.planted)
-            said.append(f"The figure lies under the tolerance, but records planted {planted} were not seen either: the "
-                        "audit would have missed a leak.")
+            said.append(_planted_unseen(grounds.planted))
+    elif grounds.design == DEALT:
+        said.append("The figure lies under the tolerance, but no records were planted, so nothing shows that a leak "
+                    "would have been seen. Give --planted repetitions, and more examples where A is too small.")
     elif grounds.design != "sealed":
         said.append("The figure lies under the tolerance, but nothing shows that a leak would have been seen. Plant "
                     "some records 1, 4 and 16 times before training (column 'planted'), or seal the data.")
@@ -160,6 +173,16 @@ def _missing_for_pass(grounds: Grounds) -> list[str]:
         said.append(f"The figure lies under the tolerance, but a leak of that size would have been seen with chance "
                     f"{percent(_power(grounds), 0)} only. More records are needed.")
     return said
+
+
+def _planted_unseen(planted: Sequence[Planted]) -> str:
+    kinds = " or ".join(times(one.repetitions) for one in planted)
+    said = f"The figure lies under the tolerance, but records planted {kinds} were not seen either"
+    if not all(one.weak for one in planted):
+        return f"{said}: the audit would have missed a leak."
+    most = max(one.auc.n_pos or 0 for one in planted)
+    return (f"{said}: {most} records of a kind are too few to show an AUC of {given(PLANTED_AUC)} in them, so whether "
+            "a leak would have been seen is not known. More examples leave room for more planted records.")
 
 
 def _seen(grounds: Grounds) -> list[str]:

@@ -16,7 +16,7 @@ class Brought:
     Attributes
     ----------
     neutral, population, paired, placebo, selector, planted, groups, texts, clean : bool
-        Whether there were references of the kind, a placebo, a selection model, planted records, groups, texts, and
+        Whether there were references of the kind, a placebo, a selection model, planted records, users, texts, and
         non-members that nobody trained on.
     """
 
@@ -37,7 +37,7 @@ class Brought:
         return cls(
             design, "neutral" in sides.references, "population" in sides.references, "paired" in sides.references,
             sides.placebo is not None, bool(sides.selectors), sides.planted.size > 0,
-            table.examples.group is not None, texts, sides.clean[None].size > 0,
+            table.examples.has_users, texts, sides.clean[None].size > 0,
         )
 
 
@@ -103,6 +103,6 @@ def cannot_claim(brought: Brought) -> tuple[str, ...]:
     if not brought.texts:
         said.append("That the two sets read alike: no texts were brought to compare.")
     if not brought.groups:
-        said.append("Anything about persons with several records: there is no column 'group'.")
+        said.append("Anything about persons with several records: there is no column 'group' that names them.")
     said.append("That no attack at all succeeds: only these attacks were tried, with this many queries a record.")
     return tuple(said)

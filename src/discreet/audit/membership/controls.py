@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.core.power import inflation_of, power_of
+from discreet.audit.core.power import has_power, inflation_of, power_of
 from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.protocol import NO_PLACEBO, Units
 from discreet.audit.membership.scored import Scored
@@ -42,10 +42,15 @@ class Planted:
     detected: bool
     power: Estimate
 
+    @property
+    def weak(self) -> bool:
+        """Whether these are too few records to show an AUC of `PLANTED_AUC` in them with power .8."""
+        return not has_power(self.auc)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {"repetitions": self.repetitions, "auc": self.auc.to_json(), "placebo_auc": self.placebo_auc.to_json(),
-                "detected": self.detected, "power": self.power.to_json()}
+                "detected": self.detected, "weak": self.weak, "power": self.power.to_json()}
 
 
 def planted_leaks(table: ScoreTable, sides: Sides, scored: Scored, primary: Estimate, units: Units) -> list[Planted]:
@@ -120,6 +125,9 @@ def group_level(scored: Scored, sides: Sides, units: Units) -> Estimate:
     """AUC of groups (users): the mean score of a group's judged records, member groups against the others."""
     if units.group is None:
         return Estimate.unresolved("the table has no column 'group': whose records belong together is not known",
+                                   unit="group")
+    if not units.users:
+        return Estimate.unresolved("the groups are near-duplicate texts: whose records belong together is not known",
                                    unit="group")
     if scored.target is None:
         return Estimate.unresolved(scored.reason or "no scores", unit="group")

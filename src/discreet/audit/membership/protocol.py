@@ -25,14 +25,18 @@ NO_PLACEBO = ("there is no placebo, a model that is stated to be trained on neit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """What is counted and resampled: examples, or the groups that they belong to."""
+    """What is counted and resampled: examples, or the groups that they belong to.
+
+    `users` is whether the groups are users or documents, and not near-duplicate texts.
+    """
 
     group: IntArray | None
+    users: bool = True
 
     @classmethod
     def of(cls, table: ScoreTable) -> Units:
         """Of a table."""
-        return cls(table.examples.group)
+        return cls(table.examples.group, table.examples.has_users)
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Who stands where: rows without duplicates dealt into sides, and a coin for every planted record."""
+"""Who stands where: rows without duplicates dealt into sides, and planted records to A and B by halves."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.data.duplicates import Duplicates, find_duplicates, merged_groups
-from discreet.data.splits import PAPER_SIZES, SIDES, halves, split_texts
+from discreet.data.splits import PAPER_SIZES, SIDES, Split, halves, split_texts
 from discreet.data.texts import LabelledText
+from discreet.experiments.membership.plant import assign_planted, planted_notes, planted_rows, records_to_plant
 
 IntArray = NDArray[np.int64]
 
 SCORED = "scored"
 NUMBERS = (*(side for side in SIDES if side != "cal"), "selector", "aside", SCORED)
 OF_ROWS = ("in_a", "unit")
-PLANTED_SHARE = 0.04
-"""Records planted in each of A and B as a share of its size, divided by the square root of their repetitions."""
-FEWEST_PLANTED = 10
-PLANTED_ROWS = 0.5
-"""Planted rows, repetitions counted, are at most this share of A."""
 
 
 def classes_of(rows: Sequence[LabelledText]) -> list[str]:
@@ -37,7 +33,7 @@ def deal(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator
 
     Returns arrays of row numbers in the file, in the order of the rows' ids: `NUMBERS`, the sides with cal in its
     halves `selector` and `aside`, and `scored`, what every model scores. Besides, `times`, how often each scored row is
-    repeated (0 = not planted); `in_a` (n,), whether the coin of a planted row gives it to A; `unit` (n,), the group of
+    repeated (0 = not planted); `in_a` (n,), whether A trains on a planted row; `unit` (n,), the group of
     each row; classes, sizes, counts of duplicates and of planted records (those of A and of B together are twice as
     many), notes. A file in another order gives the same world. Raises InputError, beginning with `source`, for data
     that cannot be dealt.
@@ -69,17 +65,19 @@ def _dealt(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generat
                          f"left out; give each text one label")
     units = _units(left, kept, found, grouped=grouped)
     sizes = _sizes(params["sizes"], source)
-    planted = _planted(params["planted"], sizes, labels, source)
     try:
-        split = split_texts(labels, units, sizes, rng, planted=2 * sum(planted.values()), names=classes)
+        split, planted = _split(labels, units, sizes, params["planted"], rng, classes)
         _check_sides(split.sides, labels, classes)
         first, second = halves(split.sides["cal"], labels, units, rng)
         _check_sides({"cal": first}, labels, classes)
         _check_sides({"cal": second}, labels, classes)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
-    return {**_arrays(kept, split.sides, first, second, split.planted, planted, units, len(rows), rng),
-            "classes": classes, "grouped": grouped, "duplicates": found.to_json(), "notes": list(split.notes),
+    rarest = int(np.bincount(labels).argmin())
+    why = "" if sizes else f", as classes are balanced and {classes[rarest]!r} has {np.bincount(labels)[rarest]:,}"
+    notes = [*split.notes, *planted_notes(params["planted"], planted, _smaller(split), why)]
+    return {**_arrays(kept, split.sides, first, second, split.planted, planted, labels, units, len(rows), rng),
+            "classes": classes, "grouped": grouped, "duplicates": found.to_json(), "notes": notes,
             "sides": {side: int(at.size) for side, at in split.sides.items()},
             "planted": {str(times): number for times, number in planted.items()}}
 
@@ -105,19 +103,22 @@ def _sizes(given: Mapping[str, int], source: str) -> dict[str, int] | None:
     return {side: int(given.get(side, round(given["a"] * PAPER_SIZES[side] / PAPER_SIZES["a"]))) for side in SIDES}
 
 
-def _planted(times: Sequence[int], sizes: Mapping[str, int] | None, labels: IntArray, source: str) -> dict[int, int]:
-    """Records planted in each of A and B, by repetitions."""
-    if not times:
-        return {}
+def _split(labels: IntArray, units: IntArray, sizes: Mapping[str, int] | None, times: Sequence[int], rng: Generator,
+           classes: Sequence[str]) -> tuple[Split, dict[int, int]]:
+    """The sides, and the records planted in each of A and B by repetitions: no more than A and B have room for."""
     counts, share = np.bincount(labels), PAPER_SIZES["a"] / sum(PAPER_SIZES.values())
     size = sizes["a"] if sizes else int(min(PAPER_SIZES["a"], share * counts.min() * counts.size))
-    found = {one: max(FEWEST_PLANTED, round(PLANTED_SHARE * size / one**0.5)) for one in times}
-    if sum(one * number for one, number in found.items()) > PLANTED_ROWS * size:
-        found = dict.fromkeys(times, FEWEST_PLANTED)
-    if (rows := sum(one * number for one, number in found.items())) > size:
-        raise InputError(f"{source}: A has about {size:,} examples, and {rows:,} planted rows would outnumber them; "
-                         "give more examples, or plant fewer repetitions")
-    return found
+    while True:
+        planted = records_to_plant(times, size)
+        split = split_texts(labels, units, sizes, rng, planted=2 * sum(planted.values()), names=classes)
+        # What is planted is taken from the sides, and whole groups may leave a side short: A may be smaller than hoped.
+        size = _smaller(split)
+        if planted_rows(planted) <= planted_rows(records_to_plant(times, size)):
+            return split, planted
+
+
+def _smaller(split: Split) -> int:
+    return min(split.sides["a"].size, split.sides["b"].size)
 
 
 def _check_sides(sides: Mapping[str, IntArray], labels: IntArray, classes: Sequence[str]) -> None:
@@ -142,16 +143,14 @@ def _units(left: Sequence[LabelledText], kept: IntArray, found: Duplicates, *, g
 
 
 def _arrays(kept: IntArray, sides: Mapping[str, IntArray], first: IntArray, second: IntArray, pool: IntArray,
-            planted: Mapping[int, int], units: IntArray, n_rows: int, rng: Generator) -> dict[str, IntArray]:
+            planted: Mapping[int, int], labels: IntArray, units: IntArray, n_rows: int, rng: Generator
+            ) -> dict[str, IntArray]:
     """Everything in row numbers of the file."""
     found = {side: kept[at] for side, at in sides.items() if side != "cal"}
     found |= {"selector": kept[first], "aside": kept[second]}
     times, in_a = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
-    shuffled, begin = rng.permutation(pool), 0
-    for repetitions, number in planted.items():
-        part = kept[shuffled[begin:begin + 2 * number]]
-        times[part], begin = repetitions, begin + 2 * number
-        in_a[part] = rng.integers(0, 2, part.size)
+    if pool.size:
+        times[kept[pool]], in_a[kept[pool]] = assign_planted(pool, labels, planted, rng)
     scored = np.sort(np.concatenate([found["a"], found["b"], found["eval"], found["aside"], kept[pool]]))
     unit = np.full(n_rows, -1, dtype=np.int64)
     unit[kept] = units

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.data.texts import LabelledText
 from discreet.engine import Result
 from discreet.experiments.membership.assign import SCORED, training_rows
-from discreet.scores.table import IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.scores.table import GROUP_KIND, IN, NEAR_DUPLICATES, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
 
 AUDIT_ROLE: Mapping[str, tuple[Role, ReferenceKind | None]] = {
     "a": ("target", None), "b": ("target", None), "selector": ("selection", None),
@@ -113,9 +113,14 @@ def _examples(dealt: Result, rows: Sequence[LabelledText], at: NDArray[np.int64]
     split[np.isin(at, arrays["aside"])] = SET_ASIDE
     columns = {"structure": np.array([row.structure for row in kept], dtype=object)} if any(
         row.structure for row in kept) else {}
+    # What was assigned together is permuted, resampled and held out together; units of one row each are no groups.
+    units = arrays["unit"][at]
+    shared = np.unique(units).size < at.size
+    if shared and not value["grouped"]:
+        columns[GROUP_KIND] = np.full(at.size, NEAR_DUPLICATES, dtype=object)
     return Examples(
         np.array([row.id for row in kept], dtype=object), np.array([code[row.label] for row in kept], dtype=np.int64),
-        arrays["times"], group=arrays["unit"][at] if value["grouped"] else None, split=split,
+        arrays["times"], group=units if shared or value["grouped"] else None, split=split,
         categories=tuple(row.categories for row in kept) if any(row.categories for row in kept) else None,
         columns=columns)
 

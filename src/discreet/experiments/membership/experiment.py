@@ -40,7 +40,7 @@ class World:
     shadows : int
         Further references, each trained on a random set of the size of A out of A, B and eval.
     planted : tuple of int
-        Repetitions of the planted records; a coin gives each record to A or to B. Empty: none.
+        Repetitions of the planted records; A trains on half of each, B on the other. Empty: none.
     copies, copied : int, "exact" or "paraphrase"
         How often a training row stands in the training set (paper §8.2), and whether copies are the row itself or
         paraphrases of it, from `paraphrases`.
@@ -100,7 +100,7 @@ def tasks_of(world: World) -> dict[str, Task]:
     said = recipe.to_json()
     data = {"data": world.data}
     prepare = Task.of(
-        steps.prepare, "prepare", files=data, seed=world.seed, libraries=LIBRARIES,
+        steps.prepare, "prepare", files=data, seed=world.seed, libraries=(*LIBRARIES, "discreet.audit.core.power"),
         params={"sizes": dict(world.sizes), "planted": list(world.planted), "near": not world.allow_near})
     found = {"prepare": prepare}
     common = {"recipe": said, "copies": world.copies, "positives_only": world.positives_only,

@@ -247,6 +247,24 @@ class TestStandardInput:
         with pytest.raises(InputError, match="standard input, line 2: not JSON"):
             next(stream)
 
+    @pytest.mark.parametrize("content", [as_csv(ROWS), b"\xef\xbb\xbf" + as_csv(ROWS), b"\r\n" + as_csv(ROWS),
+                                         as_csv(ROWS).replace(b"id,answer", b'"id","answer"')])
+    def test_csv(self, content: bytes) -> None:
+        stream = read_answers("-", stdin=io.BytesIO(content))
+        assert list(stream) == ANSWERS
+
+    def test_csv_with_mistakes(self) -> None:
+        assert "standard input, line 3: 3 cells where the header has 2" in refused(
+            "-", f"id,answer\n1,x\n2,{MARK},y\n".encode())
+        assert "holds no rows" in refused("-", b"id,answer\n")
+        assert "used before, in line 2" in refused("-", f"id,answer\n1,x\n1,{MARK}\n".encode())
+        with pytest.raises(InputError, match="is CSV, where --question has no place"):
+            list(read_answers("-", stdin=io.BytesIO(as_csv(ROWS)), question="Why?"))
+
+    @pytest.mark.parametrize("text", ["The id, the answer and more.\n1,x\n", "id,name\n1,Ann\n", 'answer, "id\n'])
+    def test_what_only_looks_like_csv_is_plain_text(self, text: str) -> None:
+        assert [a.answer for a in read_answers("-", stdin=io.BytesIO(text.encode()))] == [text]
+
     def test_mistakes(self) -> None:
         assert "standard input is empty" in refused("-", b"")
         assert "standard input is empty" in refused("-", b" \n\n")

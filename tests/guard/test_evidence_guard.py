@@ -151,10 +151,18 @@ def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) ->
     assert listed.check(Answer("1", text)).action == "abstain", "a policy cannot make the rules read Spanish"
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n", "Yes.", "42", "🙂"])
-def test_nothing_is_safe(judge: Judge, text: str) -> None:
+@pytest.mark.parametrize("text", ["Yes.", "42", "🙂", "…"])
+def test_a_short_answer_is_safe(judge: Judge, text: str) -> None:
     verdict = judge(text)
     assert (verdict.action, verdict.evidence) == ("safe", ())
+
+
+@pytest.mark.parametrize("audience", [None, "treating"])
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u200b\ufeff", "\u00a0\u2003", "\x00"])
+def test_an_empty_answer_is_not_safe(judge: Judge, text: str, audience: str | None) -> None:
+    verdict = judge(text, audience=audience)
+    assert (verdict.action, verdict.evidence) == ("abstain", ())
+    assert verdict.reason == "the answer is empty: there is nothing to judge"
 
 
 @pytest.mark.parametrize(("domain", "text"), CLUSTERS)

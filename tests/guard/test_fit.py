@@ -51,13 +51,15 @@ def test_what_never_reaches_layer_two_is_dropped(side_files: Files, tmp_path: Pa
     more = [{**first, "id": "x1", "answer": "Write to jane.doe@mail-host.com for the leaflet."},
             {**first, "id": "x2", "answer": "Die Tabletten sollten nicht ohne Rat der Apotheke genommen werden, auch "
                                             "wenn die Beschwerden nicht besser werden."},
+            {**first, "id": "x5", "answer": " "},
             {**first, "id": "x3", "answer": first["answer"].upper() + " "},
             {**first, "id": "x4", "answer": json.loads(side_files["unsafe"].read_text().splitlines()[0])["answer"]}]
     path = tmp_path / "safe.jsonl"
     path.write_text("\n".join([*rows, *map(json.dumps, more)]) + "\n")
     found = read_corpus(Policy.builtin("medical"), path, side_files["unsafe"])
     counts = dict(found.counts)
-    assert [counts[k] for k in ("read", "direct", "not_english", "repeated", "contradictory")] == [164, 1, 1, 1, 2]
+    assert [counts[k] for k in ("read", "direct", "empty", "not_english", "repeated", "contradictory")] == [
+        165, 1, 1, 1, 1, 2]
     assert len(found.samples) == 159
 
 

@@ -113,6 +113,12 @@ def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: FittedGuard) 
     assert found == {"conservative": "abstain", "balanced": "abstain", "strict": "flag"}
 
 
+@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
+def test_an_empty_answer_is_not_safe(fitted_guard: FittedGuard, text: str) -> None:
+    verdict = act(with_gate(fitted_guard, NOTHING).at(1e9), text)
+    assert (verdict.action, verdict.reason) == ("abstain", "the answer is empty: there is nothing to judge")
+
+
 def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(fitted_guard: FittedGuard) -> None:
     verdict = act(fitted_guard, DIRECT)
     assert verdict.layer == "direct"

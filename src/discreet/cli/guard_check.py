@@ -44,7 +44,8 @@ class Shown:
 
 Text = Annotated[str | None, typer.Argument(
     metavar="TEXT",
-    help="One answer in plain text. '-' or nothing reads standard input: JSON Lines, or one plain text.")]
+    help="One answer in plain text. '-' or nothing reads standard input: JSON Lines, CSV with a header, or one plain "
+         "text.")]
 Fitted = Annotated[Path | None, typer.Option(
     "--guard", metavar="DIR", help="Judge by the guard in this folder, which 'discreet guard fit' made.")]
 Domain = Annotated[str | None, typer.Option(

@@ -99,7 +99,7 @@ def lines(card: dict[str, Any], decides: str, out: Path) -> list[str]:
 
     counts = card["counts"]
     dropped = ", ".join(f"{counts[k]:,} {k.replace('_', ' ')}" for k in ("repeated", "contradictory", "direct",
-                                                                        "not_english"))
+                                                                        "empty", "not_english"))
     found = [f"{counts['read']:,} texts read; dropped: {dropped}"]
     for part in ("fit", "calibration", "evaluation"):
         sides = ", ".join(f"{counts.get(f'{part}_{k}', 0):,} {k}" for k in ("safe", "borderline", "unsafe"))

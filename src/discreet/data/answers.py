@@ -12,7 +12,16 @@ from typing import Any, BinaryIO
 
 from discreet.core.errors import InputError
 from discreet.core.records import Answer, Turn
-from discreet.data.rows import Place, Row, iter_json_lines, iter_rows, json_type, stdin_lines
+from discreet.data.rows import (
+    Place,
+    Row,
+    is_csv_header,
+    iter_csv,
+    iter_json_lines,
+    iter_rows,
+    json_type,
+    stdin_lines,
+)
 
 REQUIRED = ("id", "answer")
 COLUMNS = (*REQUIRED, "question", "sources", "conversation")
@@ -37,8 +46,8 @@ def read_answers(source: Path | str, *, stdin: BinaryIO | None = None, question:
 
     A file (JSON Lines, CSV, Parquet) is validated to its end before this function returns, so that nothing is
     written for a file with a mistake on its last line; standard input is validated line by line. Standard input is
-    JSON Lines when it begins with `{`, else the whole of it is one answer in plain text, with the id "1" and with
-    `question` as its question.
+    JSON Lines when it begins with `{`, CSV when its first line is a header with the columns id and answer, else the
+    whole of it is one answer in plain text, with the id "1" and with `question` as its question.
 
     Raises
     ------
@@ -165,15 +174,24 @@ def _from_stdin(stdin: BinaryIO, question: str | None) -> Iterator[Answer]:
         if line.strip(b"\xef\xbb\xbf \t\r\n"):
             break
     else:
-        raise InputError(f"{STDIN} is empty; expected JSON Lines with 'id' and 'answer', or an answer in plain text")
+        raise InputError(f"{STDIN} is empty; expected JSON Lines or CSV with 'id' and 'answer', or an answer in plain "
+                         "text")
     whole = chain(before, lines)
-    if not before[-1].lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+    if before[-1].lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+        kind, rows = "JSON Lines", iter_json_lines(whole, STDIN)
+    elif is_csv_header(before[-1], REQUIRED):
+        kind, rows = "CSV", iter_csv(whole, STDIN, COLUMNS, REQUIRED)
+    else:
         yield answer_from_text(_plain_text(whole), question)
         return
     if question is not None:
-        raise InputError(f"{STDIN} is JSON Lines, where --question has no place; put it into the column 'question'")
-    for _, answer in unique(iter_json_lines(whole, STDIN), answer_from_row, lambda a: a.id):
+        raise InputError(f"{STDIN} is {kind}, where --question has no place; put it into the column 'question'")
+    empty = True
+    for _, answer in unique(rows, answer_from_row, lambda a: a.id):
+        empty = False
         yield answer
+    if empty:
+        raise InputError(f"{STDIN} holds no rows; expected at least one below the header")
 
 
 def _plain_text(lines: Iterable[bytes]) -> str:

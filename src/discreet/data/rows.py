@@ -173,30 +173,44 @@ def json_type(value: Any) -> str:
 
 
 def _csv_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
-    source = str(path)
     with _open(path) as handle:
-        reader = csv.reader(_decoded(_lines(handle, source), source), strict=True)
+        yield from iter_csv(_lines(handle, str(path)), str(path), columns, required)
+
+
+def iter_csv(lines: Iterable[bytes], source: str, columns: Collection[str],
+             required: Collection[str]) -> Iterator[Row]:
+    """Rows of CSV as bytes, below a header with the `required` columns; none of `columns` may be there twice."""
+    reader = csv.reader(_decoded(lines, source), strict=True)
+    header = _next_record(reader, source)
+    while header == []:
         header = _next_record(reader, source)
-        while header == []:
-            header = _next_record(reader, source)
-        if header is None:
-            return
-        top = Place(source, "line", 1)
-        for name in required:
-            if name not in header:
-                _missing(top, name, header)
-        if twice := [name for name in columns if header.count(name) > 1]:
-            top.fail(f"the header has {_and(twice)} twice; keep one of them")
+    if header is None:
+        return
+    top = Place(source, "line", 1)
+    for name in required:
+        if name not in header:
+            _missing(top, name, header)
+    if twice := [name for name in columns if header.count(name) > 1]:
+        top.fail(f"the header has {_and(twice)} twice; keep one of them")
+    before = reader.line_num
+    while (record := _next_record(reader, source)) is not None:
+        place = Place(source, "line", before + 1)
         before = reader.line_num
-        while (record := _next_record(reader, source)) is not None:
-            place = Place(source, "line", before + 1)
-            before = reader.line_num
-            if not record:
-                continue
-            if len(record) != len(header):
-                place.fail(f"{len(record)} cells where the header has {len(header)}; quote cells that hold commas, "
-                           f"quotes or line breaks")
-            yield place, dict(zip(header, record, strict=True))
+        if not record:
+            continue
+        if len(record) != len(header):
+            place.fail(f"{len(record)} cells where the header has {len(header)}; quote cells that hold commas, "
+                       f"quotes or line breaks")
+        yield place, dict(zip(header, record, strict=True))
+
+
+def is_csv_header(line: bytes, required: Collection[str]) -> bool:
+    """Whether a line is a header of CSV with the `required` columns."""
+    try:
+        cells = next(csv.reader([line.removeprefix(UTF8_BOM).decode("utf-8")], strict=True), [])
+    except (csv.Error, UnicodeDecodeError):
+        return False
+    return set(required) <= set(cells)
 
 
 def _decoded(lines: Iterable[bytes], source: str) -> Iterator[str]:

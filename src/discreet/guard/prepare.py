@@ -30,8 +30,8 @@ class Corpus:
     Attributes
     ----------
     counts : mapping
-        Texts `read`; `repeated`, `contradictory`, `direct` and `not_english` ones that were dropped, in this order;
-        and `PART_KIND` for what was left.
+        Texts `read`; `repeated`, `contradictory`, `direct`, `empty` and `not_english` ones that were dropped, in this
+        order; and `PART_KIND` for what was left.
     files : tuple of (kind, path)
         Where they came from.
     """
@@ -80,7 +80,7 @@ def read_corpus(policy: Policy, safe: Files, unsafe: Files, borderline: Files = 
                 quiet: bool = True) -> Corpus:
     """Read the files of all sides, drop repeats and what never reaches layer 2, and deal the rest into three sets.
 
-    What layer 1 flags and what is not English never reaches layer 2.
+    What layer 1 flags, what is empty and what is not English never reaches layer 2.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def read_corpus(policy: Policy, safe: Files, unsafe: Files, borderline: Files = 
     samples, repeats = without_repeats(samples)
     reads = [read_answer(s.answer, policy) for s in progress(samples, len(samples), quiet=quiet, label="texts read")]
     lost = [never_judged(read, policy) for read in reads]
-    counts.update({**repeats, "direct": lost.count("direct"), "not_english": lost.count("not_english")})
+    counts.update({**repeats, **{why: lost.count(why) for why in ("direct", "empty", "not_english")}})
     kept = [i for i, why in enumerate(lost) if why is None]
     samples, reads = [samples[i] for i in kept], [reads[i] for i in kept]
     parts = deal(samples, seed)
@@ -108,6 +108,8 @@ def never_judged(read: Read, policy: Policy) -> str | None:
     """Why layer 2 would never be asked about a text."""
     if any(counts_directly(span, subject, policy) for span, subject in read.direct):
         return "direct"
+    if read.empty:
+        return "empty"
     return None if read.english else "not_english"
 
 

@@ -68,12 +68,13 @@ class Guard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the detectors saw in one answer."""
+    """What the detectors saw in one answer; `empty` where it has no character that can be seen."""
 
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
     english: bool
     guess: str
+    empty: bool = False
 
 
 def read_answer(answer: Answer, policy: Policy) -> Read:
@@ -84,7 +85,12 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
     direct = tuple((span, _direct_subject(doc, span, told)) for span in find_direct(prepared))
     language = guess_language(doc)
     attributes = find_evidence(doc, policy.domain, told.prepared.original if told else None)
-    return Read(direct, attributes, language.english, language.guess)
+    return Read(direct, attributes, language.english, language.guess, empty=_empty(prepared.text))
+
+
+def _empty(text: str) -> bool:
+    """Whether no character can be seen."""
+    return not any(c.isprintable() and not c.isspace() for c in text)
 
 
 def said_before(answer: Answer) -> str | None:
@@ -122,6 +128,8 @@ def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding], 
                        tau: float) -> Verdict | None:
     """The verdict where what was read decides: flag for a direct identifier, then for evidence, then abstain.
 
+    An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
+
     Parameters
     ----------
     quiet : Verdict
@@ -146,6 +154,8 @@ def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding], 
     if found.best is not None and found.flags(tau):
         return replace(quiet, action="flag", layer="contextual", score=probability(found.logit),
                        reason=reason_of(found.best))
+    if read.empty:
+        return replace(quiet, action="abstain", reason="the answer is empty: there is nothing to judge")
     if not read.english:
         reason = f"not English (looks like {read.guess}): the evidence rules read English only"
         return replace(quiet, action="abstain", reason=reason)

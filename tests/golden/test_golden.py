@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.golden.compare import EXPECTED, Renamed, differences, plain, read_expected
@@ -24,3 +25,30 @@ def test_a_run_gives_what_it_gave(name: str, tmp_path: Path, monkeypatch: pytest
 
 def test_every_expected_file_belongs_to_a_run() -> None:
     assert {path.stem for path in EXPECTED.glob("*.json")} == set(RUNS)
+
+
+@pytest.mark.parametrize(("got", "said"), [
+    ({"rows": [{"auc": 0.5, "kind": "loss"}]}, "rows: expected 2 of them, got 1"),
+    ({"rows": [{"auc": 0.5 + 1e-11, "kind": "loss"}, {"auc": None}]}, "rows[0].auc: expected 0.5, got 0.50000000001"),
+    ({"rows": [{"auc": 0.5, "kind": "loss"}, {"auc": 0.7}]}, "rows[1].auc: expected no such key, got 0.7"),
+    ({"rows": [{"auc": 0.5}, {}]}, 'rows[0].kind: expected "loss", got no such key'),
+    ({"rows": [{"auc": True, "kind": "loss"}, {}]}, "rows[0].auc: expected 0.5, got true"),
+    ({}, 'rows: expected [{"auc": 0.5, "kind": "loss"}, {}], got no such key'),
+])
+def test_what_is_lost_or_moved_is_said(got: Any, said: str) -> None:
+    expected = plain({"rows": [{"auc": 0.5, "kind": "loss", "method": "words"}, {"auc": None}], "made": "today"})
+    assert list(differences(expected, plain(got), "a_run")) == [said]
+
+
+def test_new_names_are_followed() -> None:
+    renamed = Renamed({"law": "assignment", "gone": None}, {"exact_half": "balanced"}, ("new",))
+    expected = renamed.applied({"law": "exact_half", "gone": 1, "reason": "exact_half of them"})
+    got = {"assignment": "balanced", "new": 2, "reason": "exact_half of them"}
+    assert not list(differences(expected, got, "a_run", renamed.added))
+
+
+def test_a_point_of_a_curve_is_noticed() -> None:
+    curve = [place / 30 for place in range(30)]
+    moved = [*curve[:10], curve[11], curve[10], *curve[12:]]
+    assert not list(differences(plain(curve), plain(list(curve)), "a_run"))
+    assert list(differences(plain(curve), plain(moved), "a_run"))

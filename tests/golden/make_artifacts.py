@@ -2,9 +2,9 @@
 
     PYTHONPATH=<work tree of 2bd844a>/src python tests/golden/make_artifacts.py
 
-Everything is seeded, so that the same commit writes the same figures again, but for times and for the coins of a seal:
-an audit takes only coins of the operating system, and what is saved here is what they once were. What later code
-renames is reached by name: this script follows 2bd844a, not the current tree.
+Everything is seeded, so that the same commit writes the same figures again, but for times, keyed hashes and the coins
+of a seal: an audit takes only coins of the operating system, and what is saved here is what they once were. What later
+code renames is reached by name: this script follows 2bd844a, not the current tree.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import html
 import io
 import json
 import re
-import shutil
 import tarfile
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
@@ -87,8 +86,10 @@ def guard_check_finance(_: Path) -> Any:
 
 
 @golden
-def guard_check_law(_: Path) -> Any:
-    return rows_of("guard", "check", "--domain", "law", "--input", ANSWERS / "law.jsonl.gz", "--explain")
+def guard_check_law(work: Path) -> Any:
+    found = rows_of("guard", "check", "--domain", "law", "--input", ANSWERS / "law.jsonl.gz", "--explain", "--out",
+                    work / "run")
+    return {**found, "record": json.loads((work / "run" / "result.json").read_text(encoding="utf-8"))}
 
 
 @golden
@@ -221,13 +222,13 @@ def published_table(_: Path) -> Any:
 def seal(work: Path) -> Any:
     """The commitment and the files of a seeded seal of the same data."""
     data = unpacked(SEAL / "data.jsonl.gz", work / "data.jsonl")
-    again = record_of("seal", data, "--pairs", 80, "--out", work / "again", "--seed", 5)
-    again["record"].pop("out")
-    users = record_of("seal", data, "--pairs", 30, "--out", work / "users", "--seed", 6, "--group", "user", "--alpha",
-                      0.01)
-    users["record"].pop("out")
-    files = {name: [row["id"] for row in _rows(work / "again" / f"{name}.jsonl")] for name in ("train", "probe")}
-    return {"records": again, "users": users, **files}
+    found = {"records": record_of("seal", data, "--pairs", 80, "--out", work / "again", "--seed", 5),
+             "users": record_of("seal", data, "--pairs", 30, "--out", work / "users", "--seed", 6, "--group", "user",
+                                "--alpha", 0.01)}
+    for one in found.values():
+        one["record"].pop("out")
+    return {**found, **{name: [row["id"] for row in _rows(work / "again" / f"{name}.jsonl")]
+                        for name in ("train", "probe")}}
 
 
 @golden
@@ -317,7 +318,6 @@ def report(work: Path) -> Any:
         found[name] = {"exit": code, "cells": cells_of(page),
                        "figures": {path.name: _table(path) for path in sorted((folder / "figures").glob("*.csv"))},
                        "drawn": sorted(path.name for path in (folder / "figures").glob("*.svg"))}
-        shutil.rmtree(folder)
     return found
 
 

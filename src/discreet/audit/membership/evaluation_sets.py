@@ -24,7 +24,7 @@ NonMembers = Literal["clean", "reference_train"]
 
 POPULATION_SHARE = 0.1
 POPULATION_MOST = 10_000
-"""How much of the non-members is set aside as a population where the table names none."""
+"""How much of the non-members is set aside as a population where the table names none and has population references."""
 
 UNBALANCED = 0.05
 """Difference of the share of population references trained on members and on non-members, from which it counts."""

@@ -62,6 +62,12 @@ def test_a_leak_is_convicted_and_the_certificate_verifies(cli: Cli, sealed: Path
     assert certificate["scores"]["names"] == (["log_p", "margin"] if logits else ["score"])
     assert ended.out.splitlines()[-1] == f"Fail: {certificate['reason']}"
     assert certificate["commitment"] in ended.out
+    # Each bound on epsilon is shown with what it can show itself: that for stopping early may exceed the other's most.
+    ceiling = f"{certificate['epsilon_ceiling']:.3f}"
+    assert f"; this bound can show {ceiling} at the most with these pairs)" in ended.out
+    anytime = next(line for line in ended.out.splitlines() if "anytime" in line)
+    assert f"  {certificate['epsilon_lower_anytime']:.3f} (another bound" in anytime
+    assert ceiling not in anytime
     assert MARK not in out.read_text() + ended.out
     assert "name-" not in out.read_text()
     checked = cli("unseal", "--verify", out)

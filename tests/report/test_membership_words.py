@@ -54,6 +54,15 @@ def test_a_draw_that_nobody_has_shown_is_stated_and_does_not_hold(innocent: Reco
     assert ("not shown" in first["said"]) == (state == "stated")
 
 
+@pytest.mark.parametrize(("least", "said"), [(0.0004, "< .001"), (0.001, ".001"), (0.034, ".034")])
+def test_no_p_value_is_written_as_zero(innocent: Record, least: float, said: str) -> None:
+    record = copy.deepcopy(innocent)
+    next(row for row in record["attacks"] if not row["oracle"] and row["null_p"]["value"] is not None)["null_p"][
+        "value"] = least
+    [family] = [one for one in words.controls(audited(record)[0], record) if "chosen before" in one["name"]]
+    assert f"the smallest p of all is {said}, after" in family["said"]
+
+
 def test_what_was_not_brought_is_not_there(bare: Record) -> None:
     assert states(bare) == ["lacking", "lacking", "unshown", "lacking", "holds"]
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,22 @@ def test_three_tables_that_do_not_fit_together(tmp_path: Path) -> None:
     assert "e.csv, row 3: 'label' is not a whole number from 0 to 2" in message
     assert "1 of its 5 examples have no scores" in refused(
         bare, examples=put(tmp_path / "e.csv", [*examples, {"example": "new", "label": 0}]))
+
+
+@pytest.mark.parametrize(("column", "value", "said"), [
+    ("label", "safe", "'label' is not a whole number from 0 to 2, .* and so for 4 of 4 examples"),
+    ("label", 7, "'label' is not a whole number from 0 to 2, .* and so for 4 of 4 examples"),
+    ("member", "maybe", "'member' is neither true nor false nor null, and so in 24 of 24 rows; correct them")])
+def test_what_is_wrong_everywhere_is_said_of_the_first_row(tmp_path: Path, column: str, value: object, said: str
+                                                           ) -> None:
+    for seed in range(4):
+        rows = [row | {column: value} for row in flat(seed)]
+        assert re.search(f"row 1: {said}", refused(put(tmp_path / "s.csv", rows)))
+
+
+def test_members_that_are_wrong_in_two_ways(tmp_path: Path) -> None:
+    rows = [row | {"member": ("no", "yes")[row["member"]]} for row in flat()]
+    assert "row 1: 'member' is neither" in refused(put(tmp_path / "s.csv", rows))
 
 
 def test_whole_numbers_as_pandas_writes_them_beside_nulls(tmp_path: Path) -> None:

@@ -95,7 +95,10 @@ def membership(
     if report is not None:
         pages.can_report(report)
     # Training is long, and goes on in its run folder where it was stopped.
-    run = Run.open(out, common.resolved(context)) if out is not None and entry.trains else None
+    run = None
+    if out is not None and entry.trains:
+        # The run assigns membership itself: the option's default says nothing about it.
+        run = Run.open(out, {name: value for name, value in common.resolved(context).items() if name != "design"})
     brought = entry.read(quiet=quiet)
     table, source = brought.table, brought.source
     enough(table, source, brought.left_out)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.cli.common import printable
-from discreet.core.numbers import counted
+from discreet.core.numbers import counted, p_value
 from discreet.report import diagnostics, training
 from discreet.report import membership_words as words
 from discreet.report.audited import REFERENCES, Audited, Record, attack_words, audited, listed
@@ -91,7 +91,7 @@ def _cells(row: Record) -> tuple[str, ...]:
         f"{row['n_members']}+{row['n_nonmembers']}", bracketed(auc),
         "uncontrolled" if row["uncontrolled"] else spoken(row["placebo_auc"]["value"], 3),
         "-" if difference["value"] is None else f"{difference['value']:+.3f}".replace("0.", ".", 1),
-        "-" if row["null_p"]["value"] is None else spoken(row["null_p"]["value"], 3),
+        p_value(row["null_p"]["value"], missing="-"),
     )
 
 

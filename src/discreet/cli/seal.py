@@ -74,8 +74,8 @@ def _lines(sealed: Sealed, facts: dict[str, Any], out: Path) -> list[str]:
         f"  the longer text of a pair is {facts['length_ratio_median']:.2f} times the shorter (median; most "
         f"{facts['length_ratio_most']:.2f})",
         "  so many pairs cannot convict even where every one is won: more are needed" if least is None else
-        f"  so many pairs convict a model that ranks the trained one first in {least:.0%} of pairs with chance .8, and "
-        f"can show an epsilon of {facts['epsilon_ceiling']:.2f} at the most",
+        f"  so many pairs convict a model that ranks the trained one first in {least:.0%} of pairs with chance .8; "
+        f"their bound on epsilon is {facts['epsilon_ceiling']:.3f} at the most (the one for stopping early apart)",
         f"  an innocent model is convicted with chance {facts['alpha']:g} at the most; the commitment holds that level",
         "", f"commitment  {sealed.opening.commitment()}",
         f"  publish {common.printable(str(out / 'commitment.json'))} now; keep coins.json and train.jsonl from whoever "

@@ -174,9 +174,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
         ("e-value", f"10^{found['log10_e_value_max']:.2f} at its highest (convicts at {1.0 / found['alpha']:g}), "
                     f"10^{found['log10_e_value']:.2f} after all pairs"),
         ("first convicted after", f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"),
-        ("epsilon at least", f"{found['epsilon_lower']:.3f} (replacing one {found['unit']}; anytime "
-                             f"{found['epsilon_lower_anytime']:.3f}; could show "
-                             f"{'nothing' if ceiling is None else format(ceiling, '.2f')})"),
+        ("epsilon at least", f"{found['epsilon_lower']:.3f} (replacing one {found['unit']}; this bound can show "
+                             f"{'nothing' if ceiling is None else f'{ceiling:.3f} at the most'} with these pairs)"),
+        ("epsilon at least, anytime", f"{found['epsilon_lower_anytime']:.3f} (another bound, which also holds where "
+                                      "one stops early)"),
         (f"power at win rate {found['tolerance']:g}", f"{found['power']:.3f} at the least"),
         ("least win rate seen", "none" if least is None else f"{least:.3f}"), ("level", _level(found)),
         ("openings", f"{found['openings']}" + ("" if found["openings"] == 1 else

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.core.numbers import p_value
 from discreet.report.audited import Record
 from discreet.report.figures.figure import bracketed, span, spoken
 
@@ -19,13 +20,13 @@ LEVEL = 0.05
 def table(embedding: Record) -> list[dict[str, str]]:
     """A row per diagnostic, for a page: `{name, figure, chance, p}`."""
     return [{"name": name(one, embedding), "figure": span(one["estimate"], 3), "chance": _known(one["chance"]),
-             "p": _known(one["p"]["value"])} for one in embedding["diagnostics"]]
+             "p": p_value(one["p"]["value"])} for one in embedding["diagnostics"]]
 
 
 def lines(embedding: Record) -> list[str]:
     """The same for a terminal, under a title and above what it means."""
     cells = [HEAD, *((name(one, embedding), bracketed(one["estimate"]), _known(one["chance"]),
-                      _known(one["p"]["value"])) for one in embedding["diagnostics"])]
+                      p_value(one["p"]["value"])) for one in embedding["diagnostics"])]
     widths = [max(len(row[place]) for row in cells) for place in range(len(HEAD))]
     drawn = ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
                        for place, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in cells]
@@ -44,7 +45,7 @@ def summary(embedding: Record) -> str:
     if not known:
         return "Whether anything is distinctive was not tested."
     least = min(known, key=lambda one: float(one["p"]["value"]))
-    p = f"p {spoken(least['p']['value'], 3)}, by permutation and corrected for {len(known)} looks"
+    p = f"p {p_value(least['p']['value'])}, by permutation and corrected for {len(known)} looks"
     if least["p"]["value"] >= LEVEL:
         return (f"No evidence that records at the boundary, or the two sides, are distinctive by their content "
                 f"(smallest {p}). That is no proof that they are not.")

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from discreet.core.names import condition_name as condition_words
 from discreet.core.names import label_attack_name as attack_words
 from discreet.core.numbers import epsilon as epsilon_words
+from discreet.core.numbers import p_value
 from discreet.report.figures.figure import span, spoken
 
 Record: TypeAlias = Mapping[str, Any]
@@ -130,9 +131,7 @@ def row_cells(row: Record) -> dict[str, str]:
         "n": f"{row['success']['n']:,}" if row["success"]["n"] is not None else "0", "success": span(row["success"], 3),
         "placebo": "uncontrolled" if row["placebo"]["value"] is None else span(row["placebo"], 3),
         "ceiling": "–" if row["ceiling"] is None else spoken(row["ceiling"], 3),
-        "p": "–" if row["difference_p"] is None else p_cell(row["difference_p"]),
-        "holm": "–" if row["holm_p"] is None else p_cell(row["holm_p"]),
-        "null": "–" if row["null_p"] is None else p_cell(row["null_p"]),
+        "p": p_value(row["difference_p"]), "holm": p_value(row["holm_p"]), "null": p_value(row["null_p"]),
         "bound": "–" if bound["value"] is None else f"{bound['value']:.2f}", "note": "void" if row["vetoed"] else "",
     }
 
@@ -152,11 +151,6 @@ def unresolved(rows: Sequence[Record]) -> list[tuple[str, str]]:
         if row["success"]["value"] is None:
             found.setdefault(row["success"]["reason"], {})[attack_words(row)] = None
     return [("; ".join(names), reason) for reason, names in found.items()]
-
-
-def p_cell(p: float) -> str:
-    """".034"; "< .001"."""
-    return "< .001" if p < 0.001 else spoken(p, 3)
 
 
 def _chosen(record: Record) -> str:
@@ -217,7 +211,7 @@ def _null(rows: Sequence[Record]) -> tuple[str, str]:
         return "lacking", "Labels were not drawn again (--permutations 0)."
     least = {access: min((row["null_p"] for row in given if row["access"] == access), default=None)
              for access in ("outputs", "oracle")}
-    parts = [f"{spoken(p, 3)} {words}" for p, words in ((least["outputs"], "for attacks on outputs"),
+    parts = [f"{p_value(p)} {words}" for p, words in ((least["outputs"], "for attacks on outputs"),
                                                         (least["oracle"], "for oracles")) if p is not None]
     return "holds", (f"With labels drawn again, and everything an attack saw of them, the least p is "
                      f"{' and '.join(parts)}, before any correction.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from discreet.core.numbers import p_value
 from discreet.report import diagnostics
 from discreet.report import membership_words as words
 from discreet.report.audited import REFERENCES, SELECTIONS, Audited, Record, attack_words, audited, listed, said_of
@@ -117,7 +118,7 @@ def _row(row: Record) -> dict[str, str]:
         "n": f"{row['n_members']:,} + {row['n_nonmembers']:,}", "auc": span(row["auc"], 3),
         "placebo": "uncontrolled" if row["uncontrolled"] else spoken(row["placebo_auc"]["value"], 3),
         "difference": "–" if difference is None or difference["value"] is None else span(difference, 3),
-        "p": "–" if row["null_p"]["value"] is None else spoken(row["null_p"]["value"], 3),
+        "p": p_value(row["null_p"]["value"]),
     }
 
 

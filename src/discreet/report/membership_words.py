@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.core.design import DEALT, STATED, WORDS, decides, off, reads_apart
+from discreet.core.numbers import p_value
 from discreet.core.records import Estimate
 from discreet.report.audited import Audited, Record
 from discreet.report.figures.figure import span, spoken
@@ -132,7 +133,7 @@ def _family(one: Audited, provenance: Record) -> tuple[str, str, str]:
         return name, "holds", "The other rows were not tested: no permutations were asked for."
     least = min(row["null_p"]["value"] for row in tested)
     return name, "holds", (f"The other {len(tested) - 1:,} honest rows are explored together, so that luck among many "
-                           f"does not count as a leak: the smallest p of all is {spoken(least)}, after "
+                           f"does not count as a leak: the smallest p of all is {p_value(least)}, after "
                            f"{provenance['permutations']:,} dealings of membership at random.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -162,12 +162,12 @@ def per_key(files: ScoreFiles, column: str, key: Key, grid: Grid, *, loose: bool
     return None if found is None or absent(found).all() else found
 
 
-def where(files: ScoreFiles, column: str, key: Key, grid: Grid, place: int) -> tuple[ColumnFile, int]:
-    """The table that says `column` of one model or example, and the first row where it does."""
+def where(files: ScoreFiles, column: str, key: Key, grid: Grid, places: Sequence[int]) -> tuple[ColumnFile, int]:
+    """The table that says `column` of some models or examples, and its first row that is of one of them."""
     side = files.models if key == "model" else files.examples
     if side is not None and column in side.names:
-        return side, int(grid.own[key][place])
-    return files.scores, int((grid.of(key).codes == place).argmax())
+        return side, int(grid.own[key][places].min())
+    return files.scores, int(np.isin(grid.of(key).codes, places).argmax())
 
 
 def _from_rows(scores: ColumnFile, column: str, key: Key, grid: Grid, loose: bool) -> ObjectArray | None:

@@ -150,7 +150,7 @@ def _whole(files: ScoreFiles, grid: Grid, column: str, given: ObjectArray | None
     bad = {name for name, value in known.items() if value < 0 or (below is not None and value >= below)}
     if bad:
         places = [place for place, name in enumerate(given) if name in bad]
-        file, row = where(files, column, "example", grid, places[0])
+        file, row = where(files, column, "example", grid, places)
         expected = ("a whole number from 0" if below is None else
                     f"a whole number from 0 to {below - 1}, as the scores are of {below} classes")
         file.fail(f"{column!r} is not {expected}, and so for {len(places):,} of {len(given):,} examples", row)
@@ -186,10 +186,12 @@ def _member(files: ScoreFiles, grid: Grid) -> MemberArray:
                     "training set")
     coded = scores.coded("member")
     values = np.full(len(coded.names) + 1, UNKNOWN, dtype=np.int8)
-    for place, name in enumerate(coded.names):
-        word = name.strip().lower()
-        if word not in MEMBER_WORDS:
-            scores.fail("'member' is neither true nor false nor null", int((coded.codes == place).argmax()))
+    words = [name.strip().lower() for name in coded.names]
+    bad = np.isin(coded.codes, [place for place, word in enumerate(words) if word not in MEMBER_WORDS])
+    if bad.any():
+        scores.fail(f"'member' is neither true nor false nor null, and so in {int(bad.sum()):,} of "
+                    f"{bad.size:,} rows; correct them", int(bad.argmax()))
+    for place, word in enumerate(words):
         values[place] = MEMBER_WORDS[word]
     given, cell = values[coded.codes], grid.place // grid.n_queries
     member = np.empty(len(grid.model.names) * len(grid.example.names), dtype=np.int8)

@@ -90,6 +90,14 @@ def test_without_references_the_loss_decides_and_stands_once(bare: Record) -> No
     assert "published protocol" not in panels
 
 
+def test_the_legend_of_the_roc_names_what_is_drawn(innocent: Record, bare: Record) -> None:
+    assert [words in drawn(roc(first(innocent))).body.partition("<path")[0] for words in (
+        "your model", "the same attack on the placebo", "published protocol", "chance")] == [True] * 4
+    body = drawn(roc(first(bare))).body
+    assert "published protocol" not in body
+    assert "your model" in body
+
+
 def test_dumbbells_go_from_all_to_the_boundary_of_the_same_label(innocent: Record) -> None:
     rows = drawn(boundary(first(innocent))).data
     assert [(row["protocol"], row["label"], row["model"]) for row in rows] == [

@@ -8,6 +8,8 @@ from discreet.report.figures.panels import WIDTH, Panel, places
 from discreet.report.figures.svg import Scale, key, path, percent
 
 TOP, SIDE = 80.0, 218.0
+LEGEND = (("line-target", "your model"), ("line-placebo", "the same attack on the placebo"),
+          ("line-oracle", "published protocol"), ("diagonal", "chance"))
 NAMED = ("attack", "scale", "reference_kind", "nonmembers")
 
 
@@ -33,8 +35,9 @@ def roc(one: Audited) -> Figure | None:
                 data += [{"panel": title, "model": who, "fpr": x, "tpr": y}
                          for x, y in zip(points["fpr"], points["tpr"], strict=True)]
         table.append(_facts(title, row))
-    legend = [("line-target", "your model"), ("line-placebo", "the same attack on the placebo"),
-              ("line-oracle", "published protocol"), ("diagonal", "chance")]
+    there = {kind for _, _, _, kind in chosen} | {
+        "line-placebo" for _, _, curve, _ in chosen if curve["placebo"] is not None} | {"diagonal"}
+    legend = [(mark, words) for mark, words in LEGEND if mark in there]
     caption = ("How many members an attacker finds (TPR) while being wrong about few others (FPR), both axes in "
                "powers of ten: a leak lifts the solid line over the dashed one on the left, where accusations are "
                "nearly always right.")

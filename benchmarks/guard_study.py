@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.files import dump_json, write_atomic
-from discreet.core.records import DOMAINS
+from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.detector import Detector
 from discreet.guard.dual_density import DualDensity
@@ -60,7 +60,7 @@ def encoded(domain: str, n: int, seed: int) -> Partitions:
     with tempfile.TemporaryDirectory() as folder:
         run_campaign(make_plan(domain, sizes(n), seed), Path(folder) / "run")
         encoders = build_encoders("embedded", domain=domain, cache=default_cache())
-        return read_partitions(Path(folder) / "run", Policy.builtin(domain), encoders, seed=seed)
+        return read_partitions(Path(folder) / "run", Policy.of(domain), encoders, seed=seed)
 
 
 def rows_of(partitions: Partitions, name: str) -> NDArray[Any]:
@@ -131,10 +131,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     started = time.perf_counter()
-    every = {domain: encoded(domain, args.n, args.seed) for domain in DOMAINS}
+    every = {domain: encoded(domain, args.n, args.seed) for domain in builtin_domains()}
     record = {"benchmark": "guard_study", "heading": "self-consistency (grammar)", "n": args.n, "seed": args.seed,
               "sizes": sizes(args.n), "machine": f"{platform.machine()}, Python {platform.python_version()}",
-              "domains": {domain: study(domain, every, args.seed) for domain in DOMAINS},
+              "domains": {domain: study(domain, every, args.seed) for domain in builtin_domains()},
               "seconds": round(time.perf_counter() - started, 1)}
     write_atomic(args.output, dump_json(record) + "\n")
     print(f"{args.output}: {record['seconds']} s")

@@ -28,7 +28,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from discreet.core.records import DOMAINS, Answer
+from discreet.core.records import Answer
+from discreet.domains import builtin_domains
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
 from discreet.stats import auroc, auroc_estimate
@@ -82,7 +83,7 @@ def answers(rows: Sequence[Row]) -> list[str]:
 
 
 def evidence(domain: str) -> Score:
-    guard = EvidenceGuard(Policy.builtin(domain))
+    guard = EvidenceGuard(Policy.of(domain))
     return lambda rows: np.array([guard.check(Answer(row["id"], row["answer"], row["question"])).delta
                                   for row in rows], dtype=np.float64)
 
@@ -131,7 +132,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     args = parser.parse_args()
     domains: dict[str, Any] = {}
-    for domain in DOMAINS:
+    for domain in builtin_domains():
         runs = [controls(domain, args.n, seed) for seed in range(args.seeds)]
         domains[domain] = {
             name: {pairing: {"seeds": [round(run[name][pairing]["auroc"], 3) for run in runs],

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     data: Path = parser.parse_args().data
     tune, held = usable(data, "tune"), usable(data, "held_out")
-    guards = {d: EvidenceGuard(Policy.builtin(d)) for d in ("medical", "finance", "law")}
+    guards = {d: EvidenceGuard(Policy.of(d)) for d in ("medical", "finance", "law")}
     judged = [guards[r["domain"]].judge(Answer(id=r["id"], answer=r["answer"])) for r in held]
     rules = np.array([j.verdict.delta for j in judged], dtype=float)
     words = learned(tune, held, [r["cluster"] == "yes" for r in tune])

@@ -39,7 +39,7 @@ def counted(data: Path, half: str) -> tuple[list[list[tuple[float, ...]]], NDArr
     for row in assemble(data, half):
         if row["cluster"] == "unclear" or row["subject"] not in ("third", "speaker", "none"):
             continue
-        policy = Policy.builtin(row["domain"])
+        policy = Policy.of(row["domain"])
         found = scoring.clusters(find_evidence(Doc.of(row["answer"]), row["domain"]), policy)
         persons.append([scoring.features(c, policy) for c in found])
         labels.append(row["cluster"] == "yes")

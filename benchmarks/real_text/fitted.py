@@ -26,8 +26,9 @@ from benchmarks.real_text.passages import LONGEST, PERSONAL, cut, document, rows
 from numpy.typing import NDArray
 
 from discreet.core.files import dump_json
-from discreet.core.records import DOMAINS, Estimate
+from discreet.core.records import Estimate
 from discreet.data.labelled import LabelledAnswer, read_labelled
+from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.defaults import DEFAULT_DENSITY
 from discreet.guard.detector import Detector
@@ -76,7 +77,7 @@ def fitted(data: Path, domain: str, n: int, seed: int) -> Detector:
         (home / "real.jsonl").write_text("".join(json.dumps(r) + "\n" for r in made), encoding="utf-8")
         sizes = {**dict.fromkeys(equal_sizes(1), 0), "safe": n // 2, "unsafe": 2 * n, "borderline": n}
         run_campaign(make_plan(domain, sizes, seed), home / "synth")
-        corpus = read_corpus(Policy.builtin(domain), [home / "real.jsonl", home / "synth" / "safe.jsonl"],
+        corpus = read_corpus(Policy.of(domain), [home / "real.jsonl", home / "synth" / "safe.jsonl"],
                              home / "synth" / "unsafe.jsonl", home / "synth" / "borderline.jsonl", seed=seed)
         encoded = encode_corpus(corpus, build_encoders("embedded", domain=domain, cache=default_cache()))
     return fit_detector(encoded, DualDensity(DEFAULT_DENSITY, random_state=seed), seed=seed)
@@ -91,7 +92,7 @@ def passages(data: Path, half: str) -> list[LabelledAnswer]:
 
 
 def scored(detector: Detector, given: list[LabelledAnswer]) -> dict[str, NDArray[np.float64]]:
-    policy = Policy.builtin(detector.domain)
+    policy = Policy.of(detector.domain)
     answers = [row.answer for row in given]
     made = rows_of_many(detector.fusion, detector.evidence, answers, [read_answer(a, policy) for a in answers], "answer")
     sigmas = detector.dual.sigmas(made.features)
@@ -140,7 +141,7 @@ def main() -> None:
     domains: dict[str, dict[str, Any]] = {half: {} for half in halves}
     pooled: dict[str, dict[str, NDArray[np.float64]]] = {half: {} for half in halves}
     order: dict[str, list[LabelledAnswer]] = {half: [] for half in halves}
-    for domain in DOMAINS:
+    for domain in builtin_domains():
         detector = fitted(args.data, domain, args.n, args.seed)
         for half, every in halves.items():
             given = [row for row in every if row.domain == domain]

@@ -29,7 +29,7 @@ def test_one_person_is_held_and_nobody_passes(cli: Cli) -> None:
     verdict = json.loads(ended.out)
     assert (ended.code, verdict["action"], verdict["layer"]) == (0, "flag", "contextual")
     assert {"age", "occupation"} <= {e["type"] for e in verdict["evidence"]}
-    assert verdict["policy"] == Policy.builtin("medical").label()
+    assert verdict["policy"] == Policy.of("medical").label()
     assert set(verdict["findings"][0]) == {"type", "subject", "person", "start", "end", "why", "layer", "counts"}
     words = ("welder", "Omaha", "47-year")
     assert not any(w in ended.out for w in words)

@@ -6,20 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.records import DOMAINS
+from discreet.domains import ALWAYS, SHARED, builtin_domains, load_domain
 from discreet.text.doc import Doc
-from discreet.text.evidence.mentions import (
-    DOMAIN_CLASSES,
-    EXTRA_CLASSES,
-    SHARED_CLASSES,
-    Context,
-    Mention,
-    Tagger,
-    taggers,
-)
+from discreet.text.evidence.mentions import Context, Mention, Tagger, taggers
 
 NAMES = list(taggers)
-KINDS = {*SHARED_CLASSES, *EXTRA_CLASSES, *(kind for kinds in DOMAIN_CLASSES.values() for kind in kinds)}
+OWN = {name: load_domain(name).own for name in builtin_domains()}
 RICH = (
     "The client is a 52-year-old Nigerian litigator from Omaha, Nebraska with two children. She works at Boeing and is "
     "married. I am a nurse in Tulsa; my husband has asthma and takes metformin. He earns $82,000 a year, owns a rental "
@@ -86,7 +78,7 @@ def found(name: str, text: str, domain: str) -> list[Mention]:
 
 
 def domains(name: str) -> tuple[str, ...]:
-    return taggers[name].domains or DOMAINS
+    return taggers[name].domains or builtin_domains()
 
 
 def assert_kept(name: str, text: str, domain: str) -> None:
@@ -96,7 +88,7 @@ def assert_kept(name: str, text: str, domain: str) -> None:
     mentions = list(tagger.find(context))
     assert mentions == list(tagger.find(context)) == found(name, text, domain)
     for m in mentions:
-        assert m.kind in tagger.kinds
+        assert m.kind in (tagger.kinds or OWN[domain])
         assert 0 <= m.start < m.end <= len(context.text)
         assert context.text[m.start : m.end].strip()
         assert m.value == m.value.strip() != ""
@@ -107,19 +99,17 @@ def assert_kept(name: str, text: str, domain: str) -> None:
 
 
 def test_there_are_taggers_for_every_class() -> None:
-    assert {kind for name in NAMES for kind in taggers[name].kinds} == KINDS
+    assert {kind for name in NAMES for kind in taggers[name].kinds} == {*SHARED, *ALWAYS}
+    for domain, own in OWN.items():
+        assert {m.kind for m in found("domain_facts", RICH, domain)} == set(own)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_it_declares(name: str) -> None:
     tagger = taggers[name]
-    assert tagger.kinds
     assert len(set(tagger.kinds)) == len(tagger.kinds)
-    assert set(tagger.kinds) <= KINDS
-    assert tagger.domains is None or (tagger.domains and set(tagger.domains) <= set(DOMAINS))
-    for kind in tagger.kinds:
-        if tagger.domains:
-            assert all(kind in {*SHARED_CLASSES, *EXTRA_CLASSES, *DOMAIN_CLASSES[d]} for d in tagger.domains)
+    assert set(tagger.kinds) <= {*SHARED, *ALWAYS}
+    assert tagger.domains is None or (tagger.domains and set(tagger.domains) <= set(OWN))
 
 
 @pytest.mark.parametrize("name", NAMES)

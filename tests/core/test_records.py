@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import ACTIONS, DOMAINS, SUBJECTS, Answer, Estimate, Evidence, Turn, Verdict
+from discreet.core.records import ACTIONS, SUBJECTS, Answer, Estimate, Evidence, Turn, Verdict
 
 MARK = "ZQXMARKER"
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -47,7 +47,6 @@ def verdict(**keys: Any) -> Verdict:
 def test_the_sets_of_words() -> None:
     assert ACTIONS == ("safe", "flag", "abstain", "failed")
     assert set(SUBJECTS) == {"third", "speaker", "asker", "public", "cohort", "nobody"}
-    assert DOMAINS == ("medical", "finance", "law")
 
 
 class TestEstimate:

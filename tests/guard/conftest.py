@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.core.records import DOMAINS, Answer, Verdict
+from discreet.core.records import Answer, Verdict
+from discreet.domains import builtin_domains
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.guard.evidence_guard import EvidenceGuard
@@ -19,13 +20,13 @@ Judge = Callable[..., Verdict]
 
 @cache
 def guard_of(domain: str, audience: str | None = None, point: str | None = None) -> EvidenceGuard:
-    return EvidenceGuard(Policy.builtin(domain, audience), point=point)
+    return EvidenceGuard(Policy.of(domain, audience), point=point)
 
 
 @pytest.fixture(scope="session")
 def guards() -> Mapping[str, EvidenceGuard]:
     """The guard of every domain with its built-in policy."""
-    return {domain: guard_of(domain) for domain in DOMAINS}
+    return {domain: guard_of(domain) for domain in builtin_domains()}
 
 
 @pytest.fixture(scope="session")

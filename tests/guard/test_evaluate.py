@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import DOMAINS, Answer, Estimate, Verdict
+from discreet.core.records import Answer, Estimate, Verdict
+from discreet.domains import builtin_domains, load_domain
 from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate
 from discreet.guard.evidence_guard import EvidenceGuard, Finding, Judgement
 from discreet.guard.policy import Policy
@@ -31,7 +32,7 @@ class Row:
 class Scripted:
     """Holds what its text says: `flag`, `direct`, `abstain`, `failed`, else safe; `d=…` is the log-odds."""
 
-    policy = Policy.builtin("medical")
+    policy = Policy.of("medical")
     point = "conservative"
 
     def judge(self, answer: Answer) -> Judgement:
@@ -184,7 +185,7 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
 
     def guard_of(name: str) -> EvidenceGuard:
         asked.append(name)
-        return EvidenceGuard(Policy.builtin(name))
+        return EvidenceGuard(Policy.of(name))
 
     rows = [
         row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
@@ -195,7 +196,7 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
     assert sorted(asked) == ["law", "medical"]
     assert set(result.domains) == {"law", "medical"}
     assert result.domains["law"]["tpr_point"].value == 1.0
-    assert result.policy == {d: Policy.builtin(d).label() for d in ("law", "medical")}
+    assert result.policy == {d: Policy.of(d).label() for d in ("law", "medical")}
     assert result.point == "conservative"
 
 
@@ -234,12 +235,13 @@ def test_the_controls_of_a_guard_that_flags_everything() -> None:
     assert {name: figure.value for name, figure in controls.items()} == dict.fromkeys(controls, 1.0)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_is_none(
     guards: Mapping[str, EvidenceGuard], domain: str
 ) -> None:
-    assert guards[domain].check(Answer("1", PLANTED[domain])).action == "flag"
-    assert guards[domain].check(Answer("1", COHORT[domain])).action == "safe"
+    who = load_domain(domain)
+    said = [sentence.format(person=who.person, people=who.people) for sentence in (PLANTED, COHORT)]
+    assert [guards[domain].check(Answer("1", one)).action for one in said] == ["flag", "safe"]
 
 
 @pytest.mark.parametrize(

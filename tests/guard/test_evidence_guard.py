@@ -147,7 +147,7 @@ def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) ->
     assert verdict.score is not None
     assert "not English" in verdict.reason
     assert "es" in verdict.reason
-    listed = EvidenceGuard(replace(Policy.builtin("medical"), languages=("en", "es")))
+    listed = EvidenceGuard(replace(Policy.of("medical"), languages=("en", "es")))
     assert listed.check(Answer("1", text)).action == "abstain", "a policy cannot make the rules read Spanish"
 
 
@@ -241,7 +241,7 @@ def test_who_may_read_cases_sees_two_attributes_but_not_five(judge: Judge, domai
 
 
 def test_identifiers_that_a_policy_allows_pass() -> None:
-    policy = replace(Policy.builtin("medical"), allow_direct=("email",))
+    policy = replace(Policy.of("medical"), allow_direct=("email",))
     assert EvidenceGuard(policy).check(Answer("1", DIRECT[0])).action == "safe"
     assert EvidenceGuard(policy).check(Answer("1", DIRECT[2])).action == "flag"
 
@@ -255,7 +255,7 @@ def test_an_unknown_point() -> None:
     with pytest.raises(
         UsageError, match="unknown operating point 'loud': expected one of conservative, balanced, strict"
     ):
-        EvidenceGuard(Policy.builtin("law"), point="loud")
+        EvidenceGuard(Policy.of("law"), point="loud")
 
 
 @pytest.mark.parametrize(("domain", "text"), [*CLUSTERS, *HARMLESS])

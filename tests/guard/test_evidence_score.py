@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.records import SUBJECTS
+from discreet.domains import load_domain
 from discreet.guard.evidence_score import (
     FEATURES,
     Cluster,
@@ -22,7 +23,7 @@ from discreet.guard.evidence_score import (
 from discreet.guard.policy import POINTS, Policy
 from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 
-POLICY = Policy("medical", "public", 1, ("third", "speaker"), 2)
+POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
 
 
 def said(kind: str, value: str = "v", person: str = "p1", subject: str = "third", weak: bool = False) -> Attribute:

@@ -122,7 +122,7 @@ def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, error: Exception) -
         raise error
 
     monkeypatch.setattr(reading, "guess_language", raising)
-    verdict = EvidenceGuard(Policy.builtin("law")).check(Answer("1", HARMLESS))
+    verdict = EvidenceGuard(Policy.of("law")).check(Answer("1", HARMLESS))
     assert verdict.action == "failed"
     assert (error.kind if isinstance(error, DetectorError) else type(error).__name__) in verdict.reason
 
@@ -133,13 +133,13 @@ def test_the_user_may_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(reading, "guess_language", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        EvidenceGuard(Policy.builtin("law")).check(Answer("1", HARMLESS))
+        EvidenceGuard(Policy.of("law")).check(Answer("1", HARMLESS))
 
 
 @pytest.mark.parametrize("score", [float("nan"), None, "0.5"])
 def test_a_score_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch, score: Any) -> None:
     monkeypatch.setattr(Logistic, "logit", lambda *_: score)
-    assert EvidenceGuard(Policy.builtin("law")).check(Answer("1", LEAK)).action == "failed"
+    assert EvidenceGuard(Policy.of("law")).check(Answer("1", LEAK)).action == "failed"
 
 
 def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,4 +152,4 @@ def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(reading, "guess_language", sometimes)
     batch = [Answer("1", HARMLESS), Answer("2", "boom"), Answer("3", LEAK)]
-    assert [v.action for v in EvidenceGuard(Policy.builtin("medical")).check_many(batch)] == ["safe", "failed", "flag"]
+    assert [v.action for v in EvidenceGuard(Policy.of("medical")).check_many(batch)] == ["safe", "failed", "flag"]

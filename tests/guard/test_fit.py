@@ -31,7 +31,7 @@ def small() -> list[HashedEncoder | EvidenceEncoder]:
 
 @pytest.fixture(scope="module")
 def corpus(side_files: Files) -> Corpus:
-    return read_corpus(Policy.builtin("medical"), *(side_files[s] for s in ("safe", "unsafe", "borderline")), seed=1)
+    return read_corpus(Policy.of("medical"), *(side_files[s] for s in ("safe", "unsafe", "borderline")), seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_what_never_reaches_layer_two_is_dropped(side_files: Files, tmp_path: Pa
             {**first, "id": "x4", "answer": json.loads(side_files["unsafe"].read_text().splitlines()[0])["answer"]}]
     path = tmp_path / "safe.jsonl"
     path.write_text("\n".join([*rows, *map(json.dumps, more)]) + "\n")
-    found = read_corpus(Policy.builtin("medical"), path, side_files["unsafe"])
+    found = read_corpus(Policy.of("medical"), path, side_files["unsafe"])
     counts = dict(found.counts)
     assert [counts[k] for k in ("read", "direct", "empty", "not_english", "repeated", "contradictory")] == [
         165, 1, 1, 1, 1, 2]
@@ -132,7 +132,7 @@ def test_a_side_that_is_absent_or_short(side_files: Files, tmp_path: Path) -> No
     ({"density": "kde"}, "--density 'kde': expected one of gmm, ocsvm, rff"),
     ({"discriminator": "svm"}, "--discriminator 'svm': expected one of density, evidence"),
     ({"encoded": "question"}, "--encoded 'question': expected one of answer, question"),
-    ({"policy": Policy.builtin("law")}, "--domain is 'medical', but the policy is for 'law'"),
+    ({"policy": Policy.of("law")}, "--domain is 'medical', but the policy is for 'law'"),
     ({"encoders": "nothing"}, "--encoders 'nothing'"),
 ])
 def test_options_that_cannot_be(side_files: Files, options: dict[str, object], said: str) -> None:

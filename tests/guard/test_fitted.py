@@ -57,7 +57,7 @@ def test_verdicts_and_their_numbers(fitted_guard: FittedGuard) -> None:
     for verdict in (leak, safe):
         assert None not in (verdict.delta, verdict.sigma_safe, verdict.sigma_unsafe, verdict.latency_ms)
         assert verdict.tau == 0.0
-        assert verdict.policy == Policy.builtin("medical").label()
+        assert verdict.policy == Policy.of("medical").label()
     assert safe.score == probability(float(safe.delta or 0))
     assert leak.score == EvidenceGuard(fitted_guard.policy).check(Answer("1", LEAK)).score
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
@@ -157,7 +157,7 @@ def test_points(fitted_folder: Path) -> None:
     with pytest.raises(UsageError, match="no discriminator 'loud'"):
         FittedGuard.load(fitted_folder, discriminator="loud")
     with pytest.raises(UsageError, match=r"fitted for 'medical'.*policy is for 'law'"):
-        FittedGuard.load(fitted_folder, policy=Policy.builtin("law"))
+        FittedGuard.load(fitted_folder, policy=Policy.of("law"))
 
 
 @pytest.mark.parametrize(("text", "rules"), [(SAFE, None), (LEAK, np.inf)])

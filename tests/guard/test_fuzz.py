@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.core.records import ACTIONS, DOMAINS, SUBJECTS, Answer, Turn, Verdict
+from discreet.core.records import ACTIONS, SUBJECTS, Answer, Turn, Verdict
+from discreet.domains import builtin_domains
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.text.direct.detect import known_types
 from discreet.text.evidence.mentions import classes_of
@@ -43,7 +44,7 @@ answers = st.builds(
     st.lists(texts, max_size=2).map(tuple),
     st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts), max_size=2).map(tuple),
 )
-KNOWN = {d: {*classes_of(d), *known_types()} for d in DOMAINS}
+KNOWN = {d: {*classes_of(d), *known_types()} for d in builtin_domains()}
 
 
 def bare(verdict: Verdict) -> Verdict:
@@ -68,7 +69,7 @@ def assert_sound(guard: EvidenceGuard, answer: Answer, verdict: Verdict) -> None
         assert found.type in KNOWN[guard.policy.domain]
 
 
-@given(answers, st.sampled_from(DOMAINS))
+@given(answers, st.sampled_from(builtin_domains()))
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_answer_is_judged(guards: Guards, answer: Answer, domain: str) -> None:
     guard = guards[domain]
@@ -81,7 +82,7 @@ def test_any_answer_is_judged(guards: Guards, answer: Answer, domain: str) -> No
         assert not [f for f in judgement.findings if f.layer == "direct" and f.counts]
 
 
-@given(st.lists(answers, max_size=6), st.randoms(use_true_random=False), st.sampled_from(DOMAINS))
+@given(st.lists(answers, max_size=6), st.randoms(use_true_random=False), st.sampled_from(builtin_domains()))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_batch_in_any_order(guards: Guards, batch: list[Answer], rng: Any, domain: str) -> None:
     batch = [replace(a, id=str(i)) for i, a in enumerate(batch)]
@@ -104,7 +105,7 @@ def drawn(rng: np.random.Generator, n: int) -> Iterable[Answer]:
 def test_a_hundred_thousand_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards) -> None:
     seen: dict[str, int] = dict.fromkeys(ACTIONS, 0)
     again: list[tuple[EvidenceGuard, Answer, Verdict]] = []
-    shares = dict(zip(DOMAINS, (BULK // 2, BULK // 4, BULK // 4), strict=True))
+    shares = dict(zip(builtin_domains(), (BULK // 2, BULK // 4, BULK // 4), strict=True))
     for seed, (domain, n) in enumerate(shares.items()):
         guard = guards[domain]
         batch = list(drawn(np.random.default_rng(seed), n))

@@ -132,7 +132,7 @@ class QuotingTagger:
     ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "recogniser", "tagger"],
 )
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    guard = EvidenceGuard(Policy.builtin("medical"))
+    guard = EvidenceGuard(Policy.of("medical"))
     if part == "recogniser":
         monkeypatch.setitem(recognisers._items, next(iter(recognisers)), QuotingRecogniser())
     elif part == "tagger":

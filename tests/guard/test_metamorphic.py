@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.records import DOMAINS, Answer
+from discreet.core.records import Answer
+from discreet.domains import builtin_domains
 from discreet.guard.evidence_guard import EvidenceGuard
 
 Guards = Mapping[str, EvidenceGuard]
@@ -79,7 +80,7 @@ people = st.sampled_from(list(PEOPLE.values()))
 identifying = tuple(k for k in STATEMENTS if k != "domain")
 
 
-@given(statements(), people, st.sampled_from(DOMAINS))
+@given(statements(), people, st.sampled_from(builtin_domains()))
 @settings(max_examples=150, deadline=None)
 def test_a_further_sentence_about_the_person_never_lowers_the_score(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
@@ -88,7 +89,7 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
     assert deltas == sorted(deltas)  # type: ignore[type-var]
 
 
-@given(statements(least=2, kinds=identifying), people, st.sampled_from(DOMAINS))
+@given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
 @settings(max_examples=120, deadline=None)
 def test_two_sentences_about_one_person_are_a_cluster(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
@@ -98,7 +99,7 @@ def test_two_sentences_about_one_person_are_a_cluster(
     assert (verdict.action, verdict.layer) == ("flag", "contextual"), (text, verdict.reason)
 
 
-@given(statements(least=2, kinds=identifying), people, st.sampled_from(DOMAINS))
+@given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
 def test_told_back_is_the_asker_s_and_safe(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
@@ -110,7 +111,7 @@ def test_told_back_is_the_asker_s_and_safe(
     assert "asker" in {f.subject for f in judged.findings}
 
 
-@given(statements(least=2, kinds=identifying), st.sampled_from(DOMAINS))
+@given(statements(least=2, kinds=identifying), st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
 def test_what_a_user_says_may_be_told_back_in_the_second_person(
     guards: Guards, sentences: list[str], domain: str
@@ -141,7 +142,7 @@ COHORTS = [
 
 
 @pytest.mark.parametrize("cohort", COHORTS)
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, domain: str) -> None:
     for i in range(len(JOBS)):
         job, jobs = JOBS[i]
@@ -151,7 +152,8 @@ def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, dom
 
 
 @given(
-    statements(least=2, kinds=identifying), people, st.sampled_from(COHORTS), st.booleans(), st.sampled_from(DOMAINS)
+    statements(least=2, kinds=identifying), people, st.sampled_from(COHORTS), st.booleans(),
+    st.sampled_from(builtin_domains()),
 )
 @settings(max_examples=80, deadline=None)
 def test_a_group_beside_a_person_hides_nobody(

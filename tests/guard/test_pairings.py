@@ -35,7 +35,7 @@ SIDES = {"unsafe_heldout": ("unsafe", 1), "borderline_eval": ("borderline", 2), 
 
 
 def policy() -> Policy:
-    return Policy.builtin("medical")
+    return Policy.of("medical")
 
 
 def encoders() -> list[HashedEncoder | EvidenceEncoder]:

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from discreet.core.errors import DiscreetError, PolicyError, UsageError
-from discreet.core.records import DOMAINS
+from discreet.core.records import Answer
+from discreet.domains import IDENTIFYING, builtin_domains, load_domain
+from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
-from discreet.text.evidence.mentions import DOMAIN_CLASSES, IDENTIFYING
 
 GOOD: dict[str, Any] = {
     "version": 3,
@@ -30,10 +31,10 @@ def changed(**keys: Any) -> str:
     return yaml.safe_dump({k: v for k, v in {**GOOD, **keys}.items() if v is not None})
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_the_policy_of_a_domain_protects_third_persons_and_speakers(domain: str) -> None:
-    policy = Policy.builtin(domain)
-    assert (policy.domain, policy.audience, policy.rule, policy.cluster) == (domain, "public", "identifying", 2)
+    policy = Policy.of(domain)
+    assert (policy.domain.name, policy.audience, policy.rule, policy.cluster) == (domain, "public", "identifying", 2)
     assert set(policy.subjects) == {"third", "speaker"}
     assert policy.languages == ("en",)
 
@@ -42,42 +43,63 @@ def test_the_policy_of_a_domain_protects_third_persons_and_speakers(domain: str)
     ("domain", "point"), [("medical", "conservative"), ("law", "conservative"), ("finance", "balanced")]
 )
 def test_the_default_points(domain: str, point: str) -> None:
-    assert Policy.builtin(domain).point == point
+    assert Policy.of(domain).point == point
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_somebody_may_read_the_record_they_opened(domain: str) -> None:
-    text = files("discreet.guard").joinpath("policies", f"{domain}.yaml").read_text(encoding="utf-8")
+    text = files("discreet.domains").joinpath(domain, "policy.yaml").read_text(encoding="utf-8")
     audiences = yaml.safe_load(text)["audiences"]
-    policies = [Policy.builtin(domain, name) for name in audiences]
+    policies = [Policy.of(domain, name) for name in audiences]
     assert len(policies) >= 3
     assert [p for p in policies if not p.subjects]
     assert [p for p in policies if p.cluster > 2]
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_a_copy_of_a_built_in_policy_is_that_policy(tmp_path: Path, domain: str) -> None:
-    text = files("discreet.guard").joinpath("policies", f"{domain}.yaml").read_text(encoding="utf-8")
-    assert load(tmp_path, text) == Policy.builtin(domain)
+    text = files("discreet.domains").joinpath(domain, "policy.yaml").read_text(encoding="utf-8")
+    assert load(tmp_path, text) == Policy.of(domain)
 
 
 def test_hypothetical_parties_pass_in_law_only() -> None:
-    assert "person_name_hypothetical" in Policy.builtin("law").allow_direct
-    assert "person_name_hypothetical" not in Policy.builtin("medical").allow_direct
+    assert "person_name_hypothetical" in Policy.of("law").allow_direct
+    assert "person_name_hypothetical" not in Policy.of("medical").allow_direct
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_what_counts(domain: str) -> None:
-    policy = Policy.builtin(domain)
+    policy = Policy.of(domain)
     assert policy.counted == IDENTIFYING
     paper = replace(policy, rule="paper").counted
     assert len(set(paper)) == 8
-    assert set(DOMAIN_CLASSES[domain]) < set(paper)
+    assert set(policy.domain.own) < set(paper)
     assert "ethnicity" not in paper
 
 
+def test_a_policy_may_name_the_classes_that_count(tmp_path: Path) -> None:
+    policy = load(tmp_path, changed(domain="medical", counts=["age", "condition"]))
+    assert policy.counted == ("age", "condition")
+    guard = EvidenceGuard(policy)
+    verdict = guard.check(Answer("1", "The patient is a 52-year-old litigator from Omaha with two children."))
+    assert {e.type for e in verdict.evidence} == {"age"}
+    assert load(tmp_path, changed(counts="paper")) == load(tmp_path, changed(rule="paper"))
+
+
+def test_the_hash_covers_the_files_of_a_domain_of_ones_own(tmp_path: Path) -> None:
+    load_domain("law").save(tmp_path / "mine")
+    mine, builtin = Policy.of(tmp_path / "mine"), Policy.of("law")
+    assert Policy.load(tmp_path / "mine" / "policy.yaml") == mine
+    assert mine.settings() == builtin.settings()
+    assert mine.label() != builtin.label()
+    label = mine.label()
+    with (tmp_path / "mine" / "terms.tsv").open("a", encoding="utf-8") as handle:
+        handle.write("writ of mandamus\tmatter\n")
+    assert Policy.of(tmp_path / "mine").label() != label
+
+
 def test_a_label_names_the_policy_and_changes_with_it() -> None:
-    policy = Policy.builtin("medical")
+    policy = Policy.of("medical")
     assert policy.label().startswith("medical/public@1#")
     others = [
         replace(policy, cluster=3),
@@ -87,30 +109,30 @@ def test_a_label_names_the_policy_and_changes_with_it() -> None:
         replace(policy, languages=("en", "es")),
         replace(policy, version=2),
         replace(policy, allow_direct=("url",)),
-        Policy.builtin("medical", "clinician"),
-        Policy.builtin("law"),
+        Policy.of("medical", "clinician"),
+        Policy.of("law"),
     ]
     labels = [p.label() for p in [policy, *others]]
     assert len(set(labels)) == len(labels)
-    assert policy.label() == Policy.builtin("medical").label()
+    assert policy.label() == Policy.of("medical").label()
 
 
 @pytest.mark.parametrize(
     ("domain", "audience", "said"),
     [
-        ("tax", None, "unknown domain 'tax': expected one of medical, finance, law"),
+        ("tax", None, "unknown domain 'tax': expected one of finance, law, medical"),
         ("../law", None, "unknown domain"),
         ("medical", "nobody", "no audience 'nobody'; expected one of public, clinician, treating"),
     ],
 )
 def test_an_unknown_built_in(domain: str, audience: str | None, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        Policy.builtin(domain, audience)
+        Policy.of(domain, audience)
 
 
 def test_a_file(tmp_path: Path) -> None:
     policy = load(tmp_path, changed(rule="paper", point="strict", languages=["en"], allow_direct=["email"]))
-    assert policy == Policy("medical", "all", 3, ("third",), 2, "paper", "strict", ("en",), ("email",))
+    assert policy == Policy(load_domain("medical"), "all", 3, ("third",), 2, "paper", "strict", ("en",), ("email",))
     assert policy.name == "medical/all"
 
 
@@ -134,7 +156,11 @@ MISTAKES = [
     (changed(version=True), "version"),
     (changed(domain=None), "domain"),
     (changed(domain="tax"), "unknown domain 'tax'"),
-    (changed(rule="strict"), "rule must be 'identifying' or 'paper'"),
+    (changed(rule="strict"), "counts must be identifying or paper"),
+    (changed(counts="strict"), "counts must be identifying or paper"),
+    (changed(counts=["age", "shoe"]), "got ['age', 'shoe']"),
+    (changed(counts=[]), "counts must be"),
+    (changed(counts="paper", rule="paper"), "two names of one key"),
     (changed(point="loud"), "point must be one of"),
     (changed(languages="en"), "languages must be a list"),
     (changed(allow_direct="email"), "allow_direct must be a list"),
@@ -153,7 +179,7 @@ MISTAKES = [
     (changed(languages=[["en"]]), "languages"),
     (changed(languages=["en", "de"]), "languages must be [en]: the rules read English only"),
     (changed(allow_direct=[["email"]]), "allow_direct"),
-    (changed(rule=["paper"]), "rule"),
+    (changed(rule=["paper"]), "counts"),
     (changed(point={"a": 1}), "point"),
     (changed(domain=["law"]), "domain"),
     (changed(audience=["all"]), "audience"),

@@ -10,6 +10,7 @@ from numpy.random import Generator as Rng
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
+from discreet.domains import Domain
 from discreet.synth import campaign
 from discreet.synth.campaign import run_campaign
 from discreet.synth.drafts import Draft, Record, Spec
@@ -122,7 +123,7 @@ def test_a_finished_campaign_is_left_as_it_is(tmp_path: Path) -> None:
         lineages = ("L1", "L2", "L3")
         version = generators["grammar"].version
 
-        def generate(self, spec: Spec, rng: Rng) -> Draft:
+        def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
             raise AssertionError("written again")
 
     again = run_campaign(plan, out, generator=Unused(), check=fine)
@@ -137,7 +138,7 @@ def test_shards_of_another_version_are_not_read(tmp_path: Path) -> None:
         def __init__(self, version: str) -> None:
             self.version = version
 
-        def generate(self, spec: Spec, rng: Rng) -> Draft:
+        def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
             return Draft("", f"{self.version} {rng.integers(2**62)}")
 
     plan = make_plan("law", {"safe": 6}, 0)

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.domains import load_domain
 from discreet.synth.cluster import CLOSE, OPEN, Cluster, in_words, ordinal, without_marks
 from discreet.synth.drafts import Slot, Spec
-from discreet.synth.taxonomy import classes
 from discreet.synth.writer import Writer
 from discreet.text.evidence.taggers.age import value_of
 
@@ -34,9 +34,9 @@ def test_marks_become_slots() -> None:
 def test_a_cluster_states_every_class_once(domain: str, form: str) -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        chosen = set(rng.choice(classes(domain), 4, replace=False))
-        qi = tuple(c for c in classes(domain) if c in chosen)
-        cluster = Cluster.of(Writer(Spec("unsafe", domain, "L2", qi=qi), rng))
+        chosen = set(rng.choice(list(load_domain(domain).labels), 4, replace=False))
+        qi = tuple(c for c in list(load_domain(domain).labels) if c in chosen)
+        cluster = Cluster.of(Writer(Spec("unsafe", domain, "L2", qi=qi), load_domain(domain), rng))
         answer, slots = without_marks(getattr(cluster, form)(), qi)
         assert sorted(s.qi for s in slots) == sorted(qi)
         assert all(answer[s.start:s.end].strip() == answer[s.start:s.end] != "" for s in slots)
@@ -46,7 +46,7 @@ def test_an_indirect_cluster_holds_none_of_the_plain_words() -> None:
     qi = ("AGE", "OCCUPATION", "LOCATION", "AFFILIATION", "FAMILY")
     for seed in range(60):
         spec = Spec("unsafe", "law", "L1", "INDIRECT_QI", qi)
-        cluster = Cluster.of(Writer(spec, np.random.default_rng(seed)))
+        cluster = Cluster.of(Writer(spec, load_domain("law"), np.random.default_rng(seed)))
         said = " ".join(cluster.singles())
         assert len(cluster.forbidden) == 6
         # The decade may hold the age's own digit word, but never the number.
@@ -55,6 +55,6 @@ def test_an_indirect_cluster_holds_none_of_the_plain_words() -> None:
 
 def test_gendered_entries_agree_with_the_pronoun() -> None:
     for seed in range(300):
-        w = Writer(Spec("unsafe", "law", "L3", qi=("FAMILY", "AGE")), np.random.default_rng(seed))
+        w = Writer(Spec("unsafe", "law", "L3", qi=("FAMILY", "AGE")), load_domain("law"), np.random.default_rng(seed))
         said, _ = without_marks(Cluster.of(w).noun_phrase(), w.spec.qi)
         assert w.sex == "f" or "mother of four" not in said

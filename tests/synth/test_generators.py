@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from discreet.domains import load_domain
 from discreet.synth.drafts import Spec
 from discreet.synth.generate import generators
 from discreet.synth.generators.grammar import Grammar
@@ -20,5 +21,6 @@ def test_the_grammar_is_registered() -> None:
 
 
 def test_the_same_seed_gives_the_same_draft_and_another_another() -> None:
-    one, two, three = (generators["grammar"].generate(SPEC, np.random.default_rng(seed)) for seed in (5, 5, 6))
+    one, two, three = (generators["grammar"].generate(SPEC, load_domain("medical"), np.random.default_rng(seed))
+                       for seed in (5, 5, 6))
     assert one == two != three

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import UsageError
-from discreet.core.records import DOMAINS
+from discreet.domains import builtin_domains, load_domain
 from discreet.synth.drafts import Spec
 from discreet.synth.lineage import LINEAGES, POOLS, Line, Lineage, compiled, domain_data, lineage
-from discreet.synth.taxonomy import SPECIFIC
 from discreet.synth.writer import Writer
 from discreet.text.doc import Doc
 from discreet.text.evidence import gazetteers
@@ -47,9 +46,9 @@ def test_unknown_lineage() -> None:
 
 
 @pytest.mark.parametrize("name", LINEAGES)
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_every_line_can_be_filled_and_leaves_no_slot(name: str, domain: str) -> None:
-    writer = Writer(Spec("borderline", domain, name), np.random.default_rng(0))
+    writer = Writer(Spec("borderline", domain, name), load_domain(domain), np.random.default_rng(0))
     for line in all_lines(lineage(name)):
         text = writer.fill(line, **dict.fromkeys(FILLED_LATER, "stands here"))
         assert not re.search(r"[{}<>]", text)
@@ -112,10 +111,10 @@ def test_no_given_name_stands_in_a_lexicon(name: str) -> None:
     assert not {w for w in words if w.lower() in given}
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_topics_and_values_of_a_domain(domain: str) -> None:
-    data = domain_data(domain)
-    assert tuple(data.qi) == SPECIFIC[domain]
+    data = domain_data(load_domain(domain))
+    assert tuple(data.qi) == load_domain(domain).own_labels
     assert len(data.topics) >= 14
     for topic in data.topics:
         assert min(map(len, (topic.measures, topic.checks, topic.risks))) >= 3

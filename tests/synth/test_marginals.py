@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.domains import builtin_domains, load_domain
 from discreet.synth.marginals import apportion, class_sets, spread, uniform
-from discreet.synth.taxonomy import SHARED, SPECIFIC, classes
+from discreet.synth.taxonomy import SHARED
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -49,23 +50,23 @@ def test_uniform_levels_differ_by_one_at_most(n: int, seed: int) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.sampled_from([2, 3, 4]), min_size=30, max_size=200), SEEDS, st.sampled_from(list(SPECIFIC)))
+@given(st.lists(st.sampled_from([2, 3, 4]), min_size=30, max_size=200), SEEDS, st.sampled_from(builtin_domains()))
 def test_class_sets_are_balanced_distinct_and_hold_a_shared_class(sizes: list[int], seed: int, domain: str) -> None:
-    sets = class_sets(sizes, classes(domain), np.random.default_rng(seed))
+    sets = class_sets(sizes, tuple(load_domain(domain).labels), np.random.default_rng(seed))
     assert [len(s) for s in sets] == sizes
     assert all(len(set(s)) == len(s) for s in sets)
     assert all(set(s) & set(SHARED) for s in sets)
     counts = Counter(qi for s in sets for qi in s)
-    assert max(counts.values()) - min(counts[qi] for qi in classes(domain)) <= 1
+    assert max(counts.values()) - min(counts[qi] for qi in tuple(load_domain(domain).labels)) <= 1
 
 
 def test_sets_of_domain_facts_need_no_shared_class() -> None:
-    sets = class_sets([2, 3, 2, 2, 3, 2], SPECIFIC["law"], np.random.default_rng(0))
-    assert all(set(s) <= set(SPECIFIC["law"]) for s in sets)
+    sets = class_sets([2, 3, 2, 2, 3, 2], load_domain("law").own_labels, np.random.default_rng(0))
+    assert all(set(s) <= set(load_domain("law").own_labels) for s in sets)
 
 
 def test_pairs_of_classes_are_not_all_alike() -> None:
-    sets = class_sets([2] * 2_000, classes("medical"), np.random.default_rng(1))
+    sets = class_sets([2] * 2_000, tuple(load_domain("medical").labels), np.random.default_rng(1))
     pairs = Counter(sets)
     # 25 pairs hold a shared class; balancing tilts them, but none may vanish or take over.
     assert len(pairs) == 25
@@ -74,5 +75,6 @@ def test_pairs_of_classes_are_not_all_alike() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_seed_gives_the_same_sets(seed: int) -> None:
-    one, two = (class_sets([2, 3, 4] * 20, classes("law"), np.random.default_rng(seed)) for _ in range(2))
+    labels = tuple(load_domain("law").labels)
+    one, two = (class_sets([2, 3, 4] * 20, labels, np.random.default_rng(seed)) for _ in range(2))
     assert one == two

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
-from discreet.core.records import DOMAINS
+from discreet.domains import builtin_domains, load_domain
 from discreet.synth.axes import FRAMINGS, PLACEMENTS, REGISTERS
 from discreet.synth.borderline import SUBTYPES
 from discreet.synth.plan import PARTITIONS, ROLES, Plan, equal_sizes, make_plan, paper_sizes
-from discreet.synth.taxonomy import SHARED, SPECIFIC, classes
+from discreet.synth.taxonomy import SHARED
 
 
 def assert_even(counts: dict[str, int], levels: int, within: float = 0.05) -> None:
@@ -24,7 +24,7 @@ def assert_even(counts: dict[str, int], levels: int, within: float = 0.05) -> No
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.integers(0, 2**31), st.sampled_from(DOMAINS), st.integers(300, 900))
+@given(st.integers(0, 2**31), st.sampled_from(builtin_domains()), st.integers(300, 900))
 def test_marginals_of_the_unsafe_partition(seed: int, domain: str, n: int) -> None:
     found = make_plan(domain, {"unsafe": n}, seed).marginals()["unsafe"]
     assert_even(found["framing"], 6)
@@ -33,7 +33,7 @@ def test_marginals_of_the_unsafe_partition(seed: int, domain: str, n: int) -> No
     assert_even(found["lineage"], 3)
     assert set(found["framing"]) == set(FRAMINGS)
     assert set(found["placement"]) == set(PLACEMENTS)
-    assert set(found["qi"]) == set(classes(domain))
+    assert set(found["qi"]) == set(load_domain(domain).labels)
     for k, share in {"2": 0.45, "3": 0.35, "4": 0.20}.items():
         assert abs(found["k"][k] - share * n) < 1
     for mode, records in {"NONE": 15_000, "INDIRECT_QI": 1_500, "DISTRACTOR_PADDED": 1_500,
@@ -51,7 +51,7 @@ def test_marginals_of_the_other_partitions(seed: int) -> None:
         assert_even(found[name]["subtype"], len(SUBTYPES))
         assert_even(found[name]["opening"], 5)
         assert_even(found[name]["framing"], 6)
-    assert set(found["domain_only"]["qi"]) == set(SPECIFIC["finance"])
+    assert set(found["domain_only"]["qi"]) == set(load_domain("finance").own_labels)
     assert_even(found["domain_only"]["qi"], 3)
 
 
@@ -120,7 +120,7 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"kind": "something"}, "no plan"), ({"schema": 99}, "schema 99"), ({"batches": []}, "batches"),
-    ({"seed": "1"}, "seed"), ({"domain": "retail"}, "medical, finance, law"), ({"seed": -1}, "seed"),
+    ({"seed": "1"}, "seed"), ({"domain": "retail"}, "finance, law, medical"), ({"seed": -1}, "seed"),
     ({"batches": [{"partition": "unsafe", "lineage": "L1", "mode": "LOUD", "n": 3}]}, "batch 1"),
     ({"batches": [{"partition": "unsafe", "lineage": "L1", "mode": "NONE"}]}, "'n'"), ({"batches": ["x"]}, "batch 1"),
 ])

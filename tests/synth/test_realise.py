@@ -5,25 +5,24 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.core.records import DOMAINS
 from discreet.core.unicode import prepare
+from discreet.domains import builtin_domains, load_domain
 from discreet.synth.axes import FRAMINGS, MODES, PLACEMENTS, REGISTERS, RETRY_BUDGET
 from discreet.synth.borderline import SUBTYPES
 from discreet.synth.drafts import Draft, Kind, Record, Spec
 from discreet.synth.lineage import LINEAGES
 from discreet.synth.realise import realise
-from discreet.synth.taxonomy import SPECIFIC, classes
 from discreet.synth.validate import Validator
 from discreet.text.direct.detect import find_direct
 
-VALIDATORS = {domain: Validator(domain) for domain in DOMAINS}
+VALIDATORS = {domain: Validator(domain) for domain in builtin_domains()}
 
 
 def good(spec: Spec, seed: int) -> Draft:
     """A draft that passes within the retry budget of its mode."""
     reasons: list[object] = []
     for attempt in range(RETRY_BUDGET[spec.mode]):
-        draft = realise(spec, np.random.default_rng((seed, attempt)))
+        draft = realise(spec, load_domain(spec.domain), np.random.default_rng((seed, attempt)))
         why = VALIDATORS[spec.domain](Record("", spec, draft, "grammar"))
         if not why:
             return draft
@@ -33,12 +32,13 @@ def good(spec: Spec, seed: int) -> Draft:
 
 def classes_for(domain: str, seed: int, k: int) -> tuple[str, ...]:
     rng = np.random.default_rng(seed)
-    chosen = {classes(domain)[int(i)] for i in rng.permutation(8)[:k]}
-    return tuple(c for c in classes(domain) if c in chosen)
+    labels = list(load_domain(domain).labels)
+    chosen = {labels[int(i)] for i in rng.permutation(8)[:k]}
+    return tuple(c for c in labels if c in chosen)
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_every_lineage_writes_every_subtype_and_register(lineage: str, domain: str) -> None:
     for i, subtype in enumerate(SUBTYPES):
         for framing in (FRAMINGS[i], None):
@@ -49,7 +49,7 @@ def test_every_lineage_writes_every_subtype_and_register(lineage: str, domain: s
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_every_lineage_writes_every_mode_framing_and_placement(lineage: str, domain: str) -> None:
     for i, mode in enumerate(MODES):
         spec = Spec("unsafe", domain, lineage, mode, classes_for(domain, i, 2 + i % 3), FRAMINGS[i], PLACEMENTS[i])
@@ -57,11 +57,11 @@ def test_every_lineage_writes_every_mode_framing_and_placement(lineage: str, dom
         assert {s.qi for s in draft.slots} == set(spec.qi)
         assert all(draft.answer[s.start:s.end].strip() for s in draft.slots)
         assert bool(draft.forbidden) == (mode == "INDIRECT_QI")
-    only = Spec("domain_only", domain, lineage, "NONE", SPECIFIC[domain], FRAMINGS[5], PLACEMENTS[0])
-    assert {s.qi for s in good(only, 9).slots} == set(SPECIFIC[domain])
+    only = Spec("domain_only", domain, lineage, "NONE", load_domain(domain).own_labels, FRAMINGS[5], PLACEMENTS[0])
+    assert {s.qi for s in good(only, 9).slots} == set(load_domain(domain).own_labels)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_no_direct_identifier_in_any_draft(domain: str) -> None:
     """Without the validator: the grammar itself writes none, or hardly ever something that looks like one."""
     hits = 0
@@ -70,7 +70,7 @@ def test_no_direct_identifier_in_any_draft(domain: str) -> None:
         qi = classes_for(domain, i, 2 + i % 3) if kind == "unsafe" else ()
         spec = Spec(kind, domain, lineage, "NONE", qi, FRAMINGS[i % 6], PLACEMENTS[i % 4], REGISTERS[i % 3],
                     SUBTYPES[i % 5])
-        hits += bool(find_direct(prepare(realise(spec, np.random.default_rng(i)).answer)))
+        hits += bool(find_direct(prepare(realise(spec, load_domain(spec.domain), np.random.default_rng(i)).answer)))
     assert hits <= 1
 
 
@@ -80,7 +80,7 @@ def test_where_the_cluster_stands(lineage: str) -> None:
         places: dict[str, list[float]] = {}
         for placement in PLACEMENTS:
             spec = Spec("unsafe", "law", lineage, "NONE", ("AGE", "LOCATION", "MATTER_TYPE"), "CASE_VOICE", placement)
-            draft = realise(spec, np.random.default_rng(seed))
+            draft = realise(spec, load_domain(spec.domain), np.random.default_rng(seed))
             places[placement] = [s.start / len(draft.answer) for s in draft.slots]
         assert max(places["FRAME_OPENING"]) < 0.6
         assert min(places["FRAME_CLOSING"]) > 0.35
@@ -93,7 +93,7 @@ def test_the_leak_is_a_small_part_of_a_normal_answer() -> None:
     for seed in range(200):
         spec = Spec("unsafe", "medical", LINEAGES[seed % 7], "NONE", classes_for("medical", seed, 3), "CASE_VOICE",
                     PLACEMENTS[seed % 4])
-        draft = realise(spec, np.random.default_rng(seed))
+        draft = realise(spec, load_domain(spec.domain), np.random.default_rng(seed))
         assert 60 <= len(draft.answer.split()) <= 185
         shares.append(sum(s.end - s.start for s in draft.slots) / len(draft.answer))
     assert np.mean(shares) < 0.2
@@ -107,13 +107,14 @@ def test_unsafe_and_borderline_are_of_one_length() -> None:
                       PLACEMENTS[seed % 4]),
                  Spec("borderline", "finance", lineage, framing=FRAMINGS[seed % 6], subtype=SUBTYPES[seed % 5]))
         for spec in specs:
-            words[spec.kind].append(len(realise(spec, np.random.default_rng(seed)).answer.split()))
+            draft = realise(spec, load_domain(spec.domain), np.random.default_rng(seed))
+            words[spec.kind].append(len(draft.answer.split()))
     assert abs(np.mean(words["unsafe"]) - np.mean(words["borderline"])) < 8
 
 
 def test_questions_give_nothing_away() -> None:
     for seed in range(100):
         spec = Spec("unsafe", "law", LINEAGES[seed % 7], "NONE", ("AGE", "FAMILY"), FRAMINGS[seed % 6], PLACEMENTS[0])
-        draft = realise(spec, np.random.default_rng(seed))
+        draft = realise(spec, load_domain(spec.domain), np.random.default_rng(seed))
         assert not any(draft.answer[s.start:s.end] in draft.question for s in draft.slots)
         assert 3 <= len(draft.question.split()) <= 30

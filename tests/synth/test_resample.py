@@ -6,9 +6,12 @@ from collections.abc import Sequence
 import pytest
 from numpy.random import Generator as Rng
 
+from discreet.domains import Domain, load_domain
 from discreet.synth.drafts import Draft, Record, Spec
 from discreet.synth.plan import make_plan, marginals
 from discreet.synth.resample import DRAFTS, ROUNDS, Shard, write_shard
+
+LAW = load_domain("law")
 
 
 class Counting:
@@ -20,7 +23,7 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[Spec] = []
 
-    def generate(self, spec: Spec, rng: Rng) -> Draft:
+    def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
         self.asked.append(spec)
         return Draft("", f"text {rng.integers(2**62)}")
 
@@ -31,7 +34,7 @@ def specs(n: int, mode: str = "NONE", seed: int = 0) -> list[Spec]:
 
 
 def written(asked: list[Spec], check: object, seed: int = 0) -> Shard:
-    return write_shard(asked, (seed, 1), Counting(), check, name=str, made_by="t")  # type: ignore[arg-type]
+    return write_shard(asked, LAW, (seed, 1), Counting(), check, name=str, made_by="t")  # type: ignore[arg-type]
 
 
 def luck(record: Record, share: float) -> Sequence[str]:
@@ -96,10 +99,10 @@ def test_what_can_never_be_written_ends_and_is_counted() -> None:
 
 def test_no_text_twice() -> None:
     class Repeating(Counting):
-        def generate(self, spec: Spec, rng: Rng) -> Draft:
+        def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
             return Draft("", f"Text  {rng.integers(30)}")
 
-    shard = write_shard(specs(20), (0,), Repeating(), lambda _: (), name=str, made_by="t")
+    shard = write_shard(specs(20), LAW, (0,), Repeating(), lambda _: (), name=str, made_by="t")
     assert len({r.draft.answer for r in shard.records}) == 20
     assert shard.rejected["duplicate"] > 0
 
@@ -114,6 +117,6 @@ def test_the_result_depends_on_the_arguments_alone() -> None:
 def test_the_budget_of_a_mode_is_kept() -> None:
     writer = Counting()
     asked = specs(1, "INDIRECT_QI")
-    write_shard(asked, (0,), writer, lambda _: ("no",), name=str, made_by="t")
+    write_shard(asked, LAW, (0,), writer, lambda _: ("no",), name=str, made_by="t")
     # Whole budgets until the shard's drafts are used up, and one more for what is still open.
     assert len(writer.asked) == (min(ROUNDS, -(-DRAFTS // 12)) + 1) * 12

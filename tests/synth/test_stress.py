@@ -10,7 +10,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from discreet.core.records import DOMAINS, Answer
+from discreet.core.records import Answer
+from discreet.domains import builtin_domains, load_domain
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
 from discreet.synth.plan import make_plan
@@ -22,7 +23,8 @@ N = 240
 def answers(domain: str, partition: str, n: int, seed: int) -> list[str]:
     """Drafts as the grammar writes them: nothing here was picked by a validator."""
     specs = make_plan(domain, {partition: n}, seed).specs(partition)
-    drafts = [realise(spec, np.random.default_rng((seed, i))).answer for i, spec in enumerate(specs)]
+    drafts = [realise(spec, load_domain(domain), np.random.default_rng((seed, i))).answer
+              for i, spec in enumerate(specs)]
     return [drafts[int(i)] for i in np.random.default_rng(seed).permutation(n)]
 
 
@@ -31,7 +33,7 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
     return float(roc_auc_score(labels, [*positives, *negatives]))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_bag_of_words_reads_the_voice(domain: str, seed: int) -> None:
     safe, unsafe = answers(domain, "safe", 2 * N, seed), answers(domain, "unsafe", 2 * N, seed)
@@ -50,9 +52,9 @@ def test_a_bag_of_words_reads_the_voice(domain: str, seed: int) -> None:
     assert within - borderline > 0.15
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_what_is_bound_to_a_person_tells_the_leak(domain: str) -> None:
-    guard = EvidenceGuard(Policy.builtin(domain))
+    guard = EvidenceGuard(Policy.of(domain))
 
     def score(partition: str, n: int) -> list[float]:
         verdicts = [guard.check(Answer(str(i), text)) for i, text in enumerate(answers(domain, partition, n, 4))]

@@ -5,13 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from discreet.domains import load_domain
 from discreet.synth.drafts import Spec
 from discreet.synth.lineage import line
 from discreet.synth.writer import IMPLICIT, Writer, sentence_case, with_article
 
 
 def writer(seed: int = 0, **axes: str) -> Writer:
-    return Writer(Spec("unsafe", "law", "L1", **axes), np.random.default_rng(seed))  # type: ignore[arg-type]
+    return Writer(Spec("unsafe", "law", "L1", **axes), load_domain("law"), np.random.default_rng(seed))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("phrase", "expected"), [

@@ -13,6 +13,8 @@ import typer
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
 
+DOMAINS = "medical, finance, law, or the folder of a domain of your own."
+"""What --domain takes; a test keeps the names."""
 # Options that say where results go and who works them out but not what they are, and those that hold text: no part of
 # a saved configuration.
 NOT_SAVED = frozenset({"text", "question", "config", "out", "output", "report", "json", "quiet", "help", "version",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.core.files import Run
     from discreet.core.records import Answer
     from discreet.data.answers import AnswerStream
+    from discreet.guard.policy import Policy
     from discreet.guard.reading import Guard
     from discreet.report.batch import BatchTally
 
@@ -49,7 +50,7 @@ Text = Annotated[str | None, typer.Argument(
 Fitted = Annotated[Path | None, typer.Option(
     "--guard", metavar="DIR", help="Judge by the guard in this folder, which 'discreet guard fit' made.")]
 Domain = Annotated[str | None, typer.Option(
-    "--domain", metavar="D", help="Judge by the built-in policy of medical, finance or law.")]
+    "--domain", metavar="D", help="Judge by the policy of this domain: " + common.DOMAINS)]
 Audience = Annotated[str | None, typer.Option(
     "--audience", metavar="A", help="Whom the answers are for, as the policy names them.")]
 PolicyFile = Annotated[Path | None, typer.Option(
@@ -110,27 +111,34 @@ def check(
 
 def _guard(folder: Path | None, domain: str | None, audience: str | None, policy: Path | None,
            point: Point | None) -> Guard:
-    from discreet.guard.policy import Policy
-
     at = None if point is None else point.value
     if folder is not None:
         from discreet.guard.fitted import FittedGuard
 
-        chosen = None if policy is None else Policy.load(policy, audience)
-        found = FittedGuard.load(folder, policy=chosen, audience=audience, point=at)
-        if domain is not None and found.policy.domain != domain:
-            raise UsageError(f"--domain is {domain!r}, but {folder} is a guard for {found.policy.domain!r}; drop one "
-                             "of them")
+        found = FittedGuard.load(folder, policy=policy, audience=audience, point=at)
+        same_domain(domain, found, folder)
         return found
     if domain is None and policy is None:
-        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, --policy F or "
-                         "--guard DIR")
+        raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard with a name or path")
     from discreet.guard.evidence_guard import EvidenceGuard
 
-    chosen = Policy.load(policy, audience) if policy is not None else Policy.builtin(str(domain), audience)
-    if domain is not None and chosen.domain != domain:
-        raise UsageError(f"--domain is {domain!r}, but {policy} is a policy for {chosen.domain!r}; drop one of them")
-    return EvidenceGuard(chosen, point=at)
+    return EvidenceGuard(policy_of(domain, audience, policy), point=at)
+
+
+def policy_of(domain: str | None, audience: str | None, path: Path | None) -> Policy:
+    """The policy that --policy or, without it, --domain names."""
+    from discreet.guard.policy import Policy
+
+    return Policy.load(path, audience, domain) if path is not None else Policy.of(str(domain), audience)
+
+
+def same_domain(domain: str | None, guard: Guard, folder: Path) -> None:
+    """Raise UsageError where --domain is another domain than that of the guard in `folder`."""
+    from discreet.domains import load_domain
+
+    if domain is not None and load_domain(domain) != (fitted := guard.policy.domain):
+        how = "with other files" if load_domain(domain).name == fitted.name else "the only one that it judges"
+        raise UsageError(f"--domain is {domain!r}, but {folder} is a guard for {fitted.name!r}, {how}; drop --domain")
 
 
 def _origin(text: str | None, source: str | None, question: str | None, output: Path | None) -> str | None:
@@ -238,7 +246,7 @@ def _record(summary: dict[str, Any], guard: Guard, origin: str | None) -> dict[s
     return {
         "kind": "guard check", "schema": 1, "summary": summary,
         "provenance": {
-            "policy": guard.policy.label(), "domain": guard.policy.domain, "audience": guard.policy.audience,
+            "policy": guard.policy.label(), "domain": guard.policy.domain.name, "audience": guard.policy.audience,
             "point": guard.point, "tau": guard.tau, "components": _components(guard), "discreet": __version__,
             "input": path.name if path else "standard input" if origin else "text on the command line",
             "data_hash": hashes.of_file(path) if path else None, "hash_key": hashes.scope,

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common
-from discreet.cli.guard_check import Audience, Domain, Fitted, OperatingPoint, Point, PolicyFile
+from discreet.cli.guard_check import (
+    Audience,
+    Domain,
+    Fitted,
+    OperatingPoint,
+    Point,
+    PolicyFile,
+    policy_of,
+    same_domain,
+)
 from discreet.cli.guard_pairings import evaluate_partitions
 from discreet.core.errors import InputError, UsageError
 
@@ -69,29 +78,28 @@ def evaluate(
     if configurations is not None or save is not None:
         raise UsageError("--configurations and --save belong to --partitions DIR; expected it with them")
     if domain is None and policy is None and guard is None:
-        raise UsageError("there is no policy to judge by; expected --domain medical, finance or law, --policy F or "
-                         "--guard DIR")
+        raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard with a name or path")
     if discriminator is not None and guard is None:
         raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
     rows = read_labelled(labelled)
     at = None if point is None else Point(point).value
     fitted = None if guard is None else _fitted(guard, domain, audience, policy, at, discriminator)
-    base = fitted.policy if fitted is not None else _policy(domain, audience, policy)
+    base = fitted.policy if fitted is not None else policy_of(domain, audience, policy)
     if fitted is not None:
-        rows = [row for row in rows if row.domain in (None, base.domain)]
+        rows = [row for row in rows if row.domain in (None, base.domain.name)]
         for cluster in ("yes", "no"):
             if not any(row.cluster == cluster for row in rows):
-                raise InputError(f"{labelled} has no answer of {base.domain} with the label {cluster!r}; expected at "
-                                 "least one each of yes and no")
+                raise InputError(f"{labelled} has no answer of {base.domain.name} with the label {cluster!r}; "
+                                 "expected at least one each of yes and no")
 
     def guard_of(name: str) -> Guard:
         if fitted is not None:
             return fitted
-        return EvidenceGuard(base if name == base.domain else _policy(name, None, None), point=at)
+        return EvidenceGuard(base if name == base.domain.name else policy_of(name, None, None), point=at)
 
     run = Run.open(out, common.resolved(context)) if out is not None else None
     told = progress(rows, len(rows), quiet=quiet, label="answers judged")
-    result = run_evaluation(told, guard_of, base.domain)
+    result = run_evaluation(told, guard_of, base.domain.name)
     record = {"kind": "guard evaluate", "schema": 1, **result.to_json(), "provenance": _provenance(labelled, base)}
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
@@ -112,18 +120,9 @@ def _fitted(folder: Path, domain: str | None, audience: str | None, policy: Path
             discriminator: str | None) -> Guard:
     from discreet.guard.fitted import FittedGuard
 
-    chosen = None if policy is None else _policy(None, audience, policy)
-    found = FittedGuard.load(folder, policy=chosen, audience=audience, point=point, discriminator=discriminator)
-    if domain is not None and domain != found.policy.domain:
-        raise UsageError(f"--domain is {domain!r}, but {folder} is a guard for {found.policy.domain!r}; drop one of "
-                         "them")
+    found = FittedGuard.load(folder, policy=policy, audience=audience, point=point, discriminator=discriminator)
+    same_domain(domain, found, folder)
     return found
-
-
-def _policy(domain: str | None, audience: str | None, path: Path | None) -> Policy:
-    from discreet.guard.policy import Policy
-
-    return Policy.load(path, audience) if path is not None else Policy.builtin(str(domain), audience)
 
 
 def _provenance(path: Path, policy: Policy) -> dict[str, Any]:

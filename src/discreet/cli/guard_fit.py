@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from discreet.cli import common
-from discreet.cli.guard_check import Audience, PolicyFile
+from discreet.cli.guard_check import Audience, PolicyFile, policy_of
 from discreet.core.errors import InputError, UsageError
 
-Domain = Annotated[str, typer.Option("--domain", metavar="D", help="medical, finance or law.")]
+Domain = Annotated[str, typer.Option("--domain", metavar="D", help="What the texts are about: " + common.DOMAINS)]
 _COLUMNS = "JSON Lines, CSV or Parquet with id, answer and, if they are there, question, kind, domain, group."
 Safe = Annotated[list[Path], typer.Option("--safe", metavar="F", help=f"Texts without a leak; may be repeated. "
                                                                       f"{_COLUMNS}")]
@@ -56,13 +56,11 @@ def fit(
     """
     from discreet.core.files import dump_json
     from discreet.guard.fit import fit_guard
-    from discreet.guard.policy import Policy
-
     writable(out)
-    chosen = Policy.load(policy, audience) if policy is not None else Policy.builtin(domain, audience)
+    chosen = policy_of(domain, audience, policy)
     guard = fit_guard(
-        domain, safe, unsafe, borderline, encoders=encoders, density=density, discriminator=discriminator, seed=seed,
-        out=out, cache=cache, policy=chosen, encoded=cast(Literal["answer"], encoded),
+        chosen.domain, safe, unsafe, borderline, encoders=encoders, density=density, discriminator=discriminator,
+        seed=seed, out=out, cache=cache, policy=chosen, encoded=cast(Literal["answer"], encoded),
         costs=costs_of(cost_miss, cost_false_flag, cost_review, prevalence), quiet=quiet,
     )
     if as_json:

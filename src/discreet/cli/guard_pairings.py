@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.cli import common
 from discreet.cli.guard_fit import writable
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
@@ -34,21 +35,21 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
     from discreet.guard.policy import Policy
 
     if domain is None:
-        raise UsageError("--partitions needs to know the domain; expected --domain medical, finance or law with it")
+        raise UsageError("--partitions needs to know the domain; expected --domain with it: " + common.DOMAINS)
     names = configurations.split(",") if configurations else [*PAPER_CONFIGURATIONS, DEFAULT]
     if save is not None:
         if DEFAULT not in names:
             raise UsageError(f"--save keeps the guard of the configuration {DEFAULT!r}; add it to --configurations")
         writable(save)
-    policy = Policy.builtin(domain)
+    policy = Policy.of(domain)
     run = Run.open(out, settings) if out is not None else None
-    made = read_partitions(partitions, policy, build_encoders(encoders, domain=domain, cache=default_cache()),
+    made = read_partitions(partitions, policy, build_encoders(encoders, domain=policy.domain, cache=default_cache()),
                            seed=seed, quiet=quiet)
     detectors, duals = fit_configurations(made, names, seed=seed)
     found = evaluate_pairings(made, detectors)
     components = {name: dual.components_.to_json() for name, dual in duals.items() if dual.components_ is not None}
-    record = {"kind": "guard evaluate partitions", "schema": 1, "domain": domain, "point": policy.point, "seed": seed,
-              "encoders": encoders, "counts": dict(made.corpus.corpus.counts), "components": components,
+    record = {"kind": "guard evaluate partitions", "schema": 1, "domain": policy.domain.name, "point": policy.point,
+              "seed": seed, "encoders": encoders, "counts": dict(made.corpus.corpus.counts), "components": components,
               "configurations": found}
     if save is not None:
         card = card_of(made.corpus, detectors[DEFAULT], duals[DEFAULT], seed=seed)
@@ -56,7 +57,7 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
     elif not quiet:
-        print("\n".join(lines(domain, policy.point, found, components)))
+        print("\n".join(lines(policy.domain.name, policy.point, found, components)))
     if run:
         run.finish(record, n=made.corpus.corpus.counts.get("read", 0), components=components)
 

@@ -27,7 +27,7 @@ class Roles(StrEnum):
     paper = "paper"
 
 
-Domain = Annotated[str | None, typer.Option("--domain", metavar="D", help="medical, finance or law.")]
+Domain = Annotated[str | None, typer.Option("--domain", metavar="D", help="What to write about: " + common.DOMAINS)]
 Count = Annotated[int | None, typer.Option(
     "--n", metavar="N", min=1, help=f"Records in each partition; {DEFAULT_N:,} where neither --n nor --scale is "
                                     "given.")]
@@ -65,7 +65,7 @@ def planned(domain: str | None, n: int | None, scale: float | None, roles: Roles
     from discreet.synth.plan import ROLES, equal_sizes, make_plan, paper_sizes
 
     if domain is None:
-        raise UsageError("there is no domain to write for; expected --domain medical, finance or law")
+        raise UsageError("there is no domain to write for; expected --domain: " + common.DOMAINS)
     common.one_of(**{"--n": n, "--scale": scale})
     sizes: Mapping[str, int] = equal_sizes(n or DEFAULT_N) if scale is None else paper_sizes(domain, scale)
     return make_plan(domain, sizes, 42 if seed is None else seed, generator=generator or "grammar",
@@ -75,7 +75,7 @@ def planned(domain: str | None, n: int | None, scale: float | None, roles: Roles
 def lines(made: Plan) -> list[str]:
     """The batches of a plan, a line for each partition."""
     total = sum(b.n for b in made.batches)
-    out = [f"{made.domain}: {total:,} records by {made.generator!r}, seed {made.seed}"]
+    out = [f"{made.domain.name}: {total:,} records by {made.generator!r}, seed {made.seed}"]
     for name in made.partitions():
         batches = [b for b in made.batches if b.partition == name]
         by = {key: sum(b.n for b in batches if key in (b.lineage, b.mode))

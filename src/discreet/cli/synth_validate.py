@@ -23,7 +23,7 @@ REQUIRED = ("id", "kind", "domain", "answer")
 Source = Annotated[Path, typer.Option(
     "--input", metavar="F", help="Records as JSON Lines with id, kind, domain and answer, and with qi where a leak is "
                                  "claimed.")]
-Domain = Annotated[str, typer.Option("--domain", metavar="D", help="medical, finance or law.")]
+Domain = Annotated[str, typer.Option("--domain", metavar="D", help="What the records are about: " + common.DOMAINS)]
 Fewest = Annotated[int, typer.Option("--min-words", metavar="N", min=1, help="Fewest words of an answer.")]
 Most = Annotated[int, typer.Option("--max-words", metavar="N", min=1, help="Most words of an answer.")]
 Output = Annotated[Path | None, typer.Option(
@@ -57,7 +57,7 @@ def validate(
     if output is not None:
         write_atomic(output, "".join(dump_json(row) + "\n" for row in failed))
     if as_json:
-        sys.stdout.write(dump_json(_result(domain, kinds, failed, reasons)) + "\n")
+        sys.stdout.write(dump_json(_result(check.domain.name, kinds, failed, reasons)) + "\n")
     elif not quiet:
         print("\n".join(lines(kinds, failed, reasons)))
     if failed and not report_only:

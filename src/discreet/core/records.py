@@ -16,7 +16,6 @@ Subject = Literal["third", "speaker", "asker", "public", "cohort", "nobody"]
 
 ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
 SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort", "nobody")
-DOMAINS: tuple[str, ...] = ("medical", "finance", "law")
 
 
 @dataclass(frozen=True, slots=True)

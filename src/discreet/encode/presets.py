@@ -22,6 +22,7 @@ from typing import Literal
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.core.folders import sha256
+from discreet.domains import DomainLike
 from discreet.encode.base import MANIFEST, Encoder, load_encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
@@ -71,15 +72,17 @@ def parse_encoders(spec: str) -> tuple[Wanted, ...]:
     return tuple(found)
 
 
-def build_encoders(spec: str, *, domain: str, cache: Path, max_tokens: int = 512) -> tuple[Encoder, ...]:
+def build_encoders(
+    spec: str, *, domain: DomainLike | None = None, cache: Path, max_tokens: int = 512
+) -> tuple[Encoder, ...]:
     """The encoders of a value of `--encoders`, ready for `Fusion.fit`.
 
     Parameters
     ----------
     spec : str
         See the head of this module.
-    domain : str
-        "medical", "finance" or "law", for the evidence.
+    domain : Domain, str or Path, optional
+        Name or folder of the domain that evidence is looked for in; needed for evidence only.
     cache : Path
         Folder that exports are kept in.
     max_tokens : int
@@ -138,10 +141,12 @@ def _word(word: str) -> tuple[Wanted, ...]:
                      "model on the hub (owner/model), separated by commas")
 
 
-def _build(wanted: Wanted, domain: str, cache: Path, max_tokens: int) -> Encoder:
+def _build(wanted: Wanted, domain: DomainLike | None, cache: Path, max_tokens: int) -> Encoder:
     if wanted.kind == "hashed":
         return HashedEncoder()
     if wanted.kind == "evidence":
+        if domain is None:
+            raise UsageError("the encoder 'evidence' was asked for without a domain: expected its name or folder")
         return EvidenceEncoder(domain)
     if wanted.kind == "saved":
         return load_encoder(Path(wanted.source))

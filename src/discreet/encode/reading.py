@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from discreet.core.unicode import prepare
+from discreet.domains import DomainLike
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
@@ -19,15 +20,15 @@ class Reading:
     direct: tuple[DirectSpan, ...] = ()
 
 
-def read(text: str, domain: str, question: str | None = None) -> Reading:
+def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
     """Read one answer.
 
     Parameters
     ----------
     text : str
         The answer, whole.
-    domain : str
-        "medical", "finance" or "law".
+    domain : Domain, str or Path
+        Name of a built-in domain, or the folder of one.
     question : str, optional
         What the user said. An attribute that stands in it is the asker's; a direct identifier that stands in it is
         told back and left out.

@@ -9,7 +9,6 @@ agrees.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
-from discreet.core.records import DOMAINS
+from discreet.domains import Domain, save_facts, saved_domain
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import FUSION, Fusion
 from discreet.guard.detector import Detector
@@ -53,7 +52,7 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
         write_arrays(part / ARRAYS, arrays)
         detector.fusion.save(part / ENCODERS)
         facts = {
-            "domain": detector.domain, "policy": asdict(policy), "encoded": detector.encoded,
+            **save_facts(detector.domain, part), "policy": policy.settings(), "encoded": detector.encoded,
             "encoders": {"name": detector.fusion.name, "dim": detector.fusion.dim,
                          "sha256": sha256(part / ENCODERS / FUSION)},
             "evidence": detector.evidence.features, "dual": detector.dual.config(),
@@ -78,9 +77,9 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
         raise InputError(f"{folder / MANIFEST} lists no {ARRAYS}: copy the whole folder again")
     arrays = read_arrays(manifest.verify().folder / ARRAYS)
     fusion = _read_encoders(manifest)
-    domain, encoded = manifest.fact("domain", str), manifest.fact("encoded", str)
-    if domain not in DOMAINS or encoded not in ENCODED:
-        raise InputError(f"{folder / MANIFEST} names the domain {domain!r} and encodes {encoded!r}: fit it again")
+    domain, encoded = saved_domain(manifest.facts, folder), manifest.fact("encoded", str)
+    if encoded not in ENCODED:
+        raise InputError(f"{folder / MANIFEST} encodes {encoded!r}; expected {' or '.join(ENCODED)}: fit it again")
     evidence = EvidenceEncoder(domain)
     if manifest.fact("evidence", list) != list(evidence.features):
         raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
@@ -97,7 +96,7 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
         raise InputError(f"{folder / MANIFEST} names a discriminator without points, or the other way round: "
                          "fit the guard again")
     detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)
-    return detector, _policy(manifest), manifest.fact("card", dict)
+    return detector, _policy(manifest, domain), manifest.fact("card", dict)
 
 
 def _prefixed(prefix: str, state: Mapping[str, NDArray[Any]]) -> Arrays:
@@ -130,10 +129,8 @@ def _spread(manifest: Manifest) -> float:
     return float(spread)
 
 
-def _policy(manifest: Manifest) -> Policy:
-    said: dict[str, Any] = manifest.fact("policy", dict)
+def _policy(manifest: Manifest, domain: Domain) -> Policy:
     try:
-        fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
-        return Policy(**fields)
+        return Policy.restore(manifest.fact("policy", dict), domain)
     except TypeError:
         raise InputError(f"{manifest.folder / MANIFEST} holds a policy of another form: fit the guard again") from None

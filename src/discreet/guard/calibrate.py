@@ -103,12 +103,12 @@ def calibrate(guard: FittedGuard, rows: Iterable[Labelled], *, costs: Costs | No
     judged = []
     for row in rows:
         leaks = leaks_in(row)
-        if row.domain in (None, guard.policy.domain) and leaks is not None:
+        if row.domain in (None, guard.policy.domain.name) and leaks is not None:
             judgement = bare.judge(row.answer)
             judged.append(_Judged(judgement.verdict, judgement.evidence, leaks, row.document))
     for which, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
         if not any(j.leaks == which for j in judged):
-            raise InputError(f"no answer of {guard.policy.domain} {word}: both kinds are needed, add rows")
+            raise InputError(f"no answer of {guard.policy.domain.name} {word}: both kinds are needed, add rows")
     points = dict(guard.detector.points[guard.detector.decides])
     found = {name: _price(judged, name, [tau] * len(judged), costs) for name, tau in points.items()}
     counts = {"leaks": sum(j.leaks for j in judged), "harmless": sum(not j.leaks for j in judged),

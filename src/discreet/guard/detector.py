@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import UsageError
+from discreet.domains import Domain
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.guard.discriminators import DENSITY, Discriminator, given
@@ -77,7 +78,7 @@ class Detector:
         Standard deviation of the density's δ on calibration texts, which brings it to the scale of a logit.
     """
 
-    domain: str
+    domain: Domain
     encoded: Encoded
     fusion: Fusion
     evidence: EvidenceEncoder

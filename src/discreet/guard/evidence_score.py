@@ -17,7 +17,7 @@ from math import exp, isfinite
 from discreet.core.errors import DetectorError
 from discreet.core.records import Evidence
 from discreet.guard.policy import Policy
-from discreet.text.evidence.mentions import DOMAIN_CLASSES, Attribute
+from discreet.text.evidence.mentions import Attribute
 
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
@@ -108,7 +108,7 @@ def _cluster(person: str, members: list[Attribute], policy: Policy) -> Cluster:
     strong = {(a.kind, a.value) for a in counted if not a.weak}
     weak = {(a.kind, a.value) for a in counted if a.weak} - strong
     facts = {
-        (a.kind, a.value) for a in members if a.kind in DOMAIN_CLASSES[policy.domain] and a.kind not in policy.counted
+        (a.kind, a.value) for a in members if a.kind in policy.domain.own and a.kind not in policy.counted
     }
     return Cluster(
         person,

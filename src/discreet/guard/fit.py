@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.core.errors import UsageError
+from discreet.domains import DomainLike, load_domain
 from discreet.encode.base import Encoder
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.card import card_of
@@ -31,7 +32,7 @@ EVERY = tuple(DISCRIMINATORS)
 
 
 def fit_guard(
-    domain: str, safe: Files, unsafe: Files, borderline: Files | None = None, *,
+    domain: DomainLike, safe: Files, unsafe: Files, borderline: Files | None = None, *,
     encoders: str | Sequence[Encoder] = DEFAULT_ENCODERS, density: str = DEFAULT_DENSITY,
     discriminator: str | None = None, seed: int = 42, out: Path | str | None = None, cache: Path | str | None = None,
     policy: Policy | None = None, encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
@@ -40,7 +41,8 @@ def fit_guard(
 
     Parameters
     ----------
-    domain : {"medical", "finance", "law"}
+    domain : Domain, str or Path
+        Name of a built-in domain, or the folder of one.
     safe, unsafe, borderline : path or paths
         See `corpus.read_side`. The safe side of the density is safe + borderline (the paper's v4; without borderline
         texts its v3).
@@ -54,7 +56,7 @@ def fit_guard(
     out, cache : path, optional
         Where the guard is saved; where exported encoders are kept (by default the user's cache folder).
     policy : Policy, optional
-        Of the domain; by default the built-in one.
+        Of the domain; by default the one in its folder.
     encoded : {"answer", "question+answer"}
         What the encoders of pieces read.
     costs : Costs, optional
@@ -70,9 +72,11 @@ def fit_guard(
         raise UsageError(f"--discriminator {decides!r}: expected one of {', '.join((DENSITY, *EVERY))}")
     if density not in list(densities):
         raise UsageError(f"--density {density!r}: expected one of {', '.join(densities)}")
-    policy = policy or Policy.builtin(domain)
+    domain = load_domain(domain)
+    policy = policy or Policy.of(domain)
     if policy.domain != domain:
-        raise UsageError(f"--domain is {domain!r}, but the policy is for {policy.domain!r}; expected the same domain")
+        raise UsageError(f"--domain is {domain.name!r}, but the policy is for {policy.domain.name!r}; expected the "
+                         "same domain")
     corpus = read_corpus(policy, safe, unsafe, borderline or (), seed=seed, quiet=quiet)
     if isinstance(encoders, str):
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())

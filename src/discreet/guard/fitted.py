@@ -61,8 +61,8 @@ class FittedGuard:
     def __init__(self, detector: Detector, policy: Policy, *, point: str | None = None, second: Second | None = None,
                  card: Mapping[str, Any] | None = None) -> None:
         if policy.domain != detector.domain:
-            raise UsageError(f"the guard was fitted for {detector.domain!r}, but the policy is for {policy.domain!r}; "
-                             "expected the same domain")
+            raise UsageError(f"the guard was fitted for {detector.domain.name!r}, but the policy is for "
+                             f"{policy.domain.name!r}; expected the same domain")
         self.detector, self.policy, self.second, self.card = detector, policy, second, dict(card or {})
         self.point = point or policy.point
         self.tau = detector.tau(self.point)
@@ -70,14 +70,15 @@ class FittedGuard:
         self._label = policy.label()
 
     @classmethod
-    def load(cls, folder: Path | str, *, policy: Policy | None = None, audience: str | None = None,
+    def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
              point: str | None = None, discriminator: str | None = None, second: Second | None = None) -> FittedGuard:
         """The guard that was saved in a folder.
 
         Parameters
         ----------
-        policy : Policy, optional
-            By default the one that the guard was fitted under; with `audience`, the built-in one of its domain.
+        policy : Policy or Path, optional
+            A policy, or the file of one for `audience`. By default the one that the guard was fitted under; with
+            `audience`, that of its domain.
         discriminator : str, optional
             Which δ decides; by default the one that the guard was fitted to decide by.
 
@@ -91,8 +92,10 @@ class FittedGuard:
         from discreet.guard.artifact import load_detector
 
         detector, fitted_under, card = load_detector(Path(folder))
-        if policy is None:
-            policy = fitted_under if audience is None else Policy.builtin(detector.domain, audience)
+        if isinstance(policy, Path):
+            policy = Policy.load(policy, audience, detector.domain)
+        elif policy is None:
+            policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
         return cls(detector.deciding(discriminator), policy, point=point, second=second, card=card)
 
     def save(self, folder: Path | str) -> None:

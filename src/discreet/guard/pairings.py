@@ -108,7 +108,7 @@ def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encod
 
 def _read_side(path: Path, kind: Kind, encoded: EncodedCorpus) -> Side:
     policy = encoded.corpus.policy
-    samples = read_side([path], kind, policy.domain)
+    samples = read_side([path], kind, policy.domain.name)
     pairs = [(s, read_answer(s.answer, policy)) for s in samples]
     kept = [(s, r) for s, r in pairs if never_judged(r, policy) is None]
     rows = rows_of_many(encoded.fusion, encoded.reader, [s.answer for s, _ in kept], [r for _, r in kept],

@@ -1,21 +1,24 @@
-"""Policies: whose attributes count, how many make a cluster, what passes. One YAML file a domain."""
+"""Policies: whose attributes count, which classes, how many make a cluster, what passes. One YAML file a domain."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from importlib.resources import files
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+import yaml
 
 from discreet.core.errors import PolicyError, UsageError
-from discreet.core.records import DOMAINS, SUBJECTS, Subject
-from discreet.text.evidence.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES
+from discreet.core.records import SUBJECTS, Subject
+from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
+from discreet.text.direct.detect import known_types
 
-Rule = Literal["identifying", "paper"]
+RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
-_KEYS = {"version", "domain", "languages", "rule", "point", "allow_direct", "audience", "audiences"}
+_KEYS = {"version", "domain", "languages", "counts", "rule", "point", "allow_direct", "audience", "audiences"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +31,18 @@ class Policy:
         Subjects whose attributes count towards a cluster.
     cluster : int
         Attributes bound to one person that make a cluster, at least 1.
-    rule : {"identifying", "paper"}
-        Which classes count (see `counted`).
+    rule : {"identifying", "paper"} or tuple of str
+        Which classes count: those that say who somebody is; the paper's, shared and of the domain; or the named ones.
     allow_direct : tuple of str
         Direct identifiers that pass.
     """
 
-    domain: str
+    domain: Domain
     audience: str
     version: int
     subjects: tuple[Subject, ...]
     cluster: int
-    rule: Rule = "identifying"
+    rule: str | tuple[str, ...] = "identifying"
     point: str = "conservative"
     languages: tuple[str, ...] = ("en",)
     allow_direct: tuple[str, ...] = ()
@@ -47,39 +50,55 @@ class Policy:
     @property
     def name(self) -> str:
         """`domain/audience`."""
-        return f"{self.domain}/{self.audience}"
+        return f"{self.domain.name}/{self.audience}"
 
     @property
     def counted(self) -> tuple[str, ...]:
         """The classes that count towards a cluster under the rule."""
         if self.rule == "paper":
-            return (*SHARED_CLASSES, *DOMAIN_CLASSES[self.domain])
-        return IDENTIFYING
+            return (*self.domain.shared, *self.domain.own)
+        return IDENTIFYING if isinstance(self.rule, str) else self.rule
+
+    def settings(self) -> dict[str, Any]:
+        """Every setting as a plain value, the domain as its name."""
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**said, "domain": self.domain.name}
 
     def label(self) -> str:
-        """`domain/audience@version#hash`, which every verdict carries."""
-        canonical = json.dumps(asdict(self), sort_keys=True)
+        """`domain/audience@version#hash`, which every verdict carries.
+
+        The hash covers the settings and, where the domain is not built in, the files of its folder.
+        """
+        domain = {} if self.domain.builtin else {"domain_hash": self.domain.hash}
+        canonical = json.dumps({**self.settings(), **domain}, sort_keys=True)
         return f"{self.name}@{self.version}#{hashlib.sha256(canonical.encode()).hexdigest()[:12]}"
 
     @classmethod
-    def builtin(cls, domain: str, audience: str | None = None) -> Policy:
-        """The policy that ships with discreet for a domain.
+    def of(cls, domain: DomainLike, audience: str | None = None) -> Policy:
+        """The policy of a domain, for one of its audiences; by default the one that the policy names.
 
         Raises
         ------
         UsageError
             For an unknown domain or audience.
+        InputError
+            Where the folder of the domain says something impossible.
         """
-        if domain not in DOMAINS:
-            raise UsageError(
-                f"unknown domain {domain!r}: expected one of {', '.join(DOMAINS)}, or a file with --policy"
-            )
-        text = files("discreet.guard").joinpath("policies", f"{domain}.yaml").read_text(encoding="utf-8")
-        return _parse(text, f"built-in policy {domain}", audience)
+        found = load_domain(domain)
+        return _parsed(dict(found.policy), f"{found.folder}/policy.yaml", audience, found)
 
     @classmethod
-    def load(cls, path: Path, audience: str | None = None) -> Policy:
+    def restore(cls, said: Mapping[str, Any], domain: Domain) -> Policy:
+        """The policy whose `settings` were saved. Raises TypeError where they are of another form."""
+        settings = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
+        return cls(**{**settings, "domain": domain})
+
+    @classmethod
+    def load(cls, path: Path, audience: str | None = None, domain: DomainLike | None = None) -> Policy:
         """Read a policy file.
+
+        The domain is `domain` where it is given; else the folder of the file, where it is the folder of a domain; else
+        the built-in one that the file names.
 
         Raises
         ------
@@ -92,26 +111,33 @@ class Policy:
             raise PolicyError(
                 f"cannot read the policy {path}: {type(error).__name__}; expected a UTF-8 YAML file"
             ) from None
-        return _parse(text, str(path), audience)
+        try:
+            data = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f" line {mark.line + 1}" if mark is not None else ""
+            raise PolicyError(f"{path}{line}: not YAML; start from a copy of a built-in policy") from None
+        if domain is None and is_domain(path.parent):
+            domain = path.parent
+        return _parsed(data, str(path), audience, None if domain is None else load_domain(domain))
 
 
-def _parse(text: str, where: str, audience: str | None) -> Policy:
-    import yaml
-
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark is not None else ""
-        raise PolicyError(f"{where}{line}: not YAML; start from a copy of a built-in policy") from None
+def _parsed(data: object, where: str, audience: str | None, domain: Domain | None) -> Policy:
     if not isinstance(data, dict):
         raise PolicyError(f"{where}: expected a mapping with the keys {', '.join(sorted(_KEYS))}")
     _check_keys(data, where)
+    if domain is None:
+        try:
+            domain = load_domain(data["domain"])
+        except UsageError as error:
+            raise PolicyError(f"{where}: {error}") from None
+    elif data["domain"] != domain.name:
+        raise UsageError(f"{where} is a policy for {data['domain']!r}; expected one for {domain.name!r}")
     audiences: dict[str, Any] = data["audiences"]
     chosen = audience or data.get("audience") or next(iter(audiences))
     if chosen not in audiences:
         raise UsageError(f"{where}: no audience {chosen!r}; expected one of {', '.join(map(str, audiences))}")
-    return _build(data, str(chosen), audiences[chosen], where)
+    return _build(data, str(chosen), audiences[chosen], where, domain)
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:
@@ -123,10 +149,8 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
     for key, kind in (("version", int), ("domain", str), ("audiences", dict)):
         if not isinstance(data.get(key), kind) or isinstance(data.get(key), bool) or not data.get(key):
             raise PolicyError(f"{where}: {key} must be given as a {kind.__name__}")
-    if data["domain"] not in DOMAINS:
-        raise PolicyError(f"{where}: unknown domain {data['domain']!r}; expected one of {', '.join(DOMAINS)}")
-    if data.get("rule", "identifying") not in ("identifying", "paper"):
-        raise PolicyError(f"{where}: rule must be 'identifying' or 'paper', got {data['rule']!r}")
+    if {"counts", "rule"} <= set(data):
+        raise PolicyError(f"{where}: counts and rule are two names of one key; expected counts only")
     if data.get("point", "conservative") not in POINTS:
         raise PolicyError(f"{where}: point must be one of {', '.join(POINTS)}, got {data['point']!r}")
     for key in ("languages", "allow_direct"):
@@ -139,7 +163,18 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
         raise PolicyError(f"{where}: audience must name one of the audiences, got a {type(data['audience']).__name__}")
 
 
-def _build(data: dict[str, Any], audience: str, body: object, where: str) -> Policy:
+def _rule(said: object, domain: Domain, where: str) -> str | tuple[str, ...]:
+    """Which classes count: a rule, or the classes themselves."""
+    if isinstance(said, str) and said in RULES:
+        return said
+    known = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
+    if isinstance(said, list) and said and all(one in known for one in said):
+        return tuple(said)
+    raise PolicyError(f"{where}: counts must be {' or '.join(RULES)}, or a list of some of {', '.join(known)}; got "
+                      f"{said!r}")
+
+
+def _build(data: dict[str, Any], audience: str, body: object, where: str, domain: Domain) -> Policy:
     place = f"{where}: audience {audience!r}"
     if not isinstance(body, dict) or set(body) - {"subjects", "cluster"}:
         raise PolicyError(f"{place} must hold subjects (a list) and cluster (a number), nothing else")
@@ -149,12 +184,12 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str) -> Pol
     if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 1:
         raise PolicyError(f"{place}: cluster must be a whole number of at least 1, got {cluster!r}")
     return Policy(
-        domain=data["domain"],
+        domain=domain,
         audience=audience,
         version=data["version"],
         subjects=tuple(subjects),
         cluster=cluster,
-        rule=data.get("rule", "identifying"),
+        rule=_rule(data.get("counts", data.get("rule", "identifying")), domain, where),
         point=data.get("point", "conservative"),
         languages=tuple(data.get("languages", ["en"])),
         allow_direct=_direct_types(data.get("allow_direct", []), place),
@@ -162,8 +197,6 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str) -> Pol
 
 
 def _direct_types(listed: list[Any], place: str) -> tuple[str, ...]:
-    from discreet.text.direct.detect import known_types
-
     known = known_types()
     for item in listed:
         if item not in known:

@@ -90,7 +90,7 @@ def read_corpus(policy: Policy, safe: Files, unsafe: Files, borderline: Files = 
     sides: list[tuple[Kind, list[Path]]] = [
         ("safe", _paths(safe)), ("unsafe", _paths(unsafe)), ("borderline", _paths(borderline))
     ]  # fmt: skip
-    samples = [s for kind, paths in sides for s in read_side(paths, kind, policy.domain)]
+    samples = [s for kind, paths in sides for s in read_side(paths, kind, policy.domain.name)]
     counts = Counter(read=len(samples))
     samples, repeats = without_repeats(samples)
     reads = [read_answer(s.answer, policy) for s in progress(samples, len(samples), quiet=quiet, label="texts read")]

@@ -77,7 +77,7 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     for name in sorted({b.lineage for b in plan.batches if b.n} - set(writer.lineages)):
         raise UsageError(f"the generator {plan.generator!r} has no lineage {name!r}: expected some of "
                          f"{', '.join(writer.lineages)}")
-    key = f"{plan.key()}-{writer.version}"
+    key = f"{plan.key()}-{plan.domain.hash[:16]}-{writer.version}"
     done = _opened(plan, out, key)
     if done is not None:
         return done
@@ -136,9 +136,9 @@ def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, ke
     there = _read_shard(path, key)
     if there is not None:
         return there
-    partition = zlib.crc32(f"{plan.domain}/{job.batch.partition}".encode())
-    prefix = f"{plan.domain}-{job.batch.partition}-{job.batch.lineage}-{job.number:05d}"
-    shard = write_shard(job.specs, (plan.seed, partition, job.number), writer, check,
+    partition = zlib.crc32(f"{plan.domain.name}/{job.batch.partition}".encode())
+    prefix = f"{plan.domain.name}-{job.batch.partition}-{job.batch.lineage}-{job.number:05d}"
+    shard = write_shard(job.specs, plan.domain, (plan.seed, partition, job.number), writer, check,
                         name=lambda i: f"{prefix}-{i:03d}", made_by=plan.generator)
     write_atomic(path, dump_json({
         "key": key, "records": [r.to_json() for r in shard.records], "drafts": shard.drafts, "kept": shard.kept,
@@ -172,7 +172,7 @@ def _manifest(plan: Plan, key: str, jobs: Sequence[_Job], shards: Sequence[Shard
         rejected.update(shard.rejected)
     unsafe = [(j, s) for j, s in pairs if j.batch.partition == "unsafe"]
     return {
-        "kind": "synth campaign", "schema": 1, "key": key, "domain": plan.domain, "seed": plan.seed,
+        "kind": "synth campaign", "schema": 1, "key": key, "domain": plan.domain.name, "seed": plan.seed,
         "generator": plan.generator, "synthetic": True, "note": NOTE,
         "partitions": {name: _partition(name, [(j, s) for j, s in pairs if j.batch.partition == name])
                        for name in plan.partitions()},

@@ -7,6 +7,7 @@ from typing import Protocol
 from numpy.random import Generator as Rng
 
 from discreet.core.registry import Registry
+from discreet.domains import Domain
 from discreet.synth.drafts import Draft, Spec
 
 
@@ -26,8 +27,8 @@ class Generator(Protocol):
         """Changes whenever drafts may come out differently, so that a campaign never goes on with stale ones."""
         ...
 
-    def generate(self, spec: Spec, rng: Rng) -> Draft:
-        """A draft for `spec`. What it is worth is the validator's business."""
+    def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
+        """A draft for `spec`, which names `domain`. What it is worth is the validator's business."""
         ...
 
 

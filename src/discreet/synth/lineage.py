@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 from discreet.core.errors import InputError, UsageError
+from discreet.domains import Domain
 from discreet.synth.axes import FRAMINGS, REGISTERS
 from discreet.synth.borderline import OPENINGS, SUBTYPES
 from discreet.synth.taxonomy import SHARED
@@ -24,6 +25,9 @@ POOLS: tuple[str, ...] = (
     "content", "voice", "cohort", "course", "second", "deflect", "quote", "vignette", "closing", "closing_case",
     "instance", "np_frames", "vp_frames", "single_frames",
 )
+WORDS: tuple[str, ...] = ("case", "file", "team", "meeting", "step", "field", "worry")
+TOPIC: tuple[str, ...] = ("measures", "checks", "risks", "facts")
+VALUE: tuple[str, ...] = ("post", "vp", "indirect", "lit")
 _SLOT = re.compile(r"\{([^{}]+)\}")
 _CHOICE = re.compile(r"<([^<>]*)>")
 
@@ -73,6 +77,7 @@ class DomainData:
     """What every lineage may say in a domain."""
 
     words: Mapping[str, tuple[str, ...]]
+    one: str
     bodies: tuple[str, ...]
     intervals: tuple[str, ...]
     topics: tuple[Topic, ...]
@@ -132,16 +137,29 @@ def _forms(forms: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def domain_data(domain: str) -> DomainData:
-    """Words, topics and class values of a domain."""
-    data = _read(domain)
-    return DomainData(
-        words={name: tuple(values) for name, values in data["words"].items()}, bodies=tuple(data["bodies"]),
-        intervals=tuple(data["intervals"]),
-        topics=tuple(Topic(t["name"], *(tuple(t[key]) for key in ("measures", "checks", "risks", "facts")))
-                     for t in data["topics"]),
-        qi={qi: tuple(values) for qi, values in data["qi"].items()},
-    )
+def domain_data(domain: Domain) -> DomainData:
+    """Words, topics and class values of a domain. Raises InputError, naming the key, where its templates lack one."""
+    data, where = domain.templates, f"{domain.folder}/templates.yaml"
+    key = ""
+    try:
+        words = {key: _phrases(data["words"][key]) for key in WORDS}
+        one, bodies, intervals = str(data["one"]), _phrases(data["bodies"]), _phrases(data["intervals"])
+        topics = tuple(Topic(str(t["name"]), *(_phrases(t[key]) for key in TOPIC)) for t in data["topics"])
+        qi = {key: tuple({form: str(value[form]) for form in (*VALUE, *(set(value) - set(VALUE)))}
+                         for value in data["qi"][key]) for key in domain.own_labels}
+    except (KeyError, TypeError, AttributeError) as error:
+        missing = error.args[0] if isinstance(error, KeyError) else key
+        raise InputError(f"{where}: {missing} is missing or of another form; start from a copy of a built-in domain's "
+                         "templates.yaml") from None
+    if not topics or not all((*words.values(), bodies, intervals, *qi.values())):
+        raise InputError(f"{where}: an empty list; expected at least one entry everywhere")
+    return DomainData(words, one, bodies, intervals, topics, qi)
+
+
+def _phrases(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError("no list")
+    return tuple(map(str, values))
 
 
 def _read(name: str) -> dict[str, Any]:

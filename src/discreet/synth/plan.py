@@ -21,11 +21,11 @@ import numpy as np
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
+from discreet.domains import Domain, DomainLike, load_domain
 from discreet.synth.axes import FRAMINGS, K_PRIOR, MODE_PATTERN, MODES, PLACEMENTS, REGISTERS
 from discreet.synth.borderline import SUBTYPES
 from discreet.synth.drafts import Kind, Spec
 from discreet.synth.marginals import apportion, class_sets, spread, uniform
-from discreet.synth.taxonomy import SPECIFIC, classes
 
 SCHEMA = 1
 ROLES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -36,7 +36,6 @@ ROLES: dict[str, dict[str, tuple[str, ...]]] = {
     "paper": {"train": ("L1", "L2", "L3"), "heldout": ("L4",), "borderline": ("L2",), "borderline_eval": ("L3",),
               "matched": ("L7",)},
 }
-_SAFE = {"medical": 46_412, "finance": 42_405, "law": 34_065}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Batch:
 class Plan:
     """A campaign before it runs. The specifications follow from it and its seed alone."""
 
-    domain: str
+    domain: Domain
     seed: int
     generator: str
     batches: tuple[Batch, ...]
@@ -96,10 +95,10 @@ class Plan:
         """What to write into a partition, batch by batch in the plan's order."""
         batches = [b for b in self.batches if b.partition == partition and b.n]
         n = sum(b.n for b in batches)
-        rng = np.random.default_rng((self.seed, zlib.crc32(f"{self.domain}/{partition}".encode())))
+        rng = np.random.default_rng((self.seed, zlib.crc32(f"{self.domain.name}/{partition}".encode())))
         kind = _BY_NAME[partition].kind
         writers = [(b.lineage, b.mode) for b in batches for _ in range(b.n)]
-        return [Spec(kind, self.domain, lineage, mode, **axes)
+        return [Spec(kind, self.domain.name, lineage, mode, **axes)
                 for (lineage, mode), axes in zip(writers, _axes(kind, self.domain, n, rng), strict=True)]
 
     def marginals(self) -> dict[str, dict[str, dict[str, int]]]:
@@ -111,12 +110,14 @@ class Plan:
         return hashlib.sha256(json.dumps(self._settings(), sort_keys=True).encode()).hexdigest()
 
     def _settings(self) -> dict[str, Any]:
-        return {"kind": "synth plan", "schema": SCHEMA, "domain": self.domain, "seed": self.seed,
+        own = {} if self.domain.builtin else {"domain_hash": self.domain.hash}
+        return {"kind": "synth plan", "schema": SCHEMA, "domain": self.domain.name, **own, "seed": self.seed,
                 "generator": self.generator, "batches": [b.to_json() for b in self.batches]}
 
     def to_json(self) -> dict[str, Any]:
         """The settings, and the marginals that follow from them (for readers: they are not read back)."""
-        return {**self._settings(), "marginals": self.marginals()}
+        folder = {} if self.domain.builtin else {"domain_folder": str(self.domain.folder)}
+        return {**self._settings(), **folder, "marginals": self.marginals()}
 
     @classmethod
     def from_json(cls, data: Any, where: str = "plan") -> Plan:
@@ -129,10 +130,10 @@ class Plan:
         if not isinstance(batches, list) or not batches:
             raise InputError(f"{where}: 'batches' must be a list of partition, lineage, mode and n")
         seed = _field(data, "seed", int, where)
-        domain, generator = _field(data, "domain", str, where), _field(data, "generator", str, where)
-        if domain not in SPECIFIC or seed < 0:
-            raise InputError(f"{where}: expected a domain of {', '.join(SPECIFIC)} and a seed from 0")
-        return cls(domain, seed, generator, tuple(_batch(row, i, where) for i, row in enumerate(batches)))
+        generator = _field(data, "generator", str, where)
+        if seed < 0:
+            raise InputError(f"{where}: the seed is {seed}; expected a whole number from 0")
+        return cls(_domain(data, where), seed, generator, tuple(_batch(row, i, where) for i, row in enumerate(batches)))
 
     @classmethod
     def load(cls, path: Path) -> Plan:
@@ -147,13 +148,13 @@ class Plan:
         return cls.from_json(data, str(path))
 
 
-def make_plan(domain: str, sizes: Mapping[str, int], seed: int, *, generator: str = "grammar",
+def make_plan(domain: DomainLike, sizes: Mapping[str, int], seed: int, *, generator: str = "grammar",
               roles: Mapping[str, Sequence[str]] | None = None) -> Plan:
     """A plan of `sizes` records a partition: shared out evenly over lineages, then by the paper's pattern over modes.
 
     Raises UsageError for an unknown domain or partition, a count below 0, or a role without lineages.
     """
-    classes(domain)
+    domain = load_domain(domain)
     who = ROLES["strict"] if roles is None else roles
     for name, size in sizes.items():
         if name not in _BY_NAME:
@@ -186,12 +187,16 @@ def equal_sizes(n: int) -> dict[str, int]:
     return {p.name: n for p in PARTITIONS}
 
 
-def paper_sizes(domain: str, scale: float) -> dict[str, int]:
-    """The paper's counts (Table III) times `scale`, each at least 1."""
-    classes(domain)
+def paper_sizes(domain: DomainLike, scale: float) -> dict[str, int]:
+    """The paper's counts (Table III) times `scale`, each at least 1. UsageError for a domain without such counts."""
+    domain = load_domain(domain)
+    safe = domain.templates.get("safe_records")
+    if not isinstance(safe, int):
+        raise UsageError(f"the domain {domain.name!r} has no counts to scale: expected --n instead, or safe_records in "
+                         "its templates.yaml")
     if not 0 < scale <= 10:
         raise UsageError(f"a scale of {scale} was asked for: expected more than 0 and at most 10 (1 is the paper's)")
-    return {p.name: max(1, round(scale * (p.count or _SAFE[domain]))) for p in PARTITIONS}
+    return {p.name: max(1, round(scale * (p.count or safe))) for p in PARTITIONS}
 
 
 def marginals(specs: Sequence[Spec]) -> dict[str, dict[str, int]]:
@@ -205,7 +210,7 @@ def marginals(specs: Sequence[Spec]) -> dict[str, dict[str, int]]:
     return {axis: dict(sorted(count.items())) for axis, count in counts.items() if count}
 
 
-def _axes(kind: Kind, domain: str, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+def _axes(kind: Kind, domain: Domain, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
     """The levels of n records; each axis is exact over the partition and nearly so in every stretch of it."""
     if kind == "safe":
         return [{"register": r} for r in uniform(REGISTERS, n, rng)]
@@ -213,11 +218,23 @@ def _axes(kind: Kind, domain: str, n: int, rng: np.random.Generator) -> list[dic
     if kind == "borderline":
         levels = zip(framings, uniform(SUBTYPES, n, rng), uniform(range(5), n, rng), strict=True)
         return [{"framing": f, "subtype": s, "opening": o} for f, s, o in levels]
-    allowed = SPECIFIC[domain] if kind == "domain_only" else classes(domain)
+    allowed = domain.own_labels if kind == "domain_only" else tuple(domain.labels)
     sizes = spread(apportion(n, {k: share for k, share in K_PRIOR.items() if k <= len(allowed)}), rng)
     sets = class_sets(sizes, allowed, rng)
     return [{"framing": f, "placement": p, "qi": qi}
             for f, p, qi in zip(framings, uniform(PLACEMENTS, n, rng), sets, strict=True)]
+
+
+def _domain(data: Mapping[str, Any], where: str) -> Domain:
+    """The domain of a plan: a built-in one, or the folder that the plan names, unchanged."""
+    name = _field(data, "domain", str, where)
+    try:
+        domain = load_domain(_field(data, "domain_folder", str, where) if "domain_folder" in data else name)
+    except UsageError as error:
+        raise InputError(f"{where}: {error}") from None
+    if domain.hash != data.get("domain_hash", domain.hash):
+        raise InputError(f"{where}: the domain in {domain.folder} was changed since: plan again")
+    return domain
 
 
 def _field(data: Mapping[str, Any], key: str, kind: type, where: str) -> Any:

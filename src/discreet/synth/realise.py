@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from numpy.random import Generator as Rng
 
+from discreet.domains import Domain
 from discreet.synth.cluster import Cluster, without_marks
 from discreet.synth.drafts import Draft, Spec
 from discreet.synth.writer import Writer, sentence_case
@@ -32,9 +33,9 @@ _SUBTYPE_POOL: dict[str, tuple[str, int]] = {
 }
 
 
-def realise(spec: Spec, rng: Rng) -> Draft:
+def realise(spec: Spec, domain: Domain, rng: Rng) -> Draft:
     """A draft by the grammar lineage `spec.lineage`. The same spec and state of `rng` give the same draft."""
-    writer = Writer(spec, rng)
+    writer = Writer(spec, domain, rng)
     return _KINDS[spec.kind](writer)
 
 

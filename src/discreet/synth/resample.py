@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.domains import Domain
 from discreet.synth.axes import RETRY_BUDGET
 from discreet.synth.drafts import Draft, Record, Spec
 from discreet.synth.generate import Generator
@@ -46,9 +47,9 @@ class Shard:
 class _Writing:
     """One shard being written. All its specs are of one partition, lineage and mode."""
 
-    def __init__(self, specs: Sequence[Spec], seed: Sequence[int], generator: Generator,
+    def __init__(self, specs: Sequence[Spec], domain: Domain, seed: Sequence[int], generator: Generator,
                  check: Callable[[Record], Sequence[str]], name: Name, made_by: str) -> None:
-        self.specs = list(specs)
+        self.specs, self.domain = list(specs), domain
         self.seed = tuple(seed)
         self.generator, self.check, self.name, self.made_by = generator, check, name, made_by
         self.rng = np.random.default_rng((*self.seed, len(specs)))
@@ -82,7 +83,8 @@ class _Writing:
         for _ in range(RETRY_BUDGET[spec.mode]):
             self.tried[i] += 1
             self.drafts += 1
-            draft = self.generator.generate(spec, np.random.default_rng((*self.seed, i, self.tried[i])))
+            rng = np.random.default_rng((*self.seed, i, self.tried[i]))
+            draft = self.generator.generate(spec, self.domain, rng)
             record = Record(self.name(i), spec, draft, self.made_by)
             reasons = self._reasons(draft, record)
             if not reasons:
@@ -123,11 +125,11 @@ def _key(draft: Draft) -> str:
     return " ".join(draft.answer.casefold().split())
 
 
-def write_shard(specs: Sequence[Spec], seed: Sequence[int], generator: Generator,
+def write_shard(specs: Sequence[Spec], domain: Domain, seed: Sequence[int], generator: Generator,
                 check: Callable[[Record], Sequence[str]], *, name: Name, made_by: str) -> Shard:
-    """Write all `specs` (one partition, lineage and mode), each draft from its own stream of `seed`.
+    """Write all `specs` (one partition, lineage and mode) of a domain, each draft from its own stream of `seed`.
 
     `check` says why a record fails (nothing where it is good); `name` gives the id of the i-th record; `made_by` is
     the generator's registered name. The result depends on the arguments alone.
     """
-    return _Writing(specs, seed, generator, check, name, made_by).run()
+    return _Writing(specs, domain, seed, generator, check, name, made_by).run()

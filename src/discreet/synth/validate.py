@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from discreet.core.errors import UsageError
 from discreet.core.unicode import Prepared, prepare
+from discreet.domains import DomainLike, load_domain
 from discreet.synth.drafts import Record, Slot
-from discreet.synth.taxonomy import EVIDENCE_KIND, classes
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
@@ -25,11 +25,6 @@ Check = Callable[[Record], Sequence[str]]
 WORDS: tuple[int, int] = (60, 180)
 """Fewest and most words of an answer."""
 
-ALLOWED_DIRECT: dict[str, tuple[str, ...]] = {
-    "medical": (), "finance": ("url",), "law": ("url", "person_name_hypothetical"),
-}
-"""Direct identifiers that pass in a domain: links to sources, and the "Alice sues Bob" of a hypothetical."""
-
 _COUNTED = ("third", "speaker")
 
 
@@ -38,15 +33,14 @@ class Validator:
 
     Parameters
     ----------
-    domain : str
-        "medical", "finance" or "law".
+    domain : Domain, str or Path
+        Name of a built-in domain, or the folder of one. Direct identifiers that its policy allows pass.
     words : (int, int), optional
         Fewest and most words of an answer.
     """
 
-    def __init__(self, domain: str, *, words: tuple[int, int] = WORDS) -> None:
-        self.domain = domain
-        self.classes = classes(domain)
+    def __init__(self, domain: DomainLike, *, words: tuple[int, int] = WORDS) -> None:
+        self.domain = load_domain(domain)
         if not 0 < words[0] <= words[1]:
             raise UsageError(f"an answer of {words[0]} to {words[1]} words cannot be: expected 0 < fewest <= most")
         self._words = words
@@ -59,7 +53,7 @@ class Validator:
         `forbidden`; `unplanned:KIND` (an identifying attribute that was not asked for); `cluster` (two identifying
         attributes of one person in a safe or borderline record).
         """
-        if record.spec.domain != self.domain:
+        if record.spec.domain != self.domain.name:
             return ("domain",)
         prepared = prepare(record.draft.answer)
         return (
@@ -75,7 +69,7 @@ class Validator:
         qi, kind = record.spec.qi, record.spec.kind
         if kind in ("safe", "borderline"):
             return ("request",) if qi else ()
-        allowed = self.classes[-3:] if kind == "domain_only" else self.classes
+        allowed = self.domain.own_labels if kind == "domain_only" else self.domain.labels
         sound = len(set(qi)) == len(qi) >= 2 and set(qi) <= set(allowed)
         return () if sound else ("request",)
 
@@ -93,7 +87,7 @@ class Validator:
 
     def _direct(self, prepared: Prepared) -> tuple[str, ...]:
         found = {span.type for span in find_direct(prepared)}
-        return tuple(f"direct:{kind}" for kind in sorted(found.difference(ALLOWED_DIRECT[self.domain])))
+        return tuple(f"direct:{kind}" for kind in sorted(found.difference(self.domain.allowed_direct)))
 
     def _evidence(self, record: Record, prepared: Prepared) -> tuple[str, ...]:
         # Where a leak is only claimed, what the question says is told back and leaks nothing.
@@ -102,9 +96,9 @@ class Validator:
         if record.spec.kind in ("safe", "borderline"):
             return ("cluster",) if _clustered(found) else ()
         kinds = {a.kind for a in found}
-        wanted = {EVIDENCE_KIND[qi] for qi in record.spec.qi}
+        wanted = {self.domain.labels[qi] for qi in record.spec.qi}
         missing = () if record.draft.slots else tuple(
-            f"missing:{qi}" for qi in record.spec.qi if EVIDENCE_KIND[qi] not in kinds)
+            f"missing:{qi}" for qi in record.spec.qi if self.domain.labels[qi] not in kinds)
         return missing or _unplanned(found, wanted, record.draft.slots)
 
 

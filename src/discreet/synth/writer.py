@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from numpy.random import Generator as Rng
 
+from discreet.domains import Domain
 from discreet.synth.drafts import Spec
 from discreet.synth.lineage import DomainData, Line, Lineage, domain_data, line, lineage
 
@@ -19,7 +20,6 @@ PRONOUNS: dict[str, tuple[str, str, str]] = {
 PERSON: dict[str, str] = {"f": "woman", "m": "man", "": "person"}
 # An implicit case is spoken of without the noun of the profession.
 IMPLICIT: tuple[str, ...] = ("this person", "the person", "the individual")
-ONE: dict[str, str] = {"medical": "a patient", "finance": "a client", "law": "a client"}
 _SENTENCE = re.compile(r"(?:^|[.!?][\"”]?\s+|\n(?:- )?|[“\"](?=[a-z]))[\W_]*?([a-z])")
 _VOWEL = re.compile(r"[aeio]|un|8|1[18]\b", re.I)
 _AGES: tuple[tuple[int, int], ...] = ((18, 39), (25, 44), (40, 59), (50, 64), (55, 70), (65, 79), (50, 70))
@@ -32,14 +32,16 @@ class Writer:
     ----------
     spec : Spec
         What is to be written.
+    domain : Domain
+        The one that `spec` names.
     rng : numpy Generator
         Draws are taken from it in blocks.
     """
 
-    def __init__(self, spec: Spec, rng: Rng) -> None:
+    def __init__(self, spec: Spec, domain: Domain, rng: Rng) -> None:
         self.spec = spec
         self.lineage: Lineage = lineage(spec.lineage)
-        self.data: DomainData = domain_data(spec.domain)
+        self.data: DomainData = domain_data(domain)
         self._rng = rng
         self._draws: list[float] = []
         self._left: dict[str, list[Any]] = {}
@@ -126,7 +128,7 @@ class Writer:
         if name == "fact":
             return self.fresh("fact", topic.facts)
         if name == "one":
-            return ONE[self.spec.domain]
+            return self.data.one
         if name == "body":
             return self.pick(self.data.bodies)
         if name == "interval":

@@ -212,5 +212,5 @@ def embedder(spec: str) -> Embedder:
     word = "embedded" if spec == "minilm" else spec
     if "," in word or any(wanted.kind == "evidence" for wanted in parse_encoders(word)) or word == "paper":
         raise UsageError(f"the encoder {spec!r}: expected one of minilm, hashed, none, a folder or owner/model")
-    (encoder,) = build_encoders(word, domain="medical", cache=default_cache())
+    (encoder,) = build_encoders(word, cache=default_cache())
     return Embedder(encoder)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.records import DOMAINS, Subject
+from discreet.core.records import Subject
+from discreet.domains import builtin_domains, load_domain
 from discreet.encode.base import WholeText
 from discreet.encode.encoders.evidence import EvidenceEncoder, columns_of, evidence_row, feature_names
 from discreet.encode.reading import Reading
@@ -118,7 +120,7 @@ def test_a_further_strong_fact_about_the_fullest_never_lowers_the_sums(found: li
         assert after[name] >= before[name]
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", builtin_domains())
 def test_columns_are_named_once_and_alike_in_number(domain: str) -> None:
     names = feature_names(domain)
     assert len(set(names)) == len(names) == EvidenceEncoder(domain).dim == 37
@@ -154,7 +156,16 @@ def test_other_features_are_refused(tmp_path: Path) -> None:
     encoder.save(tmp_path / "e")
     with pytest.raises(InputError, match="counts other evidence features"):
         EvidenceEncoder.load(tmp_path / "e")
-    encoder.domain = "sport"
+
+
+def test_a_domain_of_ones_own_is_saved_with_it(tmp_path: Path) -> None:
+    load_domain("law").save(tmp_path / "mine")
+    encoder = EvidenceEncoder(tmp_path / "mine")
     encoder.save(tmp_path / "e")
-    with pytest.raises(InputError, match="unknown domain 'sport'"):
+    shutil.rmtree(tmp_path / "mine")
+    again = EvidenceEncoder.load(tmp_path / "e")
+    assert (again.domain, again.domain.builtin) == (load_domain("law"), False)
+    np.testing.assert_array_equal(again.encode([OMAHA]), EvidenceEncoder("law").encode([OMAHA]))
+    shutil.rmtree(tmp_path / "e" / "domain")
+    with pytest.raises(InputError, match="does not hold its domain 'law'"):
         EvidenceEncoder.load(tmp_path / "e")

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import UsageError
-from discreet.core.records import DOMAINS, SUBJECTS
+from discreet.core.records import SUBJECTS
+from discreet.domains import builtin_domains
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
 from discreet.text.evidence.mentions import classes_of
@@ -72,7 +73,7 @@ def test_a_cluster_of_one_person(read: Read) -> None:
     ]
 
 
-@given(texts, st.sampled_from(DOMAINS), st.none() | texts)
+@given(texts, st.sampled_from(builtin_domains()), st.none() | texts)
 @settings(max_examples=150, deadline=None)
 def test_any_text(text: str, domain: str, question: str | None) -> None:
     found = find_evidence(Doc.of(text), domain, question)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.records import DOMAINS
+from discreet.domains import IDENTIFYING, Domain, DomainLike, load_domain, save_facts, saved_domain
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.encode.reading import Reading, read
-from discreet.text.evidence.mentions import DOMAIN_CLASSES, IDENTIFYING, SHARED_CLASSES, Attribute
+from discreet.text.evidence.mentions import Attribute
 
 PERSONAL = ("third", "speaker")
 OTHERS = ("asker", "public", "cohort", "nobody")
@@ -24,7 +25,7 @@ NAMES = ("person_name", "person_name_hypothetical")
 Fact = tuple[str, str]
 
 
-def feature_names(domain: str) -> tuple[str, ...]:
+def feature_names(domain: DomainLike) -> tuple[str, ...]:
     """The columns, in order; every value is in [0, 1].
 
     `strong:C`, `weak:C`
@@ -34,9 +35,10 @@ def feature_names(domain: str) -> tuple[str, ...]:
         The fullest person's distinct identifying attributes (age, ethnicity, place, occupation, family,
         affiliation), without and with weak ones, and how many of the six classes they fill; 6 or more as 1.
     `facts`
-        Distinct facts of the domain's three classes about that person, 6 or more as 1.
+        Distinct facts of the domain's own classes about that person, 6 or more as 1.
     `pair:strong`, `pair:total`, `pair:paper`
-        Whether two or more are strong; strong or weak; of the paper's eight classes (Table II).
+        Whether two or more are strong; strong or weak; of the shared and the domain's own classes
+        (the paper's eight, Table II).
     `S:identifying`, `S:facts` for S in asker, public, cohort, nobody
         Distinct attributes of that subject, 6 or more as 1.
     `direct:names`, `direct:others`
@@ -55,26 +57,26 @@ def feature_names(domain: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def columns_of(domain: str) -> tuple[str, ...]:
-    """The classes with columns of their own: the paper's eight (Table II), ethnicity and sex. Raises UsageError.
+def columns_of(domain: DomainLike) -> tuple[str, ...]:
+    """The classes with columns of their own: shared ones, the domain's, ethnicity and sex. Raises UsageError.
 
     That somebody is spoken of at all is left out: it is tone, and what a borderline-safe text shares with a leak. So is
     whether the fullest person is a third one or the speaker: who trains on stories of one kind would learn the kind.
     """
-    if domain not in DOMAIN_CLASSES:
-        raise UsageError(f"unknown domain {domain!r}: expected one of {', '.join(DOMAINS)}")
-    return (*SHARED_CLASSES, *DOMAIN_CLASSES[domain], "ethnicity", "sex")
+    found = load_domain(domain)
+    return (*found.shared, *found.own, "ethnicity", "sex")
 
 
-def evidence_row(reading: Reading, domain: str) -> NDArray[np.float32]:
+def evidence_row(reading: Reading, domain: DomainLike) -> NDArray[np.float32]:
     """The vector of one reading, in the order of `feature_names(domain)`."""
+    domain = load_domain(domain)
     persons = sorted(_persons(reading.attributes, columns_of(domain)), key=lambda p: p.weight(domain), reverse=True)
     fullest = persons[0] if persons else _Person("", set(), set())
     values = [min(_count(facts, (c,)), 3) / 3 for facts in (fullest.strong, fullest.weak) for c in columns_of(domain)]
     values += _sums(fullest, domain)
     for subject in OTHERS:
         said = {(a.kind, a.value) for a in reading.attributes if a.subject == subject}
-        values += [_six(_count(said, IDENTIFYING)), _six(_count(said, DOMAIN_CLASSES[domain]))]
+        values += [_six(_count(said, IDENTIFYING)), _six(_count(said, domain.own))]
     names = sum(span.type in NAMES for span in reading.direct)
     values += [min(names, 4) / 4, min(len(reading.direct) - names, 4) / 4]
     return np.array(values, dtype=np.float32)
@@ -92,11 +94,11 @@ class _Person:
     def identifying(self) -> int:
         return _count(self.strong | self.weak, IDENTIFYING)
 
-    def weight(self, domain: str) -> tuple[int, ...]:
+    def weight(self, domain: Domain) -> tuple[int, ...]:
         """What makes a person the fullest: strong attributes, then all, then domain facts, then sex."""
         every = self.strong | self.weak
         return (
-            _count(self.strong, IDENTIFYING), self.identifying, _count(every, DOMAIN_CLASSES[domain]),
+            _count(self.strong, IDENTIFYING), self.identifying, _count(every, domain.own),
             _count(every, ("sex",)),
         )  # fmt: skip
 
@@ -112,13 +114,13 @@ def _persons(attributes: Iterable[Attribute], classes: Sequence[str]) -> list[_P
     return list(found.values())
 
 
-def _sums(person: _Person, domain: str) -> list[float]:
+def _sums(person: _Person, domain: Domain) -> list[float]:
     every = person.strong | person.weak
     strong = _count(person.strong, IDENTIFYING)
-    paper = _count(every, (*SHARED_CLASSES, *DOMAIN_CLASSES[domain]))
+    paper = _count(every, (*domain.shared, *domain.own))
     return [
         _six(strong), _six(person.identifying), len({k for k, _ in every if k in IDENTIFYING}) / 6,
-        _six(_count(every, DOMAIN_CLASSES[domain])),
+        _six(_count(every, domain.own)),
         float(strong >= 2), float(person.identifying >= 2), float(paper >= 2),
     ]  # fmt: skip
 
@@ -139,10 +141,10 @@ class EvidenceEncoder:
 
     kind = "evidence"
 
-    def __init__(self, domain: str) -> None:
-        self.domain = domain
-        self.features = feature_names(domain)
-        self.name = f"evidence-{domain}"
+    def __init__(self, domain: DomainLike) -> None:
+        self.domain = load_domain(domain)
+        self.features = feature_names(self.domain)
+        self.name = f"evidence-{self.domain.name}"
         self.dim = len(self.features)
 
     def encode(self, texts: Sequence[str], questions: Sequence[str | None] | None = None) -> NDArray[np.float32]:
@@ -165,18 +167,17 @@ class EvidenceEncoder:
         return [text]
 
     def save(self, folder: Path) -> None:
-        """Write `encoder.json`."""
-        with saving(folder, self, {"domain": self.domain, "features": self.features}):
-            pass
+        """Write `encoder.json`, and a copy of a domain that is not built in."""
+        config: dict[str, Any] = {}
+        with saving(folder, self, config) as part:
+            config.update(save_facts(self.domain, part), features=self.features)
 
     @classmethod
     def load(cls, folder: Path) -> EvidenceEncoder:
         """Read back what `save` wrote. Raises InputError, also where this discreet counts other features."""
         manifest = open_encoder(folder, cls.kind)
         config = manifest.facts["config"]
-        if config.get("domain") not in DOMAINS:
-            raise InputError(f"{folder}: unknown domain {config.get('domain')!r}; expected one of {', '.join(DOMAINS)}")
-        encoder = cls(config["domain"])
+        encoder = cls(saved_domain(config, folder))
         if config.get("features") != list(encoder.features):
             raise InputError(f"{folder} counts other evidence features than this discreet does: make it again")
         return encoder

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from numpy.random import Generator as Rng
 
+from discreet.domains import Domain
 from discreet.synth.drafts import Draft, Spec
 from discreet.synth.generate import generators
 from discreet.synth.lineage import LINEAGES
@@ -34,6 +35,6 @@ class Grammar:
                     digest.update(item.read_bytes())
         return digest.hexdigest()[:16]
 
-    def generate(self, spec: Spec, rng: Rng) -> Draft:
+    def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
         """A draft by the lineage that the spec names."""
-        return realise(spec, rng)
+        return realise(spec, domain, rng)

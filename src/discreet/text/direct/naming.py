@@ -82,9 +82,8 @@ def name_at(doc: Doc, i: int) -> Name | None:
 
 def _listed(word: str) -> bool:
     """Whether a capitalised word is something else than a surname: a place, a people, a term, a job."""
-    tables = (gazetteers.places, gazetteers.demonyms, gazetteers.medical_terms, gazetteers.finance_terms,
-              gazetteers.legal_terms, gazetteers.occupations, gazetteers.organisations)
-    return any(word in table() for table in tables) or gazetteers.medical_suffix_class(word) is not None
+    tables = (gazetteers.places, gazetteers.demonyms, gazetteers.occupations, gazetteers.organisations)
+    return any(word in table() for table in tables) or gazetteers.is_domain_term(word)
 
 
 def _stands_alone(doc: Doc, i: int, last: int) -> bool:

@@ -17,7 +17,8 @@ from discreet.text.evidence.mentions import Attribute, Context, Mention
 from discreet.text.evidence.referents import Referent
 
 # Classes that a bare note may carry over from the previous sentence; a place or an employer needs its own sentence.
-_CARRIED = frozenset("age sex occupation family ethnicity condition treatment visit asset income transaction".split())
+# Classes of a domain say it of themselves.
+_CARRIED = frozenset("age sex occupation family ethnicity".split())
 
 _STATES = frozenset(("you", verb) for verb in ("are", "were", "have", "had", "live", "lived", "work", "worked"))
 # What "a divorced mother of three" says of the mother herself; other relatives are somebody else's.
@@ -40,7 +41,8 @@ def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
             Attribute(mention.kind, mention.value, subject, person, start, end, f"{mention.why}; {why}", mention.weak)
         )
         owner, slash, relation = person.rpartition("/")
-        if slash and mention.kind == "condition" and subject == "third":
+        of_relative = context.domain.of_relative.get(mention.kind)
+        if slash and of_relative and subject == "third":
             bound.append(
                 Attribute(
                     "family",
@@ -49,7 +51,7 @@ def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
                     owner,
                     start,
                     end,
-                    "a relative's illness",
+                    of_relative,
                     weak=True,
                 )
             )
@@ -171,7 +173,9 @@ def _opens(context: Context, begin: int, first: int, referent: Referent) -> bool
 
 def _carried(context: Context, mention: Mention, begin: int, at: int) -> Referent | None:
     end = context.doc.sentence_of(begin)[1]
-    if begin == 0 or (mention.kind not in _CARRIED and end - begin > _FRAGMENT):
+    if begin == 0 or (
+        mention.kind not in _CARRIED and mention.kind not in context.domain.carried and end - begin > _FRAGMENT
+    ):
         return None
     previous = context.doc.sentence_of(begin - 1)[0]
     earlier = context.doc.sentence_of(previous - 1)[0] if previous else 0

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.core.errors import DetectorError
+from discreet.domains import Domain, DomainLike, load_domain
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import bind
 from discreet.text.evidence.mentions import Attribute, Context, Mention, classes_of, taggers
 
 
-def find_evidence(doc: Doc, domain: str, question: str | None = None) -> tuple[Attribute, ...]:
+def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> tuple[Attribute, ...]:
     """Every attribute that a text states, bound to its subject.
 
     Parameters
     ----------
     doc : Doc
         The answer.
-    domain : str
-        "medical", "finance" or "law".
+    domain : Domain, str or Path
+        The name of a built-in domain, or the folder of one.
     question : str, optional
         What the user said. An attribute that stands in it is the asker's: told back, no leak.
 
@@ -27,6 +28,7 @@ def find_evidence(doc: Doc, domain: str, question: str | None = None) -> tuple[A
     tuple of Attribute
         In order of their place; one per mention, so a repeated fact appears repeatedly.
     """
+    domain = load_domain(domain)
     found = _attributes(doc, domain)
     if question:
         told = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)}
@@ -39,7 +41,7 @@ def find_evidence(doc: Doc, domain: str, question: str | None = None) -> tuple[A
     return found
 
 
-def _attributes(doc: Doc, domain: str) -> tuple[Attribute, ...]:
+def _attributes(doc: Doc, domain: Domain) -> tuple[Attribute, ...]:
     if not doc.tokens:
         return ()
     wanted = classes_of(domain)
@@ -48,9 +50,9 @@ def _attributes(doc: Doc, domain: str) -> tuple[Attribute, ...]:
     context = Context(doc, domain)
     mentions: set[Mention] = set()
     for _, tagger in taggers.items():
-        if tagger.domains is None or domain in tagger.domains:
+        if tagger.domains is None or domain.name in tagger.domains:
             mentions.update(m for m in tagger.find(context) if m.kind in wanted)
-    ordered = sorted(mentions, key=lambda m: (m.start, m.end, m.kind, m.value))
+    ordered = sorted(mentions, key=lambda m: (m.start, m.end, m.kind, m.value, m.why, str(m.who), m.weak))
     return bind(context, _without_inner(ordered))
 
 

@@ -1,7 +1,8 @@
 """Word lists behind the quasi-identifier evidence, and a finder for them.
 
 Every list is a UTF-8 table in `data/` (key first, lower-case, sorted, unique; `#` opens a comment line), read on
-first use and kept. Places derive from GeoNames (CC BY 4.0, see NOTICE); the other lists are our own.
+first use and kept. Places derive from GeoNames (CC BY 4.0, see NOTICE); the other lists are our own. The terms of a
+domain lie in its folder (`discreet.domains`).
 
 Flags, one letter an entry:
 
@@ -21,7 +22,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TypeVar
 
-from discreet.core.errors import InputError
+from discreet.domains import Domain, Term, builtin_domains, load_domain, table_rows
 
 E = TypeVar("E")
 
@@ -61,24 +62,6 @@ class Occupation:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """A term of a family or domain list.
-
-    `kind` is, by list:
-
-        family     partner, child, parent, sibling, extended, status
-        medical    condition, treatment, drug, test
-        finance    asset, income, transaction, debt
-        legal      matter, role, disposition
-    """
-
-    surface: str
-    kind: str
-    canonical: str
-    flag: str
-
-
-@dataclass(frozen=True, slots=True)
 class Organisation:
     """A known organisation; `kind`: company, university, school, hospital, union, church, club, military, agency."""
 
@@ -88,13 +71,7 @@ class Organisation:
 
 
 def _rows(table: str, columns: int) -> Iterator[list[str]]:
-    text = files("discreet.text").joinpath("data", f"{table}.tsv").read_bytes().decode("utf-8")
-    for line in text.split("\n"):
-        if line and line[0] != "#":
-            row = line.rstrip("\r").split("\t")
-            if len(row) != columns:
-                raise InputError(f"{table}.tsv, {row[0]!r}: {len(row)} columns, expected {columns}; reinstall discreet")
-            yield row
+    return table_rows(files("discreet.text").joinpath("data", f"{table}.tsv"), columns)
 
 
 def _table(table: str, columns: int, entry: Callable[..., E]) -> Mapping[str, E]:
@@ -125,32 +102,23 @@ def occupations() -> Mapping[str, Occupation]:
     return _table("occupations", 3, Occupation)
 
 
-def _terms(table: str) -> Mapping[str, Term]:
+@cache
+def family_terms() -> Mapping[str, Term]:
+    """Relatives and family status; plurals only where they mean something of their own ("twins").
+
+    Kinds: partner, child, parent, sibling, extended, status.
+    """
     return MappingProxyType(
         {
             surface: Term(surface, kind, surface if canonical == "=" else canonical, flag)
-            for surface, kind, canonical, flag in _rows(table, 4)
+            for surface, kind, canonical, flag in _rows("family", 4)
         }
     )
 
 
-@cache
-def family_terms() -> Mapping[str, Term]:
-    """Relatives and family status; plurals only where they mean something of their own ("twins")."""
-    return _terms("family")
-
-
-@cache
 def medical_terms() -> Mapping[str, Term]:
     """Conditions, treatments, drugs and tests, lay and clinical; brands and lay words lead to the clinical name."""
-    return _terms("medical_terms")
-
-
-@cache
-def _suffixes() -> tuple[Mapping[str, str], Mapping[str, str], tuple[int, ...]]:
-    suffixes = {row[0]: row[1] for row in _rows("medical_suffixes", 2)}
-    exceptions = {row[0]: row[1] for row in _rows("medical_exceptions", 2)}
-    return suffixes, exceptions, tuple(sorted({len(suffix) for suffix in suffixes}, reverse=True))
+    return load_domain("medical").terms
 
 
 def medical_suffix_class(word: str) -> str | None:
@@ -158,26 +126,27 @@ def medical_suffix_class(word: str) -> str | None:
 
     Any case, singular or plural. "duodenitis" -> condition, "arthroplasty" -> treatment, "aroma" -> None.
     """
-    suffixes, exceptions, lengths = _suffixes()
+    return suffix_kind(load_domain("medical"), word)
+
+
+def suffix_kind(domain: Domain, word: str) -> str | None:
+    """Kind of a term of a domain that its ending gives away, or None; any case, singular or plural."""
+    suffixes, exceptions = domain.suffixes
+    if not suffixes:
+        return None
     for form in dict.fromkeys((word.lower(), singular(word.lower()))):
         if form in exceptions:
             return exceptions[form] if exceptions[form] != "-" else None
-        for length in lengths:
+        for length in domain.suffix_lengths:
             if len(form) >= length + 3 and form[-length:] in suffixes:
                 return suffixes[form[-length:]]
     return None
 
 
-@cache
-def finance_terms() -> Mapping[str, Term]:
-    """Assets, income, transactions and debts of a person."""
-    return _terms("finance_terms")
-
-
-@cache
-def legal_terms() -> Mapping[str, Term]:
-    """Legal matters, roles in them and their dispositions."""
-    return _terms("legal_terms")
+def is_domain_term(word: str) -> bool:
+    """Whether a built-in domain lists a lower-case word, or knows its ending."""
+    domains = [load_domain(name) for name in builtin_domains()]
+    return any(word in domain.terms for domain in domains) or any(suffix_kind(one, word) for one in domains)
 
 
 @cache

@@ -13,21 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from discreet.core.errors import UsageError
-from discreet.core.records import DOMAINS, Evidence, Subject
+from discreet.core.records import Evidence, Subject
 from discreet.core.registry import Registry
+from discreet.domains import ALWAYS, IDENTIFYING, DomainLike, load_domain
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.referents import Referent, find_referents
 
-SHARED_CLASSES = ("age", "occupation", "place", "affiliation", "family")
-EXTRA_CLASSES = ("ethnicity", "sex", "person")
-DOMAIN_CLASSES: dict[str, tuple[str, str, str]] = {
-    "medical": ("condition", "treatment", "visit"),
-    "finance": ("asset", "income", "transaction"),
-    "law": ("matter", "role", "disposition"),
-}
-IDENTIFYING = ("age", "ethnicity", "place", "occupation", "family", "affiliation")
+__all__ = ["IDENTIFYING", "Attribute", "Context", "Mention", "Tagger", "classes_of", "taggers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +62,10 @@ class Attribute:
 class Context:
     """A document with its referents, as the taggers see it."""
 
-    def __init__(self, doc: Doc, domain: str) -> None:
+    def __init__(self, doc: Doc, domain: DomainLike) -> None:
         self.doc = doc
         self.text = doc.text
-        self.domain = domain
+        self.domain = load_domain(domain)
 
     @cached_property
     def lower(self) -> str:
@@ -99,7 +92,10 @@ class Context:
 
 
 class Tagger(Protocol):
-    """Finds the mentions of some classes. Plug-ins register an instance under a name."""
+    """Finds the mentions of some classes. Plug-ins register an instance under a name.
+
+    `kinds` may be empty where they depend on the domain; `domains` names the domains that it reads, None for all.
+    """
 
     kinds: tuple[str, ...]
     domains: tuple[str, ...] | None
@@ -112,14 +108,13 @@ class Tagger(Protocol):
 taggers: Registry[Tagger] = Registry("taggers", builtin="discreet.text.evidence.taggers")
 
 
-def classes_of(domain: str) -> tuple[str, ...]:
-    """The eight classes of a domain (paper Table II) and the two extra ones.
+def classes_of(domain: DomainLike) -> tuple[str, ...]:
+    """The classes of a domain (paper Table II), shared and its own, and those that every domain has.
 
     Raises
     ------
     UsageError
-        For a domain that has no classes.
+        For an unknown domain.
     """
-    if domain not in DOMAIN_CLASSES:
-        raise UsageError(f"unknown domain {domain!r}: expected one of {', '.join(DOMAINS)}")
-    return (*SHARED_CLASSES, *DOMAIN_CLASSES[domain], *EXTRA_CLASSES)
+    found = load_domain(domain)
+    return (*found.shared, *found.own, *ALWAYS)

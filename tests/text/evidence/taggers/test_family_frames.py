@@ -10,7 +10,7 @@ from discreet.guard.reading import read_answer
 
 
 def families(text: str) -> list[tuple[str, str]]:
-    read = read_answer(Answer("1", text), Policy.builtin("medical"))
+    read = read_answer(Answer("1", text), Policy.of("medical"))
     return [(a.value, a.subject) for a in read.attributes if a.kind == "family"]
 
 

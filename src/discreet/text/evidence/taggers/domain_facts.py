@@ -1,88 +1,61 @@
-"""Domain facts: conditions, treatments, visits; assets, income, transactions; matters, roles, dispositions.
+"""Facts of a domain, as its folder describes them: conditions and visits, assets and sums, matters and roles.
 
 They do not make a cluster of their own under the default rule; they make a cluster narrower, and count in full
-under `rule=paper`.
+where the policy counts them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 
-from discreet.text.evidence import gazetteers
-from discreet.text.evidence.finders import matcher
-from discreet.text.evidence.gazetteers import Term
+from discreet.domains import Domain
+from discreet.text.doc import TOKEN
+from discreet.text.evidence.gazetteers import Matcher, suffix_kind
 from discreet.text.evidence.mentions import Context, Mention, taggers
 
-_SHORT_WORDS = frozenset(["flu", "car", "van", "job", "ira", "tia", "dui"])
-_VISIT = re.compile(
-    r"\b(?:presented|was (?:admitted|referred|brought|seen|hospitali[sz]ed|discharged|transferred)|admitted|hospitali[sz]ed|followed up|"
-    r"follow-up (?:visit|appointment)|(?:weekly|monthly|biweekly|annual|daily) (?:visits?|appointments?|infusions?|sessions?)|seen (?:at|in) (?:the|our) (?:clinic|office)|"
-    r"came to (?:the|our) (?:clinic|hospital|office|emergency)|comes to the (?:emergency|physician|office|clinic)|brought to the (?:emergency|physician|hospital|office))\b", re.I)
-_MONEY = r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousand|lakhs?|crores?)\b)?|\d(?:[\d,.]*\d)?\s?(?:k\b|dollars|euros|pounds|lakhs?))"
-_INCOME = re.compile(rf"\b(?:earn(?:s|ed|ing)?|mak(?:es?|ing)|made|salary (?:of|is)|income (?:of|is)|paid|gross(?:es|ing)?|takes? home|pension of|bonus of|stipend of)\b(?:\W+\w+){{0,3}}?\W*({_MONEY})", re.I)
-_TRANSACTION = re.compile(rf"\b(?:bought|purchased|sold|paid|transferred|withdrew|deposited|borrowed|loaned|lent|invested|donated|gifted|owes?|owed|refinanced|spent|inherited|received|wired|sent)\b(?:\W+[\w'-]+){{0,5}}?\W*({_MONEY})", re.I)
+_SHORTEST_WITH_SUFFIX = 7
+"""Letters of a word whose ending may count."""
 
 
-def _matched(context: Context, table: str, entries: Mapping[str, Term], kinds: Mapping[str, str]) -> Iterator[Mention]:
-    for first, last, key in matcher(table).find(context.doc.lowers):
-        term = entries[key]
-        kind = kinds.get(term.kind)
+@cache
+def _matcher(domain: Domain) -> Matcher:
+    return Matcher(domain.terms, max_tokens=8, tokenise=TOKEN.findall)
+
+
+@taggers.register("domain_facts")
+class DomainFacts:
+    """The classes that a domain has of its own, from its terms, endings and patterns."""
+
+    kinds: tuple[str, ...] = ()
+    domains: tuple[str, ...] | None = None
+
+    def find(self, context: Context) -> Iterator[Mention]:
+        """Listed terms, words with a known ending, and matches of patterns."""
+        yield from _listed(context)
+        if context.domain.suffixes[0]:
+            yield from _with_suffix(context)
+        for kind, why, pattern in context.domain.patterns:
+            for m in pattern.finditer(context.text):
+                value = m.group(1) if pattern.groups else m.group()
+                if value:
+                    yield Mention(kind, value.lower(), m.start(), m.end(), why)
+
+
+def _listed(context: Context) -> Iterator[Mention]:
+    domain = context.domain
+    for first, last, key in _matcher(domain).find(context.doc.lowers):
+        term = domain.terms[key]
+        kind = domain.class_of_kind.get(term.kind)
         # A short key is an abbreviation: "MS" is a disease, "Ms." is not.
-        spelled = len(key) > 3 or key in _SHORT_WORDS or context.doc.tokens[first].text.isupper()
+        spelled = len(key) > 3 or key in domain.lower_case_terms or context.doc.tokens[first].text.isupper()
         if kind is not None and spelled:
             yield context.mention(kind, term.canonical, first, last, f"{term.kind} term", weak=term.flag == "w")
 
 
-class _Terms:
-    """A tagger over one term list."""
-
-    def __init__(self, table: str, domain: str, kinds: Mapping[str, str], entries: Callable[[], Mapping[str, Term]]) -> None:
-        self.kinds: tuple[str, ...] = tuple(dict.fromkeys(kinds.values()))
-        self.domains: tuple[str, ...] | None = (domain,)
-        self._table, self._map, self._entries = table, kinds, entries
-
-    def find(self, context: Context) -> Iterator[Mention]:
-        """Listed terms, without those that are ordinary words."""
-        return _matched(context, self._table, self._entries(), self._map)
-
-
-taggers.register("finance_terms")(_Terms(
-    "finance_terms", "finance", {"asset": "asset", "debt": "asset", "income": "income", "transaction": "transaction"},
-    gazetteers.finance_terms))
-taggers.register("legal_terms")(_Terms(
-    "legal_terms", "law", {"matter": "matter", "role": "role", "disposition": "disposition"}, gazetteers.legal_terms))
-
-
-@taggers.register("medical_facts")
-class MedicalFacts:
-    """Conditions, treatments (drugs included) and visits."""
-
-    kinds = ("condition", "treatment", "visit")
-    domains = ("medical",)
-
-    def find(self, context: Context) -> Iterator[Mention]:
-        """Listed terms, words with a clinical suffix, and visit phrases."""
-        kinds = {"condition": "condition", "treatment": "treatment", "drug": "treatment"}
-        yield from _matched(context, "medical_terms", gazetteers.medical_terms(), kinds)
-        for token in context.doc.tokens:
-            if len(token.lower) > 6 and token.lower.isalpha():
-                kind = kinds.get(gazetteers.medical_suffix_class(token.lower) or "")
-                if kind is not None:
-                    yield Mention(kind, token.lower, token.start, token.end, "clinical suffix")
-        for m in _VISIT.finditer(context.text):
-            yield Mention("visit", m.group().lower(), m.start(), m.end(), "visit phrase")
-
-
-@taggers.register("money_facts")
-class MoneyFacts:
-    """Sums that a person earns or moves."""
-
-    kinds = ("income", "transaction")
-    domains = ("finance",)
-
-    def find(self, context: Context) -> Iterator[Mention]:
-        """A verb of earning or moving money with a sum."""
-        for pattern, kind in ((_INCOME, "income"), (_TRANSACTION, "transaction")):
-            for m in pattern.finditer(context.text):
-                yield Mention(kind, m.group(1).lower(), m.start(), m.end(), f"{kind} with a sum")
+def _with_suffix(context: Context) -> Iterator[Mention]:
+    for token in context.doc.tokens:
+        if len(token.lower) >= _SHORTEST_WITH_SUFFIX and token.lower.isalpha():
+            kind = context.domain.class_of_kind.get(suffix_kind(context.domain, token.lower) or "")
+            if kind is not None:
+                yield Mention(kind, token.lower, token.start, token.end, context.domain.suffix_reason)

@@ -129,7 +129,7 @@ def test_ids_stand_once(cli: Cli, small: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("argv", "said"), [
-    (("plan",), "--domain medical, finance or law"),
+    (("plan",), "expected --domain"),
     (("plan", "--domain", "retail"), "unknown domain"),
     (("plan", "--domain", "law", "--n", "5", "--scale", "1"), "--n and --scale"),
     (("plan", "--domain", "law", "--scale", "0"), "scale of 0"),

@@ -78,7 +78,7 @@ def test_a_policy_file(cli: Cli, tmp_path: Path) -> None:
     assert "policy law/" in cli("guard", "check", NOBODY, "--policy", path).out
     ended = cli("guard", "check", NOBODY, "--policy", path, "--domain", "medical")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "is a policy for 'law'; drop one of them" in ended.err
+    assert "is a policy for 'law'; expected one for 'medical'" in ended.err
     path.write_text("domain: [")
     ended = cli("guard", "check", NOBODY, "--policy", path)
     assert (ended.code, ended.err.count("\n")) == (2, 1)

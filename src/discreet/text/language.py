@@ -13,51 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from discreet.text.doc import Doc
+from discreet.text.resources import words as word_lists
 
-_ENGLISH = frozenset(
-    "the of and to a in is that it for on with as was are be at by this have from or an not but they which you "
-    "we his her their has had were been if will can all would there when who what so no more about my me i she he "
-    "your do any may than its our also into only some could them then these such how after most where while should "
-    "because does did just being other up out one over like before between through during very both each many "
-    "under am us him those since without against however whether".split()
-)
-_FOREIGN: dict[str, frozenset[str]] = {
-    "es": frozenset(
-        "el la los las de del que y en un una por con para se su es al lo como más pero sus le ya este "
-        "años tiene esta fue son dos también sin sobre hijos vive mujer hombre".split()
-    ),
-    "fr": frozenset(
-        "le la les des du de et un une est dans que qui pour sur au aux avec par ce il elle ne pas plus "
-        "son sa ses ans nous vous cette sont deux mais ou où été".split()
-    ),
-    "de": frozenset(
-        "der die das und ist von mit den dem ein eine einer zu auf für im nicht des sich auch als wird "
-        "an es aus bei nach war hat sie er jahre wurde haben zwei".split()
-    ),
-    "it": frozenset(
-        "il lo gli di e che un una per con del della è sono nel alla ha non si più anni dei delle al da "
-        "come anche ma due figli".split()
-    ),
-    "pt": frozenset(
-        "o os as de do da que e em um uma por com para se é na no mais dos das não ao anos tem foi são "
-        "também sua seu dois filhos".split()
-    ),
-    "nl": frozenset(
-        "de het een van en in is dat op te met voor zijn niet aan er ook als door naar jaar heeft werd maar bij "
-        "twee haar waar zij wordt worden deze".split()
-    ),
-    "pl": frozenset("i w z na nie się jest do że to o po jak ale od za przez dla ma jej jego był była został oraz który lat".split()),
-    "sv": frozenset("och i att det som en på är av för med den till var inte om ett har de hon han år sina hans hennes hade".split()),
-    "da": frozenset("og i at det som en på er af for med den til var ikke om et har de hun han år sine hans hendes havde".split()),
-    "no": frozenset("og i å det som en på er av for med den til var ikke om et har de hun han år sine hans hennes hadde".split()),
-    "fi": frozenset("ja on ei että se hän oli ovat joka mutta kun myös sen hänen kanssa vuotta jossa tai niin kuin".split()),
-    "id": frozenset("dan yang di dari untuk dengan ini itu tidak pada dalam adalah ke akan oleh ia anak karena sudah tahun nya dua".split()),
-    "vi": frozenset("là và của có không được cho một các với này đã tại trong người bà ông ở hai đau ngày bị".split()),
-    "tr": frozenset("ve bir bu da de için ile olarak çok daha var ne gibi iki yaşında olan değil nedeniyle sonra".split()),
-    "ro": frozenset("și de la în cu nu este un o care pe din pentru mai sau ani are fost dar iar".split()),
-    "cs": frozenset("a se na je v že to s z do o ve pro jako ale po jsem byla byl který let má její jeho".split()),
-    "hu": frozenset("a az és hogy nem is egy van ez volt de meg csak már két éves akik mint vagy".split()),
-}
 _WINDOW = 24
 _LEAST = 8
 
@@ -104,8 +61,9 @@ def _other_script(words: list[str]) -> str | None:
 def _codes() -> dict[str, tuple[str, ...]]:
     """Function word to the languages that use it and English does not."""
     table: dict[str, list[str]] = {}
-    for code, listed in _FOREIGN.items():
-        for word in listed - _ENGLISH:
+    lists = word_lists("language")
+    for code, listed in lists.items():
+        for word in listed - lists["en"]:
             table.setdefault(word, []).append(code)
     return {word: tuple(codes) for word, codes in table.items()}
 
@@ -114,10 +72,10 @@ def _foreign(window: list[str]) -> str | None:
     """The language of a window that is clearly not English, or None."""
     if len(window) < _LEAST:
         return None
-    codes = _codes()
+    codes, english_words = _codes(), word_lists("language")["en"]
     english, other = 0, Counter[str]()
     for word in window:
-        if word in _ENGLISH:
+        if word in english_words:
             english += 1
         elif word in codes:
             other.update(codes[word])

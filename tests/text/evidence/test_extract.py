@@ -174,3 +174,10 @@ def test_normalisation_does_not_change_what_is_found(read: Read) -> None:
         assert [(a.kind, a.value, a.subject) for a in read(hidden, "law")] == [
             (a.kind, a.value, a.subject) for a in read(plain, "law")
         ]
+
+
+@pytest.mark.parametrize("text", ["She lives in Omaha, Nebraska", "She lives in Quoyburray, Texas"])
+def test_a_text_may_end_with_a_region(read: Callable[..., Any], text: str) -> None:
+    [place] = read(text, kind="place")
+    assert place.value.endswith("|US")
+    assert text[place.start : place.end] == text.removeprefix("She lives in ")

@@ -6,41 +6,12 @@ from dataclasses import dataclass, field
 
 from discreet.text.doc import Doc
 from discreet.text.evidence import gazetteers
+from discreet.text.resources import words
 
-TITLES: dict[str, str | None] = {"mr": "m", "mrs": "f", "ms": "f", "miss": "f", "mister": "m", "madam": "f", "sir": "m"}
-OFFICES = frozenset(
-    "dr doctor prof professor judge justice agent officer detective sheriff president senator governor "
-    "representative secretary chancellor minister mayor magistrate trooper sergeant captain nurse chief "
-    "congressman congresswoman congressperson commissioner king queen prince pope "
-    "attorney counsel rev reverend father sister pastor rabbi imam".split()
-)
-_ACTS = frozenset(
-    "was is had has owned owns received sold bought purchased worked works lived lives died filed sued entered hired told "
-    "said asked agreed contracted contacted signed learned claimed refused brought borrowed paid moved drove decided "
-    "wanted believed knew left went took gave made offered accepted promised used called came saw saw's hit shot stole "
-    "pleaded testified earned contributed transferred inherited invested established sustained incurred elected retired "
-    "married divorced devised conveyed obtained mailed wrote sent suffered sought argued appealed alleged".split()
-)
-# Deeds that only people do: enough to take a capitalised word at the head of a sentence for a name.
-_HUMAN = frozenset("worked lived died sued hired told said asked contracted signed borrowed drove wanted believed knew married "
-                   "divorced devised retired pleaded testified argued appealed decided promised agreed refused owned invested mailed".split())
-_NOT_NAMES = frozenset(
-    "the a an i in on at for to of and or but if when this that these those it he she we they you my our your his her "
-    "their as by with from after before during there here what who how why where which while since because although "
-    "though however thus therefore then once under over between among within court congress state section article "
-    "supreme circuit district federal act rule united states government company corp inc note question answer yes no "
-    "not only also both each every some any all most many much such one two three four five physical laboratory blood "
-    "medical family history examination vital treatment patient figure table case diagnosis discussion introduction "
-    "background methods results conclusion conclusions january february march april may june july august september "
-    "october november december monday tuesday wednesday thursday friday saturday sunday plaintiff defendant god "
-    "nothing something everything let please thanks thank do does did is was are were can could would should will "
-    "have has had be been bank trust agency department university college hospital school church board committee "
-    "income tax revenue cost total net sales first second third last next new old good bad".split()
-)
-_COMPANY_AFTER = frozenset(
-    "corp co inc ltd llc llp company corporation bank group partners associates industries "
-    "v vs & disease syndrome test university college hospital institute center street avenue".split()
-)
+_WORDS = words("referents")
+TITLES: dict[str, str | None] = {title: gender for gender in "mf" for title in _WORDS[f"titles {gender}"]}
+OFFICES = _WORDS["offices"]
+_NOT_NAMES = _WORDS["not names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +37,8 @@ def name_at(doc: Doc, i: int) -> Name | None:
         last += 1
     after = doc.lowers[last] if last < len(doc.tokens) else ""
     if (
-        after in _COMPANY_AFTER
-        or doc.lowers[last - 1] in _COMPANY_AFTER
+        after in _WORDS["company words"]
+        or doc.lowers[last - 1] in _WORDS["company words"]
         or doc.words(i - 2, i).endswith(("v .", "v", "vs"))
     ):
         return None
@@ -96,7 +67,7 @@ def _stands_alone(doc: Doc, i: int, last: int) -> bool:
     again = any(t.text == word and t.start != doc.tokens[begin].start and j > 0 and doc.tokens[j - 1].sentence == t.sentence
                 for j, t in enumerate(doc.tokens) if j != i)
     apposed = doc.lowers[last] == ","
-    return again or apposed or doc.lowers[last] in _HUMAN
+    return again or apposed or doc.lowers[last] in _WORDS["human verbs"]
 
 
 def _titled(doc: Doc, i: int, word: str) -> Name | None:
@@ -126,7 +97,7 @@ def _acts(doc: Doc, i: int) -> bool:
     """Whether what follows a capitalised word is what follows a person: a deed, or an apposition."""
     if i >= len(doc.tokens):
         return False
-    if doc.lowers[i] in _ACTS:
+    if doc.lowers[i] in _WORDS["name verbs"]:
         return True
     return (
         doc.lowers[i] == ","

@@ -15,14 +15,14 @@ Flags, one letter an entry:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TypeVar
 
-from discreet.domains import Domain, Term, builtin_domains, load_domain, table_rows
+from discreet.domains import Domain, Term, builtin_domains, load_domain
+from discreet.text.resources import rows
 
 E = TypeVar("E")
 
@@ -70,18 +70,14 @@ class Organisation:
     flag: str
 
 
-def _rows(table: str, columns: int) -> Iterator[list[str]]:
-    return table_rows(files("discreet.text").joinpath("data", f"{table}.tsv"), columns)
-
-
 def _table(table: str, columns: int, entry: Callable[..., E]) -> Mapping[str, E]:
-    return MappingProxyType({row[0]: entry(*row) for row in _rows(table, columns)})
+    return MappingProxyType({row[0]: entry(*row) for row in rows(table, columns)})
 
 
 @cache
 def given_names() -> Mapping[str, str]:
     """Given names (lower-case) to their flag, `w` or `-`."""
-    return MappingProxyType({row[0]: row[1] for row in _rows("given_names", 2)})
+    return MappingProxyType({row[0]: row[1] for row in rows("given_names", 2)})
 
 
 @cache
@@ -111,7 +107,7 @@ def family_terms() -> Mapping[str, Term]:
     return MappingProxyType(
         {
             surface: Term(surface, kind, surface if canonical == "=" else canonical, flag)
-            for surface, kind, canonical, flag in _rows("family", 4)
+            for surface, kind, canonical, flag in rows("family", 4)
         }
     )
 
@@ -158,7 +154,7 @@ def organisations() -> Mapping[str, Organisation]:
 @cache
 def organisation_heads() -> frozenset[str]:
     """Lower-case words and phrases that make a capitalised sequence an organisation ("high school", "llc")."""
-    return frozenset(row[0] for row in _rows("organisation_heads", 1))
+    return frozenset(row[0] for row in rows("organisation_heads", 1))
 
 
 def canonical_place(name: str) -> str | None:

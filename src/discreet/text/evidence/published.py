@@ -10,35 +10,18 @@ import re
 
 from discreet.text.doc import Doc
 from discreet.text.evidence.mentions import Context
+from discreet.text.resources import patterns, words
 
-_PARTY = r"(?:[A-Z][\w.'&-]*|ex rel\.|of|the|and|&|de|ex parte)"
-VERSUS = re.compile(
-    rf"\b[A-Z][\w.'&-]*(?: {_PARTY}){{0,6}} v(?:s)?\.? [A-Z][\w.'&-]*(?: {_PARTY}){{0,6}}|"
-    rf"\b(?:In re|Ex parte|Matter of|Estate of)(?: {_PARTY}){{1,6}}"
-)
-REPORTER = re.compile(
-    r"\b\d{1,4} (?:U\. ?S\.|S\. ?Ct\.|L\. ?Ed\.(?: ?2d)?|F\.(?: ?(?:2d|3d|4th)| ?Supp\.(?: ?[23]d)?)?|F\. ?App['’]?x|B\. ?R\.|"
-    r"(?:A|P|N\. ?E|N\. ?W|S\. ?E|S\. ?W|So|Cal|N\. ?Y|Ill|Mass|Ohio St|Wash|Tex)\.(?: ?(?:Rptr|App|S)\.)?(?: ?(?:2d|3d|4th|5th))?) \d{1,5}\b"
-)
-COURT_ACTS = re.compile(
-    r"\b(?:court|justices?|judge|panel|circuit|opinion|plurality|dissent|tribunal)\b[^.]{0,80}?"
-    r"\b(?:held|holding|ruled|affirmed|reversed|decided|found|concluded|remanded|granted|denied|vacated|rejected|"
-    r"explained|reasoned|upheld|determined)\b",
-    re.I,
-)
-PARTY = frozenset("plaintiff defendant petitioner respondent appellant appellee claimant prisoner inmate relator "
-                  "complainant movant intervenor cross-appellant".split())
-
-# Words that make somebody the writer's own matter and not the case's.
-OWN = frozenset("client clients my our tenant patient".split())
-OWN_BEFORE = re.compile(r"\b(?:my|our|client|patient|tenant)\b[^.;]*$", re.I)
+_P = patterns("cases")
+_WORDS = words("referents")
+_CAPITALISED = re.compile(r"[A-Z][\w'-]+")
 
 
 def cases(doc: Doc) -> list[tuple[int, int]]:
     """Spans of case names and reporter citations that the text treats as decided by a court."""
-    found = [m.span() for m in VERSUS.finditer(doc.text)]
-    cited = [m.span() for m in REPORTER.finditer(doc.text)]
-    if (found and cited) or ((found or cited) and COURT_ACTS.search(doc.text)):
+    found = [m.span() for m in _P["versus"].finditer(doc.text)]
+    cited = [m.span() for m in _P["reporter"].finditer(doc.text)]
+    if (found and cited) or ((found or cited) and _P["court acts"].search(doc.text)):
         return found + cited
     return []
 
@@ -55,18 +38,18 @@ def parties(context: Context) -> frozenset[str]:
     cited = {context.doc.tokens[context.doc.token_at(start)].sentence for start, _ in spans}
     found, own = set(), set()
     for r in context.referents:
-        words = set(context.doc.lowers[r.first : r.last])
+        said = set(context.doc.lowers[r.first : r.last])
         near = {context.doc.tokens[r.first].sentence, context.doc.tokens[r.first].sentence - 1} & cited
-        if near and ((r.form == "noun" and words & PARTY) or (r.form == "name" and words & captions)):
+        if near and ((r.form == "noun" and said & _WORDS["parties"]) or (r.form == "name" and said & captions)):
             found.add(r.person)
-        if r.form == "noun" and words & OWN:
+        if r.form == "noun" and said & _WORDS["own"]:
             own.add(r.person)
     return frozenset(found - own)
 
 
 def caption_words(text: str, spans: list[tuple[int, int]]) -> frozenset[str]:
     """Lower-case capitalised words of the captions."""
-    return frozenset(w.lower() for start, end in spans for w in re.findall(r"[A-Z][\w'-]+", text[start:end]))
+    return frozenset(w.lower() for start, end in spans for w in _CAPITALISED.findall(text[start:end]))
 
 
 def named_by_caption(doc: Doc, start: int, end: int) -> bool:
@@ -74,7 +57,7 @@ def named_by_caption(doc: Doc, start: int, end: int) -> bool:
 
     Refused where somebody's own client is spoken of: "our client Tom Jones" is not the Jones of Smith v. Jones.
     """
-    if not REPORTER.search(doc.text) or OWN_BEFORE.search(doc.text[max(0, start - 40) : start]):
+    if not _P["reporter"].search(doc.text) or _P["own before"].search(doc.text[max(0, start - 40) : start]):
         return False
-    words = {w.lower() for w in re.findall(r"[A-Z][\w'-]+", doc.text[start:end])}
-    return bool(words & caption_words(doc.text, cases(doc)))
+    named = {w.lower() for w in _CAPITALISED.findall(doc.text[start:end])}
+    return bool(named & caption_words(doc.text, cases(doc)))

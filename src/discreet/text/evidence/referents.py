@@ -15,8 +15,11 @@ from discreet.core.records import Subject
 from discreet.text.direct.naming import OFFICES, TITLES, name_at
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence import phrases
+from discreet.text.evidence import noun_phrases as phrases
+from discreet.text.resources import patterns
 
+_NO_HEAD = lex.FUNCTION | lex.PAST_AUX | lex.MODALS
+_AUTHORS = patterns("referents")["authors"]
 Form = Literal["pronoun", "noun", "kin", "name", "plural", "author"]
 
 
@@ -108,7 +111,7 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
         return kin
     if doc.tokens[i].is_capitalised and word in OFFICES | TITLES.keys() and (named := _name(doc, i, state)) is not None:
         return named
-    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged_head(doc, i) or phrases.is_aged_doer(doc, i):
+    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged_head(doc, i) or phrases.is_aged_agent(doc, i):
         return _noun(doc, i, state, found)
     if word in lex.PLURAL_NOUNS:
         return _plural(doc, i, found)
@@ -147,7 +150,7 @@ def _they(doc: Doc, i: int, word: str, state: _Open, found: list[Referent]) -> R
 def _we(doc: Doc, i: int, word: str) -> Referent | None:
     """ "We" points at the speaker of a personal text and at the authors of a report."""
     after = doc.words(i + 1, i + 4)
-    if lex.AUTHORIAL.match(after):
+    if _AUTHORS.match(after):
         return Referent("authors", "nobody", "author", i, i + 1)
     return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("our", "ours"))
 
@@ -178,7 +181,8 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
     gender = lex.PERSON_NOUNS.get(word)
     if i + 1 < len(doc.tokens) and doc.lowers[i + 1] in lex.COMPOUND_AFTER.get(word, ()):
         return None
-    if word in ("male", "female") and i + 1 < len(doc.tokens) and phrases.describes(doc.lowers[i + 1]):
+    # "female" before another noun is no noun itself.
+    if word in ("male", "female") and i + 1 < len(doc.tokens) and doc.lowers[i + 1][0].isalpha() and doc.lowers[i + 1] not in _NO_HEAD:
         return None
     first = phrases.noun_start(doc, i)
     before = doc.lowers[first:i]

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from discreet.text.direct import name_context as near
-from discreet.text.direct import name_words as words
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 from discreet.text.evidence import gazetteers
+from discreet.text.resources import words
 
+_WORDS = words("names")
 _PARTICLES = frozenset(
     [" de ", " de la ", " de los ", " del ", " van ", " van der ", " van den ", " von ", " der ", " di ", " da ",
      " dos ", " bin ", " ibn ", " al-", " el-", " la ", " le "]
@@ -33,7 +34,7 @@ def person_name(facts: Facts) -> Iterator[Hit]:
     tokens = near.capitals(facts.text)
     given = gazetteers.given_names()
     if tokens and (
-        any(t.lower in given or t.lower in words.TITLES or "-" in t.word for t in tokens) or "name" in facts.lower
+        any(t.lower in given or t.lower in _WORDS["titles"] or "-" in t.word for t in tokens) or "name" in facts.lower
     ):
         yield from _Names(facts, tokens, given).find()
 
@@ -57,7 +58,7 @@ class _Names:
         i = 0
         while i < len(self.tokens):
             chain = self._chain(i)
-            if self.tokens[i].lower in words.TITLES:
+            if self.tokens[i].lower in _WORDS["titles"]:
                 last = self._titled(i, chain)
                 if last > i:
                     yield self._hit("person_name", i, last)
@@ -88,9 +89,9 @@ class _Names:
         gap = self.facts.text[one.end : two.start]
         if one.own:
             return False
-        short = len(one.word) == 1 or one.lower in words.TITLES or one.lower in words.PLACE_HEADS
-        return gap == " " or (gap == ". " and (short or one.lower in words.OFFICES)) or gap in _PARTICLES or (
-            gap == ", " and two.lower in words.SUFFIXES
+        short = len(one.word) == 1 or one.lower in _WORDS["titles"] or one.lower in _WORDS["place heads"]
+        return gap == " " or (gap == ". " and (short or one.lower in _WORDS["offices"])) or gap in _PARTICLES or (
+            gap == ", " and two.lower in _WORDS["suffixes"]
         )  # fmt: skip
 
     def _is_given(self, i: int) -> bool:
@@ -107,13 +108,13 @@ class _Names:
 
     def _is_word(self, lower: str) -> bool:
         """Whether a given name is as likely an ordinary word, a place or a brand."""
-        return self.given.get(lower) == "w" and lower not in words.MOSTLY_NAMES
+        return self.given.get(lower) == "w" and lower not in _WORDS["mostly names"]
 
     def _is_namelike(self, i: int, shouted: bool = False) -> bool:
         word, lower = self.tokens[i].word, self.tokens[i].lower
-        if lower in words.SUFFIXES or (len(word) == 1 and lower != "i"):
+        if lower in _WORDS["suffixes"] or (len(word) == 1 and lower != "i"):
             return True
-        if lower in words.COMMON or lower in words.OFFICES or len(word) < 2:
+        if lower in _WORDS["common"] or lower in _WORDS["offices"] or len(word) < 2:
             return False
         return word.isupper() == shouted or (len(word) > 3 and word.isupper() and word.isalpha())
 
@@ -122,7 +123,7 @@ class _Names:
         last = i
         for k in range(i + 1, chain + 1):
             lower = self.tokens[k].lower
-            if lower in words.NOT_TITLED or not self._is_namelike(k, self.tokens[k].word.isupper()):
+            if lower in _WORDS["not after a title"] or not self._is_namelike(k, self.tokens[k].word.isupper()):
                 break
             last = k
         whole = any(len(t.word) > 1 for t in self.tokens[i + 1 : last + 1])
@@ -136,10 +137,10 @@ class _Names:
             if not self._is_namelike(k, shouted) or (shouted and k - i > 2):
                 break
             last = k
-        if last == i or all(len(t.word) == 1 or t.lower in words.SUFFIXES for t in self.tokens[i + 1 : last + 1]):
+        if last == i or all(len(t.word) == 1 or t.lower in _WORDS["suffixes"] for t in self.tokens[i + 1 : last + 1]):
             if last > i and self._is_initialled(i, last):
                 return last, not self._passes(i, last)
-            thing = chain > i and self.tokens[i + 1].lower in words.THINGS
+            thing = chain > i and self.tokens[i + 1].lower in _WORDS["things"]
             return (chain if thing else i), False
         return last, not self._is_thing(i, last, chain) and not self._passes(i, last) and self._is_sure(i, last)
 
@@ -151,8 +152,8 @@ class _Names:
     def _is_thing(self, first: int, last: int, chain: int) -> bool:
         """Whether the words after the given name make it an institution, a place, a law or the like."""
         tail = [t.lower for t in self.tokens[first + 1 : chain + 1]]
-        things = [word for word in tail if word in words.THINGS or word in words.THINGS_AND_SURNAMES]
-        surname_only = len(things) == 1 and things[0] == tail[0] and things[0] in words.THINGS_AND_SURNAMES
+        things = [word for word in tail if word in _WORDS["things"] or word in _WORDS["things and surnames"]]
+        surname_only = len(things) == 1 and things[0] == tail[0] and things[0] in _WORDS["things and surnames"]
         if things and not (surname_only and not self._is_word(self.tokens[first].lower)):
             return True
         end = self.tokens[last].end
@@ -165,16 +166,16 @@ class _Names:
             return True
         if first and self._adjacent(first - 1):
             before = self.tokens[first - 1].lower
-            if before in words.OFFICES or before in words.OFFICES_PLURAL or before in words.PLACE_HEADS:
+            if before in _WORDS["offices"] or before in _WORDS["offices plural"] or before in _WORDS["place heads"]:
                 return True
-            if len(before) == 1 and (first == last or self.tokens[max(0, first - 2)].lower in words.OFFICES):
+            if len(before) == 1 and (first == last or self.tokens[max(0, first - 2)].lower in _WORDS["offices"]):
                 return True
         return self._follows_officials(first) or near.in_office(self.facts.text, self.facts.lower, one.start, end)
 
     def _follows_officials(self, first: int) -> bool:
         """Whether a name stands in a list that a plural title opened ("Drs. Jane Park and John Lee")."""
         for k in range(first - 1, max(-1, first - 8), -1):
-            if self.tokens[k].lower in words.OFFICES_PLURAL:
+            if self.tokens[k].lower in _WORDS["offices plural"]:
                 return True
             end, start = self.tokens[k].end, self.tokens[k + 1].start
             if self.facts.text[end:start] not in (" ", ". ") and not near.joined(self.facts.text, end, start):
@@ -186,8 +187,8 @@ class _Names:
 
     def _is_public(self, first: int, last: int) -> bool:
         spelt = [t.lower for t in self.tokens[first : last + 1]]
-        return any(" ".join(spelt[:size]) in words.PUBLIC for size in range(2, len(spelt) + 1)) or (
-            len(spelt) > 2 and f"{spelt[0]} {spelt[-1]}" in words.PUBLIC
+        return any(" ".join(spelt[:size]) in _WORDS["public"] for size in range(2, len(spelt) + 1)) or (
+            len(spelt) > 2 and f"{spelt[0]} {spelt[-1]}" in _WORDS["public"]
         )
 
     def _is_sure(self, first: int, last: int) -> bool:
@@ -199,7 +200,7 @@ class _Names:
         if near.is_person_before(lower, one.start) or near.is_person_after(lower, end):
             return True
         placed = lower[max(0, one.start - 6) : one.start].endswith(("in ", "near ", "at ", "since ", "by "))
-        return self.tokens[last].lower in words.SURNAMES and not placed
+        return self.tokens[last].lower in _WORDS["surnames"] and not placed
 
     def _lone(self, lone: list[int]) -> Iterator[Hit]:
         """Lone given names: bound to a person, or acting in a hypothetical, or neither."""

@@ -1,22 +1,23 @@
-"""Affiliation: a named employer, school, institution, club or church that a person belongs to."""
+"""Affiliation: a named employer, school, institution, club or church that a person belongs to.
+
+Read two ways: names that a list or an organisation's word gives away, with a tie to a person in the clause; and any
+capitalised name in a construction that makes somebody belong to it ("works at …", "a member of …").
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from discreet.text.evidence import constructions as cons
 from discreet.text.evidence import gazetteers
 from discreet.text.evidence.finders import matcher
 from discreet.text.evidence.mentions import Context, Mention, taggers
+from discreet.text.resources import patterns
 
-_TIE = re.compile(
-    r"\b(?:work(?:s|ed|ing)?|employ(?:ed|ee|er)|job|position|hired|intern(?:ed|ing|ship)?|teach(?:es|ing)?|taught|stud(?:y|ies|ied|ying)|student|attend(?:s|ed|ing)?|enrolled|graduat\w+|"
-    r"alum\w+|degree|phd|mba|member|belongs?|serv(?:es|ed|ing)|volunteer\w*|join(?:ed|ing)?|professor|engineer|manager|nurse|teacher|analyst|director|officer|partner|coach|"
-    r"plays?|played|went|go(?:es)?|going|accepted|applied|fired|laid off|retired|resigned|pastor|parishioner|drives?|years|shift|career|left|for|quit|ceo|cfo|president|founder|veteran|undergrad|freshman|sophomore|junior|senior)"
-    r"\b(?:\W+\w+){0,4}?\W+(?:at|for|from|of|with|by|in|to|as an?|the|called|named|another)\W+(?:the )?$|"
-    r"\b(?:joined|joining|left|quit|attend(?:s|ed|ing)?|transfer to another|run by)\s+(?:the )?$", re.I)
-_HEAD_END = re.compile(r"\b[A-Z][\w'&-]*(?: (?:of|the|and|&|at|for|de|in) (?=[A-Z])| (?:[A-Z]\.(?= [A-Z])|[A-Z][\w'&-]*)){0,5}")
-_OF_HEAD = re.compile(r"\b(?:University|College|Bank|Church|Department|School|Institute|Diocese|Archdiocese|Port|Ministry|Bureau|Board|Order|Sisters) of (?:the )?[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}")
+_P = patterns("affiliation")
+_POSTS = ("job", "position", "post", "shift", "shifts", "postdoc", "post-doc")
+_COPULAS = ("is", "was", "am", "are", "'s", "been")
 
 
 @taggers.register("affiliation")
@@ -27,32 +28,90 @@ class AffiliationTagger:
     domains = None
 
     def find(self, context: Context) -> Iterator[Mention]:
-        """Known organisations and capitalised names with an organisation word, with a tie in the clause."""
-        text = context.text
+        """Names of organisations with a tie in the clause, and names after verbs and nouns of belonging."""
+        yield from self._listed(context)
+        yield from self._constructed(context)
+
+    @staticmethod
+    def _listed(context: Context) -> Iterator[Mention]:
+        text, tokens = context.text, context.doc.tokens
         spans: dict[int, tuple[int, str]] = {}
         for first, last, key in matcher("organisations").find(context.doc.lowers):
-            token = context.doc.tokens[first]
-            entry = gazetteers.organisations()[key]
-            if token.text[0].isupper() and (entry.flag != "w" or self._employed(text, token.start)):
-                spans[token.start] = context.doc.tokens[last - 1].end, key
+            start = tokens[first].start
+            clear = gazetteers.organisations()[key].flag != "w" or _P["employed"].search(text[max(0, start - 32) : start])
+            if clear and text[start].isupper():
+                spans[start] = tokens[last - 1].end, key
         heads = gazetteers.organisation_heads()
-        for m in _HEAD_END.finditer(text):
+        for m in _P["head at end"].finditer(text):
             words = m.group().split()
             if len(words) > 1 and (words[-1].lower().strip(".,") in heads or " ".join(words[-2:]).lower() in heads):
                 spans.setdefault(m.start(), (m.end(), m.group().lower()))
-        for m in _OF_HEAD.finditer(text):
+        for m in _P["head before of"].finditer(text):
             spans[m.start()] = m.end(), m.group().lower()
-        for start, (end, key) in sorted(spans.items()):
-            if self._tied(context, start):
+        somebody = any(r.subject in ("third", "speaker", "asker", "public") for r in context.referents)
+        for start, (end, key) in sorted(spans.items()) if somebody else ():
+            sentence = context.doc.sentence_of(context.doc.token_at(start))[0]
+            if _P["tie"].search(text[max(tokens[sentence].start, start - 80) : start]):
                 yield Mention("affiliation", key, start, end, "named organisation of a person")
 
-    def _tied(self, context: Context, start: int) -> bool:
-        sentence = context.doc.sentence_of(context.doc.token_at(start))[0]
-        before = context.text[max(context.doc.tokens[sentence].start, start - 80):start]
-        if _TIE.search(before) is None:
-            return False
-        return any(r.subject in ("third", "speaker", "asker", "public") for r in context.referents)
+    def _constructed(self, context: Context) -> Iterator[Mention]:
+        doc = context.doc
+        for m in _P["belongs"].finditer(context.lower):
+            first = doc.token_at(m.end())
+            if not self._may_open(context, first, m.end()):
+                continue
+            found = self._name(context, first, m)
+            if found is None:
+                continue
+            verb = doc.token_at(m.start())
+            if doc.tokens[verb].sentence == doc.tokens[found[0]].sentence and self._is_tied(context, m, verb):
+                yield context.mention("affiliation", doc.words(*found), *found, "body that a person belongs to")
 
-    def _employed(self, text: str, start: int) -> bool:
-        return re.search(r"\b(?:work(?:s|ed|ing)? (?:at|for)|employed (?:at|by)|job (?:at|with)|(?:manager|cashier|engineer|employee|job|nurse|clerk) (?:at|for|with)|shift at|left|joined|quit|interned at)\s+$",
-                         text[max(0, start - 32):start], re.I) is not None
+    @staticmethod
+    def _may_open(context: Context, first: int, offset: int) -> bool:
+        doc = context.doc
+        at = first + 1 if doc.lowers[first] in ("the", "a") and first + 1 < len(doc.tokens) else first
+        return doc.tokens[first].start >= offset - 1 and doc.tokens[at].text[0].isupper()
+
+    @staticmethod
+    def _name(context: Context, first: int, m: re.Match[str]) -> tuple[int, int] | None:
+        """A name with the word of a body, or, where the tie itself says employment or membership, any name of things."""
+        doc = context.doc
+        found = cons.name_after(context, first, cons.BODY_JOINS)
+        if found is None:
+            return None
+        first, last = found
+        cue = m.group("verb") or m.group("part") or m.group("joins")
+        employs = _P["one word"].match(cue) is not None
+        places, given = gazetteers.places(), gazetteers.given_names()
+        if cons.is_body(doc, first, last) and doc.words(first, last) not in places:
+            return found
+        if "and" in doc.lowers[first:last]:
+            second = first + doc.lowers[first:last].index("and") + 1
+            partner = doc.lowers[second]
+            if employs and m.group("prep") in ("for", "at", "by") and partner not in given and partner not in places:
+                return found
+            last = second - 1
+        key, words = doc.words(first, last), doc.lowers[first:last]
+        if any(key in table for table in (places, gazetteers.medical_terms(), gazetteers.occupations())):
+            return None
+        if key in gazetteers.demonyms() or any(words[0] in t for t in (given, gazetteers.demonyms(), places)):
+            return None
+        if m.group("prep") in ("in", "on", "from", "under") or _P["needs a body"].match(cue) or "'s" in words:
+            return None
+        if last - first == 1 and (not employs or doc.tokens[first].text.isupper() or m.group("prep") == "with"):
+            return None
+        return None if all(t.text.isupper() for t in doc.tokens[first:last]) else (first, last)
+
+    @staticmethod
+    def _is_tied(context: Context, m: re.Match[str], verb: int) -> bool:
+        doc = context.doc
+        if m.group("verb") or m.group("joins"):
+            if (m.group("joins") or "").endswith((" is", " was", ":")) or m.group("verb") in _POSTS:
+                return cons.has_owner(context, verb)
+            return cons.is_said_of_person(context, verb)
+        copula = next((k for k in range(verb - 1, max(0, verb - 6), -1) if doc.lowers[k] in _COPULAS), None)
+        if copula is not None and doc.tokens[copula].sentence == doc.tokens[verb].sentence:
+            return cons.is_said_of_person(context, copula)
+        own = cons.referent_over(context, verb)
+        return cons.is_particular(own) if own is not None else cons.near_person(context, verb)

@@ -10,16 +10,9 @@ from collections.abc import Iterator
 
 from discreet.text.evidence import gazetteers
 from discreet.text.evidence.mentions import IDENTIFYING, Context, Mention, taggers
+from discreet.text.resources import rows
 
-_LABELS = {
-    "age": "age", "date of birth": "age", "year of birth": "age",
-    "occupation": "occupation", "job": "occupation", "job title": "occupation", "profession": "occupation", "work": "occupation",
-    "residence": "place", "address": "place", "city": "place", "town": "place", "hometown": "place", "location": "place",
-    "lives in": "place", "state": "place", "birthplace": "place", "place of birth": "place", "county": "place",
-    "marital status": "family", "children": "family", "spouse": "family", "dependents": "family", "family": "family",
-    "employer": "affiliation", "school": "affiliation", "university": "affiliation", "church": "affiliation",
-    "ethnicity": "ethnicity", "race": "ethnicity", "religion": "ethnicity", "nationality": "ethnicity", "native language": "ethnicity",
-}
+_LABELS = dict(rows("field_labels", 2))
 _FIELD = re.compile(
     r"(?:^|[.;,|\n*•-])[ \t*_]*(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True))
     + r")[ \t*_]*[:|=][ \t*_|]*([^\n|;.,]{1,60})", re.I)

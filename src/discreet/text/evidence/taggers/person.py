@@ -1,6 +1,7 @@
-"""That a particular person is spoken of at all: no attribute, and never counted as one.
+"""Who is spoken of: that it is somebody in particular, and of which sex. Neither ever counts towards a cluster.
 
-It only orders answers that hold no attribute: a story about somebody stands nearer to a leak than a rule about nobody.
+The first only orders answers that hold no attribute: a story about somebody stands nearer to a leak than a rule about
+nobody. The second is a modifier that narrows.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from discreet.text.evidence.mentions import Context, Mention, taggers
+
+_SEX = {"f": "female", "m": "male"}
 
 
 @taggers.register("person")
@@ -27,3 +30,20 @@ class PersonTagger:
             if told and r.person not in seen:
                 seen.add(r.person)
                 yield context.mention("person", r.person, r.first, r.last, "somebody in particular", who=r.person)
+
+
+@taggers.register("sex")
+class SexTagger:
+    """The sex of every person that a gendered word points at, once a person."""
+
+    kinds = ("sex",)
+    domains = None
+
+    def find(self, context: Context) -> Iterator[Mention]:
+        """The first gendered referent of each particular person."""
+        seen: set[str] = set()
+        for r in context.referents:
+            if r.gender and r.subject in ("third", "public", "speaker") and r.person not in seen:
+                seen.add(r.person)
+                who = None if r.subject == "public" else r.person
+                yield context.mention("sex", _SEX[r.gender], r.first, r.last, "gendered word", who=who)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.text.doc import Doc
-from discreet.text.evidence import patterns as frames
+from discreet.text.evidence import constructions as cons
 from discreet.text.evidence.mentions import Context
 
 
@@ -34,22 +34,22 @@ def context_of(text: str) -> Context:
 )
 def test_the_subject_of_a_verb_is_a_particular_person(text: str, verb: str, said: bool) -> None:
     context = context_of(text)
-    assert frames.is_said_of_person(context, context.doc.lowers.index(verb)) is said
+    assert cons.is_said_of_person(context, context.doc.lowers.index(verb)) is said
 
 
 @pytest.mark.parametrize(
     ("text", "joins", "name"),
     [
-        ("the Order of the Crooked Oak since", frames.BODY_JOINS, "order of the crooked oak"),
-        ("Newcastle upon Tyne and Leeds", frames.PLACE_JOINS, "newcastle upon tyne"),
-        ("St. Brendan's in", frames.BODY_JOINS, "st . brendan 's"),
-        ("April of", frames.PLACE_JOINS, ""),
-        ("lower case", frames.PLACE_JOINS, ""),
+        ("the Order of the Crooked Oak since", cons.BODY_JOINS, "order of the crooked oak"),
+        ("Newcastle upon Tyne and Leeds", cons.PLACE_JOINS, "newcastle upon tyne"),
+        ("St. Brendan's in", cons.BODY_JOINS, "st . brendan 's"),
+        ("April of", cons.PLACE_JOINS, ""),
+        ("lower case", cons.PLACE_JOINS, ""),
     ],
 )
 def test_a_name_runs_over_its_small_words(text: str, joins: frozenset[str], name: str) -> None:
     context = context_of(text)
-    found = frames.name_after(context, 0, joins)
+    found = cons.name_after(context, 0, joins)
     assert (context.doc.words(*found) if found else "") == name
 
 
@@ -65,7 +65,7 @@ def test_a_name_runs_over_its_small_words(text: str, joins: frozenset[str], name
 )
 def test_a_body_is_known_by_its_words(text: str, body: bool) -> None:
     doc = Doc.of(text)
-    assert frames.is_body(doc, 0, len(doc.tokens)) is body
+    assert cons.is_body(doc, 0, len(doc.tokens)) is body
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_a_body_is_known_by_its_words(text: str, body: bool) -> None:
 )
 def test_a_post_has_an_owner_or_a_label(text: str, noun: str, owned: bool) -> None:
     context = context_of(text)
-    assert frames.has_owner(context, context.doc.lowers.index(noun)) is owned
+    assert cons.has_owner(context, context.doc.lowers.index(noun)) is owned

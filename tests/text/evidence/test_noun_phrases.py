@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from discreet.text.doc import Doc
-from discreet.text.evidence.occupation_morphology import is_doer, job_phrase, job_value
+from discreet.text.evidence.noun_phrases import is_agent_noun, job_phrase, job_value
 
 
 @pytest.mark.parametrize(
     "word", ["hedgelayer", "taxidermist", "wheelwright", "locksmith", "deckhand", "translator", "ferryman"]
 )
-def test_a_trade_has_the_form_of_a_doer(word: str) -> None:
-    assert is_doer(word)
+def test_a_trade_has_the_form_of_an_agent_noun(word: str) -> None:
+    assert is_agent_noun(word)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_trade_has_the_form_of_a_doer(word: str) -> None:
     ],
 )
 def test_states_kin_roles_and_things_are_none(word: str) -> None:
-    assert not is_doer(word)
+    assert not is_agent_noun(word)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Constructions that bind a word to a person whatever the word is: who the subject is, which noun phrase follows.
 
-The list taggers know words and ask whether the wording binds them. Frames go the other way round: the wording
-("works as a …", "lives near …", "belongs to …") says what the next words are, so that a job, a town or a club that no
-list holds is read all the same. What they must not do is read it of a drug, a statute or a firm: hence
-`is_said_of_person`, which walks from the verb back to its subject.
+Lists know words and ask whether the wording binds them. Constructions go the other way round: the wording ("works as
+a …", "lives near …", "belongs to …") says what the next words are, so that a job, a town or a club that no list holds is
+read all the same. They must not read it of a drug, a statute or a firm: hence `is_said_of_person`, which walks from the
+verb back to its subject.
 """
 
 from __future__ import annotations
@@ -15,63 +15,19 @@ from discreet.text.evidence import gazetteers
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Context
 from discreet.text.evidence.referents import Referent
+from discreet.text.resources import words
 
-_SKIPS = frozenset(
-    """
-    now also currently still once previously formerly both has have had been is was am are were 's 've 'm i've long
-    always often then later recently first only just since mostly sometimes already no longer being be all used
-    continued continues began begins started starts , - – — ( he's she's i'm im ive
-    """.split()
-)
-NEGATED = frozenset(
-    """
-    not never neither nor don't doesn't didn't isn't wasn't hasn't haven't hadn't can't cannot won't
-    """.split()
-)
-_TO_DO = frozenset("used continued continues began begins started starts".split())
-_IF = frozenset("if unless whether suppose supposing imagine assuming hypothetically whenever".split())
-_JOINS = frozenset("and but or ; : * • / , ( - – —".split())
-_TAIL = frozenset("with of in from at on under for near aged age , (".split())
-_RELATIVE = frozenset("that which who whom whose".split())
-_GOVERNS = frozenset("of in on at to for from with by about against than".split())
-_BODIES = frozenset(
-    """
-    university church order society friends sisters brothers museum office ministry bureau department band choir
-    singers players rovers rangers united wanderers harriers quilters chorale ensemble troupe fc afc rfc trust
-    committee cooperative college school guild brotherhood fire
-    """.split()
-)
-_BARE = frozenset(
-    """
-    work live reside dwell attend play sing serve belong teach study volunteer come hail worship earn make move
-    settle grow join row coach run drive keep own
-    """.split()
-)
-
-_NO_NAME = frozenset(
-    """
-    january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday spring summer autumn winter christmas easter god christ jesus heaven hell ward
-    unit room floor icu er ed section article chapter table figure medicare medicaid medicine english french spanish
-    i mr mrs ms dr miss sir covid internet facebook twitter instagram zoom excel google earth mars phase stage grade
-    level class type group title part paragraph exhibit appendix day week month year he she it we they you my his
-    her our their congress parliament senate republicans democrats
-    """.split()
-)
-DWELLING = frozenset(
-    """
-    lives live lived living resides residing resided dwells home house flat apartment address moved moving settled
-    stays rents cottage residence
-    """.split()
-)
-SETTLEMENTS = frozenset(
-    """
-    village town city county parish hamlet township borough suburb island province state region district community
-    valley outskirts port area north south east west coast
-    """.split()
-)
-PLACE_JOINS = frozenset("of the upon on by le la de del du der den van von el al los las - ' next".split())
-BODY_JOINS = frozenset("of the and for on at & - ' 's de la du von".split())
+_WORDS = words("constructions")
+_BARE = _WORDS["bare verbs"]
+_IF = _WORDS["conditions"]
+_JOINS = _WORDS["joins"]
+_NO_NAME = _WORDS["not in a name"]
+_GOVERNS = _WORDS["governs"]
+_APPOSING = frozenset([",", "(", "-", "–", "—"])
+_BULLETS = frozenset(["-", "*", "•", ",", ";", ":", "|", "("])
+NEGATED = _WORDS["negations"]
+PLACE_JOINS = _WORDS["place joins"]
+BODY_JOINS = _WORDS["body joins"]
 
 
 def referent_over(context: Context, token: int) -> Referent | None:
@@ -97,8 +53,8 @@ def is_said_of_person(context: Context, verb: int) -> bool:
     if _IF & set(doc.lowers[max(begin, verb - 10) : verb]):
         return False
     at = verb - 1
-    while at >= begin and (doc.lowers[at] in _SKIPS or doc.lowers[at].endswith("ly") or doc.lowers[at] == "to"):
-        if doc.lowers[at] == "to" and doc.lowers[at - 1] not in _TO_DO:
+    while at >= begin and (doc.lowers[at] in _WORDS["skipped"] or doc.lowers[at].endswith("ly") or doc.lowers[at] == "to"):
+        if doc.lowers[at] == "to" and doc.lowers[at - 1] not in _WORDS["before to"]:
             return False
         if doc.lowers[at] in _JOINS and not _opens_aside(context, at):
             break
@@ -122,7 +78,7 @@ def is_said_of_person(context: Context, verb: int) -> bool:
 def _opens_aside(context: Context, at: int) -> bool:
     """Whether a mark stands right behind a person: "Ann, now living in …"."""
     own = referent_over(context, at - 1) if at else None
-    return own is not None and context.doc.lowers[at] in (",", "(", "-", "–", "—")
+    return own is not None and context.doc.lowers[at] in _APPOSING
 
 
 def _relative(context: Context, at: int, begin: int) -> bool:
@@ -163,7 +119,7 @@ def _has_tail(context: Context, begin: int, at: int) -> bool:
     tail = doc.lowers[own.last : at + 1]
     if tail and tail[0] == "," and doc.lowers[at + 1] != ",":
         return False
-    return bool(tail) and tail[0] in _TAIL and not _RELATIVE & set(tail) and not ({"is", "was", ";", ":"} & set(tail))
+    return bool(tail) and tail[0] in _WORDS["tail"] and not _WORDS["relatives"] & set(tail) and not ({"is", "was", ";", ":"} & set(tail))
 
 
 def name_after(context: Context, first: int, joins: frozenset[str]) -> tuple[int, int] | None:
@@ -212,7 +168,7 @@ def is_body(doc: Doc, first: int, last: int) -> bool:
     return last - first > 1 and (
         "&" in words
         or any(
-            doc.lowers[k - 1] in heads or doc.words(k - 2, k) in heads or doc.lowers[k - 1] in _BODIES
+            doc.lowers[k - 1] in heads or doc.words(k - 2, k) in heads or doc.lowers[k - 1] in _WORDS["body words"]
             for k in ends
             if k > first
         )
@@ -226,7 +182,7 @@ def has_owner(context: Context, noun: int) -> bool:
     before = doc.lowers[max(begin, noun - 5) : noun]
     if set(before) & (NEGATED | _IF | lex.GENERIC_DETERMINERS | {"no"}):
         return False
-    if not before or before[-1] in ("-", "*", "•", ",", ";", ":", "|", "("):
+    if not before or before[-1] in _BULLETS:
         return doc.lowers[noun + 1] in (":", "-", "–", "—", "=") if noun + 1 < len(doc.tokens) else False
     return near_person(context, noun)
 

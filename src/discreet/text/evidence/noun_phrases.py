@@ -1,0 +1,183 @@
+"""What a person noun and the words around it say: where its phrase begins, whether it is a trade, a story or a rule.
+
+A noun is read as a trade by its form ("luthier", "hedgelayer", "stablehand"), whether or not a list holds it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from discreet.text.doc import Doc
+from discreet.text.evidence import gazetteers
+from discreet.text.evidence import lexicon as lex
+from discreet.text.resources import patterns, words
+
+_WORDS = words("occupations")
+_AGENT_NOUN = patterns("occupations")["agent noun"]
+_GENERIC_PRONOUN = re.compile(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b")
+_STANDINGS = frozenset(["retired", "student", "unemployed", "homemaker", "military"])
+_NO_JOB_ENDINGS = ("tion", "ment", "ness", "ity", "ing", "ed", "ism", "ance", "ence", "s")
+NO_TRADE = _WORDS["not a trade"]
+STOPS_NOUN = _WORDS["noun stops"] | lex.PHRASE_BREAKS | lex.DETERMINERS | lex.MODALS
+
+
+def is_agent_noun(word: str) -> bool:
+    """Whether a lower-case noun has the form of a trade ("luthier", "hedgelayer") and is none of `NO_TRADE`."""
+    if word.endswith(("ator", "over")) and word not in _WORDS["ator"]:
+        return False
+    if len(word) < 3 or word in NO_TRADE or word in gazetteers.demonyms():
+        return False
+    listed = gazetteers.occupations().get(word)
+    return _AGENT_NOUN.match(word) is not None or (
+        listed is not None and listed.flag != "r" and word not in lex.NOT_JOBS
+    )
+
+
+def job_phrase(doc: Doc, first: int, *, strict: bool) -> tuple[int, int] | None:
+    """Tokens [first, last) of the noun phrase that begins at `first` (after its article), if it can be a trade.
+
+    Up to six tokens, ended by a mark, a function word, a number, or a participle after the head. `strict` asks that
+    the head has the form of an agent noun; otherwise any noun passes that is not known to be no trade.
+    """
+    last = _noun_phrase_end(doc, first)
+    if last == first or doc.lowers[last - 1] == "-":
+        return None
+    head = doc.lowers[last - 1]
+    if last - first > 2 and doc.lowers[last - 2] == "-" and doc.lowers[last - 3] in ("co", "non", "ex", "self", "step"):
+        return None
+    if head in _WORDS["vague heads"] and last - first == 1:
+        return None
+    if is_agent_noun(head) or (not strict and head in _WORDS["workable"]):
+        return first, last
+    if strict:
+        return None
+    agents = [k for k in range(first, last) if is_agent_noun(doc.lowers[k])]
+    if agents:
+        return first, agents[-1] + 1
+    known = head in NO_TRADE or head in _WORDS["not a job"]
+    return None if known or len(head) < 3 or head.endswith(_NO_JOB_ENDINGS) else (first, last)
+
+
+def _noun_phrase_end(doc: Doc, first: int) -> int:
+    end = min(doc.sentence_of(first)[1], first + 6) if first < len(doc.tokens) else first
+    for last in range(first, end):
+        word = doc.lowers[last]
+        if word in STOPS_NOUN or not (word[0].isalpha() or word == "-"):
+            return last
+        if last > first and word.endswith("ly"):
+            return last
+        # A participle or a verb after the head is no further noun: "a thatcher presented with …".
+        goes_on = word.endswith(("ing", "ed")) or word in lex.PAST_AUX
+        if last > first and goes_on and is_agent_noun(doc.lowers[last - 1]):
+            return last
+    return end
+
+
+def job_value(doc: Doc, first: int, last: int) -> tuple[str, str]:
+    """The value of a trade and its flag: as the list has it for the longest listed ending, else the head noun."""
+    for k in range(first, last):
+        job = gazetteers.occupations().get(" ".join(doc.lowers[k:last]))
+        if job is not None:
+            return job.canonical, job.flag
+    return doc.lowers[last - 1], ""
+
+
+def is_job(word: str) -> bool:
+    """Whether a word is a job that introduces a person as well as "a man" does."""
+    job = gazetteers.occupations().get(word)
+    return job is not None and job.flag == "-" and job.canonical not in _STANDINGS
+
+
+def is_aged_head(doc: Doc, i: int) -> bool:
+    """ "a 34-year-old from Omaha": the age itself stands for the person."""
+    if doc.lowers[i] != "old" or i < 2 or doc.lowers[i - 1] != "-" or i + 1 >= len(doc.tokens):
+        return False
+    after = doc.lowers[i + 1]
+    return after == "," or after.endswith("ed") or any(after in c for c in (lex.PHRASE_BREAKS, lex.MODALS, lex.PAST_AUX))
+
+
+def is_aged_agent(doc: Doc, i: int) -> bool:
+    """ "a 44-year-old thatcher", "a 62-year-old heavy smoker": an age right before it makes any agent noun a person."""
+    if not (is_agent_noun(doc.lowers[i]) or doc.lowers[i] in NO_TRADE):
+        return False
+    phrase = doc.lowers[noun_start(doc, i) : i]
+    aged = "old" in phrase[-2:] and phrase[-1] not in lex.PERSON_NOUNS
+    return aged and phrase[0] in ("a", "an")
+
+
+def noun_start(doc: Doc, i: int) -> int:
+    """First token of the noun phrase that ends at `i`: back to its determiner over at most nine modifiers."""
+    begin = doc.sentence_of(i)[0]
+    j = i
+    while j > begin and i - j < 10:
+        j -= 1
+        word = doc.lowers[j]
+        if word in lex.DETERMINERS:
+            return j
+        if word in lex.PHRASE_BREAKS or not (word[0].isalnum() or word in "-'’/,"):
+            return j + 1
+    return j
+
+
+def is_predicate(doc: Doc, i: int) -> bool:
+    """ "they were students", "both are teachers": said of those before, not of a new group."""
+    return doc.lowers[i - 1] in lex.PREDICATES or (
+        i > 1 and doc.lowers[i - 1] in ("both", "all") and doc.lowers[i - 2] in lex.PREDICATES
+    )
+
+
+def is_conditional(doc: Doc, first: int) -> bool:
+    """Whether "if", "when" or the like stands shortly before a noun phrase."""
+    begin = doc.sentence_of(first)[0]
+    return any(w in lex.CONDITIONALS for w in doc.lowers[max(begin, first - 6) : first])
+
+
+def is_hypothetical(doc: Doc, first: int, noun: int) -> bool:
+    """ "if a patient …", "a 50-year-old woman should …", "a defendant is entitled to …"."""
+    if is_conditional(doc, first):
+        return True
+    for word in doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 14)]:
+        if word in lex.MODALS:
+            return True
+        if word in lex.CLAUSE_BREAKS or word in lex.PAST_AUX:
+            return False
+    return False
+
+
+def states_a_rule(doc: Doc, noun: int) -> bool:
+    """ "A trustee owes …", "a defendant is entitled to …": the indefinite present of rules, not of a story.
+
+    Only verbs that lay down what holds; "a client lives in Texas and works as a nurse" tells of somebody.
+    """
+    words = doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 18)]
+    for i, verb in enumerate(words):
+        after = words[i + 1 : i + 4]
+        if verb in lex.PAST_AUX and verb != "filed":
+            return False
+        if verb in lex.RULE_VERBS or (verb == "is" and set(after[:2]) & lex.RULE_STATES):
+            return True
+        if verb == "has" and set(after) & lex.RULE_THINGS:
+            return True
+        if verb in (";", "."):
+            return False
+    return False
+
+
+def has_apostrophe(doc: Doc, i: int) -> bool:
+    """Whether token `i` owns what follows: "the patient's"."""
+    return doc.text[doc.tokens[i].end : doc.tokens[i].end + 2].lower() in ("'s", "’s") or doc.lowers[i].endswith("'s")
+
+
+def is_generic_pronoun(doc: Doc, i: int) -> bool:
+    """ "he or she", "his/her": nobody in particular."""
+    return _GENERIC_PRONOUN.search(doc.words(i - 2, i + 3)) is not None
+
+
+def owns(doc: Doc, i: int, word: str) -> bool:
+    """Whether "his" or "her" stands before what is owned."""
+    if word in ("his", "hers"):
+        return True
+    if word != "her" or i + 1 >= len(doc.tokens):
+        return False
+    following = doc.tokens[i + 1]
+    return following.text[0].isalnum() and following.lower not in lex.FUNCTION

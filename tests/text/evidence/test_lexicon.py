@@ -9,7 +9,9 @@ from discreet.text.evidence import lexicon as lex
 from discreet.text.resources import patterns
 
 AUTHORS = patterns("referents")["authors"]
-LISTS = {name: value for name, value in vars(lex).items() if name[0].isupper() and isinstance(value, frozenset | Mapping)}
+LISTS = {
+    name: value for name, value in vars(lex).items() if name[0].isupper() and isinstance(value, frozenset | Mapping)
+}
 
 
 def test_there_are_lists() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from discreet.core.numbers import epsilon, number
 
 ATTACKS: Mapping[str, str] = {
-    "loss": "loss", "confidence": "confidence", "entropy": "entropy", "reference": "reference ratio",
+    "loss": "loss", "confidence": "confidence, top class", "confidence_true": "confidence, true class",
+    "entropy": "entropy", "reference": "reference ratio",
     "probe": "logit probe", "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
     "rmia": "RMIA", "rmia_offline": "RMIA offline",
 }

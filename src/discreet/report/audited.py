@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 Record: TypeAlias = Mapping[str, Any]
 
 ATTACKS = {
-    "loss": "loss", "confidence": "confidence", "entropy": "entropy", "reference": "reference ratio",
+    "loss": "loss", "confidence": "confidence, top class", "confidence_true": "confidence, true class",
+    "entropy": "entropy", "reference": "reference ratio",
     "probe": "logit probe", "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
     "rmia": "RMIA", "rmia_offline": "RMIA offline",
 }

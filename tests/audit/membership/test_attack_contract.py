@@ -73,8 +73,8 @@ def rows_of(view: View, order: IntArray) -> View:
 def test_all_built_in_attacks_are_found() -> None:
     assert isinstance(attacks, Registry)
     assert set(attacks) >= {
-        "confidence", "entropy", "lira", "lira_fixed", "lira_offline", "loss", "probe", "reference", "rmia",
-        "rmia_offline",
+        "confidence", "confidence_true", "entropy", "lira", "lira_fixed", "lira_offline", "loss", "probe", "reference",
+        "rmia", "rmia_offline",
     }
 
 

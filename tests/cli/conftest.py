@@ -55,7 +55,8 @@ class ScriptedGuard:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every policy and point is accepted and leads to the scripted guard."""
-    policy = SimpleNamespace(domain="medical", audience="public", label=lambda: "medical/public@1#abc")
+    policy = SimpleNamespace(domain=SimpleNamespace(name="medical"), audience="public",
+                             label=lambda: "medical/public@1#abc")
     monkeypatch.setattr(guard_check, "_guard", lambda *_: ScriptedGuard(policy))
 
 

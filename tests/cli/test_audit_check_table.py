@@ -63,6 +63,13 @@ def test_json_is_the_record_and_goes_to_the_folder(cli: Cli, tmp_path: Path) -> 
     assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text(encoding="utf-8"))["alpha"] == 0.05
 
 
+def test_a_changed_table_needs_another_folder(cli: Cli, sound: Path, tmp_path: Path) -> None:
+    args = ("audit", "check-table", str(sound), "--out", str(tmp_path / "run"))
+    assert cli(*args).code == cli(*args).code == 0
+    sound.write_text(sound.read_text(encoding="utf-8").replace("95", "96"), encoding="utf-8")
+    assert "differs in the content of: FILE" in cli(*args).err
+
+
 def test_quiet_leaves_the_counts_out(cli: Cli, sound: Path) -> None:
     assert "Bonferroni" in cli("audit", "check-table", str(sound)).out
     assert "Bonferroni" not in cli("audit", "check-table", str(sound), "--quiet").out

@@ -89,8 +89,8 @@ class TestFiles:
                                  for place, name in enumerate(names)), encoding="utf-8")
         ended = audit(cli, files / "innocent.parquet", "--out", out, "--texts", texts, "--frontier")
         assert ended.code == 3
-        assert {one.name for one in out.iterdir()} == {"config.yaml", "result.json", "report.html", "log.jsonl",
-                                                       "figures"}
+        assert {one.name for one in out.iterdir()} == {
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures"}
         figures = {one.name for one in (out / "figures").iterdir()}
         assert {"standing.svg", "standing.csv", "frontier.svg", "frontier.csv"} <= figures
         assert {Path(name).stem for name in figures if name.endswith(".svg")} == {
@@ -213,6 +213,17 @@ class TestBadInput:
         assert (ended.code, ended.out) == (2, "")
         assert said in ended.err
         assert ended.err.count("\n") == 1
+
+    def test_changed_scores_need_another_folder(self, cli: Cli, files: Path, tmp_path: Path) -> None:
+        scores, run = tmp_path / "scores.parquet", tmp_path / "run"
+        scores.write_bytes((files / "small.parquet").read_bytes())
+        audit(cli, scores, "--out", run)
+        before = (run / "result.json").read_bytes()
+        scores.write_bytes((files / "innocent.parquet").read_bytes())
+        ended = audit(cli, scores, "--out", run)
+        assert (ended.code, ended.out) == (2, "")
+        assert "differs in the content of: --scores" in ended.err
+        assert (run / "result.json").read_bytes() == before
 
     def test_an_option_that_cannot_be_leaves_no_run_folder(self, cli: Cli, files: Path, tmp_path: Path) -> None:
         out = tmp_path / "run"

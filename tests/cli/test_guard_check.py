@@ -112,8 +112,8 @@ class TestFolders:
         ended = cli("guard", "check", "--domain", "medical", "--input", answers, "--out", out, "--json",
                     "--report", tmp_path / "r.html", "--output", tmp_path / "o.jsonl", "--explain")
         assert ended.code == 0
-        assert sorted(os.listdir(out)) == ["config.yaml", "figures", "log.jsonl", "report.html", "result.json",
-                                           "verdicts.jsonl"]
+        assert sorted(os.listdir(out)) == ["config.yaml", "figures", "inputs.json", "inputs.key", "log.jsonl",
+                                           "report.html", "result.json", "verdicts.jsonl"]
         assert holds_mark(tmp_path) == []
         assert MARK not in ended.out + ended.err
         result = json.loads((out / "result.json").read_text())
@@ -156,6 +156,38 @@ class TestFolders:
         ended = cli(*args, "--point", "strict")
         assert (ended.code, ended.out) == (2, "")
         assert "differs in: point" in ended.err
+
+    @pytest.mark.parametrize(("first", "second", "differs"), [
+        (([], b"One."), ([], b"Two."), "standard input"), (([], b"One."), (["-"], b"Two."), "standard input"),
+        ((["One."], None), (["Two."], None), "TEXT"), ((["One."], None), ([], b"One."), "TEXT, standard input"),
+        ((["One.", "--question", "A?"], None), (["One.", "--question", "B?"], None), "--question"),
+        ((["One."], None), (["One.", "--question", "B?"], None), "--question"),
+    ])
+    def test_other_answers_need_another_folder(self, cli: Cli, tmp_path: Path, first: tuple[list[str], bytes | None],
+                                               second: tuple[list[str], bytes | None], differs: str) -> None:
+        def checked(args: list[str], stdin: bytes | None) -> Any:
+            return cli("guard", "check", *args, "--domain", "medical", "--out", tmp_path / "run", "--output",
+                       tmp_path / "o.jsonl", stdin=stdin)
+
+        assert checked(*first).code == checked(*first).code == 0
+        before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+        ended = checked(*second)
+        assert (ended.code, ended.out) == (2, "")
+        assert f"holds the result of another input (differs in the content of: {differs})" in ended.err
+        assert ended.err.count("\n") == 1
+        assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+    def test_a_changed_file_needs_another_folder(self, cli: Cli, answers: Path, tmp_path: Path) -> None:
+        policy = tmp_path / "policy.yaml"
+        policy.write_text("one")
+        args = ("guard", "check", "--policy", policy, "--input", answers, "--out", tmp_path / "run")
+        assert cli(*args).code == cli(*args).code == 0
+        answers.write_text(answers.read_text() + '{"id": "safe-9", "answer": "x"}\n')
+        ended = cli(*args)
+        assert (ended.code, ended.out) == (2, "")
+        assert "differs in the content of: --input)" in ended.err
+        policy.write_text("two")
+        assert "differs in the content of: --input, --policy)" in cli(*args).err
 
     def test_the_data_hash_is_keyed(self, cli: Cli, answers: Path, tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:

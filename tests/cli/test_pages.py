@@ -10,7 +10,7 @@ import pytest
 
 from discreet.cli import pages
 from discreet.core.errors import MissingExtraError, UsageError
-from discreet.core.files import Run
+from discreet.core.runs import Run
 from discreet.report.figures.figure import Figure
 from discreet.report.html import environment
 

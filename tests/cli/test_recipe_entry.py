@@ -68,7 +68,8 @@ class TestARun:
         code, printed, out = done
         assert code in {0, 1, 3}
         assert {one.name for one in out.iterdir()} == {
-            "config.yaml", "result.json", "report.html", "log.jsonl", "figures", "scores.parquet", "store"}
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
+            "scores.parquet", "store"}
         assert "What was trained\n  tfidf-mlp; seed 42.\n  Rows trained on: f_A " in printed
         assert max(map(len, printed.splitlines())) <= 120
         page = (out / "report.html").read_text(encoding="utf-8")
@@ -178,12 +179,17 @@ class TestGoingOn:
         assert cli(*asked).code in {0, 1, 3}
         before, record = results(out / "store"), record_of(out)
         write_rows(data, 440, seed=2)
-        assert cli(*asked).code in {0, 1, 3}
+        ended = cli(*asked)
+        assert (ended.code, ended.err.count("\n")) == (2, 1)
+        assert "differs in the content of: --data" in ended.err
+        assert record_of(out) == record
+        other = tmp_path / "other"
+        assert cli(*asked, "--store", out / "store", "--out", other).code in {0, 1, 3}
         after = results(out / "store")
         assert before.items() < after.items()
         assert len(after) == 2 * len(before)
-        assert record_of(out)["training"]["duplicates"]["rows"] == 440
-        assert record_of(out)["provenance"]["data_hash"] != record["provenance"]["data_hash"]
+        assert record_of(other)["training"]["duplicates"]["rows"] == 440
+        assert record_of(other)["provenance"]["data_hash"] != record["provenance"]["data_hash"]
 
     @pytest.mark.parametrize("at", [12, 30])
     def test_a_disk_that_fills_costs_what_was_under_way(

@@ -149,6 +149,16 @@ class TestRunFolder:
         assert (log["event"], log["n"], log["verdict"]) == ("done", 450, "pass")
         assert cli(*args, "--tpr", "0.9", "--out", tmp_path / "run").code == 2
 
+    def test_a_changed_file_needs_another_folder(self, cli: Cli, tmp_path: Path) -> None:
+        path, run = write(tmp_path / "s.jsonl", rows(30)), tmp_path / "run"
+        assert cli("stress-test", "--scores", path, "--out", run).code == 0
+        before = (run / "result.json").read_bytes()
+        write(path, rows(31))
+        ended = cli("stress-test", "--scores", path, "--out", run)
+        assert (ended.code, ended.out) == (2, "")
+        assert "differs in the content of: --scores" in ended.err
+        assert (run / "result.json").read_bytes() == before
+
     def test_a_fail_leaves_its_result_too(self, cli: Cli, scores: Path, tmp_path: Path) -> None:
         ended = cli("stress-test", "--scores", scores, "--max-borderline-fpr", "0.05", "--threshold", "-2", "--out",
                     tmp_path / "run")

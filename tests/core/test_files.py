@@ -8,11 +8,10 @@ import os
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +20,6 @@ from discreet.core.files import (
     TEXT_KEYS,
     JsonLog,
     KeyedHash,
-    Run,
     atomic_writer,
     dump_json,
     progress,
@@ -172,40 +170,6 @@ class TestLog:
 
     def test_context_is_no_text(self) -> None:
         refuse_text({"context": "run", "textual_mode": "plain", "answers": [1, 2.5, True, None]})
-
-
-class TestRun:
-    CONFIG: ClassVar[dict[str, Any]] = {"domain": "medical", "input": Path("a.jsonl"), "seed": 42}
-
-    def test_folder(self, tmp_path: Path) -> None:
-        run = Run.open(tmp_path / "runs" / "one", self.CONFIG)
-        run.finish({"value": 1}, n=1)
-        assert sorted(os.listdir(run.path)) == ["config.yaml", "figures", "log.jsonl", "result.json"]
-        assert yaml.safe_load(run.config.read_text()) == {"domain": "medical", "input": "a.jsonl", "seed": 42}
-        assert list(yaml.safe_load(run.config.read_text())) == list(self.CONFIG)
-        assert json.loads(run.result.read_text()) == {"value": 1}
-        logged = json.loads(run.log.path.read_text())
-        assert (logged["event"], logged["n"]) == ("done", 1)
-
-    def test_goes_on_under_the_same_configuration_only(self, tmp_path: Path) -> None:
-        Run.open(tmp_path / "r", self.CONFIG)
-        assert Run.open(tmp_path / "r", self.CONFIG).path == tmp_path / "r"
-        with pytest.raises(UsageError, match=r"another configuration \(differs in: extra, seed\)"):
-            Run.open(tmp_path / "r", {**self.CONFIG, "seed": 1, "extra": True})
-
-    def test_takes_no_folder_of_somebody_else(self, tmp_path: Path) -> None:
-        (tmp_path / "thesis.tex").write_text("")
-        with pytest.raises(UsageError, match="is not empty and holds no run"):
-            Run.open(tmp_path, self.CONFIG)
-        with pytest.raises(UsageError, match="is a file"):
-            Run.open(tmp_path / "thesis.tex", self.CONFIG)
-        assert os.listdir(tmp_path) == ["thesis.tex"]
-
-    @pytest.mark.parametrize("content", ["- a\n", "a: [", "\x00"])
-    def test_a_broken_configuration(self, tmp_path: Path, content: str) -> None:
-        (tmp_path / "config.yaml").write_text(content)
-        with pytest.raises(UsageError, match="is not a configuration"):
-            Run.open(tmp_path, self.CONFIG)
 
 
 class Terminal(io.StringIO):

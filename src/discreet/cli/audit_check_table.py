@@ -43,12 +43,12 @@ def check_table(
     from discreet.audit.labels.check_table import check_cells
     from discreet.audit.labels.table_rows import read_cells
     from discreet.core.errors import UsageError
-    from discreet.core.files import Run, dump_json
+    from discreet.core.files import dump_json
 
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"--alpha is {alpha:g}; expected a number strictly between 0 and 1")
     result = check_cells(read_cells(file), alpha)
-    run = Run.open(out, common.resolved(context)) if out is not None else None
+    run = common.open_run(out, context)
     record = {"kind": "check-table", "schema": 1, **result.to_json(), "provenance": _provenance(file)}
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")

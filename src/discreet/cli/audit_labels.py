@@ -57,7 +57,6 @@ def labels(
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
     from discreet.audit.labels.judge import audit_labels, check_options
-    from discreet.core.files import Run
     from discreet.scores.label_save import write_label_scores
 
     trains = labels_entry.Trains.of(context.params)
@@ -72,7 +71,7 @@ def labels(
     further: dict[str, Any] = {}
     if trains is not None:
         # Training is long, and goes on in its run folder where it was stopped.
-        run = Run.open(out, common.resolved(context)) if out is not None else None
+        run = common.open_run(out, context)
         table, further["training"] = trains.scored(out, quiet=quiet)
         source = trains.source
     else:
@@ -80,8 +79,8 @@ def labels(
         run = None
     found = audit_labels(table, permutations=permutations, seed=seed, law=law, tune=tune,
                          drawn_here=trains is not None, provenance=_provenance(source))
-    if run is None and out is not None:
-        run = Run.open(out, common.resolved(context))
+    if run is None:
+        run = common.open_run(out, context)
     record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json(), **further}
     # Files first: a reader of the output who has seen enough must not cost the run its results.
     if trains is not None and run is not None:

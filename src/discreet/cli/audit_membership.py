@@ -14,7 +14,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.numbers import counted
 
 if TYPE_CHECKING:
-    from discreet.core.files import Run
+    from discreet.core.runs import Run
     from discreet.data.rows import Place
     from discreet.scores.table import ScoreTable
 
@@ -84,7 +84,6 @@ def membership(
     """
     from discreet.audit.membership.audit import audit_membership, check_options
     from discreet.audit.membership.boundary_records import edge_records
-    from discreet.core.files import Run
 
     entry = audit_entry.entry_of(context.params)
     # Before the run folder keeps an option that cannot be.
@@ -95,17 +94,15 @@ def membership(
     if report is not None:
         pages.can_report(report)
     # Training is long, and goes on in its run folder where it was stopped.
-    run = None
-    if out is not None and entry.trains:
-        # The run assigns membership itself: the option's default says nothing about it.
-        run = Run.open(out, {name: value for name, value in common.resolved(context).items() if name != "design"})
+    # It assigns membership itself: the default of --design says nothing about it.
+    run = common.open_run(out, context, without=("design",)) if entry.trains else None
     brought = entry.read(quiet=quiet)
     table, source = brought.table, brought.source
     enough(table, source, brought.left_out)
     said = brought.texts if texts is None else read_texts(texts, table)
     vectors = embeddings_entry.read_vectors(embeddings, table)
-    if out is not None and run is None:
-        run = Run.open(out, common.resolved(context))
+    if run is None:
+        run = common.open_run(out, context)
     found = audit_membership(
         table, design=brought.design, tolerance_auc=tolerance_auc, base_rate=base_rate, texts=said,
         permutations=permutations, bootstraps=bootstraps, seed=seed, attacks=chosen,

@@ -5,13 +5,17 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
+
+if TYPE_CHECKING:
+    from discreet.core.runs import Run
 
 DOMAINS = "medical, finance, law, or the folder of a domain of your own."
 """What --domain takes; a test keeps the names."""
@@ -19,6 +23,8 @@ DOMAINS = "medical, finance, law, or the folder of a domain of your own."
 # a saved configuration.
 NOT_SAVED = frozenset({"text", "question", "config", "out", "output", "report", "json", "quiet", "help", "version",
                        "engine", "workers", "address", "store"})
+# Folders that are written, in part across runs: their content is no input.
+NOT_READ = NOT_SAVED | {"cache", "save"}
 
 
 def load_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -74,6 +80,52 @@ def resolved(context: typer.Context) -> dict[str, Any]:
     given = {(flags or [str(name)])[0]: context.params.get(str(name)) for name, flags in _flags(context).items()}
     return {flag: getattr(value, "value", value) for flag, value in given.items()
             if value is not None and flag not in NOT_SAVED}
+
+
+def open_run(out: Path | None, context: typer.Context, *, without: Collection[str] = (),
+             further: Mapping[str, bytes] | None = None) -> Run | None:
+    """The run folder, where one is asked for, for this configuration and the content of what the options name.
+
+    Parameters
+    ----------
+    without : collection of str
+        Options that say nothing about this run.
+    further : mapping, optional
+        What is read beside files, by what a message calls it: standard input, or a text on the command line.
+    """
+    from discreet.core.runs import Run
+
+    if out is None:
+        return None
+    config = {name: value for name, value in resolved(context).items() if name not in without}
+    return Run.open(out, config, {**inputs(context), **(further or {})})
+
+
+def inputs(context: typer.Context) -> dict[str, Sequence[Path]]:
+    """Files and folders that the options of this call name and that are there, by option."""
+    found: dict[str, Sequence[Path]] = {}
+    for parameter in context.command.params:
+        given = context.params.get(str(parameter.name))
+        if given is None or str(parameter.name) in NOT_READ:
+            continue
+        values = given if isinstance(given, list) else [given]
+        named = [path for value in values if (path := _file(parameter, value)) is not None and path.exists()]
+        if named:
+            found[next((o for o in parameter.opts if o.startswith("--")), str(parameter.metavar))] = named
+    return found
+
+
+def _file(parameter: Any, value: object) -> Path | None:
+    """The path that an option's value may be; a model, a recipe or a domain is a path, or a name that is no file."""
+    if isinstance(value, Path) or not isinstance(value, str):
+        return value if isinstance(value, Path) else None
+    if value.startswith("@"):
+        return Path(value[1:])
+    if parameter.name == "domain":
+        from discreet.domains import builtin_domains
+
+        return None if value in builtin_domains() else Path(value)
+    return Path(value.split("=", 1)[-1]) if parameter.metavar in ("F", "M", "KIND=M", "R") else None
 
 
 def printable(text: str) -> str:

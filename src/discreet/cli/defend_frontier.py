@@ -54,7 +54,7 @@ def frontier(
 
     from discreet.audit.defences import frontier as room
     from discreet.cli.audit_membership import enough
-    from discreet.core.files import Run, dump_json, progress
+    from discreet.core.files import dump_json, progress
     from discreet.scores.load import load_scores
     from discreet.scores.split_groups import without_split_groups
 
@@ -71,7 +71,7 @@ def frontier(
     enough(table, scores, left_out)
     if not 0 <= positive < table.n_classes:
         raise UsageError(f"--positive is {positive}; {scores} has classes 0 to {table.n_classes - 1}")
-    run = Run.open(out, common.resolved(context)) if out is not None else None
+    run = common.open_run(out, context)
 
     def each(todo: list[Todo]) -> Iterator[Todo]:
         return progress(todo, len(todo), quiet=quiet, label="mechanisms")

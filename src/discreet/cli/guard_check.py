@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -16,8 +17,8 @@ from discreet.cli import common
 from discreet.core.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.core.files import Run
     from discreet.core.records import Answer
+    from discreet.core.runs import Run
     from discreet.data.answers import AnswerStream
     from discreet.guard.policy import Policy
     from discreet.guard.reading import Guard
@@ -90,8 +91,10 @@ def check(
     shown = Shown(json=as_json, explain=explain, quiet=quiet, text=show_text)
     judge = _guard(guard, domain, audience, policy, point)
     origin = _origin(text, source, question, output)
-    answers = _answers(origin, text, question)
-    run = _run(out, report, context)
+    # A run is known by what it read, so that standard input is read whole before one is opened.
+    read = sys.stdin.buffer.read() if origin == "-" and out is not None else None
+    answers = _answers(origin, text, question, read)
+    run = _run(out, report, context, _spoken(text if origin is None else None, question, read))
     with ExitStack() as stack:
         tables = (output, run and run.path / "verdicts.jsonl")
         lines = [stack.enter_context(atomic_writer(path)) for path in tables if path]
@@ -157,25 +160,28 @@ def _origin(text: str | None, source: str | None, question: str | None, output: 
     return origin
 
 
-def _answers(origin: str | None, text: str | None, question: str | None) -> AnswerStream:
+def _answers(origin: str | None, text: str | None, question: str | None, read: bytes | None) -> AnswerStream:
     from discreet.data.answers import AnswerStream, answer_from_text, read_answers
 
     if origin is None:
         return AnswerStream(iter([answer_from_text(str(text), question)]), total=1)
-    return read_answers(origin, question=question)
+    return read_answers(origin, stdin=None if read is None else BytesIO(read), question=question)
 
 
-def _run(out: Path | None, report: Path | None, context: typer.Context) -> Run | None:
+def _spoken(text: str | None, question: str | None, read: bytes | None) -> dict[str, bytes]:
+    """What was given beside files, by the name that a message gives it."""
+    said = {"TEXT": text, "--question": question}
+    found = {name: words.encode("utf-8", "surrogatepass") for name, words in said.items() if words is not None}
+    return found if read is None else {**found, "standard input": read}
+
+
+def _run(out: Path | None, report: Path | None, context: typer.Context, spoken: dict[str, bytes]) -> Run | None:
     if report is not None:
         # A missing extra is said before any work is done or any folder made.
         from discreet.report.html import environment
 
         environment()
-    if out is None:
-        return None
-    from discreet.core.files import Run
-
-    return Run.open(out, common.resolved(context))
+    return common.open_run(out, context, further=spoken)
 
 
 def _pages(report: Path | None, run: Run | None, quiet: bool) -> list[Path]:

@@ -62,7 +62,7 @@ def evaluate(
     Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy. With
     --guard, rows of another domain than the guard's are passed over.
     """
-    from discreet.core.files import Run, dump_json, progress
+    from discreet.core.files import dump_json, progress
     from discreet.data.labelled import read_labelled
     from discreet.guard.evaluate import evaluate as run_evaluation
     from discreet.guard.evidence_guard import EvidenceGuard
@@ -70,7 +70,7 @@ def evaluate(
     if partitions is not None:
         _only_partitions({"--labelled": labelled, "--guard": guard, "--policy": policy, "--audience": audience,
                           "--discriminator": discriminator, "--point": point})
-        evaluate_partitions(partitions, domain, configurations, encoders, save, common.resolved(context), seed=seed,
+        evaluate_partitions(partitions, domain, configurations, encoders, save, context, seed=seed,
                             out=out, as_json=as_json, quiet=quiet)
         return
     if labelled is None:
@@ -97,7 +97,7 @@ def evaluate(
             return fitted
         return EvidenceGuard(base if name == base.domain.name else policy_of(name, None, None), point=at)
 
-    run = Run.open(out, common.resolved(context)) if out is not None else None
+    run = common.open_run(out, context)
     told = progress(rows, len(rows), quiet=quiet, label="answers judged")
     result = run_evaluation(told, guard_of, base.domain.name)
     record = {"kind": "guard evaluate", "schema": 1, **result.to_json(), "provenance": _provenance(labelled, base)}

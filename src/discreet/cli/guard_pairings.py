@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from discreet.cli import common
 from discreet.cli.guard_fit import writable
 from discreet.core.errors import UsageError
@@ -18,10 +20,10 @@ WIDTH = 20
 
 
 def evaluate_partitions(partitions: Path, domain: str | None, configurations: str | None, encoders: str,
-                        save: Path | None, settings: Mapping[str, Any], *, seed: int, out: Path | None, as_json: bool,
+                        save: Path | None, context: typer.Context, *, seed: int, out: Path | None, as_json: bool,
                         quiet: bool) -> None:
     """Fit every configuration on a folder of partitions, evaluate them in every pairing, print and keep the figures."""
-    from discreet.core.files import Run, dump_json
+    from discreet.core.files import dump_json
     from discreet.encode.presets import build_encoders, default_cache
     from discreet.guard.card import card_of
     from discreet.guard.fitted import FittedGuard
@@ -42,7 +44,7 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
             raise UsageError(f"--save keeps the guard of the configuration {DEFAULT!r}; add it to --configurations")
         writable(save)
     policy = Policy.of(domain)
-    run = Run.open(out, settings) if out is not None else None
+    run = common.open_run(out, context)
     made = read_partitions(partitions, policy, build_encoders(encoders, domain=policy.domain, cache=default_cache()),
                            seed=seed, quiet=quiet)
     detectors, duals = fit_configurations(made, names, seed=seed)

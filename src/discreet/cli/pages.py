@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.core.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.core.files import Run
+    from discreet.core.runs import Run
     from discreet.report.figures.figure import Figure
 
 Record = Mapping[str, Any]

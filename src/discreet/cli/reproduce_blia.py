@@ -13,7 +13,7 @@ from discreet.cli.reproduce_entry import check_data, corpora_of, opened, seeds_o
 from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.core.files import Run
+    from discreet.core.runs import Run
     from discreet.studies.blia.settings import Setting
 
 Tables = Annotated[list[int] | None, typer.Option("--table", metavar="N", help="2 to 8; may be repeated. Everything if "

@@ -12,7 +12,7 @@ from discreet.cli import common
 from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.core.files import Run
+    from discreet.core.runs import Run
 
 
 def seeds_of(given: str) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ def opened(out: Path | None, context: typer.Context, decides: Collection[str]) -
 
     Items and corpora are added to a run as they are asked for; the options that decide what a figure is stay.
     """
-    from discreet.core.files import Run
+    from discreet.core.runs import Run
 
     if out is None:
         return None

@@ -57,7 +57,7 @@ def stress_test(
 
     Exits with 0 for pass (or without a gate), 1 for fail, 3 for inconclusive.
     """
-    from discreet.core.files import Run, dump_json
+    from discreet.core.files import dump_json
     from discreet.guard.stress import stress_scores
 
     rows = read_scores(scores)
@@ -69,7 +69,7 @@ def stress_test(
         *([row.score for row in of[kind]] for kind in KINDS), subtypes=[row.subtype for row in of["borderline"]],
         max_borderline_fpr=max_borderline_fpr, tpr=tpr, threshold=threshold, rng=seed,
     )
-    run = Run.open(out, common.resolved(context)) if out is not None else None
+    run = common.open_run(out, context)
     record = {"kind": "stress-test", "schema": 1, **result.to_json(), "provenance": _provenance(scores, seed)}
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")

@@ -1,4 +1,4 @@
-"""Writing things down: atomic files, run folders, keyed hashes, logs and progress.
+"""Writing things down: atomic files, keyed hashes, logs and progress.
 
 A file that discreet writes is there whole or not at all. What lands in a log or a run folder never holds the text
 of an answer; where two texts must be told apart, a keyed hash does it.
@@ -147,8 +147,14 @@ class KeyedHash:
 
         InputError for a file that holds no key; OSError where it cannot be written or read.
         """
-        if os.environ.get(HASH_KEY_VARIABLE):
-            return cls.from_environment()
+        return cls.from_environment() if os.environ.get(HASH_KEY_VARIABLE) else cls.of_folder(file)
+
+    @classmethod
+    def of_folder(cls, file: Path) -> KeyedHash:
+        """The key in `file`, drawn once, for its owner alone, whatever the deployment's is.
+
+        InputError for a file that holds no key; OSError where it cannot be written or read.
+        """
         try:
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as handle:
                 handle.write(secrets.token_hex(32))
@@ -225,79 +231,6 @@ def _has_string(value: Any) -> bool:
     if isinstance(value, list | tuple | set | frozenset):
         return any(_has_string(v) for v in value)
     return not (value is None or isinstance(value, bool | int | float) or hasattr(value, "tolist"))
-
-
-class Run:
-    """The folder of one run: `config.yaml`, `result.json`, `log.jsonl`, `figures/`, `report.html` and its tables."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.log = JsonLog(path / "log.jsonl")
-
-    @classmethod
-    def open(cls, path: Path | str, config: Mapping[str, Any]) -> Run:
-        """Start a run in `path`, or go on with the one that is there under the same `config`.
-
-        `config` is the resolved configuration: flag names to plain values, without any text of answers. Raises
-        UsageError where `path` holds something else, or a run under another configuration.
-        """
-        run = cls(Path(path))
-        if run.path.exists() and not run.path.is_dir():
-            raise UsageError(f"{path} is a file; expected a folder for the run")
-        plain: dict[str, Any] = json.loads(dump_json(dict(config)))
-        if run.config.exists():
-            run._expect(plain)
-        elif run.path.exists() and any(run.path.iterdir()):
-            raise UsageError(f"{path} is not empty and holds no run: name a new folder, or empty this one")
-        try:
-            run.figures.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot make the folder {path}: {why(error)}; name another") from None
-        if not run.config.exists():
-            import yaml
-
-            write_atomic(run.config, yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
-        return run
-
-    def _expect(self, config: dict[str, Any]) -> None:
-        import yaml
-
-        try:
-            there = yaml.safe_load(self.config.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError):
-            there = None
-        if not isinstance(there, dict):
-            raise UsageError(f"{self.config} is not a configuration: name a new folder, or remove this one")
-        if differ := sorted(k for k in {*there, *config} if there.get(k) != config.get(k)):
-            raise UsageError(f"{self.path} holds a run under another configuration (differs in: "
-                             f"{', '.join(differ)}): name a new folder, or remove this one")
-
-    @property
-    def config(self) -> Path:
-        """The resolved configuration; it can be given to `--config` again."""
-        return self.path / "config.yaml"
-
-    @property
-    def figures(self) -> Path:
-        """The folder for figures."""
-        return self.path / "figures"
-
-    @property
-    def report(self) -> Path:
-        """The HTML report."""
-        return self.path / "report.html"
-
-    @property
-    def result(self) -> Path:
-        """The record that reports render from."""
-        return self.path / "result.json"
-
-    def finish(self, result: Any, **facts: Any) -> None:
-        """Write `result.json`, and say in the log that the run is done and the `facts` about it."""
-        refuse_text(facts)
-        write_atomic(self.result, dump_json(result, indent=2) + "\n")
-        with self.log as log:
-            log.write("done", **facts)
 
 
 def progress(items: Iterable[T], total: int | None = None, *, quiet: bool = False, label: str = "",

@@ -1,0 +1,137 @@
+"""The folder that a command leaves: its configuration, what it read, its results and log.
+
+Nothing in it holds the text of an answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import JsonLog, KeyedHash, dump_json, refuse_text, why, write_atomic
+
+INPUTS = "inputs.json"
+KEY = "inputs.key"
+Input = bytes | Path | Sequence[Path]
+"""Something that a run reads: its content, a file or folder, or several."""
+
+
+class Run:
+    """The folder of one run: `config.yaml`, `result.json`, `log.jsonl`, `figures/`, `report.html` and its tables.
+
+    What the run read stands in `inputs.json` as hashes under a key of the folder's own, `inputs.key`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.log = JsonLog(path / "log.jsonl")
+
+    @classmethod
+    def open(cls, path: Path | str, config: Mapping[str, Any], inputs: Mapping[str, Input] | None = None) -> Run:
+        """Start a run in `path`, or go on with the one that is there under the same `config`, of the same `inputs`.
+
+        Parameters
+        ----------
+        config : mapping
+            The resolved configuration: flag names to plain values, without any text of answers.
+        inputs : mapping, optional
+            What the run reads, by the name that a message gives it. Of a folder, the files directly in it.
+
+        Raises
+        ------
+        UsageError
+            Where `path` holds something else, a run under another configuration, or the result of inputs with
+            another content. Inputs may change until there is a result.
+        """
+        run = cls(Path(path))
+        if run.path.exists() and not run.path.is_dir():
+            raise UsageError(f"{path} is a file; expected a folder for the run")
+        plain: dict[str, Any] = json.loads(dump_json(dict(config)))
+        if run.config.exists():
+            run._expect(plain)
+        elif run.path.exists() and any(run.path.iterdir()):
+            raise UsageError(f"{path} is not empty and holds no run: name a new folder, or empty this one")
+        try:
+            run.figures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {path}: {why(error)}; name another") from None
+        run._expect_inputs(inputs or {})
+        if not run.config.exists():
+            import yaml
+
+            write_atomic(run.config, yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
+        return run
+
+    def _expect(self, config: dict[str, Any]) -> None:
+        import yaml
+
+        try:
+            there = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError):
+            there = None
+        if not isinstance(there, dict):
+            raise UsageError(f"{self.config} is not a configuration: name a new folder, or remove this one")
+        if differ := sorted(k for k in {*there, *config} if there.get(k) != config.get(k)):
+            raise UsageError(f"{self.path} holds a run under another configuration (differs in: "
+                             f"{', '.join(differ)}): name a new folder, or remove this one")
+
+    def _expect_inputs(self, inputs: Mapping[str, Input]) -> None:
+        file = self.path / INPUTS
+        try:
+            there = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        except ValueError:
+            there = {}
+        if not inputs and not there:
+            return
+        hashes = KeyedHash.of_folder(self.path / KEY)
+        try:
+            now = {name: _content(hashes, given) for name, given in inputs.items()}
+        except OSError as error:
+            raise InputError(f"cannot read {error.filename}: {why(error)}") from None
+        if differ := sorted(k for k in {*there, *now} if there.get(k) != now.get(k)):
+            if self.result.exists():
+                raise UsageError(f"{self.path} holds the result of another input (differs in the content of: "
+                                 f"{', '.join(differ)}): name a new folder, or remove this one")
+            write_atomic(file, dump_json(now, indent=2) + "\n")
+
+    @property
+    def config(self) -> Path:
+        """The resolved configuration; it can be given to `--config` again."""
+        return self.path / "config.yaml"
+
+    @property
+    def figures(self) -> Path:
+        """The folder for figures."""
+        return self.path / "figures"
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.path / "report.html"
+
+    @property
+    def result(self) -> Path:
+        """The record that reports render from."""
+        return self.path / "result.json"
+
+    def finish(self, result: Any, **facts: Any) -> None:
+        """Write `result.json`, and say in the log that the run is done and the `facts` about it."""
+        refuse_text(facts)
+        write_atomic(self.result, dump_json(result, indent=2) + "\n")
+        with self.log as log:
+            log.write("done", **facts)
+
+
+def _content(hashes: KeyedHash, given: Input) -> str:
+    """A hash of the content, whatever it is called."""
+    if isinstance(given, bytes):
+        return hashes.of(given)
+    if not isinstance(given, Path):
+        return hashes.of(dump_json([_content(hashes, path) for path in given]))
+    if not given.is_dir():
+        return hashes.of_file(given)
+    files = sorted(path for path in given.iterdir() if path.is_file())
+    return hashes.of(dump_json([[path.name, hashes.of_file(path)] for path in files]))

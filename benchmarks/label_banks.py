@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from discreet.train.banks.labels import fit_bank
-from discreet.train.base import Data
-from discreet.train.networks.fitted import NetworkRecipe
+from discreet.train import Data
+from discreet.train.networks.bank import NetworkRecipe, fit_bank
 from discreet.train.recipes.cnn import Cnn
 from discreet.train.recipes.mlp import Mlp
 

@@ -66,8 +66,7 @@ def timed(function: Callable[..., Any], into: dict[str, float]) -> Callable[...,
 
 
 def ours(texts: list[str], labels: list[int], regime: str, epochs: int) -> Any:
-    from discreet.train.base import Data
-    from discreet.train.spec import recipe_of
+    from discreet.train import Data, recipe_of
 
     loop: dict[str, float] = {}
     module: Any = import_module("discreet.train.recipes.transformer")

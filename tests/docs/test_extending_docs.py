@@ -17,8 +17,8 @@ from discreet.encode.base import encoders, load_encoder
 from discreet.mechanisms.base import output_mechanisms
 from discreet.mechanisms.labels.base import label_mechanism, label_mechanisms
 from discreet.text.evidence.mentions import taggers
-from discreet.train.base import Data, load_fitted, recipes
-from discreet.train.spec import recipe_of
+from discreet.train import Data, load_fitted, recipe_of
+from discreet.train.base import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from tests.experiments.membership.made_up import write_rows
 from discreet.cli import main
 from discreet.data.splits import PAPER_SIZES
 from discreet.data.texts import read_texts
+from discreet.train import recipe_of
 from discreet.train.base import recipes
-from discreet.train.spec import recipe_of
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 COMMANDS = [shlex.split(found) for found in re.findall(r"^\$ discreet (.*)", PAGE, re.M)]

@@ -16,9 +16,8 @@ from discreet.train.base import (
     checked_texts,
     checked_training,
     child,
-    load_fitted,
-    saving,
 )
+from discreet.train.saved import load_fitted, saving
 from discreet.train.spec import recipe_of
 
 

@@ -12,7 +12,7 @@ from tests.train.tasks import task
 
 from discreet.core.errors import UsageError
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.train.base import Data, checked_texts
+from discreet.train.base import Data, checked_texts, rows_of, texts_of
 from discreet.train.features import (
     Centred,
     Embedder,
@@ -20,9 +20,7 @@ from discreet.train.features import (
     distinct,
     embedder,
     hashed_counts,
-    rows_of,
     shaped,
-    texts_of,
 )
 
 TEXTS = checked_texts(list(task(30, 3).inputs))

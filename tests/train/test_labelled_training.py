@@ -15,9 +15,9 @@ from discreet.mechanisms.labels.base import LabelMechanism, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.rr_top_k import RRTopK
 from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
-from discreet.train.banks.labels import fit_bank
 from discreet.train.base import child
 from discreet.train.labelled_training import NOISE, TRAINING, train_in_stages, train_labelled
+from discreet.train.networks.bank import fit_bank
 from discreet.train.recipes.mlp import Mlp
 
 N, K = 60, 3

@@ -15,9 +15,9 @@ from tests.train.tasks import FILLER, TOPICS, nothing, task
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import refuse_text
 from discreet.engine.task import versions_of
-from discreet.train.base import Data, Fitted, ManyRecipe, Recipe, load_fitted, recipes
+from discreet.train import Data, Fitted, ManyRecipe, Recipe, load_fitted, recipe_of
+from discreet.train.base import recipes
 from discreet.train.features import hashed_counts
-from discreet.train.spec import recipe_of
 
 N = 24
 

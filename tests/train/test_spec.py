@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import pytest
 
 from discreet.core.errors import UsageError
-from discreet.train.base import options_of, recipes
-from discreet.train.recipes.tfidf_mlp import TfidfMlp
-from discreet.train.spec import recipe_of
+from discreet.train import options_of, recipe_of
+from discreet.train.base import recipes
+from discreet.train.recipes.tfidf import TfidfMlp
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class Brought:
     def provenance(self, table: ScoreTable) -> dict[str, Any]:
         """Both files, keyed hashes of them, and what is known of each model that was scored; nothing without one."""
         from discreet.core.files import KeyedHash
-        from discreet.train.transformer.prompts import FILE
+        from discreet.train.transformer.reading import FILE
 
         if self.model is None or self.members is None or self.nonmembers is None:
             return {}

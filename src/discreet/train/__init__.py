@@ -1,1 +1,11 @@
 """Classifiers trained from a recipe and a seed, so that what is known of their training can be audited."""
+
+from __future__ import annotations
+
+from discreet.train.base import Data, FiledRecipe, Fitted, ManyRecipe, Recipe, checked_training, child
+from discreet.train.plan import TrainedModel, TrainingPlan
+from discreet.train.saved import load_fitted, saving
+from discreet.train.spec import options_of, recipe_of
+
+__all__ = ["Data", "FiledRecipe", "Fitted", "ManyRecipe", "Recipe", "TrainedModel", "TrainingPlan", "checked_training",
+           "child", "load_fitted", "options_of", "recipe_of", "saving"]

@@ -7,20 +7,18 @@ strings, booleans, None, tuples of strings); an impossible value raises ValueErr
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, UsageError
-from discreet.core.files import dump_json, refuse_text
-from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_manifest
+from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.folders import Manifest
 from discreet.core.registry import Registry
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -30,9 +28,6 @@ Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 Structures: TypeAlias = Sequence[str | None] | None
 """How each input is built: "single-turn", "multi-turn", "multi-conversation" or None; None where nobody knows."""
 
-MANIFEST = "recipe.json"
-FORM = "discreet-recipe"
-VERSION = 1
 STRUCTURES = ("single-turn", "multi-turn", "multi-conversation")
 
 
@@ -78,11 +73,8 @@ class Data:
     def take(self, rows: IntArray) -> Data:
         """The examples at these row numbers, in this order; a row named k times is there k times."""
         at = np.asarray(rows, dtype=np.int64)
-        if isinstance(self.inputs, np.ndarray):
-            inputs: tuple[str, ...] | NDArray[Any] = self.inputs[at]
-        else:
-            inputs = tuple(self.inputs[row] for row in at.tolist())
-        structures = None if self.structures is None else tuple(self.structures[row] for row in at.tolist())
+        inputs = self.inputs[at] if isinstance(self.inputs, np.ndarray) else tuple(self.inputs[i] for i in at.tolist())
+        structures = None if self.structures is None else tuple(self.structures[i] for i in at.tolist())
         return Data(inputs, self.labels[at], structures)
 
 
@@ -114,8 +106,8 @@ class Fitted(Protocol):
 class Recipe(Protocol):
     """How a classifier is trained. A frozen dataclass; equal recipes train equal models from equal data and seeds.
 
-    `libraries` are the distributions and packages that a result depends on, as `discreet.engine` names them. One that
-    takes arrays alone says `takes_texts = False`, so that it is refused before anything is made of texts.
+    `libraries` are the distributions and packages that a result depends on, as `discreet.engine` names them. A recipe
+    that takes arrays alone says `takes_texts = False`, so that texts are refused before anything is made of them.
     """
 
     name: ClassVar[str]
@@ -161,17 +153,30 @@ class FiledRecipe(Protocol):
     """A recipe whose results depend on files besides the data, such as a base model's."""
 
     def files(self) -> Mapping[str, Path]:
-        """The files, under names that do not say where they lie. Raises DiscreetError where they cannot be had."""
+        """The files, under names that do not say where they lie. Raises DiscreetError where they cannot be read."""
 
 
 recipes: Registry[type[Recipe]] = Registry("recipes", builtin="discreet.train.recipes", classes=True)
 """Recipes by name: classes, built with their options."""
 
 
-def options_of(recipe: Any) -> dict[str, Any]:
-    """`{"name": …, option: value, …}` of a recipe that is a dataclass; what `to_json` returns."""
-    values = {one.name: getattr(recipe, one.name) for one in fields(recipe)}
-    return {"name": recipe.name, **{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}}
+def need(module: str, extra: str = "train", purpose: str = "training a transformer") -> Any:
+    """A package of an extra, or MissingExtraError."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(module)
+    except ImportError:
+        raise MissingExtraError(purpose, extra, module.partition(".")[0]) from None
+
+
+def need_torch() -> Any:
+    """The package torch. Raises MissingExtraError."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("training a network", "fit", "torch") from None
+    return torch
 
 
 def files_of(folder: Path) -> dict[str, Path]:
@@ -204,6 +209,22 @@ def checked_texts(inputs: Sequence[str]) -> tuple[str, ...]:
     if odd is not None:
         raise ValueError(f"inputs[{odd}] is of type {type(inputs[odd]).__name__}: expected texts")
     return tuple(inputs)
+
+
+def texts_of(inputs: Inputs, recipe: str) -> tuple[str, ...]:
+    """The texts that a recipe for texts is given. UsageError for an array."""
+    if isinstance(inputs, np.ndarray):
+        raise UsageError(f"the recipe {recipe!r} takes texts and was given an array of shape {inputs.shape}: give "
+                         "texts, or another recipe")
+    return checked_texts(inputs)
+
+
+def rows_of(inputs: Inputs, recipe: str) -> NDArray[Any]:
+    """The array (n, d) that a recipe for arrays is given, flattened. UsageError for texts."""
+    if not isinstance(inputs, np.ndarray):
+        raise UsageError(f"the recipe {recipe!r} takes an array (n, …) and was given texts: give rows of numbers, or "
+                         "another recipe")
+    return checked_rows(inputs).reshape(inputs.shape[0], -1)
 
 
 def checked_structures(structures: Sequence[str | None], n: int) -> tuple[str | None, ...]:
@@ -242,50 +263,28 @@ def checked_training(train: Data, validation: Data, n_classes: int) -> None:
                          f"{n_classes} classes; add some, or train on fewer classes")
 
 
-@contextmanager
-def saving(folder: Path, recipe: Recipe, n_classes: int, facts: Mapping[str, Any]) -> Iterator[Path]:
-    """Save a fitted model atomically: the block writes its files into the folder that is yielded.
+def checked_weights(weights: IntArray | None, models: int, n: int) -> IntArray:
+    """How often each of M models is trained on each of n rows, (M, n) int64; None: once.
 
-    `facts` are `Fitted.facts`. Raises UsageError where the folder cannot be written or holds something else, and
-    ValueError where a fact may hold text.
+    Raises ValueError for another shape, and for negative or fractional weights.
     """
-    refuse_text(facts)
-    body = {"recipe": recipe.to_json(), "n_classes": int(n_classes), "facts": dict(facts)}
-    with atomic_folder(folder, MANIFEST) as part:
-        yield part
-        write_manifest(part, MANIFEST, FORM, VERSION, {**body, "body_sha256": _digest(body)})
+    if weights is None:
+        return np.ones((models, n), dtype=np.int64)
+    given = np.asarray(weights)
+    if given.shape != (models, n) or given.dtype.kind not in "iu" or (given < 0).any():
+        raise ValueError(f"weights are {given.dtype} of shape {given.shape}: expected whole numbers from 0 of shape "
+                         f"({models}, {n})")
+    return given.astype(np.int64)
 
 
-def load_fitted(folder: Path, recipe: Recipe | None = None) -> Fitted:
-    """The model that was saved in a folder, all its files verified; with `recipe`, only one trained by it.
-
-    Raises
-    ------
-    InputError
-        Where the folder holds none, or one that is truncated, changed, of another version, of a recipe that is not
-        installed, or not of `recipe`.
-    """
-    from discreet.train.spec import recipe_of
-
-    manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
-    spec = manifest.fact("recipe", dict)
-    if manifest.fact("n_classes", int) < 2 or not isinstance(manifest.facts.get("facts"), dict):
-        raise InputError(f"{folder}: the manifest must give n_classes >= 2 and facts: save the model again")
-    if recipe is not None and spec != recipe.to_json():
-        theirs = spec.get("name")
-        raise InputError(f"{folder} holds a model of the recipe {theirs!r}"
-                         + (" with other options" if theirs == recipe.name else "")
-                         + f"; expected {recipe.name!r} as given: name another folder, or train it again")
-    try:
-        maker = recipe_of(spec)
-    except UsageError as error:
-        raise InputError(f"{folder}: {error}") from None
-    if manifest.fact("body_sha256", str) != _digest({k: v for k, v in manifest.facts.items() if k != "body_sha256"}):
-        raise InputError(f"{folder / MANIFEST} was changed after it was saved: copy the whole folder again")
-    return maker.load(folder, manifest.verify())
-
-
-def _digest(body: Mapping[str, Any]) -> str:
-    """SHA-256 of what the manifest says, in 64 hexadecimal digits."""
-    plain = json.loads(dump_json(body))
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode("utf-8")).hexdigest()
+def checked_classes(labels: IntArray, weights: IntArray, n_classes: int) -> None:
+    """Raise InputError where the rows (M, n) of a model hold a label beyond the classes, or lack a class."""
+    for model, (own, count) in enumerate(zip(np.broadcast_to(labels, weights.shape), weights, strict=True)):
+        used = own[count > 0]
+        if used.size and (int(used.min()) < 0 or int(used.max()) >= n_classes):
+            raise InputError(f"model {model} has labels from {int(used.min())} to {int(used.max())}: expected 0 to "
+                             f"{n_classes - 1}; give the number of classes that the data have")
+        without = np.flatnonzero(np.bincount(used, minlength=n_classes) == 0)
+        if without.size:
+            raise InputError(f"model {model} has no training row of the label {without[0]}: expected rows of each of "
+                             f"the {n_classes} classes; give more rows, or less label noise")

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import MissingExtraError, UsageError
+from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash
-from discreet.train.base import Data, FloatArray, Inputs, IntArray, checked_rows, checked_texts
-
-if TYPE_CHECKING:
-    from discreet.encode.base import Encoder
+from discreet.encode.base import Encoder
+from discreet.encode.presets import build_encoders, default_cache, parse_encoders
+from discreet.train.base import Data, FloatArray, IntArray, need
 
 Matrix: TypeAlias = Any
 """An array (n, d), or a SciPy CSR matrix of that shape."""
@@ -31,7 +30,7 @@ CACHED_ROWS = 200_000
 
 
 class Scaling(Protocol):
-    """What features are brought to, learnt from training rows."""
+    """How features are scaled, learnt from training rows."""
 
     @classmethod
     def fit(cls, features: Matrix, weights: FloatArray) -> Self:
@@ -133,33 +132,13 @@ def hashed_counts(texts: Sequence[str], features: int, ngrams: int = 1) -> Matri
 
     Hashed (MurmurHash3 without signs): no vocabulary is learnt, and a saved model can hold no word.
     """
-    try:
-        from sklearn.feature_extraction.text import HashingVectorizer
-    except ImportError:
-        raise MissingExtraError("hashed TF-IDF", "audit", "sklearn") from None
-    hasher = HashingVectorizer(
-        n_features=features, ngram_range=(1, ngrams), alternate_sign=False, norm=None, dtype=np.float64
-    )
+    hasher = need("sklearn.feature_extraction.text", "audit", "hashed TF-IDF").HashingVectorizer(
+        n_features=features, ngram_range=(1, ngrams), alternate_sign=False, norm=None, dtype=np.float64)
     # The hasher cannot take an empty list.
     counts = hasher.transform(texts or [""]).tocsr()[: len(texts)]
     counts.sum_duplicates()
     counts.data = 1.0 + np.log(counts.data)
     return counts
-
-
-def texts_of(inputs: Inputs, recipe: str) -> tuple[str, ...]:
-    """The texts that a recipe for texts is given. UsageError for an array."""
-    if isinstance(inputs, np.ndarray):
-        raise UsageError(f"the recipe {recipe!r} takes texts and was given an array of shape {inputs.shape}: give "
-                         "texts, or another recipe")
-    return checked_texts(inputs)
-
-
-def rows_of(inputs: Inputs, recipe: str) -> NDArray[Any]:
-    """The array (n, d) that a recipe for arrays is given, flattened. UsageError for texts."""
-    if not isinstance(inputs, np.ndarray):
-        raise UsageError(f"the recipe {recipe!r} takes an array (n, …) and was given texts: name an encoder")
-    return checked_rows(inputs).reshape(inputs.shape[0], -1)
 
 
 def distinct(data: Data) -> tuple[IntArray, IntArray]:
@@ -207,8 +186,6 @@ def embedder(spec: str) -> Embedder:
     Raises UsageError, InputError, MissingExtraError as `discreet.encode.presets.build_encoders`, and UsageError for
     more than one encoder.
     """
-    from discreet.encode.presets import build_encoders, default_cache, parse_encoders
-
     word = "embedded" if spec == "minilm" else spec
     if "," in word or any(wanted.kind == "evidence" for wanted in parse_encoders(word)) or word == "paper":
         raise UsageError(f"the encoder {spec!r}: expected one of minilm, hashed, none, a folder or owner/model")

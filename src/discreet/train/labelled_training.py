@@ -19,9 +19,8 @@ from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.stages import prior_of_logits, stage_parts
-from discreet.train.banks.labels import Bank, fit_bank
 from discreet.train.base import FloatArray, Inputs, IntArray, child
-from discreet.train.networks.fitted import NetworkRecipe
+from discreet.train.networks.bank import Bank, NetworkRecipe, fit_bank
 
 Mechanisms = Sequence[LabelMechanism | None]
 """One for each model; None trains on the labels as they are."""

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+import yaml
+
 from discreet.core.errors import UsageError
 from discreet.core.files import why
 from discreet.train.base import Recipe, recipes
@@ -51,6 +53,12 @@ def recipe_of(spec: str | Mapping[str, Any]) -> Recipe:
         raise UsageError(f"the recipe {name!r}: {error}") from None
 
 
+def options_of(recipe: Any) -> dict[str, Any]:
+    """`{"name": …, option: value, …}` of a recipe that is a dataclass; what `to_json` returns."""
+    values = {one.name: getattr(recipe, one.name) for one in fields(recipe)}
+    return {"name": recipe.name, **{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}}
+
+
 def _parsed(spec: str) -> dict[str, Any]:
     """Name and options of a string, or what a file holds."""
     if Path(spec).suffix.lower() in FILES and not _WITH_OPTIONS.match(spec):
@@ -74,8 +82,6 @@ class _Word(str):
 
 
 def _read(path: Path) -> dict[str, Any]:
-    import yaml
-
     try:
         text = path.read_text(encoding="utf-8")
         found = json.loads(text) if path.suffix.lower() == ".json" else yaml.safe_load(text)

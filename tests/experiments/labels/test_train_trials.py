@@ -23,7 +23,7 @@ from discreet.mechanisms.labels.alibi import map_truth
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.scores.label_checks import check_label_table
 from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelTable
-from discreet.train.base import load_fitted
+from discreet.train import load_fitted
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from discreet.core.errors import UsageError
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.paper import paper_accuracy
 from discreet.studies.blia.settings import HALVED, SETTINGS, SEVEN, setting_of
-from discreet.train.spec import recipe_of
+from discreet.train import recipe_of
 
 
 @pytest.mark.parametrize("scale", SETTINGS)

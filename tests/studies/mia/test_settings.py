@@ -9,7 +9,7 @@ import pytest
 from discreet.core.errors import UsageError
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.settings import MAX_TOKENS, SETTINGS, recipe_for, setting_of
-from discreet.train.spec import recipe_of
+from discreet.train import recipe_of
 
 
 @pytest.mark.parametrize("scale", list(SETTINGS))

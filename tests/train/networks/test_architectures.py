@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
-from discreet.train.networks import cnn  # noqa: E402
 from discreet.train.networks.base import Network  # noqa: E402
-from discreet.train.networks.cnn import Cnn  # noqa: E402
-from discreet.train.networks.resnet import Resnet18  # noqa: E402
-from discreet.train.networks.rnn import Rnn, trimmed  # noqa: E402
-from discreet.train.networks.transformer import Encoder  # noqa: E402
-
-Numbers = Mapping[str, NDArray[np.float32]]
+from discreet.train.recipes import cnn  # noqa: E402
+from discreet.train.recipes.cnn import Convolutions  # noqa: E402
+from discreet.train.recipes.mlp import Layers  # noqa: E402
+from discreet.train.recipes.resnet import ResidualNetwork  # noqa: E402
+from discreet.train.recipes.rnn import Recurrent, trimmed  # noqa: E402
+from discreet.train.recipes.token_transformer import TransformerEncoder  # noqa: E402
 
 
 def begun(network: Network, models: int = 1) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Numbers that are nowhere nought or one, alone and stacked, in double precision."""
+    """States that are nowhere zero or one, alone and stacked, in double precision."""
     rng = np.random.default_rng(0)
     starts = [{name: torch.tensor(np.abs(one) + 0.1 if "variance" in name else one + 0.1 * rng.normal(size=one.shape),
                                   dtype=torch.float64)
-               for name, one in network.start(np.random.default_rng(m)).items()} for m in range(models)]
+               for name, one in network.initial(np.random.default_rng(m)).items()} for m in range(models)]
     return starts, {name: torch.stack([one[name] for one in starts]) for name in starts[0]}
 
 
+def test_perceptrons_are_stacks_of_linear_layers() -> None:
+    network = Layers((4, 6, 5, 3))
+    starts, params = begun(network, 2)
+    rows = torch.tensor(np.random.default_rng(1).normal(size=(2, 5, 4)))
+    logits, hidden = network.forward(params, rows, training=False)
+    for m, one in enumerate(starts):
+        inner = (rows[m] @ one["weight0"] + one["bias0"]).relu()
+        inner = (inner @ one["weight1"] + one["bias1"]).relu()
+        torch.testing.assert_close(hidden[m], inner)
+        torch.testing.assert_close(logits[m], inner @ one["weight2"] + one["bias2"])
+
+
 def test_cnn_models_are_the_groups_of_one_convolution() -> None:
-    network = Cnn((2, 9, 8), 3, 5, 4)
+    network = Convolutions((2, 9, 8), 3, 5, 4)
     starts, params = begun(network, 3)
     images = torch.tensor(np.random.default_rng(1).normal(size=(3, 6, 2, 9, 8)))
     logits, hidden = network.forward(params, images, training=False)
@@ -50,7 +59,7 @@ def test_cnn_models_are_the_groups_of_one_convolution() -> None:
 
 
 def test_a_gpu_takes_several_cnns(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = Cnn((1, 8, 8), 2, 2, 2)
+    network = Convolutions((1, 8, 8), 2, 2, 2)
     for there, together in ((True, cnn.TOGETHER), (False, 1)):
         monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
         assert network.together == together
@@ -59,7 +68,7 @@ def test_a_gpu_takes_several_cnns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 @pytest.mark.parametrize("pool", ["mean", "last"])
 def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
-    network = Rnn(11, 4, 3, 2, kind, pool)
+    network = Recurrent(11, 4, 3, 2, kind, pool)
     (one,), params = begun(network)
     made: Any = (torch.nn.LSTM if kind == "lstm" else torch.nn.GRU)(4, 3, batch_first=True).double()
     with torch.no_grad():
@@ -75,7 +84,8 @@ def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
 
 
 def test_a_text_of_no_word_has_a_score() -> None:
-    for network in (Rnn(5, 2, 3, 2, "lstm", "mean"), Rnn(5, 2, 3, 2, "gru", "last"), Encoder(5, 4, 6, 1, 2, 2)):
+    for network in (Recurrent(5, 2, 3, 2, "lstm", "mean"), Recurrent(5, 2, 3, 2, "gru", "last"),
+                    TransformerEncoder(5, 4, 6, 1, 2, 2)):
         logits, hidden = network.forward(begun(network)[1], torch.zeros(1, 3, 4, dtype=torch.int64), training=False)
         assert torch.isfinite(logits).all()
         assert torch.isfinite(hidden).all()
@@ -88,7 +98,7 @@ def test_trimmed() -> None:
 
 
 def test_encoder_is_that_of_torch_on_each_text_alone() -> None:
-    network = Encoder(11, 6, 8, 2, 2, 3)
+    network = TransformerEncoder(11, 6, 8, 2, 2, 3)
     (one,), params = begun(network)
     layers = []
     for layer in range(2):
@@ -136,7 +146,7 @@ def residual(image: Any, one: dict[str, Any], width: int) -> Any:
 
 
 def test_resnet_is_its_blocks_written_out() -> None:
-    network = Resnet18(3, 2, 4)
+    network = ResidualNetwork(3, 2, 4)
     (one,), params = begun(network)
     images = torch.tensor(np.random.default_rng(1).normal(size=(5, 3, 12, 12)))
     with torch.no_grad():
@@ -145,14 +155,14 @@ def test_resnet_is_its_blocks_written_out() -> None:
 
 
 def test_resnet_has_the_published_size() -> None:
-    network = Resnet18(3, 64, 10)
-    numbers = network.start(np.random.default_rng(0))
+    network = ResidualNetwork(3, 64, 10)
+    numbers = network.initial(np.random.default_rng(0))
     assert sum(one.size for name, one in numbers.items() if name not in network.buffers) == 11_173_962
     assert sum("weight" in name for name in numbers) == 20
 
 
 def test_resnet_follows_the_data_in_training_only() -> None:
-    network = Resnet18(1, 1, 2)
+    network = ResidualNetwork(1, 1, 2)
     params = begun(network)[1]
     images = torch.tensor(np.random.default_rng(1).normal(size=(1, 8, 1, 12, 12)))
     before = params["stem.mean"].clone()

@@ -14,13 +14,15 @@ pytest.importorskip("torch")
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import read_manifest, write_manifest
-from discreet.train.base import FORM, MANIFEST, VERSION, Data, load_fitted, recipes
-from discreet.train.networks.fitted import images
+from discreet.train import Data, load_fitted
+from discreet.train.base import recipes
+from discreet.train.networks.inputs import images
 from discreet.train.recipes.cnn import Cnn
-from discreet.train.recipes.code_transformer import CodeTransformer
 from discreet.train.recipes.mlp import Mlp
 from discreet.train.recipes.resnet import Resnet18
 from discreet.train.recipes.rnn import Rnn
+from discreet.train.recipes.token_transformer import TokenTransformer
+from discreet.train.saved import FORM, MANIFEST, VERSION
 
 SEEDS = np.random.SeedSequence(2)
 N = 12
@@ -45,7 +47,7 @@ MEMORISERS: list[tuple[Any, tuple[int, ...] | None]] = [
     (Rnn(vocabulary=300, tokens=8, embedding=8, hidden=16, epochs=60, batch=6, rate=0.02), None),
     (Rnn(kind="gru", pool="last", vocabulary=300, tokens=8, embedding=8, hidden=16, epochs=60, batch=6, rate=0.02),
      None),
-    (CodeTransformer(vocabulary=300, tokens=8, width=16, heads=2, epochs=50, batch=6, rate=0.005), None),
+    (TokenTransformer(vocabulary=300, tokens=8, width=16, heads=2, epochs=50, batch=6, rate=0.005), None),
 ]
 
 
@@ -96,7 +98,7 @@ def test_token_numbers_instead_of_texts() -> None:
     labels = np.arange(8) % 2
     ids = np.where(labels[:, None] == 1, 3, 5) * np.ones((8, 4), dtype=np.int64)
     for recipe in (Rnn(vocabulary=6, tokens=5, embedding=4, hidden=4, epochs=30, batch=4, rate=0.05),
-                   CodeTransformer(vocabulary=6, tokens=5, width=8, heads=2, layers=1, epochs=20, batch=4, rate=0.02)):
+                   TokenTransformer(vocabulary=6, tokens=5, width=8, heads=2, layers=1, epochs=20, batch=4, rate=0.02)):
         data = Data(ids, labels)
         found = recipe.fit(data, none(data), 2, SEEDS)
         assert (found.logits(ids).argmax(axis=1) == labels).all()
@@ -128,8 +130,8 @@ def test_not_finite_and_misshapen_inputs() -> None:
     (Resnet18, {"width": 0}, "width is 0"), (Rnn, {"hidden": 0}, "hidden is 0"),
     (Rnn, {"embedding": -1}, "embedding is -1"), (Rnn, {"vocabulary": 1}, "vocabulary is 1"),
     (Rnn, {"tokens": 0}, "tokens is 0"),
-    (CodeTransformer, {"width": 30}, "width is 30: expected a multiple of heads, 4"),
-    (CodeTransformer, {"heads": 0}, "heads is 0"), (CodeTransformer, {"tokens": 5000}, "tokens is 5000"),
+    (TokenTransformer, {"width": 30}, "width is 30: expected a multiple of heads, 4"),
+    (TokenTransformer, {"heads": 0}, "heads is 0"), (TokenTransformer, {"tokens": 5000}, "tokens is 5000"),
     (Mlp, {"epochs": 0}, "epochs is 0"), (Resnet18, {"until_accuracy": 2.0}, "until_accuracy is 2"),
 ])
 def test_impossible_options(maker: Any, options: dict[str, Any], said: str) -> None:

@@ -14,14 +14,13 @@ from tests.train.tasks import nothing, task
 from tests.train.transformer.tiny import MAKERS, tiny_bert, tiny_llama
 
 from discreet.core.errors import InputError, UsageError
-from discreet.train.base import Data, load_fitted
+from discreet.train import Data, load_fitted, recipe_of
 from discreet.train.recipes.transformer import Transformer
-from discreet.train.spec import recipe_of
 from discreet.train.transformer import fitted
 from discreet.train.transformer.batches import scored
 from discreet.train.transformer.fitted import FittedTransformer
 from discreet.train.transformer.loading import load_classifier
-from discreet.train.transformer.rates import SEARCHED
+from discreet.train.transformer.schedule import SEARCHED
 
 Fit = Callable[[str, str], FittedTransformer]
 COMBINATIONS = [(kind, regime) for kind in MAKERS for regime in ("lora", "full")]

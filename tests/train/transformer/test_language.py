@@ -12,10 +12,10 @@ from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import CORPUS, tiny_gemma, tiny_gemma_with_images
 
 from discreet.core.errors import InputError
-from discreet.train.transformer.language import language_part
+from discreet.train import TrainingPlan
 from discreet.train.transformer.loading import Loaded
-from discreet.train.transformer.loop import Plan, train
-from discreet.train.transformer.lora import add_lora, default_targets, linear_names
+from discreet.train.transformer.loop import train
+from discreet.train.transformer.lora import add_lora, default_targets, language_part, linear_names
 
 LAYERS = 2
 NAMES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -68,7 +68,7 @@ def test_training_changes_the_language_model_and_the_head_alone(folders: dict[st
     before = {name: weights.detach().clone() for name, weights in model.model.named_parameters()}
     rows = model.reader(128)(CORPUS)
     labels = np.arange(len(rows)) % 3
-    train(model, rows, labels, [], labels[:0], Plan(0.05, epochs=2, batch=4, micro_batch=2, patience=None),
+    train(model, rows, labels, [], labels[:0], TrainingPlan(0.05, epochs=2, batch=4, micro_batch=2),
           np.random.SeedSequence(3))
     changed = {name for name, weights in model.model.named_parameters()
                if not need("torch").equal(weights.detach(), before[name])}

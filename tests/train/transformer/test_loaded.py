@@ -12,8 +12,7 @@ from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS, tiny_llama
 from discreet.core.errors import UsageError
 from discreet.train.transformer.batches import length_batches, padded
 from discreet.train.transformer.loading import last_shown
-from discreet.train.transformer.prompts import DEPRESSION, NONE, SAFETY
-from discreet.train.transformer.reading import Reader
+from discreet.train.transformer.reading import DEPRESSION, NONE, SAFETY, Reader
 
 KINDS = ("llama", "gemma", "bert")
 

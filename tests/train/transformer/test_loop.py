@@ -12,14 +12,21 @@ from tests.train.transformer.conftest import loaded, outputs
 from tests.train.transformer.tiny import tiny_bert
 
 from discreet.core.errors import UsageError
+from discreet.train import TrainedModel, TrainingPlan
 from discreet.train.transformer import loop
 from discreet.train.transformer.batches import padded
-from discreet.train.transformer.checkpoint import state_of
+from discreet.train.transformer.fitted import state_of
 from discreet.train.transformer.loading import Loaded, Regime
-from discreet.train.transformer.loop import Plan, Trained, train
+from discreet.train.transformer.loop import train
 from discreet.train.transformer.schedule import scale
 
-FAST = Plan(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=2, patience=None)
+
+def plan_of(rate: float, **more: Any) -> TrainingPlan:
+    return TrainingPlan(rate, **{"epochs": 3, "batch": 32, "micro_batch": 8, "optimizer": "adamw", "warmup": 0.05,
+                                 "clip": 1.0, "eval_every": 10, **more})
+
+
+FAST = plan_of(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=2)
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +43,8 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
                      attention_probs_dropout_prob=0.0)
 
 
-def run(folder: Path, plan: Plan = FAST, *, n: int = 24, checks: int = 8, seed: int = 1, turned: bool = False
-        ) -> tuple[Loaded, Trained]:
+def run(folder: Path, plan: TrainingPlan = FAST, *, n: int = 24, checks: int = 8, seed: int = 1, turned: bool = False
+        ) -> tuple[Loaded, TrainedModel]:
     """A tiny classifier of two classes; `turned` gives the checks the wrong labels."""
     model = loaded(folder, n_classes=2)
     read, data, other = model.reader(24), task(n, 2), task(max(checks, 1), 2, seed=99)
@@ -66,16 +73,16 @@ def scripted(monkeypatch: pytest.MonkeyPatch, losses: list[float]) -> list[dict[
 def test_patience_ends_training_and_the_best_weights_are_loaded(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second evaluation is the best; three later ones, one equal to it, end the training before the sixth."""
     seen = scripted(monkeypatch, [3.0, 2.0, 2.5, 2.0, 2.6, 1.0])
-    model, done = run(bert, Plan(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=2, patience=3))
-    assert (done.steps, done.planned, done.best_step) == (10, 27, 4)
-    assert [step for step, _ in done.curve] == [2, 4, 6, 8, 10]
+    model, done = run(bert, plan_of(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=2, patience=3))
+    assert (done.steps, done.planned_steps, done.best_step) == (10, 27, 4)
+    assert [step for step, _ in done.validation_curve] == [2, 4, 6, 8, 10]
     assert bytes_of(model) == seen[1]
     assert bytes_of(model) not in (seen[0], seen[4])
 
 
 def test_a_better_evaluation_starts_the_patience_anew(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = scripted(monkeypatch, [5.0, 6.0, 6.0, 4.0, 6.0, 6.0, 6.0, 0.0])
-    model, done = run(bert, Plan(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=1, patience=3))
+    model, done = run(bert, plan_of(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=1, patience=3))
     assert (done.steps, done.best_step) == (7, 4)
     assert bytes_of(model) == seen[3]
 
@@ -84,23 +91,23 @@ def test_without_patience_all_epochs_are_run_and_the_best_is_still_loaded(
         bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six updates, an evaluation every fourth and one after the last."""
     seen = scripted(monkeypatch, [1.0, 2.0])
-    model, done = run(bert, Plan(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=4, patience=None))
-    assert (done.steps, done.planned, done.best_step, done.curve) == (6, 6, 4, ((4, 1.0), (6, 2.0)))
+    model, done = run(bert, plan_of(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=4))
+    assert (done.steps, done.planned_steps, done.best_step, done.validation_curve) == (6, 6, 4, ((4, 1.0), (6, 2.0)))
     assert bytes_of(model) == seen[0]
 
 
 def test_the_curve_is_the_mean_log_loss_of_the_checks(still: Path) -> None:
     """What is learned is wrong for these checks: the first evaluation is the best, and the model is that one."""
     torch = need("torch")
-    model, done = run(still, Plan(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=3, patience=2), turned=True)
+    model, done = run(still, plan_of(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=3, patience=2), turned=True)
     other = task(8, 2, seed=99)
     total = 0.0
     for row, label in zip(model.reader(24)(list(other.inputs)), 1 - other.labels, strict=True):
         ids, mask = (torch.from_numpy(part) for part in padded([row], model.pad))
         with torch.no_grad():
             total -= float(torch.log_softmax(model(ids, mask)[0].double(), 1)[0, label])
-    losses = [loss for _, loss in done.curve]
-    assert done.best_step < done.steps < done.planned
+    losses = [loss for _, loss in done.validation_curve]
+    assert done.best_step < done.steps < done.planned_steps
     assert losses[-1] > min(losses) + 0.01
     assert total / 8 == pytest.approx(min(losses), abs=1e-6)
     assert not model.model.training
@@ -109,8 +116,8 @@ def test_the_curve_is_the_mean_log_loss_of_the_checks(still: Path) -> None:
 
 def test_without_checks_the_last_weights_stay(bert: Path) -> None:
     model, done = run(bert, checks=0)
-    assert (done.steps, done.best_step, done.curve) == (6, 6, ())
-    other, _ = run(bert, Plan(3e-3, epochs=1, batch=8, micro_batch=4, eval_every=2, patience=None), checks=0)
+    assert (done.steps, done.best_step, done.validation_curve) == (6, 6, ())
+    other, _ = run(bert, plan_of(3e-3, epochs=1, batch=8, micro_batch=4, eval_every=2), checks=0)
     assert bytes_of(model) != bytes_of(other)
 
 
@@ -123,7 +130,7 @@ def gradients(folder: Path, monkeypatch: pytest.MonkeyPatch, micro: int) -> dict
         return torch.tensor(1.0)
 
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
-    model, done = run(folder, Plan(1e-3, epochs=1, batch=16, micro_batch=micro, patience=None), n=13, checks=0)
+    model, done = run(folder, plan_of(1e-3, epochs=1, batch=16, micro_batch=micro), n=13, checks=0)
     assert done.steps == 1
     return dict(zip(model.trained(), found, strict=True))
 
@@ -154,7 +161,7 @@ def test_the_gradient_is_cut_and_the_rate_follows_the_schedule(bert: Path, monke
         return step(self, *given, **more)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", recorded)
-    run(bert, Plan(3e-3, epochs=2, batch=8, micro_batch=4, warmup=0.4, patience=None, decay=0.25, clip=0.01), checks=0)
+    run(bert, plan_of(3e-3, epochs=2, batch=8, micro_batch=4, warmup=0.4, decay=0.25, clip=0.01), checks=0)
     assert rates == [3e-3 * scale(place, 6, 0.4) for place in range(6)]
     assert max(norms) == pytest.approx(0.01, rel=1e-3)
 
@@ -200,21 +207,11 @@ def test_dropout_is_on_in_training_and_draws_anew_for_every_part(
 
 def test_a_training_that_diverges_says_so(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"diverged at update .* with a learning rate of 1e\+30") as caught:
-        run(bert, Plan(1e30, epochs=4, batch=8, micro_batch=4, patience=None))
+        run(bert, plan_of(1e30, epochs=4, batch=8, micro_batch=4))
     assert "\n" not in str(caught.value)
     scripted(monkeypatch, [1.0, float("nan")])
     with pytest.raises(UsageError, match="diverged at update 4"):
         run(bert)
-
-
-def test_plans_out_of_range_are_refused() -> None:
-    for options, said in (
-        ({"rate": 0.0}, "rate"), ({"rate": float("nan")}, "rate"), ({"epochs": 0}, "epochs"),
-        ({"batch": 12, "micro_batch": 8}, "multiple"), ({"warmup": 1.5}, "warmup"), ({"eval_every": 0}, "eval_every"),
-        ({"patience": 0}, "patience"), ({"decay": -1.0}, "decay"), ({"clip": float("inf")}, "clip"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            Plan(**{"rate": 1e-3, **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("regime", ["lora", "full"])
@@ -229,7 +226,7 @@ def test_bfloat16_on_a_processor_comes_close_to_float32(still: Path, regime: Reg
         if plan is not None:
             rows = read(list(data.inputs))
             done = train(model, rows, data.labels, rows[:8], data.labels[:8], plan, np.random.SeedSequence(1))
-            assert np.isfinite([loss for _, loss in done.curve]).all()
+            assert np.isfinite([loss for _, loss in done.validation_curve]).all()
         found[dtype] = outputs(model, read(list(held.inputs)))
     assert np.isfinite(found["bfloat16"]).all()
     rounding, learning = (float(np.abs(found[name] - found["float32"]).max()) for name in ("bfloat16", "untrained"))

@@ -9,7 +9,7 @@ from tests.heavy import need, quiet
 from tests.train.transformer.tiny import LLAMA_SPECIAL, tiny_llama
 
 from discreet.core.errors import InputError
-from discreet.train.transformer.padding import choose_pad
+from discreet.train.transformer.loading import choose_pad
 
 NO_SPARE = tuple(token for token in LLAMA_SPECIAL if token != "<|finetune_right_pad_id|>")
 

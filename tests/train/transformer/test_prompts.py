@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.core.errors import UsageError
-from discreet.train.transformer.prompts import DEPRESSION, NONE, PROMPTS, SAFETY, prompt_of
+from discreet.train.transformer.reading import DEPRESSION, NONE, PROMPTS, SAFETY, prompt_of
 
 
 def test_the_prompts_of_the_paper_word_for_word() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.train.transformer.loading import REGIMES
-from discreet.train.transformer.rates import ENCODER, By, Rate, searched_rates, usual_rate
+from discreet.train.transformer.schedule import ENCODER, By, Rate, searched_rates, usual_rate
 
 PAPER: By = "paper, Table 4"
 NEAREST: By = "nearest row of the paper's Table 4"

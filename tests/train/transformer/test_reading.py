@@ -14,8 +14,7 @@ from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS
 
 from discreet.core.errors import InputError, UsageError
 from discreet.train.transformer import reading
-from discreet.train.transformer.prompts import DEPRESSION, NONE, SAFETY, Prompt
-from discreet.train.transformer.reading import Reader, Tokens, share_seen, token_limit
+from discreet.train.transformer.reading import DEPRESSION, NONE, SAFETY, Prompt, Reader, Tokens, share_seen, token_limit
 
 KINDS = ("llama", "gemma", "bert")
 

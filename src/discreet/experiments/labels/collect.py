@@ -13,7 +13,7 @@ from discreet.engine import Result
 from discreet.experiments.labels.experiment import Arm, Trial
 from discreet.experiments.labels.steps import model_name
 from discreet.scores.label_table import CANARY, PLACEBO, LabelModel, LabelTable
-from discreet.train.spec import recipe_of
+from discreet.train import recipe_of
 
 Models = Mapping[tuple[Arm, int], tuple[Result, int]]
 TOLD = ("epochs_done", "steps", "training_rows", "parameters", "reached")

@@ -15,8 +15,8 @@ from discreet.core.errors import UsageError
 from discreet.engine import DataFile, Store, Task
 from discreet.experiments.labels import steps
 from discreet.experiments.labels.experiment import NONE, Arm, Trial
-from discreet.train.base import ManyRecipe, Recipe, recipes
-from discreet.train.spec import recipe_of
+from discreet.train import ManyRecipe, Recipe, recipe_of
+from discreet.train.base import recipes
 
 LIBRARIES = ("discreet.train", "discreet.data", "discreet.mechanisms", "discreet.scores.label_table")
 MOST = 32

@@ -19,7 +19,7 @@ from discreet.experiments.labels.assign import deal
 from discreet.experiments.labels.experiment import NONE, Arm
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, label_mechanism
 from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, IntArray
-from discreet.train.spec import recipe_of
+from discreet.train import recipe_of
 
 if TYPE_CHECKING:
     from discreet.train.labelled_training import LabelTrained

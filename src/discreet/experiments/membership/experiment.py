@@ -11,8 +11,8 @@ from typing import Any, Literal
 from discreet.core.errors import UsageError
 from discreet.engine import DataFile, Task
 from discreet.experiments.membership import steps
-from discreet.train.base import FiledRecipe, Recipe, recipes
-from discreet.train.spec import recipe_of
+from discreet.train import FiledRecipe, Recipe, recipe_of
+from discreet.train.base import recipes
 
 Copies = Literal["exact", "paraphrase"]
 

@@ -12,10 +12,10 @@ from discreet.core.errors import InputError
 from discreet.data.texts import LabelledText, read_texts
 from discreet.engine import Job, Result, seeds_of
 from discreet.experiments.membership.assign import SCORED, classes_of, deal, training_rows
-from discreet.train.spec import recipe_of
+from discreet.train import recipe_of
 
 if TYPE_CHECKING:
-    from discreet.train.base import Data, Fitted
+    from discreet.train import Data, Fitted
 
 IntArray = NDArray[np.int64]
 
@@ -73,7 +73,7 @@ def fit_shadows(job: Job) -> dict[str, Any]:
 
 def data_of(rows: Sequence[LabelledText], classes: Sequence[str]) -> Data:
     """Rows as what a recipe trains on and scores."""
-    from discreet.train.base import Data
+    from discreet.train import Data
 
     code = {name: number for number, name in enumerate(classes)}
     return Data(tuple(row.text for row in rows), np.array([code[row.label] for row in rows], dtype=np.int64),

@@ -14,8 +14,8 @@ from discreet.core.errors import InputError
 from discreet.encode.hub import local_only
 from discreet.encode.quiet import quiet
 from discreet.scores.adapters.scorer import Dtype
-from discreet.train.transformer.loading import dtype_name
-from discreet.train.transformer.loading import need as package
+from discreet.train.base import need as package
+from discreet.train.transformer.loading import dtype_name, missing_weights
 
 ADAPTER = "adapter_config.json"
 HEADS = ("score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight")
@@ -84,8 +84,7 @@ def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **mo
         spec, transformers.AutoModelForSequenceClassification.from_pretrained, spec, output_loading_info=True,
         trust_remote_code=False, local_files_only=local_only(spec),
         **{dtype_name(transformers): getattr(need("torch"), dtype)}, **more)
-    mismatched = {key if isinstance(key, str) else str(key[0]) for key in info["mismatched_keys"]}
-    lacking = sorted({*info["missing_keys"], *mismatched} - own)
+    lacking = sorted(missing_weights(info) - own)
     if lacking:
         raise InputError(f"{spec}: {len(lacking)} of its weights are missing ({lacking[0][:60]}), and would be random; "
                          f"expected a classifier that was trained to the end")

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, get_args
 
 from discreet.core.errors import UsageError
 from discreet.scores.table import FloatArray
-from discreet.train.transformer.prompts import AUTO, NONE, prompt_of
+from discreet.train.transformer.reading import AUTO, NONE, prompt_of
 
 Kind = Literal["logit", "prob", "either"]
 Dtype = Literal["float32", "bfloat16"]

@@ -15,8 +15,7 @@ from discreet.scores.adapters.loading import load, need
 from discreet.scores.adapters.scorer import Settings
 from discreet.scores.table import FloatArray
 from discreet.train.transformer.batches import length_batches, padded, unused
-from discreet.train.transformer.prompts import AUTO, prompt_of
-from discreet.train.transformer.reading import Reader, Tokens, share_seen, token_limit
+from discreet.train.transformer.reading import AUTO, Reader, Tokens, prompt_of, share_seen, token_limit
 
 PIECE = 2**26
 

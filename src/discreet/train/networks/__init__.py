@@ -1,1 +1,1 @@
-"""Small networks as functions of their numbers, many of a kind side by side, and the one loop that trains them."""
+"""Small networks as functions of their state dicts, many of a kind side by side, and the one loop that trains them."""

@@ -10,15 +10,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.train.base import Inputs, files_of, recipes
-from discreet.train.features import Centred, Matrix, Scaling, embedder, rows_of, texts_of
-from discreet.train.mlp import HeadTraining
+from discreet.encode.presets import packaged_model
+from discreet.train.base import Inputs, files_of, recipes, rows_of, texts_of
+from discreet.train.features import Centred, Matrix, Scaling, embedder
+from discreet.train.heads import HeadRecipe
 
 
 @recipes.register("head")
 @dataclass(frozen=True, slots=True)
-class Head(HeadTraining):
-    """Options: `encoder`; the others as in `Plan`.
+class Head(HeadRecipe):
+    """Options: `encoder`; the others as in `HeadRecipe`.
 
     `encoder` is "minilm" (the packaged all-MiniLM-L6-v2), "hashed", a folder, a name on the Hugging Face hub, or
     "none": the inputs are then an array (n, …), flattened. A saved model does not hold the encoder, only what it makes
@@ -27,29 +28,19 @@ class Head(HeadTraining):
 
     name: ClassVar[str] = "head"
     libraries: ClassVar[tuple[str, ...]] = ("discreet.train", "discreet.encode", "onnxruntime", "tokenizers")
+    scaling: ClassVar[type[Scaling]] = Centred
 
     encoder: str = "minilm"
-    hidden: int = 32
-    steps: int = 150
-    rate: float = 0.01
-    decay: float = 0.0
-    patience: int | None = None
-    every: int = 5
 
     def __post_init__(self) -> None:
         if not self.encoder:
             raise ValueError("encoder is empty: expected one of minilm, hashed, none, a folder or owner/model")
-        _ = self.plan
+        HeadRecipe.__post_init__(self)
 
     @property
     def takes_texts(self) -> bool:
         """Without an encoder rows of numbers alone."""
         return self.encoder != "none"
-
-    @property
-    def scaling(self) -> type[Scaling]:
-        """Centred on the training rows."""
-        return Centred
 
     def features(self, inputs: Inputs) -> Matrix:
         """Embeddings (n, d), or the rows as they are."""
@@ -63,8 +54,5 @@ class Head(HeadTraining):
 
     def files(self) -> Mapping[str, Path]:
         """The encoder's, where it is a folder or minilm; a name on the hub stands for itself."""
-        if self.encoder == "minilm":
-            from discreet.encode.presets import packaged_model
-
-            return files_of(packaged_model())
-        return files_of(Path(self.encoder)) if Path(self.encoder).is_dir() else {}
+        folder = packaged_model() if self.encoder == "minilm" else Path(self.encoder)
+        return files_of(folder) if folder.is_dir() else {}

@@ -12,13 +12,18 @@ import numpy as np
 
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest
-from discreet.train.base import Data, Fitted, checked_training, child, files_of, options_of, recipes
-from discreet.train.features import distinct, texts_of
+from discreet.train.base import Data, Fitted, checked_training, child, files_of, need, recipes, texts_of
+from discreet.train.features import distinct
+from discreet.train.plan import TrainingPlan, check_positive
+from discreet.train.spec import options_of
 from discreet.train.transformer.fitted import FittedTransformer, marks, read, restored
-from discreet.train.transformer.loading import MINILM, Dtype, Loaded, Regime, load_classifier, need, source_of
-from discreet.train.transformer.loop import ONE_AT_A_TIME, Plan, Trained, train
-from discreet.train.transformer.rates import Rate, searched_rates, usual_rate
+from discreet.train.transformer.loading import MINILM, Dtype, Loaded, Regime, load_classifier, source_of
+from discreet.train.transformer.loop import ONE_AT_A_TIME, train
 from discreet.train.transformer.reading import Reader, share_seen
+from discreet.train.transformer.schedule import Rate, searched_rates, usual_rate
+
+CLIP = 1.0
+"""Norm that gradients are cut down to."""
 
 
 @recipes.register("transformer")
@@ -30,7 +35,7 @@ class Transformer:
     for LoRA `rank`, `alpha` (2 × rank by default), `dropout` and `targets` (queries and values by default); `layers`,
     the first ones of the base (none: all); `learning_rate` (none: by family, size and regime; "search": the lowest
     validation loss of several, each a whole training); `max_tokens`, `prompt` (auto: safety where the tokeniser has a
-    chat template); `dtype` (auto: bfloat16 on a GPU that has it); the others as in `Plan`.
+    chat template); `dtype` (auto: bfloat16 on a GPU that has it); the others as in `TrainingPlan`.
     """
 
     name: ClassVar[str] = "transformer"
@@ -59,10 +64,7 @@ class Transformer:
     def __post_init__(self) -> None:
         if not self.base:
             raise ValueError("base is empty: expected minilm, a folder or owner/model")
-        for name in ("rank", "layers", "max_tokens"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is {value}: expected a whole number, at least 1")
+        check_positive(self, "rank", "layers", "max_tokens")
         if self.alpha is not None and not 0.0 < self.alpha < inf:
             raise ValueError(f"alpha is {self.alpha}: expected a finite number above 0")
         if not 0.0 <= self.dropout < 1.0:
@@ -74,10 +76,10 @@ class Transformer:
             raise ValueError(f"learning_rate is {given}: expected a finite number above 0, search, or none")
         _ = self.plan(1.0)
 
-    def plan(self, rate: float) -> Plan:
+    def plan(self, rate: float) -> TrainingPlan:
         """How the classifier is trained at a learning rate. Raises ValueError for options out of range."""
-        return Plan(rate, self.epochs, self.batch, self.micro_batch, self.warmup, self.eval_every, self.patience,
-                    self.decay)
+        return TrainingPlan(rate, self.epochs, self.batch, self.micro_batch, "adamw", self.decay, self.warmup, CLIP,
+                            self.eval_every, self.patience)
 
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.train.base.Recipe`."""
@@ -110,12 +112,15 @@ class Transformer:
         known = marks(model, reader)
         rows, checks = (read(model, reader, texts_of(one.inputs, self.name)) for one in (data, validation))
         done = train(model, rows, data.labels, checks, validation.labels, self.plan(rate.value), child(seeds, 1))
-        facts = {**model.facts, **_said(done), "learning_rate": rate.value, "learning_rate_by": rate.by,
+        curve = done.validation_curve
+        facts = {**model.facts, "steps": done.steps, "planned_steps": done.planned_steps, "best_step": done.best_step,
+                 "stopped_early": done.steps < done.planned_steps, "validation_curve": [list(one) for one in curve],
+                 "padding_share": done.padding_share, "learning_rate": rate.value, "learning_rate_by": rate.by,
                  "token_share": share_seen(rows), "training_rows": len(data), "distinct_rows": distinct(data)[0].size,
                  **known}
         n_classes = model.model.config.num_labels
         return FittedTransformer(self, model, reader, n_classes, facts, self.batch), min(
-            (loss for _, loss in done.curve), default=0.0)
+            (loss for _, loss in curve), default=0.0)
 
     def _opened(self, n_classes: int, seeds: np.random.SeedSequence) -> tuple[Loaded, Reader]:
         torch = need("torch")
@@ -144,9 +149,3 @@ class Transformer:
     def to_json(self) -> dict[str, Any]:
         """Name and options."""
         return options_of(self)
-
-
-def _said(done: Trained) -> Mapping[str, Any]:
-    return {"steps": done.steps, "planned_steps": done.planned, "best_step": done.best_step,
-            "stopped_early": done.steps < done.planned, "validation_curve": [list(one) for one in done.curve],
-            "padding_share": done.padding}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,15 +12,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.encode.hub import local_only
+from discreet.encode.presets import packaged_model
 from discreet.encode.quiet import quiet
-from discreet.train.transformer.heads import draw_head, head_of, lacking, part_of
-from discreet.train.transformer.language import freeze_others, language_part
-from discreet.train.transformer.lora import add_lora
-from discreet.train.transformer.padding import choose_pad
-from discreet.train.transformer.prompts import Prompt, prompt_of
-from discreet.train.transformer.reading import Reader, token_limit
+from discreet.train.base import need
+from discreet.train.transformer.lora import add_lora, freeze_others, language_part
+from discreet.train.transformer.reading import UNBOUNDED, Prompt, Reader, prompt_of, token_limit
 
 Regime = Literal["full", "lora"]
 Dtype = Literal["float32", "bfloat16"]
@@ -28,6 +26,9 @@ REGIMES: tuple[Regime, ...] = get_args(Regime)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
 MINILM = "minilm"
+SPARE = ("<|finetune_right_pad_id|>", "<|pad|>", "<pad>", "[PAD]", "<|padding|>", "<PAD>")
+RESERVED = re.compile(r"<\|?(reserved[_ ]special[_ ]token|unused|extra_id|special)_?\d+\|?>|\[unused\d+\]")
+"""Tokens that a tokeniser has and no text does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +152,7 @@ def load_classifier(
         torch.default_generator.manual_seed(other_seed)
         config, tokenizer, model, info = _opened(str(base), n_classes, layers, dtype if regime == "lora" else "float32")
         head = head_of(model, n_classes, str(base))
-        whole = draw_head(model, head, lacking(info), head_seed, str(base))
+        whole = draw_head(model, head, missing_weights(info), head_seed, str(base))
         size, chosen = sum(weights.numel() for weights in model.parameters()), list[str]()
         mixed = bool(language_part(model)) and "token_type_ids" in signature(model.forward).parameters
         freeze_others(model)
@@ -174,14 +175,9 @@ def last_shown(mask: Any) -> Any:
     return (mask.long() * torch.arange(mask.shape[1], device=mask.device)).argmax(-1)
 
 
-def need(module: str, extra: str = "train", purpose: str = "training a transformer") -> Any:
-    """A package of an extra, or MissingExtraError."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return import_module(module)
-    except ImportError:
-        raise MissingExtraError(purpose, extra, module) from None
+def device_of(model: Loaded) -> Any:
+    """Where a classifier is."""
+    return next(model.model.parameters()).device
 
 
 def called(name: str, function: Any, *args: Any, **options: Any) -> Any:
@@ -237,8 +233,6 @@ def source_of(base: str) -> tuple[str, bool]:
     packaged model.
     """
     if base == MINILM:
-        from discreet.encode.presets import packaged_model
-
         return str(packaged_model()), True
     here = Path(base)
     if base and here.exists():
@@ -260,3 +254,86 @@ def _shorten(config: Any, layers: int | None) -> None:
     if getattr(config, "layer_types", None):
         config.layer_types = list(config.layer_types)[:layers]
     config.num_hidden_layers = layers
+
+
+def choose_pad(tokenizer: Any, config: Any, name: str) -> int:
+    """The tokeniser's padding token, or the configuration's, or a spare one, if it neither ends a text nor a turn.
+
+    Padding with what ends a turn, as is usual for Llama, hides the turn's end from everything that finds the last
+    token by what is no padding. Where there is no spare token, what ends a text will do if no template writes it.
+    Raises InputError where nothing is left.
+    """
+    chat = bool(getattr(tokenizer, "chat_template", None))
+    marks = Reader(tokenizer, UNBOUNDED, name, chat=chat).marks
+    ends = {*_several(config.eos_token_id), *_several(tokenizer.eos_token_id), *marks}
+    vocabulary = {token: place for token, place in tokenizer.get_vocab().items() if place < config.vocab_size}
+    known = set(vocabulary.values())
+    spare = sorted(place for token, place in vocabulary.items() if RESERVED.fullmatch(token))
+    offered = [tokenizer.pad_token_id, config.pad_token_id, *map(vocabulary.get, SPARE), *spare]
+    found = next((place for place in offered if place in known and place not in ends), None)
+    if found is None and tokenizer.eos_token_id in known and tokenizer.eos_token_id not in marks:
+        found = tokenizer.eos_token_id
+    if found is None:
+        raise InputError(f"{name}: its tokeniser has no token to pad with but those that end a turn; expected one of "
+                         f"its own: add <|pad|> to tokeniser and model")
+    return int(found)
+
+
+def _several(said: Any) -> set[int]:
+    """Configurations give one token, several, or none."""
+    return set() if said is None else {int(said)} if isinstance(said, int) else {int(one) for one in said}
+
+
+def missing_weights(info: Mapping[str, Any]) -> set[str]:
+    """Names of the weights that a checkpoint did not have, or had in another size, from transformers' report."""
+    mismatched = {key if isinstance(key, str) else str(key[0]) for key in info["mismatched_keys"]}
+    return {*info["missing_keys"], *mismatched}
+
+
+def head_of(model: Any, n_classes: int, name: str) -> str:
+    """Name of the last linear layer. Raises InputError for a model whose head is none."""
+    linear = import_module("torch").nn.Linear
+    found = [part for part, module in model.named_modules()
+             if isinstance(module, linear) and module.out_features == n_classes and not _in_body(model, part)]
+    if not found:
+        raise InputError(f"{name}: a {model.config.model_type} classifier has no linear head; expected a family such "
+                         f"as llama, gemma or bert")
+    return str(found[-1])
+
+
+def draw_head(model: Any, head: str, missing: set[str], seed: int, name: str) -> list[str]:
+    """Draw the head, and a pooler that the base does not have; names of the modules that must be trained whole.
+
+    Raises InputError, beginning with `name`, where more of the base is missing.
+    """
+    torch = import_module("torch")
+    lost = sorted(key for key in missing if _in_body(model, key) and ".pooler." not in key)
+    if lost:
+        raise InputError(f"{name}: {len(lost)} weights of the base model are missing or of another size "
+                         f"({lost[0][:60]}), and would be random; expected a whole one")
+    generator = torch.Generator().manual_seed(seed)
+    std = float(getattr(model.config.get_text_config(), "initializer_range", None) or 0.02)
+    whole: dict[str, None] = {}
+    for part, module in model.named_modules():
+        within = _in_body(model, part)
+        fresh = part == head or f"{part}.weight" in missing
+        if isinstance(module, torch.nn.Linear) and fresh:
+            with torch.no_grad():
+                module.weight.copy_(torch.empty(module.weight.shape).normal_(0.0, std, generator=generator))
+                if module.bias is not None:
+                    module.bias.zero_()
+        if part and any(True for _ in module.parameters()) and (fresh or not within):
+            whole["pooler" if within else part.partition(".")[0]] = None
+    return list(whole)
+
+
+def _in_body(model: Any, name: str) -> bool:
+    return f"{name}.".startswith(f"{model.base_model_prefix}.")
+
+
+def part_of(model: Any, name: str) -> Any:
+    """A module by its name; of one that peft trains whole, its own copy."""
+    for step in name.split("."):
+        model = getattr(model, step)
+        model = model.modules_to_save["default"] if hasattr(model, "modules_to_save") else model
+    return model

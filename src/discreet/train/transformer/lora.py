@@ -1,4 +1,7 @@
-"""LoRA on a sequence classifier: https://arxiv.org/abs/2106.09685, through peft."""
+"""What of a sequence classifier is trained: LoRA (https://arxiv.org/abs/2106.09685, through peft), or the whole.
+
+Of a multimodal classifier it is the language model alone: texts never pass through the rest.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from discreet.core.errors import InputError, MissingExtraError
-from discreet.train.transformer.language import language_part
+from discreet.core.errors import InputError
+from discreet.train.base import need
 
+OTHERS = ("vision_config", "audio_config")
+"""Parts of a configuration that say that a model takes more than texts."""
 QUERY_VALUE = (("q_proj", "v_proj"), ("query", "value"), ("q_lin", "v_lin"), ("query_proj", "value_proj"),
                ("Wqkv",), ("c_attn",))
 """Query and value projections as families call them, the paper's targets (appendix I); where one layer makes queries,
@@ -59,10 +64,7 @@ def add_lora(model: Any, *, rank: int, alpha: float, dropout: float, targets: Se
     MissingExtraError
         Without peft.
     """
-    try:
-        torch, peft = import_module("torch"), import_module("peft")
-    except ImportError:
-        raise MissingExtraError("training with LoRA", "train", "peft") from None
+    torch, peft = need("torch", purpose="training with LoRA"), need("peft", purpose="training with LoRA")
     chosen = default_targets(model) if targets is None else tuple(targets)
     layers, part = _linear(model), language_part(model)
     for target in chosen:
@@ -88,3 +90,24 @@ def _linear(model: Any) -> list[str]:
     part, body = language_part(model), f"{model.base_model_prefix}."
     return [name.removeprefix(body) for name, module in model.named_modules()
             if name.startswith(f"{part}." if part else body) and isinstance(module, kinds)]
+
+
+def language_part(model: Any) -> str:
+    """Name of the language model within a multimodal classifier, such as "model.language_model"; else "".
+
+    Gemma 3 from 4B on has a vision tower whose projections are called as the language model's (q_proj, v_proj), and a
+    projector: texts alone never pass through either, so nothing there can learn from them.
+    """
+    texts = model.config.get_text_config()
+    if texts is model.config or not any(getattr(model.config, name, None) is not None for name in OTHERS):
+        return ""
+    return next((name for name, module in model.named_modules()
+                 if name and type(getattr(module, "config", None)) is type(texts)), "")
+
+
+def freeze_others(model: Any) -> None:
+    """Leave out of training what is under the head and reads no texts."""
+    part, body = language_part(model), f"{model.base_model_prefix}."
+    for name, weights in model.named_parameters():
+        if part and name.startswith(body) and not name.startswith(f"{part}."):
+            weights.requires_grad_(False)

@@ -1,8 +1,73 @@
-"""How many updates there are, and how far the learning rate is scaled at each: pure functions of the step."""
+"""Learning rates: the paper's (Table 4) by family, size and regime, and how they change over the updates."""
 
 from __future__ import annotations
 
-from math import ceil, cos, pi
+from dataclasses import dataclass
+from math import ceil, cos, log, pi
+from typing import Literal
+
+from discreet.train.transformer.loading import Regime
+
+By = Literal["given", "paper, Table 4", "nearest row of the paper's Table 4", "ours, for encoders", "search"]
+
+SAME_SIZE = 1.2
+"""Models whose numbers of parameters differ by less than this factor are of one size."""
+SEARCHED = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""What `search` multiplies the usual rate by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model of the paper's Table 4: family (beginning of its model type), parameters, and its two rates."""
+
+    family: str
+    parameters: float
+    lora: float
+    full: float
+
+
+TABLE = (Row("llama", 1.24e9, 2e-4, 2e-5), Row("llama", 3.21e9, 2e-4, 2e-5), Row("llama", 8.03e9, 1e-4, 1e-5),
+         Row("gemma", 1.22e10, 5e-5, 5e-6))
+ENCODERS = ("albert", "bert", "camembert", "deberta", "distilbert", "electra", "ernie", "modernbert", "mpnet",
+            "roberta", "xlm")
+ENCODER = {"lora": 2e-3, "full": 2e-4}
+"""Chosen on validation rows only: see docs/results/training_speed.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A learning rate and where it comes from."""
+
+    value: float
+    by: By
+
+
+def usual_rate(family: str, parameters: int, regime: Regime) -> Rate:
+    """The rate for a model that none was given for.
+
+    A decoder has that of the row of Table 4 that is nearest in size on a log scale, among those of its family where it
+    has any. An encoder has `ENCODER`.
+
+    Parameters
+    ----------
+    family : str
+        Model type, such as "llama" or "bert".
+    parameters : int
+        How many the classifier has without LoRA, at least 1.
+    regime : {"full", "lora"}
+    """
+    if family.startswith(ENCODERS):
+        return Rate(ENCODER[regime], "ours, for encoders")
+    rows = [row for row in TABLE if family.startswith(row.family)] or list(TABLE)
+    nearest = min(rows, key=lambda row: abs(log(row.parameters / parameters)))
+    there = family.startswith(nearest.family) and abs(log(nearest.parameters / parameters)) < log(SAME_SIZE)
+    return Rate(nearest.lora if regime == "lora" else nearest.full,
+                "paper, Table 4" if there else "nearest row of the paper's Table 4")
+
+
+def searched_rates(usual: Rate) -> tuple[float, ...]:
+    """The rates that `search` tries, rising."""
+    return tuple(usual.value * factor for factor in SEARCHED)
 
 
 def updates(examples: int, epochs: int, batch: int, micro_batch: int) -> int:

@@ -9,11 +9,10 @@ import pytest
 pytest.importorskip("torch")
 
 from discreet.core.errors import InputError, UsageError
-from discreet.train.banks.labels import Bank, fit_bank
-from discreet.train.base import Data, load_fitted
-from discreet.train.networks import cnn
-from discreet.train.networks.cnn import Cnn as CnnNetwork
-from discreet.train.recipes.cnn import Cnn
+from discreet.train import Data, load_fitted
+from discreet.train.networks.bank import Bank, fit_bank
+from discreet.train.recipes import cnn
+from discreet.train.recipes.cnn import Cnn, Convolutions
 from discreet.train.recipes.mlp import Mlp
 from discreet.train.recipes.rnn import Rnn
 
@@ -50,7 +49,7 @@ RECIPES: dict[str, Any] = {
 @pytest.mark.parametrize("name", list(RECIPES))
 def test_a_bank_is_its_models_one_by_one(name: str, weighed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     # As on a GPU: all convolutional models are one program.
-    monkeypatch.setattr(CnnNetwork, "together", cnn.TOGETHER)
+    monkeypatch.setattr(Convolutions, "together", cnn.TOGETHER)
     recipe, inputs = RECIPES[name], inputs_of(name)
     weights = np.ones((M, N), dtype=np.int64)
     if weighed:

@@ -7,8 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.train.tasks import nothing, task
 
 from discreet.core.errors import UsageError
-from discreet.train.recipes.tfidf_linear import TfidfLinear
-from discreet.train.recipes.tfidf_mlp import TfidfMlp
+from discreet.train.recipes.tfidf import TfidfLinear, TfidfMlp
 
 SEEDS = np.random.SeedSequence(0)
 

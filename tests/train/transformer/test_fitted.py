@@ -10,7 +10,7 @@ from tests.train.transformer.conftest import loaded
 from tests.train.transformer.tiny import tiny_bert
 
 from discreet.core.errors import InputError
-from discreet.train.transformer.checkpoint import Best, base_digest, set_state, state_of
+from discreet.train.transformer.fitted import Best, base_digest, set_state, state_of
 
 
 def spoil(model: Any) -> None:

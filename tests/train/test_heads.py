@@ -10,19 +10,22 @@ from tests.train.tasks import nothing, task
 
 from discreet.core.errors import InputError
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.train.base import Data, load_fitted
+from discreet.train import Data, load_fitted
+from discreet.train.base import checked_weights
 from discreet.train.features import embedder
-from discreet.train.mlp import checked_weights, merged_weights
+from discreet.train.heads import merged_records
 from discreet.train.recipes.head import Head
-from discreet.train.recipes.tfidf_mlp import TfidfMlp
+from discreet.train.recipes.tfidf import TfidfMlp
 
 SMALL = TfidfMlp(columns=128, hidden=4, steps=12, rate=0.05)
 SEEDS = [np.random.SeedSequence(m) for m in range(3)]
 
 
 def test_equal_records_weigh_together() -> None:
-    merged = merged_weights(np.array([[1, 2, 3], [0, 0, 4]]), np.array([0, 1, 0]), 2)
-    assert merged.tolist() == [[4, 2], [4, 0]]
+    data = Data(("a", "b", "a"), np.array([0, 1, 0]))
+    rows, merged = merged_records(data, np.array([[1, 2, 3], [0, 1, 4]]), nothing(data), 2, 2)
+    assert rows.inputs == ("a", "b")
+    assert merged.tolist() == [[4, 2], [4, 1]]
 
 
 def test_repeating_a_record_is_weighing_it_to_the_last_bit() -> None:
@@ -63,7 +66,7 @@ def test_shadows_that_lack_a_class() -> None:
 @pytest.mark.parametrize("odd", [np.ones((1, 6), dtype=int), np.full((2, 6), 0.5), np.full((2, 6), -1)])
 def test_impossible_weights(odd: np.ndarray) -> None:
     with pytest.raises(ValueError, match="expected whole numbers from 0 of shape"):
-        checked_weights(odd, task(6, 2), 2)
+        checked_weights(odd, 2, 6)
 
 
 def test_rows_of_numbers() -> None:

@@ -1,1 +1,0 @@
-"""Many models at once that differ in their labels: seeds, ε and mechanisms of a label audit."""

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from discreet.text.direct.cues import distance, is_money, is_other, named, named_hits
 from discreet.text.direct.detect import Facts
-from discreet.text.evidence.cues import distance, is_money, is_other, keyed, keyed_hits
 
 CUE = re.compile(r"\bpin\b")
 
@@ -70,5 +70,5 @@ def test_amounts(text: str, money: bool) -> None:
     ],
 )
 def test_a_keyed_value_stands_right_behind_its_key(text: str, values: list[str]) -> None:
-    pattern = keyed("tag", r"[A-Z]?-?\d+(?:-\d+)?")
-    assert [text[h.start : h.end] for h in keyed_hits(Facts.of(text), "tag", pattern, least_digits=3)] == values
+    pattern = named("tag", r"[A-Z]?-?\d+(?:-\d+)?")
+    assert [text[h.start : h.end] for h in named_hits(Facts.of(text), "tag", pattern, least_digits=3)] == values

@@ -1,0 +1,66 @@
+"""Numbers of banks and accounts: ABA routing transit numbers, IBANs, and account numbers that a word names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stdnum import iban as stdnum_iban
+from stdnum.us import rtn
+
+from discreet.text.direct.cues import PATTERNS, digits_of, distance, is_money
+from discreet.text.direct.detect import BOUND, CHECKED, Facts, Hit, recogniser, recognisers
+
+_CUT = re.compile(r"[ -]")
+_CLOSE, _NEXT = 12, 5
+
+
+def is_routing(number: str) -> bool:
+    """Whether nine digits are a routing number: check digit 3-7-1 and a prefix of the Federal Reserve."""
+    prefix = int(number[:2])
+    used = prefix <= 12 or 21 <= prefix <= 32 or 61 <= prefix <= 72 or prefix == 80
+    return used and number != "000000000" and rtn.is_valid(number)
+
+
+@recognisers.register("aba")
+@recogniser("aba_routing", digits=9)
+def aba(facts: Facts) -> Iterator[Hit]:
+    """Valid, and either named or in the printed form 4-4-1."""
+    for match in PATTERNS["aba form"].finditer(facts.text):
+        if is_routing(match.group().replace("-", "")):
+            near = distance(facts, *match.span(), PATTERNS["aba cue"])
+            if near is not None or "-" in match.group():
+                yield Hit("aba_routing", *match.span(), CHECKED, near or 0)
+
+
+@recognisers.register("bank_account")
+@recogniser("bank_account", digits=6, stems=("account", "acct", "a/c", "checking", "saving", "bank"))
+def bank_account(facts: Facts) -> Iterator[Hit]:
+    """6 to 17 digits right behind the cue, 8 to 17 within its reach; no dates, amounts or counts."""
+    for match in PATTERNS["account form"].finditer(facts.text):
+        digits = digits_of(match.group())
+        if not 6 <= digits <= 17 or is_money(facts, *match.span()):
+            continue
+        near = distance(facts, *match.span(), PATTERNS["account cue" if digits >= 8 else "account sure cue"])
+        if near is None or (digits < 8 and near > _CLOSE):
+            continue
+        if near <= _NEXT or not PATTERNS["account date"].fullmatch(match.group()):
+            yield Hit("bank_account", *match.span(), BOUND, near)
+
+
+@recognisers.register("iban")
+@recogniser("iban", digits=8)
+def iban(facts: Facts) -> Iterator[Hit]:
+    """Mod-97 check digits in the country's format (ISO 13616; python-stdnum).
+
+    The longest prefix of groups that is valid: words may follow in what looks like further groups.
+    """
+    for match in PATTERNS["iban form"].finditer(facts.text) if PATTERNS["iban hint"].search(facts.text) else ():
+        start, end = match.span()
+        while end - start >= 15:
+            whole = end == len(facts.text) or not facts.text[end].isalnum()
+            if whole and stdnum_iban.is_valid(facts.text[start:end], check_country=False):
+                yield Hit("iban", start, end, CHECKED)
+                break
+            cuts = [m.start() for m in _CUT.finditer(facts.text, start, end)]
+            end = cuts[-1] if cuts else start

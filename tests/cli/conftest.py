@@ -14,6 +14,7 @@ import pytest
 from discreet.cli import guard_check
 from discreet.cli.main import run
 from discreet.core.records import Answer, Evidence, Verdict
+from discreet.domains import load_domain
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,8 @@ class ScriptedGuard:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every policy and point is accepted and leads to the scripted guard."""
-    policy = SimpleNamespace(domain=SimpleNamespace(name="medical"), audience="public",
-                             label=lambda: "medical/public@1#abc")
-    monkeypatch.setattr(guard_check, "_guard", lambda *_: ScriptedGuard(policy))
+    policy = SimpleNamespace(domain=load_domain("medical"), audience="public", label=lambda: "medical/public@1#abc")
+    monkeypatch.setattr(guard_check, "guard_of", lambda *_: ScriptedGuard(policy))
 
 
 @pytest.fixture

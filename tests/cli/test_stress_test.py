@@ -230,3 +230,28 @@ class TestRefusals:
         ended = cli("stress-test", "--scores", write(tmp_path / "s.jsonl", made), "--json")
         assert ended.code == 0
         assert json.loads(ended.out)["subtypes"] == {}
+
+
+class TestGuards:
+    def test_a_domain_is_tested_on_texts(self, cli: Cli, side_files: Mapping[str, Path], tmp_path: Path) -> None:
+        texts = [word for kind, path in side_files.items() for word in (f"--{kind}", path)]
+        ended = cli("stress-test", "--domain", "medical", *texts, "--max-borderline-fpr", "0.2", "--json",
+                    "--out", tmp_path / "run")
+        assert ended.code == 0
+        record = json.loads(ended.out)
+        assert (record["verdict"], record["threshold"], record["tpr_at_threshold"]["value"]) == ("pass", 0.0, 1.0)
+        assert record["provenance"]["policy"].startswith("medical/public@1#")
+        assert sorted(record["provenance"]["input"]) == ["borderline.jsonl", "safe.jsonl", "unsafe.jsonl"]
+        assert len(record["provenance"]["data_hash"]) == 3
+
+    @pytest.mark.parametrize(("options", "said"), [
+        ([], "nothing to test; expected --scores"),
+        (["--domain", "medical", "--safe", "s.jsonl"], "--unsafe and --borderline is missing"),
+        (["--scores", "s.jsonl", "--domain", "medical"], "--scores and --domain were given together"),
+        (["--scores", "s.jsonl", "--unsafe", "u.jsonl"], "--scores and --unsafe were given together"),
+        (["--guard", "g", "--unsafe", "u", "--safe", "s", "--borderline", "b"], "g is no folder"),
+    ])
+    def test_what_is_missing(self, cli: Cli, options: list[str], said: str) -> None:
+        ended = cli("stress-test", *options)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert said in ended.err

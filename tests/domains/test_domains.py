@@ -45,7 +45,7 @@ def test_the_built_in_ones() -> None:
 def test_a_built_in_domain(name: str) -> None:
     domain = load_domain(name)
     assert domain is load_domain(name) is load_domain(domain)
-    assert (str(domain), domain.builtin, domain.shared, len(domain.own)) == (name, True, tuple(SHARED), 3)
+    assert (domain.name, domain.builtin, domain.shared, len(domain.own)) == (name, True, tuple(SHARED), 3)
     assert list(domain.labels.values()) == [*SHARED, *domain.own]
     assert list(domain.labels)[5:] == list(domain.own_labels)
     assert {t.flag for t in domain.terms.values()} <= {"-", "w"}

@@ -120,7 +120,7 @@ SPOILT: list[tuple[Callable[[Path], object], str]] = [
     (lambda f: shutil.rmtree(f / "encoders" / "0-hashed"), "0-hashed"),
     (other_encoder, "encoder of another hash"),
     (other_fusion, "encoders of another hash"),
-    (lambda f: change(f, domain="cooking"), "names the domain 'cooking'"),
+    (lambda f: change(f, domain="cooking"), "does not hold its domain 'cooking'"),
     (lambda f: change(f, encoded="everything"), "encodes 'everything'"),
     (lambda f: change(f, evidence=["age"]), "counts other evidence features"),
     (lambda f: change(f, thetas={}), "abstain gate"),

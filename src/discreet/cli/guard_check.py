@@ -89,7 +89,7 @@ def check(
     from discreet.core.files import atomic_writer
 
     shown = Shown(json=as_json, explain=explain, quiet=quiet, text=show_text)
-    judge = _guard(guard, domain, audience, policy, point)
+    judge = guard_of(guard, domain, audience, policy, point)
     origin = _origin(text, source, question, output)
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and out is not None else None
@@ -112,8 +112,9 @@ def check(
         raise typer.Exit(1)
 
 
-def _guard(folder: Path | None, domain: str | None, audience: str | None, policy: Path | None,
-           point: Point | None) -> Guard:
+def guard_of(folder: Path | None, domain: str | None, audience: str | None, policy: Path | None,
+             point: Point | None) -> Guard:
+    """The guard that --guard, --domain or --policy names. Raises UsageError where none does."""
     at = None if point is None else point.value
     if folder is not None:
         from discreet.guard.fitted import FittedGuard

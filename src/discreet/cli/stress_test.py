@@ -1,9 +1,9 @@
-"""`discreet stress-test`: the borderline-safe stress test of any classifier's scores, with a promotion gate."""
+"""`discreet stress-test`: the borderline-safe stress test of a guard or of any classifier's scores, with a gate."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from discreet.core.records import Estimate
@@ -24,10 +24,19 @@ REQUIRED = ("id", "kind", "score")
 COLUMNS = (*REQUIRED, "subtype")
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: 0}
 
-Scores = Annotated[Path, typer.Option(
+Scores = Annotated[Path | None, typer.Option(
     "--scores", metavar="F",
-    help="JSON Lines, CSV or Parquet with id, kind (unsafe, safe or borderline), score (higher means unsafe) and, if "
-         "it is there, subtype.")]
+    help="Test the classifier that gave these scores: JSON Lines, CSV or Parquet with id, kind (unsafe, safe or "
+         "borderline), score (higher means unsafe) and, if it is there, subtype.")]
+Fitted = Annotated[Path | None, typer.Option(
+    "--guard", metavar="DIR", help="Test the guard in this folder on --unsafe, --safe and --borderline.")]
+Domain = Annotated[str | None, typer.Option(
+    "--domain", metavar="D", help="Test the evidence rules under the policy of this domain: " + common.DOMAINS)]
+Texts = Annotated[list[Path] | None, typer.Option(
+    "--unsafe", metavar="F", help="Answers that leak, as synth run writes them; may be repeated.")]
+SafeTexts = Annotated[list[Path] | None, typer.Option("--safe", metavar="F", help="Answers without a leak.")]
+BorderlineTexts = Annotated[list[Path] | None, typer.Option(
+    "--borderline", metavar="F", help="Answers in the voice of a leak without one.")]
 Limit = Annotated[float | None, typer.Option(
     "--max-borderline-fpr", metavar="R",
     help="The gate: pass where the borderline FPR at the operating point is R at the most (upper 95% bound), fail "
@@ -49,28 +58,41 @@ class ScoredRow:
 
 
 def stress_test(
-    context: typer.Context, *, scores: Scores, max_borderline_fpr: Limit = None, tpr: Tpr = 0.95,
-    threshold: Threshold = None, as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
+    context: typer.Context, *, scores: Scores = None, guard: Fitted = None, domain: Domain = None,
+    unsafe: Texts = None, safe: SafeTexts = None, borderline: BorderlineTexts = None,
+    max_borderline_fpr: Limit = None, tpr: Tpr = 0.95, threshold: Threshold = None,
+    as_json: common.Json = False, out: common.Out = None, config: common.Config = None,
     seed: common.Seed = 42, quiet: common.Quiet = False, show_text: common.ShowText = False,
 ) -> None:
     """Does a classifier read content or style? AUROC and FPR on borderline-safe texts, and a promotion gate.
 
-    Exits with 0 for pass (or without a gate), 1 for fail, 3 for inconclusive.
+    Give --scores, or --guard or --domain with texts that the guard was not fitted on; a guard is tested at its own
+    operating point unless --threshold says otherwise, in log-odds beyond it. Exits with 0 for pass (or without a
+    gate), 1 for fail, 3 for inconclusive.
     """
     from discreet.core.files import dump_json
     from discreet.guard.stress import stress_scores
 
-    rows = read_scores(scores)
+    texts = {"unsafe": unsafe, "safe": safe, "borderline": borderline}
+    if scores is not None:
+        common.one_of(**{"--scores": scores, "--guard": guard, "--domain": domain},
+                      **{f"--{kind}": paths or None for kind, paths in texts.items()})
+        rows, judged_by = read_scores(scores), {}
+    else:
+        rows, judged_by = judged_rows(guard, domain, texts, quiet)
+        threshold = 0.0 if threshold is None else threshold
     of = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
     if lacking := [kind for kind in KINDS if not of[kind]]:
-        raise InputError(f"{scores} has no {' and no '.join(lacking)} rows; expected at least one each of "
-                         f"{', '.join(KINDS)}")
+        raise InputError(f"{scores or 'the input'} has no {' and no '.join(lacking)} rows; expected at least one "
+                         f"each of {', '.join(KINDS)}")
     result = stress_scores(
         *([row.score for row in of[kind]] for kind in KINDS), subtypes=[row.subtype for row in of["borderline"]],
         max_borderline_fpr=max_borderline_fpr, tpr=tpr, threshold=threshold, rng=seed,
     )
     run = common.open_run(out, context)
-    record = {"kind": "stress-test", "schema": 1, **result.to_json(), "provenance": _provenance(scores, seed)}
+    sources = [scores] if scores is not None else [path for paths in texts.values() for path in paths or ()]
+    record = {"kind": "stress-test", "schema": 1, **result.to_json(),
+              "provenance": {**_provenance(sources, seed), **judged_by}}
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
     else:
@@ -87,6 +109,28 @@ def read_scores(path: Path) -> list[ScoredRow]:
     from discreet.data.rows import iter_rows
 
     return [row for _, row in unique(iter_rows(path, COLUMNS, REQUIRED), _scored_row, lambda row: row.id)]
+
+
+def judged_rows(folder: Path | None, domain: str | None, texts: Mapping[str, list[Path] | None],
+                quiet: bool) -> tuple[list[ScoredRow], dict[str, str]]:
+    """Every text of the three kinds with the score that the guard gives it, and what judged it."""
+    from discreet.cli.guard_check import guard_of
+    from discreet.core.files import progress
+    from discreet.guard.corpus import read_side
+    from discreet.guard.stress import guard_scores
+
+    if folder is None and domain is None:
+        raise UsageError("there is nothing to test; expected --scores F, or --guard DIR or --domain D with texts")
+    if lacking := [f"--{kind}" for kind, paths in texts.items() if not paths]:
+        raise UsageError(f"{' and '.join(lacking)} is missing; expected texts of all three kinds: --unsafe, --safe, "
+                         "--borderline")
+    guard = guard_of(folder, domain, None, None, None)
+    samples = [sample for kind in KINDS for sample in read_side(texts[kind] or [], kind, guard.policy.domain.name)]
+    shown = progress(samples, len(samples), quiet=quiet, label="texts judged")
+    scores = guard_scores(guard, (sample.answer for sample in shown))
+    rows = [ScoredRow(sample.answer.id, sample.kind, score, sample.subtype)
+            for sample, score in zip(samples, scores, strict=True)]
+    return rows, {"policy": guard.policy.label(), "point": guard.point}
 
 
 def _scored_row(place: Place, row: Mapping[str, Any]) -> ScoredRow:
@@ -119,13 +163,14 @@ def _score(place: Place, value: Any) -> float:
     return score
 
 
-def _provenance(path: Path, seed: int) -> dict[str, Any]:
+def _provenance(paths: Sequence[Path], seed: int) -> dict[str, Any]:
     from discreet import __version__
     from discreet.core.files import KeyedHash
 
     hashes = KeyedHash.from_environment()
-    return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope,
-            "seed": seed}
+    names, said = [path.name for path in paths], [hashes.of_file(path) for path in paths]
+    return {"discreet": __version__, "input": names[0] if len(names) == 1 else names,
+            "data_hash": said[0] if len(said) == 1 else said, "hash_key": hashes.scope, "seed": seed}
 
 
 def lines(result: StressResult, sizes: Mapping[str, int]) -> list[str]:

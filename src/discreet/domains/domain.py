@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -65,7 +65,7 @@ class DomainClass:
     of_relative: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Domain:
     """A domain as its folder describes it; terms and templates are read on first use.
 
@@ -90,13 +90,13 @@ class Domain:
     """
 
     name: str
-    folder: Traversable = field(repr=False)
+    folder: Traversable
     builtin: bool
     shared: tuple[str, ...]
     classes: tuple[DomainClass, ...]
     person: str
     people: str
-    policy: Mapping[str, Any] = field(repr=False)
+    policy: Mapping[str, Any]
     other_terms: tuple[str, ...] = ()
     lower_case_terms: frozenset[str] = frozenset()
     suffix_reason: str = "known ending"
@@ -107,8 +107,8 @@ class Domain:
     def __hash__(self) -> int:
         return hash(self.name)
 
-    def __str__(self) -> str:
-        return self.name
+    def __repr__(self) -> str:
+        return f"Domain({self.name!r}, {str(self.folder)!r})"
 
     @cached_property
     def own(self) -> tuple[str, ...]:

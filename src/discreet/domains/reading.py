@@ -76,7 +76,7 @@ def _class(where: str, name: object, body: object) -> DomainClass:
 
 
 def check_tables(domain: Domain) -> None:
-    """The tables of a folder are read at once, so that a mistake is found before anything is judged."""
+    """Read the tables of a folder and take its hash, so that a mistake is found before anything is judged."""
     kinds = {*domain.class_of_kind, *domain.other_terms}
     suffixes, exceptions = domain.suffixes
     found = [("terms.tsv", t.surface, t.kind) for t in domain.terms.values()]
@@ -85,6 +85,7 @@ def check_tables(domain: Domain) -> None:
         if kind not in kinds:
             raise InputError(f"{domain.folder}/{name}: {word!r} is of the kind {kind!r}; expected one of "
                              f"{', '.join(sorted(kinds))}, or name the kind under other_terms in classes.yaml")
+    _ = domain.hash
 
 
 def _known_keys(where: str, said: Mapping[Any, Any], known: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ Two controls stand beside, made of the same scores:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
@@ -25,13 +25,15 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from discreet.core.errors import DiscreetError, InputError, UsageError
-from discreet.core.records import Estimate
+from discreet.core.records import Answer, Estimate
 from discreet.guard import stress_figures as figures
+from discreet.guard.reading import Guard
 from discreet.stats.arrays import FloatArray, finite_scores
 
 Gate = Literal["pass", "fail", "inconclusive"]
 KINDS = ("unsafe", "safe", "borderline")
 SEED = 42
+TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,28 @@ def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], An
     if method == "predict_proba":
         return method, lambda inputs: np.asarray(ask(inputs))[:, at]
     return method, lambda inputs: np.ravel(ask(inputs)) * (1.0 if at else -1.0)
+
+
+def guard_scores(guard: Guard, answers: Iterable[Answer]) -> list[float]:
+    """How far answers lie beyond the thresholds of a guard, in log-odds: at or above 0 exactly where it flags.
+
+    The larger of what the evidence rules and the discriminator say, so that answers can be ranked.
+
+    Raises
+    ------
+    InputError
+        Where the guard failed on an answer.
+    """
+    scores = []
+    for answer in answers:
+        judged = guard.judge(answer)
+        verdict = judged.verdict
+        if judged.evidence is None or verdict.delta is None:
+            raise InputError(f"the guard failed on the answer {answer.id!r}: {verdict.reason}; leave it out")
+        rules = judged.evidence.logit - getattr(guard, "rules_tau", guard.tau)
+        score = max(rules, verdict.delta - guard.tau)
+        scores.append(max(score, 0.0) if verdict.action == "flag" else min(score, -TINY))
+    return scores
 
 
 def _inputs(values: Any, kind: str) -> Any:

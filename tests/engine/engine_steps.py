@@ -80,12 +80,8 @@ def fill(job: Job) -> dict[str, Any]:
     return {"big": np.zeros(200_000)}
 
 
-def odd(job: Job) -> dict[str, Any]:
-    kind = job.params["kind"]
-    if kind == "link":
-        (job.folder / "link").symlink_to("/etc/hostname")
-    made: dict[str, dict[str, Any]] = {"strings": {"x": np.array(["a"])}, "nan": {"x": float("nan")}, "link": {}}
-    return made[kind]
+def link(job: Job) -> None:
+    (job.folder / "link").symlink_to("/etc/hostname")
 
 
 def diamond(sleep: float = 0.0, wide: int = 3, n: int = 5) -> list[Task]:

@@ -138,7 +138,7 @@ def test_no_more_are_under_way_than_asked_for(steps: Any, tmp_path: Path, monkey
         future.set_result(execute(order))
         return {future}, set(futures) - {future}
 
-    monkeypatch.setattr(module, "_pool", lambda *_: pool)
+    monkeypatch.setattr(module, "_opened", lambda *_: pool)
     monkeypatch.setattr(module, "wait", wait)
     found = run(steps.diamond(wide=6), tmp_path / "store", quiet=True)
     assert pool.most == 3

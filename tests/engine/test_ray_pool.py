@@ -11,7 +11,6 @@ import pytest
 from tests.engine.two_nodes import in_a_process, with_a_node_killed
 
 from discreet.engine import Store, run
-from discreet.engine.job import execute, order_for
 
 pytest.importorskip("ray")
 
@@ -24,7 +23,7 @@ run(engine_steps.diamond(sleep=0.4, wide=6), store, engine="ray", address=cluste
 ALONE = """
 import engine_steps, os, ray
 from discreet.engine import Task, run
-from discreet.engine.worker import LIMITS
+from discreet.engine.pools import LIMITS
 from discreet.core.errors import InputError, DiscreetError
 WATCHED = (*LIMITS, "PYTHONPATH", "RAY_USAGE_STATS_ENABLED")
 before = [os.environ.get(name) for name in WATCHED]
@@ -79,11 +78,3 @@ def test_ray_on_this_machine(tmp_path: Path) -> None:
     assert fragile.startswith("the task fragile was given up: its worker died 3 times")
     assert fragile.endswith(" 3")
     assert left_running == "True"
-
-
-def test_an_order_that_ray_repeats_after_its_result_is_there_runs_nothing(steps: Any, tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
-    task = steps.diamond()[0].inputs["0"].inputs["a"]
-    for _ in range(3):
-        assert execute(order_for(task, store)) == {"ok": True}
-    assert [e["event"] for e in store.history()] == ["begin", "publish"]

@@ -128,13 +128,6 @@ def test_a_result_under_another_key_is_foreign(store: Store, task: Task, steps: 
     assert not there.exists()
 
 
-def test_the_first_of_two_writers_stands(store: Store, task: Task) -> None:
-    put(store, task, {"who": 1})
-    assert put(store, task, {"who": 2}).value == {"who": 1}
-    assert [e["event"] for e in store.history()] == ["publish", "late"]
-    assert list((store.folder / "drafts").iterdir()) == []
-
-
 def test_many_writers_of_one_key_leave_one_whole_result(store: Store, task: Task) -> None:
     ready = threading.Barrier(8)
     seen: list[dict[str, Any]] = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import progress
 from discreet.engine.job import Reply, error_of, order_for
-from discreet.engine.pools import InlinePool, LocalPool, Pool, cores
-from discreet.engine.ray_pool import RayPool
+from discreet.engine.pools import InlinePool, LocalPool, Pool, RayPool, cores
 from discreet.engine.store import Result, Store
 from discreet.engine.task import Task
 
@@ -51,12 +51,18 @@ def run(tasks: Iterable[Task], store: Store | Path | str, *, engine: str = "loca
     UsageError
         An engine, address or number that cannot be.
     """
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine {engine!r}: expected one of {', '.join(ENGINES)}")
+    if address is not None and engine != "ray":
+        raise UsageError(f"the engine {engine} takes no address: leave it out, or use the engine ray")
+    for what, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise UsageError(f"the number of {what} is {number}; expected 1 or more")
     wanted = list(tasks)
     opened = store if isinstance(store, Store) else Store(store)
-    _check(engine, workers, threads, address)
     found, todo = _survey(wanted, opened)
     if todo:
-        pool = _pool(engine, opened, workers, threads, address)
+        pool = _opened(engine, opened, workers, threads, address)
         try:
             for key, result in progress(_completed(todo, opened, pool), len(todo), quiet=quiet, label=label):
                 found[key] = result
@@ -65,17 +71,7 @@ def run(tasks: Iterable[Task], store: Store | Path | str, *, engine: str = "loca
     return {task.key: found[task.key] for task in wanted}
 
 
-def _check(engine: str, workers: int | None, threads: int, address: str | None) -> None:
-    if engine not in ENGINES:
-        raise UsageError(f"there is no engine {engine!r}: expected one of {', '.join(ENGINES)}")
-    if address is not None and engine != "ray":
-        raise UsageError(f"the engine {engine} takes no address: leave it out, or use the engine ray")
-    for what, number in (("workers", workers), ("threads", threads)):
-        if number is not None and number < 1:
-            raise UsageError(f"the number of {what} is {number}; expected 1 or more")
-
-
-def _pool(engine: str, store: Store, workers: int | None, threads: int, address: str | None) -> Pool:
+def _opened(engine: str, store: Store, workers: int | None, threads: int, address: str | None) -> Pool:
     if engine == "inline":
         return InlinePool()
     if engine == "ray":
@@ -103,12 +99,10 @@ def _survey(tasks: Iterable[Task], store: Store) -> tuple[dict[str, Result], dic
 
 def _completed(todo: Mapping[str, Task], store: Store, pool: Pool) -> Iterator[tuple[str, Result]]:
     """Every result of `todo` as it comes in. Raises the first failure when what was under way has ended."""
-    missing = {key: {t.key for t in task.inputs.values()} & todo.keys() for key, task in todo.items()}
-    readers: dict[str, list[str]] = {key: [] for key in todo}
-    for key, inputs in missing.items():
-        for needed in inputs:
-            readers[needed].append(key)
-    ready = deque(key for key, inputs in missing.items() if not inputs)
+    order = TopologicalSorter({key: [one.key for one in task.inputs.values() if one.key in todo]
+                               for key, task in todo.items()})
+    order.prepare()
+    ready = deque(order.get_ready())
     under_way: dict[Future[Reply], Task] = {}
     failure: DiscreetError | None = None
     while under_way or (ready and failure is None):
@@ -122,18 +116,12 @@ def _completed(todo: Mapping[str, Task], store: Store, pool: Pool) -> Iterator[t
             if not reply["ok"]:
                 failure = failure or error_of(reply)
                 continue
-            yield task.key, _published(task, store)
-            for reader in readers[task.key]:
-                missing[reader].discard(task.key)
-                if not missing[reader]:
-                    ready.append(reader)
+            result = store.get(task.key)
+            if result is None:
+                raise UsageError(f"the task {task.name} ended, and its result is not in {store.folder}: every worker "
+                                 "must see the same folder")
+            yield task.key, result
+            order.done(task.key)
+            ready.extend(order.get_ready())
     if failure is not None:
         raise failure
-
-
-def _published(task: Task, store: Store) -> Result:
-    result = store.get(task.key)
-    if result is None:
-        raise UsageError(f"the task {task.name} ended, and its result is not in {store.folder}: every worker must see "
-                         "the same folder")
-    return result

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import DiscreetError, InputError, UsageError
-from discreet.core.files import why
-from discreet.engine.store import Result, Store
-from discreet.engine.task import Task, function_at, seeds_of, sha256, sha256_file, versions_of
+from discreet.engine.store import Result, Store, note_at
+from discreet.engine.task import DataFile, Task, function_at, seeds_of, sha256, versions_of
 
 FRAMES = 12
 """Innermost calls that the log keeps of a failure."""
 LITTLE = 1 << 20
 """Bytes left on a disk that is as good as full."""
+KINDS: Mapping[str, type[DiscreetError]] = {"InputError": InputError, "UsageError": UsageError,
+                                            "DiscreetError": DiscreetError}
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 Order = Mapping[str, Any]
@@ -76,7 +77,7 @@ def execute(order: Order) -> Reply:
     except (Exception, SystemExit) as error:
         reply = _reply(error, name, order["store"])
         calls = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-        Store.note_at(order["store"], "fail", key=key, task=name, kind=type(error).__name__, calls=calls[-FRAMES:])
+        note_at(order["store"], "fail", key=key, task=name, kind=type(error).__name__, calls=calls[-FRAMES:])
         return reply
 
 
@@ -92,7 +93,10 @@ def _carry_out(store: Store, key: str, spec: Mapping[str, Any], order: Order) ->
         if found is None:
             raise InputError(f"the input {label} is not in the store {store.folder}, or was damaged: run again")
         inputs[label] = found
-    files = {label: _checked(Path(order["paths"][label]), digest) for label, digest in spec["files"].items()}
+    files = {label: Path(order["paths"][label]) for label in spec["files"]}
+    for label, path in files.items():
+        if DataFile.of(path).sha256 != spec["files"][label]:
+            raise InputError(f"{path} has changed since the run was planned: run again")
     with store.draft(key) as draft:
         folder = draft / "files"
         folder.mkdir()
@@ -106,22 +110,12 @@ def _carry_out(store: Store, key: str, spec: Mapping[str, Any], order: Order) ->
         store.publish(order["spec"], draft, made)
 
 
-def _checked(path: Path, digest: str) -> Path:
-    try:
-        same = sha256_file(path) == digest
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {why(error)}; expected a file that every worker can read") from None
-    if not same:
-        raise InputError(f"{path} has changed since the run was planned: run again")
-    return path
-
-
 def _reply(error: BaseException, name: str, store: str) -> Reply:
     if _no_room(error):
         return {"ok": False, "kind": "UsageError", "message": f"the task {name} ran out of space on the disk of {store}"
                 ": free some and run again; finished tasks are kept"}
     if isinstance(error, DiscreetError):
-        kind = next((k.__name__ for k in (InputError, UsageError) if isinstance(error, k)), "DiscreetError")
+        kind = next(label for label, one in KINDS.items() if isinstance(error, one))
         return {"ok": False, "kind": kind, "message": f"the task {name}: {error}"}
     last = traceback.extract_tb(error.__traceback__)[-1]
     return {"ok": False, "kind": "DiscreetError",
@@ -142,8 +136,7 @@ def _no_room(error: BaseException | None) -> bool:
 
 def error_of(reply: Reply) -> DiscreetError:
     """The error behind a reply that is not ok."""
-    kinds: dict[str, type[DiscreetError]] = {"InputError": InputError, "UsageError": UsageError}
-    return kinds.get(reply["kind"], DiscreetError)(reply["message"])
+    return KINDS[reply["kind"]](reply["message"])
 
 
 def lost(name: str, times: int) -> Reply:

@@ -1,21 +1,35 @@
-"""Where orders are carried out: in this process, in worker processes, or (see `ray_pool`) on Ray."""
+"""Where orders are carried out: in this process, in worker processes, or on Ray.
+
+`concurrent.futures` and joblib break or restart a whole pool when one worker dies. Here each worker has a pipe of its
+own, so that a death costs its own task one of its tries, and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from typing import Protocol
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from queue import SimpleQueue
+from typing import IO, Any, Protocol
 
+from discreet.core.errors import MissingExtraError, UsageError
 from discreet.engine.job import Order, Reply, execute, lost
 from discreet.engine.store import Store
-from discreet.engine.worker import COMMAND, environment
 
 ATTEMPTS = 3
 """How often a task is tried whose worker dies."""
+MANY = 1_000
+"""Orders under way at a time where a Ray cluster decides how many run."""
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+          "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
+COMMAND = (sys.executable, "-P", "-c", "from discreet.engine.pools import work; work()")
 
 
 class Pool(Protocol):
@@ -132,3 +146,118 @@ def _ask(worker: subprocess.Popen[str], order: Order) -> Reply | None:
     except (OSError, ValueError):
         return None
     return reply
+
+
+def environment(threads: int) -> dict[str, str]:
+    """Variables for a worker, to be set before it starts: libraries read them when they are imported.
+
+    The number of threads is part of what a sum of floats comes out as, and the hash seed of the order of a set.
+    """
+    limits = dict.fromkeys(LIMITS, str(threads))
+    return {**limits, "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0",
+            "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}
+
+
+def work() -> None:
+    """What a worker process does: orders come in on stdin, a line each; replies go out on stdout.
+
+    When stdin ends it stops at once, whatever is under way: nobody waits for it. It imports what a task needs and
+    nothing of the program that started it, so a script needs no `__main__` guard.
+    """
+    # Ctrl-C reaches the whole process group; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    orders_in, replies = _own(0, "r"), _own(1, "w")
+    orders: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders_in, orders), daemon=True).start()
+    while True:
+        reply = execute(json.loads(orders.get()))
+        # Once the reply is out the parent may be done, and this process ends without ceremony.
+        with suppress(OSError):
+            sys.stdout.flush()
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+
+
+def _own(number: int, mode: str) -> IO[str]:
+    """Take stdin or stdout for ourselves: what a task prints goes to stderr, and it reads nothing."""
+    handle = os.fdopen(os.dup(number), mode, encoding="utf-8")
+    if mode == "w":
+        os.dup2(2, number)
+    else:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, number)
+        os.close(nothing)
+    return handle
+
+
+def _listen(handle: IO[str], orders: SimpleQueue[str]) -> None:
+    for line in handle:
+        orders.put(line)
+    os._exit(0)
+
+
+class RayPool:
+    """Orders as remote functions; Ray tries those of a lost worker or node again.
+
+    Only the reply travels through Ray: the result is in the store before its task ends, so losing a node loses
+    nothing that was finished, and an order that is tried again finds it there. A running Ray is used and left
+    running. Raises UsageError where no cluster answers under `address`, MissingExtraError without Ray.
+    """
+
+    def __init__(self, workers: int | None, threads: int, address: str | None) -> None:
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError:
+            raise MissingExtraError("--engine ray", "ray", "ray") from None
+        self._started = not self._ray.is_initialized()
+        variables = environment(threads)
+        if self._started:
+            local = {"num_cpus": (workers or max(1, cores() // threads)) * threads, "include_dashboard": False}
+            try:
+                with _untold():
+                    self._ray.init(address=address or "local", log_to_driver=False, configure_logging=False,
+                                   **({} if address else local))
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                raise UsageError(f"no Ray cluster answers under {address or 'local'} ({type(error).__name__}): start "
+                                 "one with 'ray start --head', or leave the address out") from None
+        if address:
+            # Another machine's folders are its own.
+            del variables["PYTHONPATH"]
+        self.capacity = workers or MANY
+        self._execute = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=threads,
+                                         runtime_env={"env_vars": variables})(execute)
+        self._under_way: set[Any] = set()
+
+    def submit(self, order: Order, name: str) -> Future[Reply]:
+        """Hand the order to Ray."""
+        reference = self._execute.options(name=name).remote(dict(order))
+        self._under_way.add(reference)
+        reply: Future[Reply] = Future()
+
+        def arrived(answer: Future[Reply]) -> None:
+            self._under_way.discard(reference)
+            if not reply.cancelled():
+                reply.set_result(lost(name, ATTEMPTS) if answer.exception() else answer.result())
+
+        reference.future().add_done_callback(arrived)
+        return reply
+
+    def close(self) -> None:
+        """Cancel what is under way, and stop Ray where it was started here."""
+        for reference in list(self._under_way):
+            self._ray.cancel(reference, force=True)
+        if self._started:
+            self._ray.shutdown()
+
+
+@contextmanager
+def _untold() -> Iterator[None]:
+    """What Ray starts here reports no usage to its makers."""
+    before = os.environ.get("RAY_USAGE_STATS_ENABLED")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        yield
+    finally:
+        del os.environ["RAY_USAGE_STATS_ENABLED"]
+        if before is not None:
+            os.environ["RAY_USAGE_STATS_ENABLED"] = before

@@ -20,23 +20,22 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file, save
 
+from discreet.core import folders
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import JsonLog, dump_json, why, write_atomic
-from discreet.engine.task import SCHEMA, canonical, sha256, sha256_file
+from discreet.engine.task import SCHEMA, canonical, sha256
 
 KIND = {"kind": "discreet store", "schema": SCHEMA}
 MANIFEST = "manifest.json"
 VALUE = "value.json"
 ARRAYS = "arrays.safetensors"
-
-
-class _DamagedError(Exception):
-    """What lies under a key is not its whole result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,6 @@ class Result:
     @property
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays that the function returned, by name."""
-        from safetensors.numpy import load_file
-
         path = self.folder / ARRAYS
         return load_file(path) if path.exists() else {}
 
@@ -101,26 +98,34 @@ class Store:
         """
         folder = self._home(key)
         try:
-            return Result(key, folder, _checked(folder, key)) if os.path.lexists(folder) else None
-        except _DamagedError as damage:
-            self._put_aside(folder, str(damage))
-            return None
+            if not os.path.lexists(folder):
+                return None
+            task, damage = _checked(folder, key)
+            if damage is None:
+                return Result(key, folder, task)
         except OSError as error:
             raise InputError(f"cannot read {folder}: {why(error)}; check its permissions and its disk") from None
-
-    def _put_aside(self, folder: Path, reason: str) -> None:
         try:
-            folder.rename(self.folder / "aside" / f"{folder.name}.{secrets.token_hex(4)}")
+            folder.rename(self.folder / "aside" / f"{key}.{secrets.token_hex(4)}")
         except FileNotFoundError:
-            return
+            return None
         except OSError as error:
-            raise InputError(f"{folder} is damaged ({reason}) and cannot be moved: {why(error)}; remove it") from None
-        self.note("aside", key=folder.name, reason=reason)
+            raise InputError(f"{folder} is damaged ({damage}) and cannot be moved: {why(error)}; remove it") from None
+        self.note("aside", key=key, reason=damage)
+        return None
 
     @contextmanager
     def draft(self, key: str) -> Iterator[Path]:
         """An empty folder to prepare a result in; what is left of it at the end goes away."""
-        folder, lock = self._fresh(key)
+        while True:
+            folder = self.folder / "drafts" / f"{key[:16]}.{secrets.token_hex(8)}"
+            folder.mkdir()
+            # A sweep between any two of these lines takes the folder away; then there is another.
+            with suppress(FileNotFoundError):
+                lock = os.open(folder, os.O_RDONLY)
+                if _lock(lock) and folder.exists():
+                    break
+                os.close(lock)
         try:
             yield folder
         finally:
@@ -159,13 +164,7 @@ class Store:
 
     def note(self, event: str, **facts: Any) -> None:
         """Add a line to the log; a log that cannot be written stops nothing."""
-        self.note_at(self.folder, event, **facts)
-
-    @staticmethod
-    def note_at(folder: Path | str, event: str, **facts: Any) -> None:
-        """The same for a folder that may be no store."""
-        with suppress(OSError), JsonLog(Path(folder) / "log.jsonl") as log:
-            log.write(event, **facts, pid=os.getpid(), host=socket.gethostname())
+        note_at(self.folder, event, **facts)
 
     def history(self) -> list[dict[str, Any]]:
         """The lines of the log in order; a line that a kill cut short is left out."""
@@ -182,17 +181,6 @@ class Store:
     def _home(self, key: str) -> Path:
         return self.folder / "results" / key[:2] / key
 
-    def _fresh(self, key: str) -> tuple[Path, int]:
-        while True:
-            folder = self.folder / "drafts" / f"{key[:16]}.{secrets.token_hex(8)}"
-            folder.mkdir()
-            # A sweep between any two of these lines takes the folder away; then there is another.
-            with suppress(FileNotFoundError):
-                lock = os.open(folder, os.O_RDONLY)
-                if _lock(lock) and folder.exists():
-                    return folder, lock
-                os.close(lock)
-
     def _sweep(self) -> None:
         """Remove the drafts of writers that are dead: nobody holds the lock."""
         for folder in (self.folder / "drafts").iterdir():
@@ -205,27 +193,30 @@ class Store:
             os.close(lock)
 
 
-def _checked(folder: Path, key: str) -> Mapping[str, Any]:
-    """The description of the task whose whole result `folder` holds. Raises _DamagedError where it does not."""
+def note_at(folder: Path | str, event: str, **facts: Any) -> None:
+    """Add a line to the log of a folder that may be no store."""
+    with suppress(OSError), JsonLog(Path(folder) / "log.jsonl") as log:
+        log.write(event, **facts, pid=os.getpid(), host=socket.gethostname())
+
+
+def _checked(folder: Path, key: str) -> tuple[Mapping[str, Any], str | None]:
+    """The description of the task whose result `folder` holds, and how it differs from the whole result of `key`."""
     manifest = _read_json(folder / MANIFEST)
     if not isinstance(manifest, dict) or not {"task", "files"} <= manifest.keys():
-        raise _DamagedError("no manifest")
+        return {}, "no manifest"
     task: dict[str, Any] = manifest["task"]
     if manifest.get("key") != key or sha256(canonical(task)) != key:
-        raise _DamagedError("the result of another task")
+        return {}, "the result of another task"
     there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()}
-    there.pop(MANIFEST)
-    if there.keys() != manifest["files"].keys():
-        raise _DamagedError("files are missing or were added")
-    for name, path in there.items():
-        kept = manifest["files"][name]
-        try:
-            same = not path.is_symlink() and path.stat().st_size == kept["size"] and sha256_file(path) == kept["sha256"]
-        except FileNotFoundError:
-            same = False
-        if not same:
-            raise _DamagedError(f"{name} is not as it was written")
-    return task
+    if there.keys() - {MANIFEST} != manifest["files"].keys():
+        return {}, "files are missing or were added"
+    for name, kept in manifest["files"].items():
+        path = there[name]
+        with suppress(FileNotFoundError):
+            if not path.is_symlink() and path.stat().st_size == kept["size"] and folders.sha256(path) == kept["sha256"]:
+                continue
+        return {}, f"{name} is not as it was written"
+    return task, None
 
 
 def _read_json(path: Path) -> Any:
@@ -237,8 +228,6 @@ def _read_json(path: Path) -> Any:
 
 def _written(draft: Path, made: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
     """Write what the function returned beside the files that it wrote; sizes and hashes of all of them."""
-    from safetensors.numpy import save
-
     made = {} if made is None else dict(made)
     # A copy in C order: safetensors writes the buffer of a transposed view as it lies in memory.
     arrays = {name: np.array(v, order="C") for name, v in made.items() if isinstance(v, np.ndarray)}
@@ -254,7 +243,7 @@ def _written(draft: Path, made: Mapping[str, Any] | None) -> dict[str, dict[str,
         if path.is_file():
             _sync(path)
             path.chmod(0o444)
-            files[path.relative_to(draft).as_posix()] = {"size": path.stat().st_size, "sha256": sha256_file(path)}
+            files[path.relative_to(draft).as_posix()] = {"size": path.stat().st_size, "sha256": folders.sha256(path)}
     return files
 
 
@@ -268,8 +257,6 @@ def _sync(path: Path) -> None:
 
 def _lock(handle: int) -> bool:
     """Take the lock of an open folder; it lasts until the handle is closed or its process is dead."""
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
     try:
         flock(handle, LOCK_EX | LOCK_NB)
     except OSError:

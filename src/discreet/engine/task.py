@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core import folders
 from discreet.core.errors import InputError
 from discreet.core.files import dump_json, why
 
@@ -42,12 +43,6 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def sha256_file(path: Path) -> str:
-    """64 hexadecimal digits of a file's bytes."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """A file that a task reads: `sha256` (what it holds) goes into the key, `path` (where it lies) does not."""
@@ -60,7 +55,7 @@ class DataFile:
         """The file as it is now. Raises InputError where it cannot be read."""
         path = Path(path).absolute()
         try:
-            return cls(path, sha256_file(path))
+            return cls(path, folders.sha256(path))
         except OSError as error:
             raise InputError(f"cannot read {path}: {why(error)}; name a file that can be read") from None
 
@@ -144,22 +139,19 @@ def seeds_of(seed: int, name: str, label: str = "") -> np.random.SeedSequence:
 
 
 def _plain(params: Mapping[str, Any], name: str) -> Any:
-    _refuse_keys(params, name)
+    # JSON would write the keys 1 and "1" alike, and two descriptions would share one key.
+    if not _string_keys(params):
+        raise ValueError(f"the parameters of the task {name} have a key that is no string; expected strings")
     try:
         return json.loads(dump_json(dict(params)))
     except (TypeError, ValueError) as error:
         raise ValueError(f"the parameters of the task {name} are not plain JSON values: {error}") from None
 
 
-def _refuse_keys(value: Any, name: str) -> None:
-    # JSON would write the keys 1 and "1" alike, and two descriptions would share one key.
+def _string_keys(value: Any) -> bool:
     if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise ValueError(f"the parameters of the task {name} have a key that is no string; expected strings")
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            _refuse_keys(item, name)
+        return all(isinstance(key, str) and _string_keys(item) for key, item in value.items())
+    return not isinstance(value, list | tuple) or all(map(_string_keys, value))
 
 
 def _address(function: Callable[..., Any]) -> tuple[str, str]:
@@ -202,20 +194,15 @@ def _source(name: str) -> str:
         spec = None
     if spec is None:
         raise ValueError(f"{name!r} is neither an installed distribution nor a package; expected one of them")
+    files = [(name, Path(str(spec.origin)))]
     if spec.submodule_search_locations:
-        roots = [Path(p) for p in spec.submodule_search_locations]
-        files = [(p.relative_to(root).as_posix(), p) for root in roots for p in root.rglob("*")
-                 if p.is_file() and "__pycache__" not in p.parts and not p.name.startswith(".")]
-    else:
-        files = [(name, Path(str(spec.origin)))]
-    return "source:" + sha256(canonical(sorted((label, _digest(p)) for label, p in files)))
-
-
-def _digest(path: Path) -> str:
-    there = path.stat()
-    return _digest_of(path, there.st_mtime_ns, there.st_size)
+        files = [(path.relative_to(root).as_posix(), path) for root in map(Path, spec.submodule_search_locations)
+                 for path in root.rglob("*")
+                 if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")]
+    return "source:" + sha256(canonical(sorted(
+        (label, _digest(path, path.stat().st_mtime_ns, path.stat().st_size)) for label, path in files)))
 
 
 @lru_cache(maxsize=4096)
-def _digest_of(path: Path, _changed: int, _size: int) -> str:
-    return sha256_file(path)
+def _digest(path: Path, _changed: int, _size: int) -> str:
+    return folders.sha256(path)

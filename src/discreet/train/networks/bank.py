@@ -141,16 +141,20 @@ class FittedNetwork:
 
     def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
         """(n, K), rounded to single precision."""
-        return _scored(self.recipe, [self.state], self.shape, self.n_classes, data_inputs)[0]
+        return self._scored(data_inputs, hidden=False)
 
     def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
         """(n, h) what the last dense layer is given."""
-        return _scored(self.recipe, [self.state], self.shape, self.n_classes, data_inputs, hidden=True)[0]
+        return self._scored(data_inputs, hidden=True)
 
     def save(self, folder: Path) -> None:
         """Write parameters, buffers and `recipe.json`."""
         with saving(folder, self.recipe, self.n_classes, self.facts) as part:
             write_arrays(part / ARRAYS, self.state)
+
+    def _scored(self, inputs: Inputs, *, hidden: bool) -> FloatArray:
+        found: FloatArray = _scored(self.recipe, [self.state], self.shape, self.n_classes, inputs, hidden=hidden)[0]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

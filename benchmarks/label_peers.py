@@ -33,7 +33,7 @@ from discreet.audit.labels.attacks.lia_delta_margin import delta_margin
 from discreet.audit.labels.conformance import conform
 from discreet.audit.labels.judge import audit_labels
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.label_table import CANARY, PLACEBO, LabelModel, LabelTable
+from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable
 from discreet.stats.testing import fisher_exact
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -160,7 +160,7 @@ def mechanisms(folder: Path, draws: int, seed: int) -> list[str]:
     return lines
 
 
-def innocent(rng: Generator) -> tuple[LabelTable, NDArray[np.float64]]:
+def innocent(rng: Generator) -> tuple[ScoreTable, NDArray[np.float64]]:
     """A linear model that cannot remember 2% of its rows; log odds of class 1 of canaries, then placebos."""
     n = ROWS + CANARIES
     x, slope = rng.standard_normal((n, FEATURES)), rng.standard_normal(FEATURES)
@@ -177,9 +177,9 @@ def innocent(rng: Generator) -> tuple[LabelTable, NDArray[np.float64]]:
     odds = x[judged] @ weights
     role = np.repeat([CANARY, PLACEBO], CANARIES).astype(np.int8)[None]
     own = secret[judged][None]
-    table = LabelTable((LabelModel("target", seed="0"),), np.array([f"e{i}" for i in range(judged.size)], dtype=np.object_),
-                       original[judged], role, own, own.copy(), np.zeros_like(own),
-                       np.stack([np.zeros(odds.size), odds], axis=1)[None])
+    table = ScoreTable.of_canaries(
+        (Model("target", seed="0"),), np.array([f"e{i}" for i in range(judged.size)], dtype=np.object_), original[judged],
+        Canaries(role, own, own.copy(), np.zeros_like(own)), np.stack([np.zeros(odds.size), odds], axis=1)[None])
     return table, odds
 
 

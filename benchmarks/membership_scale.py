@@ -34,7 +34,7 @@ def write(path: Path, args: argparse.Namespace) -> None:
     import numpy as np
 
     from discreet.audit.membership.simulate import World, simulated_table
-    from discreet.scores.save import write_scores
+    from discreet.scores.write import write_scores
 
     others = args.nonmembers // 2
     world = World(members=args.members, others=others, clean=args.nonmembers - others, selector=1_000, leak=0.2,

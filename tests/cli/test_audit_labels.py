@@ -13,8 +13,9 @@ import yaml
 
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.scores.label_load import load_label_scores
-from discreet.scores.label_save import write_label_scores
+from discreet.scores.load import load_scores
+from discreet.scores.table import stacked
+from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 19, "--no-tune")
@@ -26,7 +27,7 @@ FAINT: dict[str, Any] = {"canaries": 600, "placebos": 600, "memory": 0.2, "signa
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("labels")
     for name, given in (("passing", FAINT), ("leaking", {"memory": 2.0, "epsilon": 2.0}), ("bare", {})):
-        write_label_scores(simulated_labels(LabelWorld(**given), np.random.default_rng(5)), folder / f"{name}.parquet")
+        write_scores(simulated_labels(LabelWorld(**given), np.random.default_rng(5)), folder / f"{name}.parquet")
     return folder
 
 
@@ -57,7 +58,7 @@ class TestVerdicts:
     def test_json_is_the_record_of_the_audit(self, cli: Cli, files: Path) -> None:
         path = files / "leaking.parquet"
         record = json.loads(audit(cli, path, "--json", "--seed", 5).out)
-        found = audit_labels(load_label_scores(path), permutations=19, seed=5, tune=False)
+        found = audit_labels(load_scores(path), permutations=19, seed=5, tune=False)
         expected = json.loads(json.dumps(found.to_json()))
         assert record["provenance"].items() >= expected.pop("provenance").items()
         assert record.items() >= expected.items()
@@ -110,7 +111,7 @@ class TestMistakes:
     @pytest.mark.parametrize(("column", "value", "said"), [
         ("logit_0", float("nan"), "NaN"), ("epsilon", 0.0, "'epsilon'"),
         ("mechanism", "rr_halved", "broken on purpose"),
-        ("label_secret", 0, "class 1 has no canary"), ("example_role", "placebo", "no canary")])
+        ("label_canary", 0, "class 1 has no canary"), ("example_role", "placebo", "no canary")])
     def test_tables_that_cannot_be_audited(self, cli: Cli, files: Path, tmp_path: Path, column: str, value: Any,
                                            said: str) -> None:
         frame = pd.read_parquet(files / "bare.parquet")
@@ -120,9 +121,9 @@ class TestMistakes:
         assert not (tmp_path / "run").exists()
 
     def test_canaries_that_are_placebos_too(self, cli: Cli, files: Path, tmp_path: Path) -> None:
-        table = load_label_scores(files / "bare.parquet")
+        table = load_scores(files / "bare.parquet")
         path = tmp_path / "bad.parquet"
-        write_label_scores(table, path)
+        write_scores(table, path)
         frame = pd.read_parquet(path)
         extra = frame.iloc[:3].assign(example_role="placebo")
         pd.concat([frame, extra]).to_parquet(path)
@@ -146,10 +147,7 @@ class TestPlan:
 def test_many_models_are_listed(cli: Cli, tmp_path: Path) -> None:
     table = simulated_labels(LabelWorld(memory=2.0), np.random.default_rng(1))
     other = replace(table.models[0], name="other\x1b", seed="2")
-    doubled = {name: np.concatenate([getattr(table, name)] * 2)
-               for name in ("role", "secret", "trained", "planted", "logits")}
-    both = replace(table, models=(table.models[0], other), **doubled)
-    write_label_scores(both, tmp_path / "scores.parquet")
+    write_scores(stacked([table, replace(table, models=(other,))]), tmp_path / "scores.parquet")
     out = audit(cli, tmp_path / "scores.parquet").out
     assert out.startswith("Fail for all 2 models: ")
     assert "secret right" in out

@@ -13,7 +13,7 @@ import yaml
 from discreet.audit.membership.audit import audit_membership
 from discreet.audit.membership.simulate import World, simulated_table
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
+from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 19, "--bootstraps", 20)

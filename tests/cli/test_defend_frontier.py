@@ -13,7 +13,7 @@ import pytest
 from discreet.audit.defences.frontier import frontier
 from discreet.audit.membership.simulate import World, simulated_table
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
+from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
 ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("placebo", "")}

@@ -11,7 +11,7 @@ import pytest
 from discreet.audit.membership.diagnostics import NAMES
 from discreet.audit.membership.simulate import World, simulated_table
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
+from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 39, "--bootstraps", 5)

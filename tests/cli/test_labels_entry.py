@@ -18,7 +18,7 @@ from discreet.cli.labels_entry import epsilons_of
 from discreet.cli.main import run
 from discreet.core.errors import UsageError
 from discreet.engine import Store
-from discreet.scores.label_load import load_label_scores
+from discreet.scores.load import load_scores
 
 Cli = Callable[..., Any]
 KEY = "ab" * 32
@@ -84,7 +84,7 @@ class TestARun:
         assert not any("your word" in line for line in claims)
 
     def test_its_scores_are_audited_again(self, cli: Cli, done: tuple[int, str, Path]) -> None:
-        table = load_label_scores(done[2] / "scores.parquet")
+        table = load_scores(done[2] / "scores.parquet")
         assert len(table.models) == 8
         ended = cli("audit", "labels", "--scores", done[2] / "scores.parquet", "--json", *QUICK[:3])
         again, before = json.loads(ended.out), record_of(done[2])

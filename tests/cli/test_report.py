@@ -10,7 +10,7 @@ import pytest
 
 from discreet.audit.membership.simulate import World, simulated_table
 from discreet.cli.report import RENDERED
-from discreet.scores.save import write_scores
+from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
 

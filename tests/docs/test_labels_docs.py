@@ -12,7 +12,7 @@ import typer
 
 from discreet.cli import main
 from discreet.core.errors import InputError
-from discreet.scores.label_load import load_label_scores
+from discreet.scores.load import load_scores
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "labels.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -42,11 +42,11 @@ def test_the_table_of_the_page_is_one(tmp_path: Path) -> None:
     block = re.search(r"```text\n(model,.*?)```", TEXT, re.S)
     assert block is not None
     (tmp_path / "scores.csv").write_text(block.group(1), encoding="utf-8")
-    table = load_label_scores(tmp_path / "scores.csv")
-    assert (len(table), table.n_classes, table.models[0].epsilon) == (5, 2, 2.0)
+    table = load_scores(tmp_path / "scores.csv")
+    assert (len(table.examples), table.n_classes, table.models[0].epsilon) == (5, 2, 2.0)
     (tmp_path / "scores.csv").write_text(block.group(1).replace("canary,0,1", "canary,0,0"), encoding="utf-8")
     with pytest.raises(InputError, match="class 1 has no canary"):
-        load_label_scores(tmp_path / "scores.csv")
+        load_scores(tmp_path / "scores.csv")
 
 
 def test_every_option_of_the_page_is_one() -> None:

@@ -12,7 +12,7 @@ import typer
 
 from discreet.cli import main
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
+from discreet.scores.write import write_scores
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "membership.md"
 TEXT = PAGE.read_text(encoding="utf-8")

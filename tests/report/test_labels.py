@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
@@ -19,7 +20,7 @@ from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.report import labels_words as words
 from discreet.report.labels import labels_figures, labels_page
-from discreet.scores.label_table import PLACEBO, TRAIN, LabelTable
+from discreet.scores.table import PLACEBO, TRAIN, ScoreTable, stacked
 
 Record = dict[str, Any]
 
@@ -30,23 +31,23 @@ FAINT: dict[str, Any] = {"canaries": 600, "placebos": 600, "memory": 0.25, "sign
                          "planted": (1, 4, 16)}
 
 
-def saved(table: LabelTable, **options: Any) -> Record:
+def saved(table: ScoreTable, **options: Any) -> Record:
     found = audit_labels(table, **{"permutations": 19, "tune": False, "attacks": ATTACKS, **options})
     record = {"kind": "audit labels", "schema": 1, **found.to_json()}
     # What is not in the file cannot be on the page.
     return dict(json.loads(json.dumps(record)))
 
 
-def world(seed: int = 1, **given: Any) -> LabelTable:
+def world(seed: int = 1, **given: Any) -> ScoreTable:
     return simulated_labels(LabelWorld(**given), np.random.default_rng(seed))
 
 
-def several(epsilons: tuple[float, ...], **given: Any) -> LabelTable:
+def several(epsilons: tuple[float, ...], **given: Any) -> ScoreTable:
     parts = [world(place, epsilon=epsilon, **given) for place, epsilon in enumerate(epsilons)]
     models = tuple(replace(part.models[0], name=f"model-{place}", seed=str(place)) for place, part in enumerate(parts))
-    return LabelTable(models, parts[0].id, parts[0].original, *(
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("role", "secret", "trained", "planted", "logits")))
+    # The audit of a page is what is looked at: that the parts have original labels of their own does not matter.
+    return stacked([replace(part, models=(model,), examples=parts[0].examples)
+                    for part, model in zip(parts, models, strict=True)])
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ class TestPage:
 
     def test_nothing_is_loaded_and_names_are_escaped(self) -> None:
         table = world(memory=2.0)
-        page = labels_page(saved(replace(table, models=(replace(table.models[0], name="<b>&x"),))))
+        page = labels_page(saved(changed(table, models=(replace(table.models[0], name="<b>&x"),))))
         assert "<b>&x" not in page
         assert not re.findall(r"(?:src|href)=\"(?!data:|#)", page)
 
@@ -105,8 +106,8 @@ class TestPage:
 
     def test_without_placebos_the_page_stands(self) -> None:
         table = world()
-        role = np.where(table.role == PLACEBO, TRAIN, table.role).astype(np.int8)
-        page = text_of(labels_page(saved(replace(table, role=role))))
+        role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
+        page = text_of(labels_page(saved(changed(table, role=role))))
         assert "uncontrolled" in page
         assert "What the controls say" in page
 

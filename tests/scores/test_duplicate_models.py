@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 
 from discreet.core.errors import InputError
-from discreet.scores.checks import check_table
+from discreet.scores.check import check_table
 from discreet.scores.duplicate_models import COPY, DISTINCT, Shown, order_agreement, signals
 from discreet.scores.table import Examples, FloatArray, IntArray, Model, Role, ScoreTable
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -8,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.scores.label_table import EXAMPLE_ROLES, MODEL_ROLES, LabelModel, log_softmax
+from discreet.mechanisms.base import log_softmax
+from discreet.scores.table import Model
 
 
 @given(st.lists(st.lists(st.floats(-800, 800), min_size=3, max_size=3), min_size=1, max_size=5))
@@ -21,8 +22,8 @@ def test_log_softmax_is_scipy_s(rows: list[list[float]]) -> None:
 
 def test_what_a_table_says_of_itself() -> None:
     table = simulated_labels(LabelWorld(canaries=6, placebos=5, n_classes=4, references=3), np.random.default_rng(0))
-    assert (len(table), table.n_classes, table.targets, table.references(0)) == (11, 4, (0,), (1, 2, 3))
-    assert table.log_p.shape == (4, 11, 4)
+    assert (len(table.examples), table.n_classes, table.targets, table.label_references(0)) == (11, 4, (0,), (1, 2, 3))
+    assert table.log_p.shape == (4, 11, 1, 4)
     assert np.exp(table.log_p).sum(axis=-1) == pytest.approx(1.0)
 
 
@@ -32,16 +33,13 @@ def test_references_are_of_the_target_s_seed_then_of_its_mechanism() -> None:
             ("reference", "none", inf, "2"), ("reference", "none", inf, None)]
 
     def among(*models: tuple[str, str, float, str | None]) -> tuple[int, ...]:
-        named = tuple(LabelModel(str(place), role, mechanism, epsilon, seed)  # type: ignore[arg-type]
+        named = tuple(Model(str(place), role, mechanism=mechanism, epsilon=epsilon,  # type: ignore[arg-type]
+                            seed=seed)
                       for place, (role, mechanism, epsilon, seed) in enumerate(models))
-        return replace(table, models=named).references(0)
+        return changed(table, models=named).label_references(0)
 
     assert among(*said) == (1, 4)
     # Of another mechanism rather than of another seed; of another seed rather than none.
     assert among(("target", "alibi", 1.0, "1"), *said[1:]) == (1, 2, 4)
     assert among(("target", "none", inf, "3"), *said[1:4], said[3]) == (1, 3, 4)
 
-
-def test_the_names_of_roles_are_those_of_the_files() -> None:
-    assert EXAMPLE_ROLES == ("canary", "placebo", "train", "heldout")
-    assert MODEL_ROLES == ("target", "reference")

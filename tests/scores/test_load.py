@@ -43,7 +43,7 @@ def test_every_cell_lands_where_its_row_says(tmp_path: Path, ending: str, querie
     assert table.given_as == "logit"
     assert {model.name: model.reference_kind for model in table.models} == {
         "f": None, "ref": "neutral", "sel": None, "plc": None, "s1": "population", "s2": "population"}
-    assert {model.name: dict(model.facts) for model in table.models} == {
+    assert {model.name: model.stated for model in table.models} == {
         name: {"seed": str(40 + len(name))} for name, _, _ in MODELS}
     assert table.examples.planted.tolist() == [0, 0, 0, 0]
     assert (table.examples.group, table.examples.split, table.examples.categories) == (None, None, None)

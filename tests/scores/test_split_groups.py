@@ -5,23 +5,22 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.audit.membership.simulate import World, simulated_table
-from discreet.scores.split_groups import without_split_groups
 
 WORLD = World(members=12, others=0, clean=12, selector=0, paired=0, group_size=3)
 
 
 def test_whole_groups_stay_as_they_are() -> None:
     table = simulated_table(WORLD, np.random.default_rng(0))
-    assert without_split_groups(table) == (table, 0)
+    assert table.without_split_groups() == (table, 0)
     alone = replace(table, examples=replace(table.examples, group=None))
-    assert without_split_groups(alone) == (alone, 0)
+    assert alone.without_split_groups() == (alone, 0)
 
 
 def test_every_record_of_a_split_group_goes_and_nothing_else() -> None:
     table = simulated_table(WORLD, np.random.default_rng(0))
     member = table.member.copy()
     member[0, 4] = 0
-    left, count = without_split_groups(replace(table, member=member))
+    left, count = replace(table, member=member).without_split_groups()
     assert count == 1
     kept = np.delete(np.arange(24), [3, 4, 5])
     assert left.examples.id.tolist() == table.examples.id[kept].tolist()
@@ -37,4 +36,4 @@ def test_what_the_table_does_not_say_splits_nothing() -> None:
     member = table.member.copy()
     member[0, 4] = -1
     member[1] = np.arange(24) % 2
-    assert without_split_groups(replace(table, member=member))[1] == 0
+    assert replace(table, member=member).without_split_groups()[1] == 0

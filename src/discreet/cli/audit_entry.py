@@ -54,7 +54,6 @@ class Entry:
 
     def read(self, *, quiet: bool) -> Brought:
         """The table, after training or scoring what has to be. Raises DiscreetError as the doors do."""
-        from discreet.scores.split_groups import without_split_groups
 
         given = self.given
         source = given["data"] or given["scores"] or given["members"] or Path()
@@ -67,7 +66,7 @@ class Entry:
         elif given["scores"] is not None:
             from discreet.scores.load import load_scores
 
-            table = load_scores(given["scores"], models=given["models"], examples=given["examples"],
+            table = load_scores(given["scores"], kind="membership", models=given["models"], examples=given["examples"],
                                 allow_split_groups=given["allow_split_groups"])
         else:
             assert self.scored is not None
@@ -76,7 +75,7 @@ class Entry:
         if self.coins is not None:
             table, sealed = self.coins.judged(table, source)
             facts |= sealed
-        table, left_out = without_split_groups(table)
+        table, left_out = table.without_split_groups()
         return Brought(table, self.design, source, left_out, texts, facts, further)
 
 

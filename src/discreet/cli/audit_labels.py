@@ -13,7 +13,7 @@ from discreet.cli import common, labels_entry, pages, recipe_entry
 from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.scores.label_table import LabelTable
+    from discreet.scores.table import ScoreTable
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 
@@ -57,7 +57,7 @@ def labels(
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
     from discreet.audit.labels.judge import audit_labels, check_options
-    from discreet.scores.label_save import write_label_scores
+    from discreet.scores.write import write_scores
 
     trains = labels_entry.Trains.of(context.params)
     if plan:
@@ -84,22 +84,22 @@ def labels(
     record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json(), **further}
     # Files first: a reader of the output who has seen enough must not cost the run its results.
     if trains is not None and run is not None:
-        write_label_scores(table, run.path / "scores.parquet")
+        write_scores(table, run.path / "scores.parquet")
     pages.write_run(record, report, run, quiet=quiet, n=record["provenance"]["examples"], verdict=record["verdict"])
     _print(record, quiet, as_json)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
 
 
-def _scores(scores: Path | None, epsilon: str | None) -> tuple[Path, LabelTable]:
-    from discreet.scores.label_load import load_label_scores
+def _scores(scores: Path | None, epsilon: str | None) -> tuple[Path, ScoreTable]:
+    from discreet.scores.load import load_scores
 
     if scores is None:
         raise UsageError("there is nothing to audit; expected --scores F, --recipe R --data F --target COLUMN, or "
                          "--plan")
     if epsilon is not None:
         raise UsageError("--epsilon and --scores were given together; expected each model's in the table")
-    return scores, load_label_scores(scores)
+    return scores, load_scores(scores, kind="labels")
 
 
 def _plan(epsilon: str | None, classes: int, guessed: float, quiet: bool, as_json: bool) -> None:

@@ -124,7 +124,7 @@ def membership(
 
 
 def _keep(table: ScoreTable, run: Run) -> None:
-    from discreet.scores.save import write_scores
+    from discreet.scores.write import write_scores
 
     write_scores(table, run.path / "scores.parquet")
 
@@ -132,7 +132,7 @@ def _keep(table: ScoreTable, run: Run) -> None:
 def enough(table: ScoreTable, path: Path, left_out: int = 0) -> None:
     """InputError where a target has too few examples on a side for any figure to mean something.
 
-    `left_out` groups had records on both sides and are gone from `table` (see `without_split_groups`).
+    `left_out` groups had records on both sides and are gone from `table` (see `ScoreTable.without_split_groups`).
     """
     if left_out and not len(table.examples):
         raise InputError(f"{path}: nothing is left to judge: every group of the table has records on both sides, "

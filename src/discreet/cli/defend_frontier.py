@@ -56,7 +56,6 @@ def frontier(
     from discreet.cli.audit_membership import enough
     from discreet.core.files import dump_json, progress
     from discreet.scores.load import load_scores
-    from discreet.scores.split_groups import without_split_groups
 
     strengths: dict[str, Sequence[float]] = {"sigma": numbers("--sigma", sigma, float, 0.0, float("inf")),
                                              "decimals": numbers("--decimals", decimals, int, 0, 15)}
@@ -67,7 +66,8 @@ def frontier(
     at_least("--seed", seed, 0)
     if clip is not None and not 0.0 < clip < float("inf"):
         raise UsageError(f"--clip is {clip}; expected a number above 0")
-    table, left_out = without_split_groups(load_scores(scores, allow_split_groups=allow_split_groups))
+    read = load_scores(scores, kind="membership", allow_split_groups=allow_split_groups)
+    table, left_out = read.without_split_groups()
     enough(table, scores, left_out)
     if not 0 <= positive < table.n_classes:
         raise UsageError(f"--positive is {positive}; {scores} has classes 0 to {table.n_classes - 1}")

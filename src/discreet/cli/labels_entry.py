@@ -16,7 +16,7 @@ from discreet.core.errors import UsageError
 if TYPE_CHECKING:
     from discreet.engine import DataFile
     from discreet.experiments.labels.experiment import Trial
-    from discreet.scores.label_table import LabelTable
+    from discreet.scores.table import ScoreTable
 
 Recipe = Annotated[str | None, typer.Option(
     "--recipe", metavar="R", help="Train everything here: mlp, cnn:width=8, rnn, resnet18, token-transformer, … or "
@@ -89,7 +89,7 @@ class Trains:
         from discreet.experiments.labels.experiment import Trial, arms_of
         from discreet.experiments.labels.train_trials import check_trial
         from discreet.mechanisms.labels.base import label_mechanism
-        from discreet.scores.label_table import NO_MECHANISM
+        from discreet.scores.table import NO_MECHANISM
 
         if not 1 <= given["seeds"] <= MOST_SEEDS:
             raise UsageError(f"--seeds is {given['seeds']}; expected 1 to {MOST_SEEDS:,}")
@@ -111,7 +111,7 @@ class Trains:
         return cls(tuple(trial.with_seed(given["seed"] + number) for number in range(given["seeds"])), given["engine"],
                    given["workers"], given["address"], given["store"])
 
-    def scored(self, out: Path | None, *, quiet: bool) -> tuple[LabelTable, dict[str, Any]]:
+    def scored(self, out: Path | None, *, quiet: bool) -> tuple[ScoreTable, dict[str, Any]]:
         """The table of all seeds, and what the report says of the training.
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.data.answers import clean
@@ -50,6 +50,35 @@ def open_columns(path: Path, keep: Names, numeric: Names, expected: str = "") ->
     if opened.rows == 0:
         raise InputError(f"{path} holds no rows; expected at least one")
     return opened
+
+
+class Frame(Protocol):
+    """A pandas DataFrame, or whatever else offers its columns through the Arrow C stream (polars, pyarrow)."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns as an Arrow stream."""
+        ...
+
+
+def frame_columns(frame: Frame, keep: Names, name: str = "the DataFrame") -> ColumnFile:
+    """The columns of a data frame that `keep` accepts, as those of a file; `name` stands in errors.
+
+    Raises InputError for what is no frame, has no rows, or has a column twice; MissingExtraError without pyarrow.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("reading a table of scores", "audit", "pyarrow") from None
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise InputError(f"scores are a {type(frame).__name__}; expected a path, a DataFrame or a ScoreTable")
+    try:
+        table = pa.table(frame)
+    except (pa.lib.ArrowException, ValueError, TypeError) as error:
+        raise InputError(f"{name} cannot be read ({type(error).__name__}); expected columns of numbers and of strings, "
+                         f"each name once") from None
+    if table.num_rows == 0:
+        raise InputError(f"{name} holds no rows; expected at least one")
+    return ColumnFile(Path(name), _kept(Path(name), table.column_names, keep), table.num_rows, table.column)
 
 
 def _kept(path: Path, header: list[str], keep: Names) -> tuple[str, ...]:

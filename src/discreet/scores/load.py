@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from discreet.core.numbers import counted
+from discreet.data.column_files import Frame
 from discreet.data.columns import WHOLE, ColumnFile, name_order
-from discreet.scores.checks import check_table
-from discreet.scores.files import EXAMPLE_COLUMNS, MODEL_COLUMNS, ScoreFiles, open_scores
-from discreet.scores.grid import Grid, ObjectArray, absent, grid_of, per_key, short, where
+from discreet.scores.canaries import CANARY_COLUMNS, read_canaries
+from discreet.scores.check import check_label_table, check_table
+from discreet.scores.read import (
+    EXAMPLE_COLUMNS,
+    Grid,
+    ObjectArray,
+    ScoreFiles,
+    absent,
+    grid_of,
+    model_facts,
+    open_scores,
+    per_key,
+    short,
+    where,
+)
 from discreet.scores.table import (
     GROUP_KIND,
     IN,
@@ -33,9 +46,8 @@ Word = TypeVar("Word", bound=str)
 
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
-FACTS = tuple(name for name in MODEL_COLUMNS if name not in ("model_role", "reference_kind"))
-FURTHER = ("example_role", "label_original", "label_secret", "structure", GROUP_KIND)
-CLASSES = ("label_original", "label_secret")
+CLASSES = ("label_original", "label_canary", "label_secret")
+FURTHER = ("example_role", *CLASSES, "structure", GROUP_KIND)
 TWO_DECIMALS = 0.005
 SUM_TOLERANCE = 0.05
 ROUNDING = 1e-6
@@ -44,15 +56,29 @@ LARGEST = 1e150
 """Differences and sums of logits up to here are finite."""
 
 
-def load_scores(path: Path | str, *, models: Path | str | None = None, examples: Path | str | None = None,
+def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labels"] | None = None,
+                models: Path | str | None = None, examples: Path | str | None = None,
                 allow_split_groups: bool = False) -> ScoreTable:
     """Read one flat table of scores, or the tables models, examples and scores, and check that it is whole.
 
-    `path` is a flat file, the file of scores, or a folder with `scores` and, where it has them, `models` and
-    `examples`; Parquet, CSV or JSON Lines, the last two also as .gz. Models, examples and queries come in order of
-    their names, so that nothing depends on the order of the file. Columns that are not known are passed over, and so
-    is `label_trained`, which a ScoreTable has no place for. A value of a model or an example may stand in its own
-    table, in the flat one, or in both; a null says nothing, and what is said must be said alike.
+    Parameters
+    ----------
+    source : path or data frame
+        A flat file, the file of scores, or a folder with `scores` and, where it has them, `models` and `examples`
+        (Parquet, CSV or JSON Lines, the last two also as .gz); or a DataFrame with the columns of a flat file.
+    kind : "membership", "labels" or None
+        Which audit the table is for; None reads it off its columns: a membership audit has `member`, a label audit
+        `example_role`, `label_original`, `label_canary` and `label_trained`.
+    models, examples : path, optional
+        The tables of models and of examples, if they are apart.
+    allow_split_groups : bool
+        Accept groups with examples in both sets.
+
+    Notes
+    -----
+    Models, examples and queries come in order of their names, so that nothing depends on the order of the file. Columns
+    that are not known are passed over. A value of a model or an example may stand in its own table, in the flat one, or
+    in both; a null says nothing, and what is said must be said alike.
 
     - Every model must score every example, with every query of the table: no logit of the result is NaN.
     - `member` of a target is true or false in every row and takes both values; of other models it may be null.
@@ -62,15 +88,23 @@ def load_scores(path: Path | str, *, models: Path | str | None = None, examples:
     - A single column `logit` or `prob` is the log-odds or the probability of class 1 of two.
     - `category` may hold several names, with "|" or ";" between them, or a list. `planted` is 0 where it is null.
     - `structure` belongs to the models where each has one, and to the examples where each has one.
+    - Of a label audit, see `discreet.scores.canaries.read_canaries`.
 
     Raises
     ------
     InputError
-        In one line, for whatever keeps the files from being that, and as `check_table`.
+        In one line, for whatever keeps the table from being that, and as `check_table` and `check_label_table`.
     MissingExtraError
         Without pyarrow.
     """
-    files = open_scores(path, models, examples)
+    files = open_scores(source, models, examples)
+    names = files.scores.names
+    if kind is None:
+        kind = "labels" if "member" not in names and set(CANARY_COLUMNS) & set(names) else "membership"
+    if kind == "labels":
+        table = read_canaries(files, logits_of)
+        check_label_table(table, str(files.scores.path))
+        return table
     grid = grid_of(files)
     described = _models(files, grid)
     table = ScoreTable(described, _examples(files, grid), logits_of(files, grid), _member(files, grid),
@@ -80,15 +114,13 @@ def load_scores(path: Path | str, *, models: Path | str | None = None, examples:
     return table
 
 
-
 def _models(files: ScoreFiles, grid: Grid) -> tuple[Model, ...]:
     source = files.models or files.scores
     roles = per_key(files, "model_role", "model", grid)
     if roles is None:
         source.fail(f"there is no 'model_role'; expected one of {', '.join(ROLES)} for each model")
     kinds = per_key(files, "reference_kind", "model", grid)
-    facts = {name: found for name in FACTS
-             if (found := per_key(files, name, "model", grid, loose=name == "structure")) is not None}
+    described = model_facts(files, grid)
     models = []
     for place, name in enumerate(grid.model.names):
         role = _word(source, "model_role", name, roles[place], ROLES)
@@ -97,8 +129,7 @@ def _models(files: ScoreFiles, grid: Grid) -> tuple[Model, ...]:
         kind = _word(source, "reference_kind", name, None if kinds is None else kinds[place], REFERENCE_KINDS)
         if role == "shadow":
             kind = kind or "population"
-        said = {fact: str(found[place]) for fact, found in facts.items() if found[place] is not None}
-        models.append(Model(name, role, kind if role in ("reference", "shadow") else None, said))
+        models.append(Model(name, role, kind if role in ("reference", "shadow") else None, **described[place]))
     return tuple(models)
 
 

@@ -1,14 +1,21 @@
-"""The three tables that every audit starts from, as arrays: models, examples and scores."""
+"""The one score table of every audit: models by examples by queries by classes.
+
+A membership audit reads who was in which model's training set (`ScoreTable.member`); a label audit reads which examples
+were canaries and which labels were drawn for them (`ScoreTable.canaries`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from math import inf
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.core.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -17,13 +24,18 @@ MemberArray = NDArray[np.int8]
 
 Role = Literal["target", "reference", "shadow", "selection", "placebo"]
 ReferenceKind = Literal["paired", "neutral", "population"]
+ExampleRole = Literal["canary", "placebo", "train", "heldout"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
+EXAMPLE_ROLES: tuple[ExampleRole, ...] = get_args(ExampleRole)
 
 IN, OUT, UNKNOWN = 1, 0, -1
-"""Codes of `ScoreTable.member`."""
+"""Codes of `ScoreTable.member`. `UNKNOWN` in labels: no label, or none that the table gives."""
+CANARY, PLACEBO, TRAIN, HELDOUT = range(4)
+"""Codes of `Canaries.role`, places in `EXAMPLE_ROLES`."""
 
+NO_MECHANISM = "none"
 GROUP_KIND, NEAR_DUPLICATES = "group_kind", "near-duplicates"
 """The column of `Examples` that says what `group` is where it is not users, and its one value."""
 
@@ -35,17 +47,34 @@ class Model:
     Attributes
     ----------
     role : "target", "reference", "shadow", "selection" or "placebo"
-        What the audit uses it for. A placebo was trained on neither side.
+        What the audit uses it for. A placebo (control model) was trained on neither set. A reference of a label audit
+        was trained by the attacker, with draws of canary labels of its own.
     reference_kind : "paired", "neutral", "population" or None
-        Of a reference or shadow: trained on the non-members, on neither side, or on random halves.
+        Of a reference or shadow: trained on the non-members, on neither set, or on random halves.
     facts : mapping of str to str
-        What the table says of it besides: recipe, seed, regime, direction, structure, mechanism, epsilon.
+        What else the table gives: recipe, regime, direction, structure.
+    mechanism : str
+        What was done to all training labels (or outputs); "none".
+    epsilon : float
+        The ε that the mechanism claims, above 0; infinity for none.
+    seed : str or None
+        Of the training run; targets of one seed share their canaries.
     """
 
     name: str
-    role: Role
+    role: Role = "target"
     reference_kind: ReferenceKind | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    mechanism: str = NO_MECHANISM
+    epsilon: float = inf
+    seed: str | None = None
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """`facts` with mechanism, ε and seed where they are not the defaults: what a file of the table says."""
+        return {**self.facts, **({} if self.mechanism == NO_MECHANISM else {"mechanism": self.mechanism}),
+                **({} if self.epsilon == inf else {"epsilon": str(self.epsilon)}),
+                **({} if self.seed is None else {"seed": self.seed})}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +86,7 @@ class Examples:
     id : (N,) object array of str
         Distinct.
     label : (N,) int array
-        The class that an attack asks for, in [0, K).
+        The data set's own label, in [0, K): the class that a membership attack asks for.
     planted : (N,) int array
         How many times the record was repeated on purpose; 0 = not planted.
     group : (N,) int array or None
@@ -87,6 +116,39 @@ class Examples:
         kind = self.columns.get(GROUP_KIND)
         return self.group is not None and (kind is None or not (kind == NEAR_DUPLICATES).any())
 
+    def take(self, rows: IntArray) -> Examples:
+        """These examples alone, in this order."""
+        return Examples(
+            id=self.id[rows], label=self.label[rows], planted=self.planted[rows],
+            group=None if self.group is None else self.group[rows],
+            split=None if self.split is None else self.split[rows],
+            categories=None if self.categories is None else tuple(self.categories[row] for row in rows),
+            columns={name: values[rows] for name, values in self.columns.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Canaries:
+    """What each example was for each model: seeds draw canaries of their own, references draw labels of their own, and
+    mechanisms release different labels. All arrays are (M, N).
+
+    Attributes
+    ----------
+    role : int8 array
+        `CANARY`, `PLACEBO` (a held-out canary), `TRAIN` or `HELDOUT`; the model was trained on canary and train.
+    label : int array
+        The label after the redraw of canaries and placebos, before the mechanism; elsewhere the original one.
+    trained : int array
+        The label after the mechanism: what was trained on; of a placebo what would have been. `UNKNOWN` where the
+        table does not say.
+    planted : int array
+        How often a planted canary stood in training; 0 = not planted.
+    """
+
+    role: MemberArray
+    label: IntArray
+    trained: IntArray
+    planted: IntArray
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
@@ -100,6 +162,8 @@ class ScoreTable:
         Was the example in this model's training set: 1, 0, or -1 where the table does not say.
     given_as : "logit" or "prob"
         Which columns the table had; probabilities stand here as their logs, clipped to [1e-7, 1 - 1e-7].
+    drawn : Canaries or None
+        Of a label audit, with Q = 1; `canaries` is the same, or an error where there are none.
     """
 
     models: tuple[Model, ...]
@@ -107,6 +171,24 @@ class ScoreTable:
     logits: FloatArray
     member: MemberArray
     given_as: Literal["logit", "prob"] = "logit"
+    drawn: Canaries | None = None
+
+    @classmethod
+    def of_canaries(cls, models: tuple[Model, ...], ids: NDArray[np.object_], original: IntArray,
+                    canaries: Canaries, logits: FloatArray, group: IntArray | None = None,
+                    given_as: Literal["logit", "prob"] = "logit") -> ScoreTable:
+        """The table of a label audit from `logits` (M, N, K); membership is what the roles of the examples say."""
+        member = np.isin(canaries.role, (CANARY, TRAIN)).astype(np.int8)
+        examples = Examples(ids, original, np.zeros(ids.size, dtype=np.int64), group)
+        return cls(models, examples, logits[:, :, None, :], member, given_as, canaries)
+
+    @property
+    def canaries(self) -> Canaries:
+        """What the examples were for each model. InputError for the table of a membership audit."""
+        if self.drawn is None:
+            raise InputError("the table has no canaries; expected the columns example_role, label_original, "
+                             "label_canary and label_trained, or a membership audit")
+        return self.drawn
 
     @cached_property
     def log_p(self) -> FloatArray:
@@ -125,6 +207,11 @@ class ScoreTable:
         """K."""
         return int(self.logits.shape[-1])
 
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Rows of the audited models, in order."""
+        return self.of_role("target")
+
     def index(self, name: str) -> int:
         """Row of the model called `name`. KeyError if there is none."""
         for place, model in enumerate(self.models):
@@ -140,3 +227,51 @@ class ScoreTable:
         """Rows of the references (and shadows) of one kind."""
         return tuple(place for place, model in enumerate(self.models)
                      if model.role in ("reference", "shadow") and model.reference_kind == kind)
+
+    def label_references(self, target: int) -> tuple[int, ...]:
+        """Rows of the references of a label audit that fit a target: of its seed, or without one, and of those the
+        ones of its mechanism and ε; where there are none of the one or the other, all.
+
+        Any reference leaves an attack honest. One that was trained otherwise merely serves it worse: of another seed
+        it was trained on most of this one's canaries with their original labels.
+        """
+        every, own = self.of_role("reference"), self.models[target]
+        near = [place for place in every if self.models[place].seed in (None, own.seed)] or every
+        alike = [place for place in near
+                 if (self.models[place].mechanism, self.models[place].epsilon) == (own.mechanism, own.epsilon)]
+        return tuple(alike or near)
+
+    def take(self, rows: IntArray) -> ScoreTable:
+        """The table with these examples alone, in this order; without its canaries."""
+        return replace(self, examples=self.examples.take(rows), logits=self.logits[:, rows],
+                       member=self.member[:, rows], drawn=None)
+
+    def without_split_groups(self) -> tuple[ScoreTable, int]:
+        """The table without every record of the groups that some target has in both sets, and how many those are.
+
+        What is left are whole groups in one set, which is what an audit by group can judge.
+        """
+        group = self.examples.group
+        if group is None:
+            return self, 0
+        _, code = np.unique(group, return_inverse=True)
+        split = np.zeros(int(code.max()) + 1, dtype=np.bool_)
+        for target in self.targets:
+            inside, outside = (np.bincount(code[self.member[target] == side], minlength=split.size)
+                               for side in (IN, OUT))
+            split |= (inside > 0) & (outside > 0)
+        return (self.take(np.flatnonzero(~split[code])) if split.any() else self), int(split.sum())
+
+
+def stacked(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """One table of the models of several label audits over the same examples, such as seeds. ValueError for others."""
+    first = tables[0].examples
+    if any((one.examples.id != first.id).any() or (one.examples.label != first.label).any() for one in tables):
+        raise ValueError("tables of different examples: expected the same ids and labels, in the same order")
+    models = tuple(model for one in tables for model in one.models)
+    if len({model.name for model in models}) < len(models):
+        raise ValueError("two models have one name: expected trials of different seeds, or with different arms")
+    drawn = Canaries(*(np.concatenate([getattr(one.canaries, name) for one in tables])
+                       for name in ("role", "label", "trained", "planted")))
+    return replace(tables[0], models=models, logits=np.concatenate([one.logits for one in tables]),
+                   member=np.concatenate([one.member for one in tables]), drawn=drawn)

@@ -5,20 +5,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.access import halves, run, trial_of
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
-from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelModel, LabelTable
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
 
 RNG = np.random.default_rng
 
 
-def small() -> LabelTable:
+def small() -> ScoreTable:
     """Two targets and three references over eight rows, every role and draw spelled out."""
-    models = (LabelModel("t", seed="0"), LabelModel("u", mechanism="rr", epsilon=1.0, seed="0"),
-              LabelModel("a", "reference"), LabelModel("b", "reference", "rr", 1.0), LabelModel("c", "reference"))
+    models = (Model("t", seed="0"), Model("u", mechanism="rr", epsilon=1.0, seed="0"),
+              Model("a", "reference"), Model("b", "reference", mechanism="rr", epsilon=1.0), Model("c", "reference"))
     c, p, t, h = CANARY, PLACEBO, TRAIN, HELDOUT
     role = np.array([[c, c, c, p, p, t, h, c], [c, c, c, p, p, t, h, c], [c, t, h, p, c, t, h, c],
                      [c, c, c, c, c, t, h, c], [h, c, c, p, p, t, h, c]], dtype=np.int8)
@@ -27,8 +28,9 @@ def small() -> LabelTable:
     trained[2] = UNKNOWN
     planted = np.zeros((5, 8), dtype=np.int64)
     planted[:2, 7] = 4
-    return LabelTable(models, np.array([f"e{i}" for i in range(8)], dtype=object), RNG(2).integers(0, 3, 8), role,
-                      secret, trained, planted, RNG(3).normal(size=(5, 8, 3)), np.array([0, 0, 1, 2, 2, 3, 4, 5]))
+    return ScoreTable.of_canaries(
+        models, np.array([f"e{i}" for i in range(8)], dtype=object), RNG(2).integers(0, 3, 8),
+        Canaries(role, secret, trained, planted), RNG(3).normal(size=(5, 8, 3)), np.array([0, 0, 1, 2, 2, 3, 4, 5]))
 
 
 def test_rows_of_a_trial() -> None:
@@ -37,13 +39,13 @@ def test_rows_of_a_trial() -> None:
                                 ("placebo", 0, [3, 4]), ("placebo", None, [3, 4])):
         trial = trial_of(table, 1, side, planted=planted)  # type: ignore[arg-type]
         assert trial.rows.tolist() == rows
-        assert trial.secret.tolist() == table.secret[1, rows].tolist()
-        assert trial.trained.tolist() == table.trained[1, rows].tolist()
-        assert trial.original.tolist() == table.original[rows].tolist()
+        assert trial.secret.tolist() == table.canaries.label[1, rows].tolist()
+        assert trial.trained.tolist() == table.canaries.trained[1, rows].tolist()
+        assert trial.original.tolist() == table.examples.label[rows].tolist()
         assert trial.group is not None
-        assert table.group is not None
-        assert trial.group.tolist() == table.group[rows].tolist()
-        assert trial.view.log_p == pytest.approx(table.log_p[1, rows])
+        assert table.examples.group is not None
+        assert trial.group.tolist() == table.examples.group[rows].tolist()
+        assert trial.view.log_p == pytest.approx(table.log_p[1, rows, 0])
 
 
 def test_references_come_with_the_labels_that_they_were_trained_on() -> None:
@@ -52,20 +54,21 @@ def test_references_come_with_the_labels_that_they_were_trained_on() -> None:
     assert references is not None
     assert references.names == ("a", "c")
     # Canary, train, held out; the first says no trained labels, so its draws stand for them.
-    assert references.label[0].tolist() == [table.secret[2, 0], table.secret[2, 1], -1]
-    assert references.label[1].tolist() == [-1, *table.trained[4, [1, 2]]]
-    assert references.log_p == pytest.approx(table.log_p[[2, 4]][:, [0, 1, 2]])
+    assert references.label[0].tolist() == [table.canaries.label[2, 0], table.canaries.label[2, 1], -1]
+    assert references.label[1].tolist() == [-1, *table.canaries.trained[4, [1, 2]]]
+    assert references.log_p == pytest.approx(table.log_p[[2, 4]][:, [0, 1, 2], 0])
     pool = trial_of(table, 0, "placebo").view.pool
     assert pool is not None
-    assert pool.label[0].tolist() == [*table.secret[2, :2], -1, -1, table.secret[2, 4], table.secret[2, 7]]
+    label = table.canaries.label
+    assert pool.label[0].tolist() == [*label[2, :2], -1, -1, label[2, 4], label[2, 7]]
 
 
 def test_references_of_the_same_mechanism_first_else_all() -> None:
     table = small()
-    assert table.references(0) == (2, 4)
-    assert table.references(1) == (3,)
-    other = replace(table, models=(LabelModel("t", epsilon=2.0), *table.models[1:]))
-    assert other.references(0) == (2, 3, 4)
+    assert table.label_references(0) == (2, 4)
+    assert table.label_references(1) == (3,)
+    other = changed(table, models=(Model("t", epsilon=2.0), *table.models[1:]))
+    assert other.label_references(0) == (2, 3, 4)
     assert trial_of(table, 0, references=[]).view.references is None
     given = trial_of(table, 0, references=[0, 3]).view.references
     assert given is not None
@@ -82,9 +85,9 @@ def arrays_in(found: Any) -> list[np.ndarray]:
 def test_nothing_in_a_view_was_made_with_the_secret() -> None:
     """Every array that an honest attack can reach is the same, bit by bit, under other secrets of the target."""
     table = small()
-    secret, trained, original = table.secret.copy(), table.trained.copy(), RNG(9).integers(0, 3, 8)
+    secret, trained, original = table.canaries.label.copy(), table.canaries.trained.copy(), RNG(9).integers(0, 3, 8)
     secret[0], trained[0] = RNG(7).integers(0, 3, (2, 8))
-    other = replace(table, secret=secret, trained=trained, original=original)
+    other = changed(table, label=secret, trained=trained, original=original)
     one, two = (arrays_in(trial_of(of, 0).view) for of in (table, other))
     assert len(one) == len(two) == 5
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
@@ -95,16 +98,16 @@ def test_a_trial_without_rows() -> None:
     with pytest.raises(InputError, match="model 't' has no canary planted 16 times"):
         trial_of(table, 0, planted=16)
     with pytest.raises(InputError, match="has no placebo"):
-        trial_of(replace(table, role=np.full_like(table.role, CANARY)), 0, "placebo")
+        trial_of(changed(table, role=np.full_like(table.canaries.role, CANARY)), 0, "placebo")
 
 
 def test_labels_that_are_not_known_cannot_be_looked_at() -> None:
     table = small()
-    trial = trial_of(replace(table, trained=np.full_like(table.trained, UNKNOWN)), 0)
+    trial = trial_of(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), 0)
     with pytest.raises(InputError, match="'label_trained' is not known for 3 of 3 rows"):
         run(lia_delta_margin(loss_labels="trained"), trial)
     assert run(lia_delta_margin(loss_labels="secret"), trial).label.shape == (3,)
-    assert trial.truth("secret").tolist() == table.secret[0, :3].tolist()
+    assert trial.truth("secret").tolist() == table.canaries.label[0, :3].tolist()
 
 
 def test_halves_are_disjoint_and_whole() -> None:

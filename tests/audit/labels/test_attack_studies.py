@@ -17,7 +17,7 @@ from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.null import chance_success
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.view import LabelAttack, View, all_attacks
-from discreet.scores.label_table import log_softmax
+from discreet.mechanisms.base import log_softmax
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng

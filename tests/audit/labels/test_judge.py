@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.access import run, trial_of
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
@@ -18,7 +19,7 @@ from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.view import all_attacks
 from discreet.core.errors import InputError, UsageError
 from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
-from discreet.scores.label_table import CANARY, PLACEBO, TRAIN, UNKNOWN, LabelTable
+from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, ScoreTable, stacked
 from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
@@ -28,20 +29,19 @@ FEW = (LiaThreshold(), lia_delta_margin(loss_labels="original"), lia_delta_margi
 FAINT = {"canaries": 600, "placebos": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5, "planted": (1, 4, 16)}
 
 
-def world(seed: int = 0, **given: Any) -> LabelTable:
+def world(seed: int = 0, **given: Any) -> ScoreTable:
     return simulated_labels(LabelWorld(**given), RNG(seed))
 
 
-def audit(table: LabelTable, **options: Any) -> LabelAudit:
+def audit(table: ScoreTable, **options: Any) -> LabelAudit:
     return audit_labels(table, **{"permutations": 0, "tune": False, "attacks": FEW, **options})
 
 
-def together(one: LabelTable, other: LabelTable) -> LabelTable:
+def together(one: ScoreTable, other: ScoreTable) -> ScoreTable:
     """Two targets of seeds of their own over the same examples."""
     models = (replace(one.models[0], name="first", seed="1"), replace(other.models[0], name="second", seed="2"))
-    return LabelTable(models, one.id, one.original, *(
-        np.concatenate([getattr(part, name) for part in (one, other)])
-        for name in ("role", "secret", "trained", "planted", "logits")))
+    return stacked([replace(part, models=(model,), examples=one.examples)
+                    for part, model in zip((one, other), models, strict=True)])
 
 
 class TestVerdict:
@@ -68,16 +68,16 @@ class TestVerdict:
 
     def test_no_placebo_is_inconclusive_however_much_is_remembered(self) -> None:
         table = world(memory=8.0, planted=(4,))
-        role = np.where(table.role == PLACEBO, TRAIN, table.role).astype(np.int8)
-        found = audit(replace(table, role=role))
+        role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
+        found = audit(changed(table, role=role))
         assert found.verdict == "inconclusive"
         assert "uncontrolled" in found.decisive.judgement.reasons[0]
 
     def test_a_mechanism_that_breaks_its_promise_cannot_pass(self) -> None:
         table = world(1, **FAINT)
-        released = HalvedRandomisedResponse.at(0.2, 2).apply(table.secret[0], RNG(0))
+        released = HalvedRandomisedResponse.at(0.2, 2).apply(table.canaries.label[0], RNG(0))
         model = replace(table.models[0], mechanism="rr", epsilon=0.2)
-        found = audit(replace(table, models=(model,), trained=released[None]))
+        found = audit(changed(table, models=(model,), trained=released[None]))
         assert found.verdict == "inconclusive"
         assert "does not keep its ε" in found.decisive.judgement.reasons[0]
 
@@ -98,18 +98,19 @@ class TestVerdict:
 
     def test_placebos_that_are_better_than_canaries_are_no_pass(self) -> None:
         table = world(1, **FAINT)
-        swapped = np.where(table.planted[0] > 0, table.role[0], 1 - table.role[0]).astype(np.int8)
+        role = table.canaries.role[0]
+        swapped = np.where(table.canaries.planted[0] > 0, role, 1 - role).astype(np.int8)
         leaking = world(memory=3.0, canaries=600, placebos=600, planted=(1, 4, 16))
-        found = audit(replace(leaking, role=swapped[None]))
+        found = audit(changed(leaking, role=swapped[None]))
         assert found.verdict == "inconclusive"
 
     def test_a_vetoed_placebo_takes_a_conviction_away_but_gives_no_pass(self) -> None:
         table = world(memory=3.0)
-        logits = table.logits.copy()
+        logits = table.logits[:, :, 0].copy()
         # The attack is told the placebos' labels wrongly, as no fair draw does.
-        wrong = (table.role[0] == PLACEBO) & (np.arange(len(table)) % 3 == 0)
-        logits[0][wrong] = 10.0 * (np.arange(2) != table.secret[0][wrong, None])
-        found = audit(replace(table, logits=logits))
+        wrong = (table.canaries.role[0] == PLACEBO) & (np.arange(len(table.examples)) % 3 == 0)
+        logits[0][wrong] = 10.0 * (np.arange(2) != table.canaries.label[0][wrong, None])
+        found = audit(changed(table, logits=logits))
         row = next(row for row in found.rows if row.decides)
         assert row.vetoed
         assert row.holm_p is not None
@@ -126,7 +127,7 @@ class TestVerdict:
     def test_a_bound_above_the_claim_is_said_to_break_it(self) -> None:
         table = world(memory=6.0, canaries=1000)
         model = replace(table.models[0], mechanism="rr", epsilon=0.5)
-        reasons = audit(replace(table, models=(model,))).decisive.judgement.reasons
+        reasons = audit(changed(table, models=(model,))).decisive.judgement.reasons
         assert any("not protected as claimed" in said for said in reasons)
         assert any("do not look as ε = 0.5 demands" in said for said in reasons)
 
@@ -168,7 +169,7 @@ def test_the_joint_bound_pays_for_every_attack() -> None:
 
 def test_a_figure_does_not_move_with_other_models_or_runs() -> None:
     one, other = world(1, memory=0.5), world(2)
-    alone = audit_labels(replace(one, models=(replace(one.models[0], name="first", seed="1"),)), permutations=49)
+    alone = audit_labels(changed(one, models=(replace(one.models[0], name="first", seed="1"),)), permutations=49)
     beside = audit_labels(together(one, other), permutations=49)
     again = audit_labels(together(one, other), permutations=49)
     assert [replace(row, holm_p=None) for row in alone.rows] == [
@@ -189,16 +190,16 @@ def test_json_is_as_the_record_says() -> None:
 
 def test_labels_that_are_not_known_are_noted() -> None:
     table = world()
-    found = audit(replace(table, trained=np.full_like(table.trained, UNKNOWN))).decisive
+    found = audit(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))).decisive
     assert any("only the secret is asked for" in said for said in found.judgement.reasons)
     assert any("'label_trained'" in said for said in found.cannot)
 
 
 def test_shared_draws_are_noted() -> None:
     table = world()
-    group = np.arange(len(table)) // 4
-    secret = table.secret[:, group * 4]
-    found = audit(replace(table, group=group, secret=secret, trained=secret)).decisive
+    group = np.arange(len(table.examples)) // 4
+    secret = table.canaries.label[:, group * 4]
+    found = audit(changed(table, group=group, label=secret, trained=secret)).decisive
     assert any("200 of 800" in said for said in found.judgement.reasons)
 
 
@@ -212,13 +213,13 @@ def test_options_outside_their_range(options: dict[str, Any], said: str) -> None
 def test_a_broken_mechanism_is_refused() -> None:
     table = world()
     with pytest.raises(InputError, match="broken on purpose"):
-        audit(replace(table, models=(replace(table.models[0], mechanism="rr_halved", epsilon=1.0),)))
+        audit(changed(table, models=(replace(table.models[0], mechanism="rr_halved", epsilon=1.0),)))
 
 
 def test_canaries_that_were_all_planted_are_no_audit() -> None:
     table = world()
     with pytest.raises(InputError, match="canary"):
-        audit(replace(table, planted=np.ones_like(table.planted)))
+        audit(changed(table, planted=np.ones_like(table.canaries.planted)))
 
 
 def test_difference_is_the_one_of_fisher() -> None:
@@ -231,33 +232,33 @@ class TestCanariesThatMayNotBeTrainedOn:
     @pytest.mark.parametrize("share", [1.0, 0.01])
     def test_no_pass_while_the_trained_label_of_a_canary_is_null(self, share: float) -> None:
         table = world(1, **FAINT)
-        trained = table.trained.copy()
-        canary = np.flatnonzero(table.role[0] == CANARY)
+        trained = table.canaries.trained.copy()
+        canary = np.flatnonzero(table.canaries.role[0] == CANARY)
         trained[0, canary[: int(share * canary.size)]] = UNKNOWN
-        found = audit(replace(table, trained=trained))
+        found = audit(changed(table, trained=trained))
         assert found.verdict == "inconclusive"
         assert f"'label_trained' is null for {int(600 * share)} of 600 canaries" in found.decisive.judgement.reasons[0]
         assert any(said.startswith("A pass: 'label_trained' is null") for said in found.decisive.cannot)
 
     def test_a_leak_is_one_all_the_same(self) -> None:
         table = world(memory=2.0)
-        assert audit(replace(table, trained=np.full_like(table.trained, UNKNOWN))).verdict == "fail"
+        assert audit(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))).verdict == "fail"
 
 
 def test_secrets_that_were_not_drawn_are_refused() -> None:
     table = world(1, **FAINT)
-    with pytest.raises(InputError, match="no secret was drawn: 'label_secret' of target 'target' is 'label_original'"):
-        audit(replace(table, secret=table.original[None]))
+    with pytest.raises(InputError, match="no canary label was drawn: the canary label of target 'target' is the original one"):
+        audit(changed(table, label=table.examples.label[None]))
 
 
 def test_no_pass_where_every_control_is_void() -> None:
     """The model is told the labels of placebos, so that no attack is at chance there."""
     table = world(1, **FAINT)
-    both = (table.role[0] == PLACEBO) | (table.role[0] == CANARY)
-    right = both & (RNG(3).random(len(table)) < 0.5)
-    logits = table.logits.copy()
-    logits[0, right] = 10.0 * (np.arange(2) == table.secret[0, right, None])
-    found = audit(replace(table, logits=logits))
+    both = (table.canaries.role[0] == PLACEBO) | (table.canaries.role[0] == CANARY)
+    right = both & (RNG(3).random(len(table.examples)) < 0.5)
+    logits = table.logits[:, :, 0].copy()
+    logits[0, right] = 10.0 * (np.arange(2) == table.canaries.label[0, right, None])
+    found = audit(changed(table, logits=logits))
     assert all(row.vetoed for row in found.rows if row.decides)
     assert found.verdict == "inconclusive"
     assert "the control itself is in doubt" in found.decisive.judgement.reasons[0]

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from math import exp, inf
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.access import run, trial_of
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
@@ -15,7 +15,7 @@ from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.judge_rows import Judged, difference_p, judge_model, planted_copies, sides_of
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.view import LabelAttack, all_attacks
-from discreet.scores.label_table import PLACEBO, TRAIN, UNKNOWN, LabelTable
+from discreet.scores.table import PLACEBO, TRAIN, UNKNOWN, ScoreTable
 
 RNG = np.random.default_rng
 HONEST = LiaThreshold()
@@ -23,11 +23,11 @@ FLAWED = lia_delta_margin(loss_labels="secret")
 PRIVILEGED = lia_delta_margin(loss_labels="original")
 
 
-def world(seed: int = 0, **given: Any) -> LabelTable:
+def world(seed: int = 0, **given: Any) -> ScoreTable:
     return simulated_labels(LabelWorld(**{"canaries": 200, "placebos": 160, **given}), RNG(seed))
 
 
-def judged(table: LabelTable, *attacks: LabelAttack, permutations: int = 0, tune: bool = False) -> list[Judged]:
+def judged(table: ScoreTable, *attacks: LabelAttack, permutations: int = 0, tune: bool = False) -> list[Judged]:
     return judge_model(table.models[0], sides_of(table, 0), attacks, RNG(1), permutations=permutations, tune=tune)
 
 
@@ -66,12 +66,12 @@ def test_the_oracle_is_vetoed_on_an_innocent_model_and_the_honest_are_not() -> N
 def test_the_veto_pays_for_all_rows_of_the_model() -> None:
     table = world(canaries=50, placebos=100)
     # 61 of 100 is outside 95% and inside what five rows and two labels leave of it.
-    logits = table.logits.copy()
-    placebo = np.flatnonzero(table.role[0] == PLACEBO)
-    logits[0, placebo] = 5.0 * (np.arange(2) == table.secret[0, placebo, None])
+    logits = table.logits[:, :, 0].copy()
+    placebo = np.flatnonzero(table.canaries.role[0] == PLACEBO)
+    logits[0, placebo] = 5.0 * (np.arange(2) == table.canaries.label[0, placebo, None])
     logits[0, placebo[:39]] *= -1.0
-    table = replace(table, logits=logits)
-    alone = judged(replace(table, trained=np.full_like(table.trained, UNKNOWN)), HONEST)
+    table = changed(table, logits=logits)
+    alone = judged(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), HONEST)
     assert alone[0].row.placebo.value == 0.61
     assert [one.row.vetoed for one in alone] == [True]
     assert not any(one.row.vetoed for one in judged(table, *(HONEST,) * 5))
@@ -99,15 +99,15 @@ def test_the_trained_label_is_judged_only_where_it_is_known_and_decides_only_whe
     assert [one.row.decides for one in judged(table, HONEST)] == [True, False]
     noisy = world(epsilon=1.0)
     assert [one.row.decides for one in judged(noisy, HONEST)] == [True, True]
-    trained = noisy.trained.copy()
+    trained = noisy.canaries.trained.copy()
     trained[0, 0] = UNKNOWN
-    assert [one.row.target for one in judged(replace(noisy, trained=trained), HONEST)] == ["secret"]
+    assert [one.row.target for one in judged(changed(noisy, trained=trained), HONEST)] == ["secret"]
 
 
 def test_unknown_labels_of_placebos_leave_the_trained_label_uncontrolled() -> None:
     table = world(epsilon=1.0)
-    trained = np.where(table.role == PLACEBO, UNKNOWN, table.trained)
-    secret, about_trained = (one.row for one in judged(replace(table, trained=trained), HONEST))
+    trained = np.where(table.canaries.role == PLACEBO, UNKNOWN, table.canaries.trained)
+    secret, about_trained = (one.row for one in judged(changed(table, trained=trained), HONEST))
     assert secret.decides
     assert about_trained.success.resolved
     assert not about_trained.placebo.resolved
@@ -117,8 +117,8 @@ def test_unknown_labels_of_placebos_leave_the_trained_label_uncontrolled() -> No
 
 def test_without_placebos_nothing_decides() -> None:
     table = world()
-    role = np.where(table.role == PLACEBO, TRAIN, table.role).astype(np.int8)
-    row = judged(replace(table, role=role), HONEST)[0].row
+    role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
+    row = judged(changed(table, role=role), HONEST)[0].row
     assert row.success.resolved
     assert "no placebo canaries" in (row.placebo.reason or "")
     assert (row.difference_p, row.decides, row.vetoed) == (None, False, False)
@@ -160,14 +160,14 @@ def test_the_figure_of_a_tuned_attack_does_not_meet_its_tuning() -> None:
 
 def test_groups_that_share_a_draw_are_one_row_each() -> None:
     table = world(memory=2.0)
-    group = np.arange(len(table)) // 4
-    secret = table.secret[:, group * 4]
-    sides = sides_of(replace(table, group=group, secret=secret, trained=secret), 0)
+    group = np.arange(len(table.examples)) // 4
+    secret = table.canaries.label[:, group * 4]
+    sides = sides_of(changed(table, group=group, label=secret, trained=secret), 0)
     assert sides.placebo is not None
     assert (len(sides.canary), len(sides.placebo)) == (50, 40)
     assert sides.left_out == 270
     assert sides.canary.rows.tolist() == list(range(0, 200, 4))
-    apart = sides_of(replace(table, group=group), 0)
+    apart = sides_of(changed(table, group=group), 0)
     assert (len(apart.canary), apart.left_out) == (200, 0)
     # Their draws are their own, and a half in which groups agree by chance is no surprise.
     assert apart.canary.group is None
@@ -175,10 +175,10 @@ def test_groups_that_share_a_draw_are_one_row_each() -> None:
 
 def test_groups_that_share_a_shift_are_one_row_each() -> None:
     table = world(n_classes=3)
-    group = np.arange(len(table)) // 4
+    group = np.arange(len(table.examples)) // 4
     shift = RNG(5).integers(0, 3, group.max() + 1)[group]
-    secret = ((table.original + shift) % 3)[None]
-    sides = sides_of(replace(table, group=group, secret=secret, trained=secret), 0)
+    secret = ((table.examples.label + shift) % 3)[None]
+    sides = sides_of(changed(table, group=group, label=secret, trained=secret), 0)
     assert len(sides.canary) == 50
 
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.judge_rows import sides_of
 from discreet.audit.labels.memorisation import mean_memorisation, memorisation_interval, memorisation_scores
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.scores.label_table import UNKNOWN
+from discreet.scores.table import UNKNOWN
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng
@@ -51,8 +52,8 @@ def test_the_mean_over_canaries_is_the_difference_to_placebos() -> None:
     world = LabelWorld(canaries=300, placebos=200, memory=2.0, epsilon=1.0)
     table = simulated_labels(world, RNG(2))
     found = mean_memorisation(sides_of(table, 0))
-    predicted = table.logits[0].argmax(axis=1)
-    for truth, labels in (("secret", table.secret[0]), ("trained", table.trained[0])):
+    predicted = table.logits[0, :, 0].argmax(axis=1)
+    for truth, labels in (("secret", table.canaries.label[0]), ("trained", table.canaries.trained[0])):
         hit = predicted == labels
         assert found[truth].value == pytest.approx(hit[:300].mean() - hit[300:].mean())  # type: ignore[index]
     assert found["trained"].low is not None
@@ -68,6 +69,6 @@ def test_without_placebos_or_labels_there_is_no_mean() -> None:
     table = simulated_labels(LabelWorld(canaries=20, placebos=20), RNG(2))
     alone = replace(sides_of(table, 0), placebo=None)
     assert not any(one.resolved for one in mean_memorisation(alone).values())
-    unknown = replace(table, trained=np.full_like(table.trained, UNKNOWN))
+    unknown = changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))
     found = mean_memorisation(sides_of(unknown, 0))
     assert (found["secret"].resolved, found["trained"].resolved) == (True, False)

@@ -26,7 +26,7 @@ from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.tune import delta_margin_grid, threshold_grid, tuned
 from discreet.audit.labels.view import Guesses, LabelAttack, View, all_attacks
 from discreet.core.errors import InputError
-from discreet.scores.label_table import UNKNOWN
+from discreet.scores.table import UNKNOWN
 
 RNG = np.random.default_rng
 FLAWED = lia_delta_margin(loss_labels="secret")

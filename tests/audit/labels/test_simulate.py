@@ -7,8 +7,9 @@ from scipy import stats
 from discreet.audit.labels.access import run, trial_of
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.scores.label_checks import check_label_table
-from discreet.scores.label_table import CANARY, PLACEBO, log_softmax
+from discreet.mechanisms.base import log_softmax
+from discreet.scores.check import check_label_table
+from discreet.scores.table import CANARY, PLACEBO
 
 RNG = np.random.default_rng
 
@@ -16,10 +17,10 @@ RNG = np.random.default_rng
 def test_shapes_roles_and_checks() -> None:
     table = simulated_labels(LabelWorld(canaries=60, placebos=40, n_classes=3, references=2, epsilon=1.0,
                                         planted=(4, 16)), RNG(0))
-    assert table.logits.shape == (3, 100, 3)
-    assert table.role[0].tolist() == [CANARY] * 60 + [PLACEBO] * 40
-    assert (table.role[1:] == CANARY).all()
-    assert table.planted[0].tolist() == [4] * 6 + [16] * 6 + [0] * 88
+    assert table.logits.shape == (3, 100, 1, 3)
+    assert table.canaries.role[0].tolist() == [CANARY] * 60 + [PLACEBO] * 40
+    assert (table.canaries.role[1:] == CANARY).all()
+    assert table.canaries.planted[0].tolist() == [4] * 6 + [16] * 6 + [0] * 88
     assert [model.mechanism for model in table.models] == ["rr"] * 3
     assert table.targets == (0,)
     check_label_table(table, "simulated")
@@ -29,7 +30,7 @@ def test_shapes_roles_and_checks() -> None:
 
 def test_the_mechanism_lies_as_often_as_it_should() -> None:
     table = simulated_labels(LabelWorld(canaries=5000, placebos=5000, epsilon=1.0), RNG(1))
-    kept = int((table.secret == table.trained).sum())
+    kept = int((table.canaries.label == table.canaries.trained).sum())
     assert stats.binomtest(kept, 10_000, np.e / (1 + np.e)).pvalue > 1e-4
 
 

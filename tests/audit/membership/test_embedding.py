@@ -15,7 +15,6 @@ from discreet.audit.membership.diagnostics import NAMES
 from discreet.audit.membership.embedding import FEWEST, SETS, Where, embedding_record, picture, where
 from discreet.audit.membership.simulate import World, simulated_table
 from discreet.core.errors import InputError, MissingExtraError
-from discreet.scores.split_groups import without_split_groups
 from discreet.scores.table import ScoreTable
 
 
@@ -60,7 +59,7 @@ class TestWhere:
         assert not found.edge[found.sets["random"]].any()
 
     def test_of_a_group_one_record_is_looked_at(self) -> None:
-        table, _ = without_split_groups(made(group_size=4))
+        table, _ = made(group_size=4).without_split_groups()
         assert table.examples.group is not None
         groups = table.examples.group[there(table).rows]
         assert groups.size == np.unique(groups).size > 20

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.experiments.labels.assign import deal, planted_number
-from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
 
 OPTIONS: dict[str, Any] = {"canaries": 0.02, "placebo": 0.02, "planted": (1, 4, 16), "planted_each": None,
                            "heldout": 0.2, "law": "uniform"}

@@ -21,8 +21,8 @@ from discreet.experiments.labels.experiment import NONE, Arm, Trial, arms_of
 from discreet.experiments.labels.train_trials import TrialDone, joined, train_trials
 from discreet.mechanisms.labels.alibi import map_truth
 from discreet.mechanisms.labels.base import truth_probability
-from discreet.scores.label_checks import check_label_table
-from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, LabelTable
+from discreet.scores.check import check_label_table
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.train import load_fitted
 
 
@@ -46,17 +46,17 @@ def done(data: Path, store: Path) -> list[TrialDone]:
 
 
 @pytest.fixture(scope="module")
-def table(done: list[TrialDone]) -> LabelTable:
+def table(done: list[TrialDone]) -> ScoreTable:
     return joined(done)
 
 
-def test_the_table_can_be_audited(table: LabelTable, done: list[TrialDone]) -> None:
+def test_the_table_can_be_audited(table: ScoreTable, done: list[TrialDone]) -> None:
     check_label_table(table, "made")
     assert [model.name for model in table.models[:4]] == ["none/3", "none/3/reference-1", "none/3/reference-2",
                                                           "rr-2/3"]
-    assert len(table) == 600
+    assert len(table.examples) == 600
     assert len(table.targets) == 6
-    assert table.references(0) == (1, 2)
+    assert table.label_references(0) == (1, 2)
     assert table.models[3].facts == {"recipe": "mlp"}
     audit = audit_labels(done[0].table(), permutations=0, tune=False)
     assert [one.conformance.ok for one in audit.models] == [True] * 3
@@ -64,44 +64,44 @@ def test_the_table_can_be_audited(table: LabelTable, done: list[TrialDone]) -> N
     assert done[0].utility()["none"]["test_accuracy"].value > 0.7
 
 
-def test_one_seed_is_one_deal_and_another_seed_another(table: LabelTable) -> None:
+def test_one_seed_is_one_deal_and_another_seed_another(table: ScoreTable) -> None:
     for target in table.targets:
         same = [other for other in table.targets if table.models[other].seed == table.models[target].seed]
         for other in same:
-            np.testing.assert_array_equal(table.role[target], table.role[other])
-            np.testing.assert_array_equal(table.secret[target], table.secret[other])
+            np.testing.assert_array_equal(table.canaries.role[target], table.canaries.role[other])
+            np.testing.assert_array_equal(table.canaries.label[target], table.canaries.label[other])
     first, later = table.targets[0], table.targets[3]
-    assert (table.role[first] != table.role[later]).any()
+    assert (table.canaries.role[first] != table.canaries.role[later]).any()
 
 
-def test_what_each_model_was_trained_on(table: LabelTable, data: Path) -> None:
+def test_what_each_model_was_trained_on(table: ScoreTable, data: Path) -> None:
     original = read_dataset(data, "label", group="user").labels
-    np.testing.assert_array_equal(table.original, original)
+    np.testing.assert_array_equal(table.examples.label, original)
     for place, model in enumerate(table.models):
-        role, drawn = table.role[place], np.isin(table.role[place], (CANARY, PLACEBO))
-        assert ((table.trained[place] == UNKNOWN) == (role == HELDOUT)).all()
-        assert (table.secret[place] == original)[~drawn].all()
+        role, drawn = table.canaries.role[place], np.isin(table.canaries.role[place], (CANARY, PLACEBO))
+        assert ((table.canaries.trained[place] == UNKNOWN) == (role == HELDOUT)).all()
+        assert (table.canaries.label[place] == original)[~drawn].all()
         if model.mechanism == "none":
-            assert (table.trained[place] == table.secret[place])[role != HELDOUT].all()
+            assert (table.canaries.trained[place] == table.canaries.label[place])[role != HELDOUT].all()
         else:
             # Of 480 labels, those of placebos among them.
-            kept = (table.trained[place] == table.secret[place])[role != HELDOUT]
+            kept = (table.canaries.trained[place] == table.canaries.label[place])[role != HELDOUT]
             wanted = truth_probability(2.0, 2) if model.mechanism == "rr" else map_truth(2.0, 2)
             assert kept.mean() == pytest.approx(wanted, abs=0.07)
             assert not kept[role[role != HELDOUT] == CANARY].all()
 
 
-def test_a_reference_is_trained_on_the_placebos_and_draws_for_itself(table: LabelTable) -> None:
+def test_a_reference_is_trained_on_the_placebos_and_draws_for_itself(table: ScoreTable) -> None:
     for target in table.targets:
-        for reference in table.references(target):
-            np.testing.assert_array_equal(table.role[reference] == CANARY,
-                                          np.isin(table.role[target], (CANARY, PLACEBO)))
-            np.testing.assert_array_equal(table.role[reference] == TRAIN, table.role[target] == TRAIN)
-            drawn = table.role[reference] == CANARY
-            assert 0.25 < (table.secret[reference] == table.secret[target])[drawn].mean() < 0.75
-    one, other = table.references(0)
-    drawn = table.role[one] == CANARY
-    assert (table.secret[one] != table.secret[other])[drawn].any()
+        for reference in table.label_references(target):
+            np.testing.assert_array_equal(table.canaries.role[reference] == CANARY,
+                                          np.isin(table.canaries.role[target], (CANARY, PLACEBO)))
+            np.testing.assert_array_equal(table.canaries.role[reference] == TRAIN, table.canaries.role[target] == TRAIN)
+            drawn = table.canaries.role[reference] == CANARY
+            assert 0.25 < (table.canaries.label[reference] == table.canaries.label[target])[drawn].mean() < 0.75
+    one, other = table.label_references(0)
+    drawn = table.canaries.role[one] == CANARY
+    assert (table.canaries.label[one] != table.canaries.label[other])[drawn].any()
 
 
 def test_rows_that_were_trained_on(done: list[TrialDone]) -> None:
@@ -121,8 +121,9 @@ def test_planted_canaries_are_learnt_best(data: Path, tmp_path: Path) -> None:
                      recipe="mlp:hidden=64,layers=1,epochs=40,batch=32,rate=0.01")
     [done] = trained([trial], tmp_path / "s")
     table = done.table()
-    guess = table.logits[0].argmax(axis=1)
-    right = {times: (guess == table.secret[0])[(table.role[0] == CANARY) & (table.planted[0] == times)].mean()
+    guess = table.logits[0, :, 0].argmax(axis=1)
+    drawn = table.canaries
+    right = {times: (guess == drawn.label[0])[(drawn.role[0] == CANARY) & (drawn.planted[0] == times)].mean()
              for times in (0, 16)}
     assert right[16] > 0.9 > right[0]
 
@@ -146,7 +147,7 @@ def test_company_in_a_bank_changes_nothing_that_matters(data: Path, done: list[T
     [alone] = trained([trial_of(data, arms=(Arm("rr", 2.0),), references=0)], tmp_path / "s")
     table, old = alone.table(), done[0].table()
     np.testing.assert_allclose(table.logits[0], old.logits[old.targets[1]], atol=1e-4)
-    np.testing.assert_array_equal(table.trained[0], old.trained[old.targets[1]])
+    np.testing.assert_array_equal(table.canaries.trained[0], old.canaries.trained[old.targets[1]])
 
 
 def test_all_models_are_trained_as_long_as_the_one_without_noise(data: Path, tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_models_are_kept_where_that_is_asked_for(data: Path, tmp_path: Path) -> 
     fitted = load_fitted(result.files / "none-3")
     dealt = done.deal.arrays["role"]
     inputs = read_dataset(data, "label", group="user").inputs(np.flatnonzero(np.isin(dealt, (CANARY, TRAIN))))
-    np.testing.assert_allclose(fitted.logits(inputs), done.table().logits[0], atol=1e-5)
+    np.testing.assert_allclose(fitted.logits(inputs), done.table().logits[0, :, 0], atol=1e-5)
 
 
 def test_a_store_holds_no_text_and_no_ids(store: Path, done: list[TrialDone]) -> None:
@@ -183,7 +184,7 @@ def test_tables_of_other_rows_are_not_joined(data: Path, done: list[TrialDone]) 
     with pytest.raises(ValueError, match="two models have one name"):
         joined([done[0], done[0]])
     other = replace(done[1], data=replace(done[1].data, labels=1 - done[1].data.labels))
-    with pytest.raises(ValueError, match="over the same rows"):
+    with pytest.raises(ValueError, match="of different examples"):
         joined([done[0], other])
 
 
@@ -200,5 +201,5 @@ def test_texts_and_images_are_trained_on_too(tmp_path: Path) -> None:
         trial = Trial(DataFile.of(tmp_path / name), "y", recipe, arms_of(("rr",), (2.0,)), canaries=20, placebo=20,
                       planted=())
         [done] = trained([trial], tmp_path / f"{name}.store")
-        assert done.table().logits.shape == (1, 160, 2)
+        assert done.table().logits.shape == (1, 160, 1, 2)
         assert done.training()["data"] == {"d.jsonl": "text", "d.npz": "array"}[name]

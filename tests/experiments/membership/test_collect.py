@@ -21,8 +21,8 @@ from discreet.engine import DataFile
 from discreet.experiments.membership.experiment import World
 from discreet.experiments.membership.train_and_audit import Trained, train
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
 from discreet.scores.table import ScoreTable
+from discreet.scores.write import write_scores
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "su", "ter", "von", "wel", "zu") for b in ("ba", "dor", "fin", "gel")]
 COPIES = 4

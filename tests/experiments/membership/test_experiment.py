@@ -18,7 +18,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.engine import DataFile
 from discreet.experiments.membership.experiment import World, tasks_of
 from discreet.experiments.membership.train_and_audit import Trained, train
-from discreet.scores.checks import check_table
+from discreet.scores.check import check_table
 
 RECIPE = "tfidf-mlp:steps=60"
 

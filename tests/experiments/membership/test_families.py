@@ -17,7 +17,7 @@ from discreet.experiments.membership.audited import audit_task
 from discreet.experiments.membership.experiment import ROLES, World, tasks_of
 from discreet.experiments.membership.train_and_audit import train
 from discreet.report.training import lines, provenance, training
-from discreet.scores.checks import check_table
+from discreet.scores.check import check_table
 from discreet.train import load_fitted, recipe_of
 
 pytest.importorskip("transformers")

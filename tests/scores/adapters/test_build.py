@@ -15,7 +15,7 @@ from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import InputError, UsageError
 from discreet.scores.adapters.build import scored_from_model
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
+from discreet.scores.write import write_scores
 
 MODULE = "brought_to_build"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.studies.blia.pooled import Part
@@ -22,7 +23,7 @@ def parts_of(n: int = 2, **world: float) -> list[Part]:
         table = simulated_labels(LabelWorld(**{"canaries": 120, "placebos": 120, "references": 4, **world}),  # type: ignore[arg-type]
                                  np.random.default_rng(seed))
         models = tuple(replace(model, seed=str(seed)) for model in table.models)
-        found.append((replace(table, models=models), 0))
+        found.append((changed(table, models=models), 0))
     return found
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest, fisher_exact
+from tests.audit.labels.tables import changed
 from tests.studies.blia.conftest import parts_of
 
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.view import Guesses
 from discreet.core.errors import InputError
-from discreet.scores.label_table import CANARY, PLACEBO, LabelTable
+from discreet.scores.table import CANARY, PLACEBO, ScoreTable
 from discreet.studies.blia.pooled import Part, Tried, chosen, condition, strongest
 from discreet.studies.blia.settings import HALVED
 
@@ -30,15 +31,17 @@ def row_of(found: dict[str, Any], target: str = "secret", **asked: Any) -> dict[
     return dict(row)
 
 
-def right(table: LabelTable, role: int, labels: np.ndarray[Any, Any]) -> tuple[int, int]:
+def right(table: ScoreTable, role: int, labels: np.ndarray[Any, Any]) -> tuple[int, int]:
     """Right guesses of LIA-Threshold at ½, and all, by a loop."""
-    rows = [row for row in range(len(table)) if table.role[0, row] == role]
-    return sum(int(table.logits[0, row, 1] >= table.logits[0, row, 0]) == labels[row] for row in rows), len(rows)
+    rows = [row for row in range(len(table.examples)) if table.canaries.role[0, row] == role]
+    return sum(int(table.logits[0, row, 0, 1] >= table.logits[0, row, 0, 0]) == labels[row] for row in rows), len(rows)
 
 
 def test_threshold_is_counted_over_all_seeds(found: dict[str, Any], remembering: list[Part]) -> None:
     for target in ("secret", "trained"):
-        counted = {side: np.sum([right(table, role, getattr(table, target)[0]) for table, _ in remembering], axis=0)
+        name = "label" if target == "secret" else target
+        counted = {side: np.sum([right(table, role, getattr(table.canaries, name)[0]) for table, _ in remembering],
+                                axis=0)
                    for side, role in (("success", CANARY), ("placebo", PLACEBO))}
         row = row_of(found, target, attack="lia_threshold", threshold="fixed")
         for side, (hits, n) in counted.items():
@@ -81,8 +84,8 @@ def test_oracles_are_vetoed_and_prove_nothing() -> None:
 
 
 def test_flips_of_all_seeds_together(found: dict[str, Any], remembering: list[Part]) -> None:
-    changed = sum(int((table.secret[0] != table.trained[0]).sum()) for table, _ in remembering)
-    assert found["flips"]["observed"]["value"] == pytest.approx(changed / 720)
+    moved = sum(int((table.canaries.label[0] != table.canaries.trained[0]).sum()) for table, _ in remembering)
+    assert found["flips"]["observed"]["value"] == pytest.approx(moved / 720)
     assert found["flips"]["expected"] == pytest.approx(1 / (1 + exp(1)))
     assert found["flips"]["ok"]
 
@@ -92,9 +95,9 @@ def test_a_mechanism_that_is_broken_on_purpose_is_taken_and_told() -> None:
 
     parts = []
     for table, target in parts_of(2, canaries=2000, placebos=2000, epsilon=1.0, references=0):
-        unlike = (table.secret != table.trained) & (np.arange(len(table)) % 2 == 0)
-        trained = np.where(unlike, table.secret, table.trained)
-        parts.append((replace(table, trained=trained, models=(replace(table.models[0], mechanism=HALVED),)), target))
+        unlike = (table.canaries.label != table.canaries.trained) & (np.arange(len(table.examples)) % 2 == 0)
+        trained = np.where(unlike, table.canaries.label, table.canaries.trained)
+        parts.append((changed(table, trained=trained, models=(replace(table.models[0], mechanism=HALVED),)), target))
     flips = condition(parts)["flips"]
     assert flips["observed"]["value"] == pytest.approx(flips["expected"] / 2, abs=0.02)
     assert not flips["ok"]
@@ -119,11 +122,10 @@ def test_stronger_attacks_are_held_against_all_thresholds(found: dict[str, Any])
 
 
 def test_a_target_without_canaries_is_refused() -> None:
-    from dataclasses import replace
 
     [(table, target)] = parts_of(1)
     with pytest.raises(InputError, match="no canary"):
-        condition([(replace(table, role=np.full_like(table.role, PLACEBO)), target)])
+        condition([(changed(table, role=np.full_like(table.canaries.role, PLACEBO)), target)])
 
 
 def judged(success: float, placebo: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:

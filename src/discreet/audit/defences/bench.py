@@ -139,7 +139,7 @@ def _cases(
     member[~np.isfinite(line.base)] = -1
     facts = table.models[sides.target].facts
     asked = Asked(line.attack, line.scale, line.kind, nonmembers=which, target=table.models[sides.target].name,
-                  direction=facts.get("direction"), regime=facts.get("regime"), seed=facts.get("seed"))
+                  direction=facts.get("direction"), regime=facts.get("regime"), seed=table.models[sides.target].seed)
     yield _case(table, asked, place, _limited(member, per_side, rng), member)
     asked = replace(asked, selection="boundary", n=n)
     if lens.ranking is None:

@@ -19,7 +19,7 @@ from discreet.audit.labels.view import (
     View,
 )
 from discreet.core.errors import InputError
-from discreet.scores.label_table import CANARY, PLACEBO, TRAIN, UNKNOWN, IntArray, LabelTable
+from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, IntArray, ScoreTable
 
 Truth = Literal["secret", "trained"]
 Side = Literal["canary", "placebo"]
@@ -74,7 +74,7 @@ class Trial:
 
 
 def trial_of(
-    table: LabelTable, target: int, side: Side = "canary", *, references: Sequence[int] | None = None,
+    table: ScoreTable, target: int, side: Side = "canary", *, references: Sequence[int] | None = None,
     planted: int | None = 0,
 ) -> Trial:
     """The canaries, or the placebos, of one target.
@@ -84,7 +84,7 @@ def trial_of(
     target : int
         Row of `table.models`. Any model will do, so that a reference can be put on trial too.
     references : sequence of int, or None
-        Rows of the models that the attacker trained; `table.references(target)` for None, the target never.
+        Rows of the models that the attacker trained; `table.label_references(target)` for None, the target never.
     planted : int or None
         Canaries that stood so many times in training on purpose (0: those that were not planted); None for all.
 
@@ -93,18 +93,20 @@ def trial_of(
     InputError
         Where the target has no such rows.
     """
-    chosen = table.role[target] == (CANARY if side == "canary" else PLACEBO)
+    chosen = table.canaries.role[target] == (CANARY if side == "canary" else PLACEBO)
     if side == "canary" and planted is not None:
-        chosen &= table.planted[target] == planted
+        chosen &= table.canaries.planted[target] == planted
     rows = np.flatnonzero(chosen)
     if not rows.size:
         kind = f"canary planted {planted} times" if side == "canary" and planted else side
         raise InputError(f"model {table.models[target].name!r} has no {kind}; draw some, or leave this model out")
-    models = [place for place in (table.references(target) if references is None else references) if place != target]
-    drawn = np.flatnonzero((table.role[target] == CANARY) | (table.role[target] == PLACEBO))
-    view = View(table.log_p[target][rows], _references(table, models, rows), _references(table, models, drawn))
-    return Trial(rows, view, table.original[rows], table.secret[target, rows], table.trained[target, rows],
-                 None if table.group is None else table.group[rows])
+    given = table.label_references(target) if references is None else references
+    models = [place for place in given if place != target]
+    drawn = np.flatnonzero((table.canaries.role[target] == CANARY) | (table.canaries.role[target] == PLACEBO))
+    view = View(table.log_p[target, rows, 0], _references(table, models, rows), _references(table, models, drawn))
+    canaries = table.canaries
+    return Trial(rows, view, table.examples.label[rows], canaries.label[target, rows], canaries.trained[target, rows],
+                 None if table.examples.group is None else table.examples.group[rows])
 
 
 def run(attack: LabelAttack, trial: Trial) -> Guesses:
@@ -153,13 +155,13 @@ def _at(references: References, places: IntArray) -> References:
     return References(references.names, references.log_p[:, places], references.label[:, places])
 
 
-def _references(table: LabelTable, models: Sequence[int], rows: IntArray) -> References | None:
+def _references(table: ScoreTable, models: Sequence[int], rows: IntArray) -> References | None:
     if not models:
         return None
     chosen = np.asarray(models)[:, None]
-    role, trained = table.role[chosen, rows], table.trained[chosen, rows]
+    role, trained = table.canaries.role[chosen, rows], table.canaries.trained[chosen, rows]
     # Soft labels have no one label that was trained on; the draw that they were made from stands for it.
-    label = np.where(trained == UNKNOWN, table.secret[chosen, rows], trained)
+    label = np.where(trained == UNKNOWN, table.canaries.label[chosen, rows], trained)
     inside = (role == CANARY) | (role == TRAIN)
-    return References(tuple(table.models[place].name for place in models), table.log_p[chosen, rows],
+    return References(tuple(table.models[place].name for place in models), table.log_p[chosen, rows, 0],
                       np.where(inside, label, UNTRAINED))

@@ -20,8 +20,8 @@ from discreet.audit.labels.null import Redraw
 from discreet.audit.labels.view import LabelAttack, all_attacks
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
-from discreet.scores.label_checks import check_secrets
-from discreet.scores.label_table import CANARY, UNKNOWN, LabelTable
+from discreet.scores.check import check_canary_labels
+from discreet.scores.table import CANARY, UNKNOWN, ScoreTable
 from discreet.stats.testing import holm
 
 LAWS: Mapping[str, Redraw] = {"uniform": "permute", "exact_half": "shift"}
@@ -37,7 +37,7 @@ class _Tried:
 
 
 def audit_labels(
-    table: LabelTable, *, permutations: int = 999, seed: int = 0, law: str = "uniform",
+    table: ScoreTable, *, permutations: int = 999, seed: int = 0, law: str = "uniform",
     attacks: Sequence[LabelAttack] | None = None, tune: bool = True, drawn_here: bool = False,
     provenance: Mapping[str, Any] | None = None,
 ) -> LabelAudit:
@@ -45,8 +45,8 @@ def audit_labels(
 
     Parameters
     ----------
-    table : LabelTable
-        As `load_label_scores` reads one, or `simulated_labels` draws one.
+    table : ScoreTable
+        As `load_scores` reads one, or `simulated_labels` draws one.
     permutations : int >= 0
         Draws of the labels for each null p value; 0 leaves them out. The verdict does not rest on them.
     seed : int >= 0
@@ -71,7 +71,7 @@ def audit_labels(
     """
     check_options(permutations, seed, law)
     refuse_broken(table)
-    check_secrets(table, "table")
+    check_canary_labels(table, "table")
     chosen = all_attacks(table.n_classes) if attacks is None else tuple(attacks)
     tried = []
     for target in table.targets:
@@ -85,7 +85,7 @@ def audit_labels(
     models = tuple(_audited(table, replace(one, judged=rows), chosen, family, seed, law, drawn_here)
                    for one, rows in zip(tried, judged, strict=True))
     facts = {"permutations": permutations, "seed": seed, "law": law, "classes": table.n_classes,
-             "examples": len(table), "models": _roles(table), "comparisons": family, "numpy": np.__version__}
+             "examples": len(table.examples), "models": _roles(table), "comparisons": family, "numpy": np.__version__}
     return LabelAudit(overall([one.judgement.verdict for one in models]), models, {**facts, **(provenance or {})})
 
 
@@ -107,15 +107,15 @@ def _after_holm(models: Sequence[Sequence[Judged]]) -> list[list[Judged]]:
              for one in rows] for rows in models]
 
 
-def _audited(table: LabelTable, tried: _Tried, attacks: Sequence[LabelAttack], family: int, seed: int, law: str,
+def _audited(table: ScoreTable, tried: _Tried, attacks: Sequence[LabelAttack], family: int, seed: int, law: str,
              drawn_here: bool) -> ModelAudit:
     target, sides = tried.target, tried.sides
     rows = tuple(one.row for one in tried.judged)
     planted = planted_of(table, target, attacks, np.random.default_rng((seed, target, 1)))
     conformance = conformance_of(table, target)
     bound = _joint_bound(tried.judged, law)
-    canary = table.role[target] == CANARY
-    unknown = int((table.trained[target, canary] == UNKNOWN).sum())
+    canary = table.canaries.role[target] == CANARY
+    unknown = int((table.canaries.trained[target, canary] == UNKNOWN).sum())
     judgement = judge(Grounds(rows, family, planted, conformance, bound, _notes(sides), int(canary.sum()), unknown))
     return ModelAudit(
         table.models[target], judgement, rows, planted, conformance, utility_of(table, target), bound,
@@ -151,6 +151,6 @@ def _notes(sides: Sides) -> list[str]:
     return said
 
 
-def _roles(table: LabelTable) -> dict[str, int]:
+def _roles(table: ScoreTable) -> dict[str, int]:
     return {role: sum(model.role == role for model in table.models) for role in ("target", "reference")}
 

@@ -16,7 +16,7 @@ from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.mechanisms.labels.base import label_mechanisms
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.label_table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN, BoolArray, LabelTable
+from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN, BoolArray, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_upper
 
@@ -52,7 +52,7 @@ class ConformanceRow:
                 "observed": self.observed.to_json(), "ok": self.ok, "reasons": list(self.reasons)}
 
 
-def refuse_broken(table: LabelTable) -> None:
+def refuse_broken(table: ScoreTable) -> None:
     """InputError where a model's mechanism is one that is broken on purpose."""
     for model in table.models:
         if model.mechanism in set(label_mechanisms) and label_mechanisms[model.mechanism].broken:
@@ -60,15 +60,15 @@ def refuse_broken(table: LabelTable) -> None:
                              f"purpose and serves `discreet reproduce` only; expected a mechanism that keeps its ε")
 
 
-def conformance_of(table: LabelTable, target: int) -> ConformanceRow:
+def conformance_of(table: ScoreTable, target: int) -> ConformanceRow:
     """The check of one model's released labels.
 
     A registered mechanism with one transition matrix is held against that (`conform`). Of any other only the fair
     draws of canaries and placebos tell: no mechanism of that ε leaves more of them as they are than its ceiling.
     """
     model = table.models[target]
-    known = (table.trained[target] != UNKNOWN) & (table.role[target] != HELDOUT)
-    before, after = table.secret[target][known], table.trained[target][known]
+    known = (table.canaries.trained[target] != UNKNOWN) & (table.canaries.role[target] != HELDOUT)
+    before, after = table.canaries.label[target][known], table.canaries.trained[target][known]
     facts = (model.name, model.mechanism, model.epsilon, model.seed)
     least = 1.0 - ceiling(model.epsilon, table.n_classes)
     if not known.any():
@@ -81,30 +81,31 @@ def conformance_of(table: LabelTable, target: int) -> ConformanceRow:
     if kind is not None and kind.takes_prior == "no":
         found = conform(kind.at(model.epsilon, table.n_classes), before, after)
         return ConformanceRow(*facts, found.expected_flip, False, found.observed, found.ok, found.reasons)
-    drawn = known & ((table.role[target] == CANARY) | (table.role[target] == PLACEBO))
-    changed, n = int((table.secret[target] != table.trained[target])[drawn].sum()), int(drawn.sum())
+    drawn = known & ((table.canaries.role[target] == CANARY) | (table.canaries.role[target] == PLACEBO))
+    changed, n = int((table.canaries.label[target] != table.canaries.trained[target])[drawn].sum()), int(drawn.sum())
     observed = rate_estimate(changed, n, level=LEVEL, unit="label", of="labels")
     too_few = n > 0 and binomial_upper(changed, n, 1.0 - LEVEL) < least
     why_not = (f"{changed} of {n} labels changed where at least {least:.4g} of them must",) if too_few else ()
     return ConformanceRow(*facts, least, True, observed, None if not n else not too_few, why_not)
 
 
-def utility_of(table: LabelTable, target: int) -> dict[str, Any]:
+def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
     """`{"train_accuracy": {"trained", "secret", "original"}, "test_accuracy"}` of one model.
 
     Train accuracy over the rows of the table that it was trained on (canaries and train), against each of the labels;
     test accuracy over those that it was not (heldout and placebos), against the data set's own.
     """
-    role, guess = table.role[target], np.argmax(table.logits[target], axis=1)
+    role, guess = table.canaries.role[target], np.argmax(table.logits[target, :, 0], axis=1)
     inside, outside = np.isin(role, (CANARY, TRAIN)), np.isin(role, (HELDOUT, PLACEBO))
-    trained = table.trained[target]
+    trained = table.canaries.trained[target]
 
     def accuracy(labels: np.ndarray[Any, Any], rows: BoolArray) -> Estimate:
         return rate_estimate(int((guess == labels)[rows].sum()), int(rows.sum()), of="rows")
 
     return {"train_accuracy": {
-        "trained": accuracy(trained, inside & (trained != UNKNOWN)), "secret": accuracy(table.secret[target], inside),
-        "original": accuracy(table.original, inside)}, "test_accuracy": accuracy(table.original, outside)}
+        "trained": accuracy(trained, inside & (trained != UNKNOWN)),
+        "secret": accuracy(table.canaries.label[target], inside),
+        "original": accuracy(table.examples.label, inside)}, "test_accuracy": accuracy(table.examples.label, outside)}
 
 
 def histogram_of(sides: Sides) -> dict[str, Any]:

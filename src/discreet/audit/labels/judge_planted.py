@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from discreet.audit.labels.judge_rows import LabelRow, judge_model, planted_copies, sides_of
 from discreet.audit.labels.view import LabelAttack
-from discreet.scores.label_table import LabelTable
+from discreet.scores.table import ScoreTable
 from discreet.stats.testing import holm
 
 ALPHA = 0.05
@@ -34,7 +34,7 @@ class Planted:
                 "row": None if self.row is None else self.row.to_json()}
 
 
-def planted_of(table: LabelTable, target: int, attacks: Sequence[LabelAttack], rng: Generator) -> tuple[Planted, ...]:
+def planted_of(table: ScoreTable, target: int, attacks: Sequence[LabelAttack], rng: Generator) -> tuple[Planted, ...]:
     """One entry for each number of copies, rising; empty without planted canaries."""
     model = table.models[target]
     honest = [attack for attack in attacks if attack.access == "outputs"]

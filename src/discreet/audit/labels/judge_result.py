@@ -13,7 +13,7 @@ from discreet.audit.labels.judge_facts import ConformanceRow, plain
 from discreet.audit.labels.judge_planted import Planted
 from discreet.audit.labels.judge_rows import LabelRow
 from discreet.core.records import Estimate
-from discreet.scores.label_table import LabelModel
+from discreet.scores.table import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class ModelAudit:
         What may be claimed and what may not.
     """
 
-    model: LabelModel
+    model: Model
     judgement: Judgement
     rows: tuple[LabelRow, ...]
     planted: tuple[Planted, ...]

@@ -30,7 +30,7 @@ from discreet.audit.labels.null import Redraw, redraw_nulls, tuned_null
 from discreet.audit.labels.tune import delta_margin_grid, threshold_grid, tuned
 from discreet.audit.labels.view import Access, Guesses, LabelAttack, LossLabels, Settings
 from discreet.core.records import Estimate
-from discreet.scores.label_table import CANARY, PLACEBO, UNKNOWN, LabelModel, LabelTable
+from discreet.scores.table import CANARY, PLACEBO, UNKNOWN, Model, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.stats.testing import fisher_exact
@@ -72,7 +72,7 @@ class LabelRow:
         `difference_p` after Holm over that family, in all models.
     """
 
-    model: LabelModel
+    model: Model
     settings: Settings
     access: Access
     target: Truth
@@ -166,10 +166,10 @@ def difference_p(success: tuple[int, int], placebo: tuple[int, int]) -> float:
     return fisher_exact(*success, *placebo)
 
 
-def sides_of(table: LabelTable, target: int, *, planted: int = 0) -> Sides:
+def sides_of(table: ScoreTable, target: int, *, planted: int = 0) -> Sides:
     """The canaries planted so many times, and the placebos. InputError where the model has no such canary."""
     canary = trial_of(table, target, "canary", planted=planted)
-    placebo = trial_of(table, target, "placebo") if (table.role[target] == PLACEBO).any() else None
+    placebo = trial_of(table, target, "placebo") if (table.canaries.role[target] == PLACEBO).any() else None
     one, other = _one_a_draw(canary), None if placebo is None else _one_a_draw(placebo)
     both = [one] if other is None else [one, other]
     left_out = len(canary) - len(one) + (0 if placebo is None or other is None else len(placebo) - len(other))
@@ -189,14 +189,14 @@ def _one_a_draw(trial: Trial) -> Trial:
     return replace(trial, group=None)
 
 
-def planted_copies(table: LabelTable, target: int) -> tuple[int, ...]:
+def planted_copies(table: ScoreTable, target: int) -> tuple[int, ...]:
     """How often planted canaries of a model stand in training, rising."""
-    copies = table.planted[target][table.role[target] == CANARY]
+    copies = table.canaries.planted[target][table.canaries.role[target] == CANARY]
     return tuple(int(one) for one in np.unique(copies[copies > 0]))
 
 
 def judge_model(
-    model: LabelModel, sides: Sides, attacks: Sequence[LabelAttack], rng: Generator, *, permutations: int,
+    model: Model, sides: Sides, attacks: Sequence[LabelAttack], rng: Generator, *, permutations: int,
     tune: bool = True, redraw: Redraw = "permute",
 ) -> list[Judged]:
     """Every attack, and the tuned ones, on one model, about both labels where the table says both.
@@ -245,7 +245,7 @@ def blocked(attack: LabelAttack, trial: Trial) -> str | None:
     return None if clause is None else f"the attack cannot be run: {clause}"
 
 
-def _judge(model: LabelModel, sides: Sides, tried: _Tried, truth: Truth, veto: float, *, bounded: bool) -> Judged:
+def _judge(model: Model, sides: Sides, tried: _Tried, truth: Truth, veto: float, *, bounded: bool) -> Judged:
     attack, trial = tried.attack, tried.trial
     success, guesses = _measured(attack, trial, truth, "canary")
     if sides.placebo is None:

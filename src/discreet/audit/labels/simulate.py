@@ -14,14 +14,15 @@ from numpy.random import Generator
 
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.mechanisms.labels.rr import randomised_response
-from discreet.scores.label_table import (
+from discreet.scores.table import (
     CANARY,
     PLACEBO,
+    Canaries,
     FloatArray,
     IntArray,
-    LabelModel,
-    LabelTable,
-    RoleArray,
+    MemberArray,
+    Model,
+    ScoreTable,
 )
 
 
@@ -59,7 +60,7 @@ class LabelWorld:
     planted: tuple[int, ...] = ()
 
 
-def simulated_labels(world: LabelWorld, rng: Generator) -> LabelTable:
+def simulated_labels(world: LabelWorld, rng: Generator) -> ScoreTable:
     """Draw one target and its references from a world."""
     n, n_classes = world.canaries + world.placebos, world.n_classes
     original = rng.integers(0, n_classes, n)
@@ -73,20 +74,20 @@ def simulated_labels(world: LabelWorld, rng: Generator) -> LabelTable:
         own = rng.integers(0, n_classes, n)
         seen = randomised_response(own, truth, n_classes, rng)
         target_role = np.repeat([CANARY, PLACEBO], [world.canaries, world.placebos]).astype(np.int8)
-        own_role: RoleArray = target_role if not place else np.full(n, CANARY, dtype=np.int8)
+        own_role: MemberArray = target_role if not place else np.full(n, CANARY, dtype=np.int8)
         memory = world.memory * (own_role == CANARY) * (1.0 + np.log2(np.maximum(planted, 1)) * (place == 0))
         logits.append(features + world.noise * rng.normal(size=features.shape)
                       + memory[:, None] * _one_hot(seen, n_classes))
         mechanism = "none" if world.epsilon == inf else "rr"
-        models.append(LabelModel(f"reference-{place}" if place else "target", "reference" if place else "target",
-                                 mechanism, world.epsilon, None if place else "0"))
+        models.append(Model(f"reference-{place}" if place else "target", "reference" if place else "target",
+                            mechanism=mechanism, epsilon=world.epsilon, seed=None if place else "0"))
         role.append(own_role)
         secret.append(own)
         trained.append(seen)
     of_all = np.stack([planted] + [np.zeros_like(planted)] * world.references)
-    return LabelTable(
-        tuple(models), np.array([f"e{place}" for place in range(n)], dtype=np.object_), original, np.stack(role),
-        np.stack(secret), np.stack(trained), of_all, np.stack(logits))
+    canaries = Canaries(np.stack(role), np.stack(secret), np.stack(trained), of_all)
+    return ScoreTable.of_canaries(tuple(models), np.array([f"e{place}" for place in range(n)], dtype=np.object_),
+                                  original, canaries, np.stack(logits))
 
 
 def _one_hot(labels: IntArray, n_classes: int) -> FloatArray:

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from discreet.audit.labels.view import ABSTAINED
 from discreet.core.records import Estimate
-from discreet.scores.label_table import BoolArray, IntArray
+from discreet.scores.table import BoolArray, IntArray
 from discreet.stats.arrays import share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.testing import fisher_exact, holm, mcnemar_exact

@@ -164,8 +164,8 @@ def _placebo(table: ScoreTable, target: int, stated: _Stated) -> int | None:
 
     Refused if it trained on one of the target's members.
     """
-    facts = table.models[target].facts
-    alike = {row: sum(facts.get(key) == value for key, value in table.models[row].facts.items())
+    facts = table.models[target].stated
+    alike = {row: sum(facts.get(key) == value for key, value in table.models[row].stated.items())
              for row in table.of_role("placebo")}
     for placebo in sorted(alike, key=lambda row: -alike[row]):
         if shared := int(((table.member[placebo] == IN) & (table.member[target] == IN)).sum()):

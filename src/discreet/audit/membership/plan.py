@@ -104,7 +104,7 @@ def plan_rows(
         asked = Asked(
             one.attack, one.scale, one.kind, target=table.models[sides.target].name,
             target_structure=facts.get("structure"), direction=facts.get("direction"), regime=facts.get("regime"),
-            seed=facts.get("seed"),
+            seed=table.models[sides.target].seed,
         )
         if one.target is None:
             nobody, nothing = np.full(len(table.examples), -1, dtype=np.int8), np.zeros(0, dtype=np.int64)

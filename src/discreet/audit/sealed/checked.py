@@ -8,8 +8,7 @@ from discreet.audit.sealed.commit import Opening
 from discreet.core.errors import InputError
 from discreet.core.files import KeyedHash
 from discreet.core.numbers import counted
-from discreet.scores.grid import short
-from discreet.scores.split_groups import only_rows
+from discreet.scores.read import short
 from discreet.scores.table import IN, OUT, UNKNOWN, MemberArray, ScoreTable
 
 
@@ -43,7 +42,7 @@ def under_seal(table: ScoreTable, opening: Opening, keyed: KeyedHash, source: st
     kept = (coins != UNKNOWN) | (table.examples.planted > 0)
     if table.examples.split is not None:
         kept |= np.asarray(table.examples.split == "population", dtype=np.bool_)
-    return (table if kept.all() else only_rows(table, np.flatnonzero(kept))), int((~kept).sum())
+    return (table if kept.all() else table.take(np.flatnonzero(kept))), int((~kept).sum())
 
 
 def _coins(table: ScoreTable, opening: Opening, keyed: KeyedHash) -> MemberArray:

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.data.canaries import Law, draw_canaries
-from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, BoolArray, IntArray
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, BoolArray, IntArray
 
 PLANTED_SHARE = 0.1
 """Planted canaries of each kind, as a share of the others."""
@@ -25,7 +25,7 @@ def deal(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rng:
     """The roles of N rows and the labels before any mechanism.
 
     The sizes are as in `Trial`, of `labels` (N,) and `groups` (N,) codes or None. Returns arrays (N,): `role` (codes
-    of `LabelTable.role`), `secret` (the label as given but of canaries and placebos), `planted`; and `sizes`, the rows
+    of `ScoreTable.role`), `secret` (the label as given but of canaries and placebos), `planted`; and `sizes`, the rows
     of each role and the number of planted canaries by repetitions. Raises InputError where the rows do not suffice and
     where a class is no canary's label.
     """

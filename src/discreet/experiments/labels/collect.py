@@ -12,7 +12,7 @@ from discreet.data.datasets import Dataset
 from discreet.engine import Result
 from discreet.experiments.labels.experiment import Arm, Trial
 from discreet.experiments.labels.steps import model_name
-from discreet.scores.label_table import CANARY, PLACEBO, LabelModel, LabelTable
+from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable
 from discreet.train import recipe_of
 
 Models = Mapping[tuple[Arm, int], tuple[Result, int]]
@@ -39,7 +39,7 @@ class Done(Protocol):
         ...
 
 
-def label_table(trial: Trial, deal: Result, models: Models, data: Dataset) -> LabelTable:
+def label_table(trial: Trial, deal: Result, models: Models, data: Dataset) -> ScoreTable:
     """Scores of every model on every row.
 
     A reference was trained on the target's placebos too, which are canaries to it, and has the same planted ones.
@@ -49,16 +49,17 @@ def label_table(trial: Trial, deal: Result, models: Models, data: Dataset) -> La
     recipe = str(next(iter(models.values()))[0].task["params"]["recipe"]["name"])
     for (arm, number), (result, place) in models.items():
         found = read.setdefault(result.key, result.arrays) if result.key not in read else read[result.key]
-        named.append(LabelModel(model_name(arm, trial.seed, number), "reference" if number else "target", arm.mechanism,
-                                arm.epsilon, str(trial.seed), {"recipe": recipe}))
+        named.append(Model(model_name(arm, trial.seed, number), "reference" if number else "target",
+                           facts={"recipe": recipe}, mechanism=arm.mechanism, epsilon=arm.epsilon,
+                           seed=str(trial.seed)))
         role.append(np.where(dealt["role"] == PLACEBO, CANARY, dealt["role"]) if number else dealt["role"])
         for name, parts in arrays.items():
             parts.append(found[name][place])
     secret, trained, logits = (np.stack(parts) for parts in arrays.values())
-    return LabelTable(
-        tuple(named), np.array(data.ids, dtype=np.object_), data.labels, np.stack(role).astype(np.int8),
-        secret.astype(np.int64), trained.astype(np.int64), np.tile(dealt["planted"].astype(np.int64), (len(named), 1)),
-        logits.astype(np.float64), data.groups)
+    canaries = Canaries(np.stack(role).astype(np.int8), secret.astype(np.int64), trained.astype(np.int64),
+                        np.tile(dealt["planted"].astype(np.int64), (len(named), 1)))
+    return ScoreTable.of_canaries(tuple(named), np.array(data.ids, dtype=np.object_), data.labels, canaries,
+                                  logits.astype(np.float64), data.groups)
 
 
 def training_record(done: Sequence[Done]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from discreet.core.errors import UsageError
 from discreet.data.canaries import LAWS, PLANTED, Law
 from discreet.engine import DataFile
 from discreet.mechanisms.labels.base import label_mechanism
-from discreet.scores.label_table import NO_MECHANISM
+from discreet.scores.table import NO_MECHANISM
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -18,7 +18,7 @@ from discreet.experiments.labels.experiment import NONE, Arm, Trial
 from discreet.train import ManyRecipe, Recipe, recipe_of
 from discreet.train.base import recipes
 
-LIBRARIES = ("discreet.train", "discreet.data", "discreet.mechanisms", "discreet.scores.label_table")
+LIBRARIES = ("discreet.train", "discreet.data", "discreet.mechanisms", "discreet.scores.table")
 MOST = 32
 """Models that are trained in one program; more gain little and lose more where a run is stopped."""
 

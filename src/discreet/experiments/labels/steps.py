@@ -18,7 +18,7 @@ from discreet.engine import Job, seeds_of
 from discreet.experiments.labels.assign import deal
 from discreet.experiments.labels.experiment import NONE, Arm
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, label_mechanism
-from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, IntArray
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, IntArray
 from discreet.train import recipe_of
 
 if TYPE_CHECKING:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from discreet.audit.labels.judge_facts import utility_of
 from discreet.data.datasets import Dataset, read_dataset
@@ -16,7 +14,7 @@ from discreet.experiments.labels.collect import label_table, training_record
 from discreet.experiments.labels.experiment import Trial
 from discreet.experiments.labels.plan import Model, banked_in, tasks_of
 from discreet.experiments.labels.steps import DEALT, READ, dealt_out
-from discreet.scores.label_table import LabelTable
+from discreet.scores.table import ScoreTable, stacked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +35,7 @@ class TrialDone:
     models: Mapping[Model, tuple[Result, int]]
     data: Dataset
 
-    def table(self) -> LabelTable:
+    def table(self) -> ScoreTable:
         """Scores of every model on every row: each arm's target, then its references."""
         return label_table(self.trial, self.deal, self.models, self.data)
 
@@ -85,15 +83,8 @@ def check_trial(trial: Trial) -> None:
     dealt_out(data_of(trial), {name: getattr(trial, name) for name in DEALT}, trial.seed, trial.data.path.name)
 
 
-def joined(done: Sequence[TrialDone]) -> LabelTable:
+def joined(done: Sequence[TrialDone]) -> ScoreTable:
     """One table of the models of trials over the same rows, such as seeds. ValueError for others, or none."""
-    tables = [one.table() for one in done]
-    if not tables or any((one.id != tables[0].id).any() or (one.original != tables[0].original).any()
-                         for one in tables):
-        raise ValueError(f"{len(tables)} trials: expected at least one, and all over the same rows")
-    models = tuple(model for one in tables for model in one.models)
-    if len({model.name for model in models}) < len(models):
-        raise ValueError("two models have one name: expected trials of different seeds, or with different arms")
-    together = {name: np.concatenate([getattr(one, name) for one in tables])
-                for name in ("role", "secret", "trained", "planted", "logits")}
-    return replace(tables[0], models=models, **together)
+    if not done:
+        raise ValueError("0 trials: expected at least one")
+    return stacked([one.table() for one in done])

@@ -14,7 +14,7 @@ from discreet.data.texts import LabelledText, read_texts
 from discreet.scores.adapters.outputs import class_codes, columns_like
 from discreet.scores.adapters.run import Run, score_texts
 from discreet.scores.adapters.scorer import Dtype, Settings, open_model
-from discreet.scores.checks import check_table
+from discreet.scores.check import check_table
 from discreet.scores.table import (
     IN,
     OUT,

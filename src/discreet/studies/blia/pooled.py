@@ -26,12 +26,12 @@ from discreet.audit.labels.stronger import compare_attacks
 from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
 from discreet.core.names import label_attack_name
 from discreet.core.records import Estimate
-from discreet.scores.label_table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, LabelTable
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.studies.mia.cells import averaged
 
-Part: TypeAlias = tuple[LabelTable, int]
+Part: TypeAlias = tuple[ScoreTable, int]
 """A table and the row of one of its targets."""
 
 ALPHA = 0.05
@@ -68,7 +68,7 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
 
     Parameters
     ----------
-    parts : sequence of (LabelTable, int)
+    parts : sequence of (ScoreTable, int)
         A target of each seed, all of one mechanism and ε, with two classes.
 
     Raises InputError where a target has no canaries or no placebos.
@@ -180,9 +180,9 @@ def _stronger(tried: Sequence[tuple[LabelAttack, Tried, Tried]]) -> tuple[Any, .
 def _sizes(parts: Sequence[Part]) -> dict[str, Any]:
     """Rows of the first seed; canaries and placebos of all seeds together, planted ones left out."""
     table, target = parts[0]
-    planted_too = [np.bincount(one.role[row], minlength=4) for one, row in parts]
-    alone = [int(((one.role[row] == CANARY) & (one.planted[row] == 0)).sum()) for one, row in parts]
-    return {"n_trained": int(np.isin(table.role[target], (CANARY, TRAIN)).sum()), "n_canaries": sum(alone),
+    planted_too = [np.bincount(one.canaries.role[row], minlength=4) for one, row in parts]
+    alone = [int(((one.canaries.role[row] == CANARY) & (one.canaries.planted[row] == 0)).sum()) for one, row in parts]
+    return {"n_trained": int(np.isin(table.canaries.role[target], (CANARY, TRAIN)).sum()), "n_canaries": sum(alone),
             "n_placebos": int(sum(one[PLACEBO] for one in planted_too)),
             "n_heldout": int(planted_too[0][HELDOUT])}
 
@@ -215,8 +215,8 @@ def planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
     for copies in sorted({copies for part in parts for copies in planted_copies(*part)}):
         right = n = 0
         for table, target in parts:
-            rows = table.planted[target] == copies
-            right += int((np.argmax(table.logits[target][rows], axis=1) == table.secret[target][rows]).sum())
+            rows = table.canaries.planted[target] == copies
+            right += int((np.argmax(table.logits[target, rows, 0], axis=1) == table.canaries.label[target][rows]).sum())
             n += int(rows.sum())
         found.append({"copies": copies, "success": rate_estimate(right, n, unit="canary", of="canaries").to_json()})
     return found

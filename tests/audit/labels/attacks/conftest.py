@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.labels.view import References, View
-from discreet.scores.label_table import log_softmax
+from discreet.mechanisms.base import log_softmax
 
 MakeView = Callable[..., View]
 

@@ -11,9 +11,8 @@ import numpy as np
 from discreet.core.errors import MissingExtraError
 from discreet.core.files import write_atomic
 from discreet.data.columns import LIST_MARK
-from discreet.scores.files import EXAMPLE_COLUMNS
-from discreet.scores.load import FACTS
-from discreet.scores.table import UNKNOWN, Examples, ScoreTable
+from discreet.scores.read import EXAMPLE_COLUMNS, MODEL_COLUMNS
+from discreet.scores.table import EXAMPLE_ROLES, UNKNOWN, Canaries, ScoreTable
 
 
 def write_scores(table: ScoreTable, path: Path | str) -> None:
@@ -30,11 +29,12 @@ def write_scores(table: ScoreTable, path: Path | str) -> None:
         raise MissingExtraError("writing a table of scores", "audit", "pyarrow") from None
     n_queries = table.logits.shape[2]
     examples = {name: values.take(pa.array(np.repeat(np.arange(len(table.examples)), n_queries)))
-                for name, values in _examples(table.examples).items()}
+                for name, values in _examples(table).items()}
     sink, writer = pa.BufferOutputStream(), None
     # One model at a time: the rows of all of them as Arrow columns would stand beside the table itself.
     for place in range(len(table.models)):
-        rows = pa.table({**_model(table, place), **examples, **_scores(table, place)})
+        drawn = {} if table.drawn is None else _canaries(table.drawn, place)
+        rows = pa.table({**_model(table, place), **examples, **drawn, **_scores(table, place)})
         scored = ~np.isnan(table.logits[place]).all(axis=-1).ravel()
         writer = writer or parquet.ParquetWriter(sink, rows.schema, compression="zstd")
         writer.write_table(rows if scored.all() else rows.filter(pa.array(scored)))
@@ -50,10 +50,14 @@ def _words(values: Iterable[str | None]) -> Any:
     return pa.array(list(values), pa.string()).dictionary_encode()
 
 
-def _examples(examples: Examples) -> dict[str, Any]:
+def _examples(table: ScoreTable) -> dict[str, Any]:
+    """The columns that say one thing for all rows of an example."""
     import pyarrow as pa
 
-    found = {"example": _words(examples.id), "label": pa.array(examples.label), "planted": pa.array(examples.planted)}
+    examples, canaries = table.examples, table.drawn is not None
+    found = {"example": _words(examples.id), "label_original" if canaries else "label": pa.array(examples.label)}
+    if not canaries:
+        found["planted"] = pa.array(examples.planted)
     if examples.group is not None:
         found["group"] = pa.array(examples.group)
     if examples.split is not None:
@@ -66,12 +70,24 @@ def _examples(examples: Examples) -> dict[str, Any]:
     return found
 
 
+def _canaries(canaries: Canaries, place: int) -> dict[str, Any]:
+    import pyarrow as pa
+
+    trained = canaries.trained[place]
+    return {"example_role": _words(EXAMPLE_ROLES).take(pa.array(canaries.role[place])),
+            "label_canary": pa.array(canaries.label[place]),
+            "label_trained": pa.array(trained, mask=trained == UNKNOWN), "planted": pa.array(canaries.planted[place])}
+
+
 def _model(table: ScoreTable, place: int) -> dict[str, Any]:
     """The columns that say one thing for all rows of a model; the examples' `structure` comes before a model's."""
     model, n_rows = table.models[place], table.logits.shape[1] * table.logits.shape[2]
-    facts = {name: model.facts.get(name) for name in FACTS
-             if name not in table.examples.columns and any(name in other.facts for other in table.models)}
-    said = {"model": model.name, "model_role": model.role, "reference_kind": model.reference_kind, **facts}
+    said: dict[str, str | None] = {"model": model.name, "model_role": model.role}
+    if table.drawn is None:
+        said["reference_kind"] = model.reference_kind
+    columns = [one.stated for one in table.models]
+    said |= {name: columns[place].get(name) for name in MODEL_COLUMNS
+             if name not in table.examples.columns and any(name in one for one in columns)}
     return {name: _words([value]).take(_zeros(n_rows)) for name, value in said.items()}
 
 
@@ -86,7 +102,8 @@ def _scores(table: ScoreTable, place: int) -> dict[str, Any]:
 
     n_examples, n_queries, n_classes = table.logits.shape[1:]
     member = np.repeat(table.member[place], n_queries)
-    found = {"member": pa.array(member == 1, mask=member == UNKNOWN)}
+    # Whether a canary table's rows were trained on is what `example_role` says.
+    found = {} if table.drawn is not None else {"member": pa.array(member == 1, mask=member == UNKNOWN)}
     if n_queries > 1:
         found["query"] = pa.array(np.tile(np.arange(n_queries), n_examples))
     scores = table.logits[place].reshape(-1, n_classes)

@@ -12,8 +12,8 @@ from tests.audit.score_rows import same
 
 from discreet.core.errors import InputError, UsageError
 from discreet.scores.load import load_scores
-from discreet.scores.save import write_scores
 from discreet.scores.table import Examples, Model, ReferenceKind, ScoreTable
+from discreet.scores.write import write_scores
 
 
 def small() -> ScoreTable:
@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, data: st.DataObject) -> No
         columns={"example_role": column(), "label_secret": rng.integers(0, n_classes, n_examples).astype(object)}
         if data.draw(st.booleans()) else {})
     kinds: list[ReferenceKind | None] = [None, "paired", "population"]
-    others = tuple(Model(f"m{place}", "reference", kinds[place % 3], {"seed": str(place), "epsilon": "inf"})
+    others = tuple(Model(f"m{place}", "reference", kinds[place % 3], epsilon=1.0 + place, seed=str(place))
                    for place in range(1, n_models))
     table = ScoreTable((Model("f", "target", None, {"recipe": "lora"}), *others), examples, logits, member,
                        "prob" if as_prob else "logit")

@@ -17,7 +17,7 @@ from tests.data.written import put
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.data import column_files
 from discreet.data.columns import Coded, ColumnFile, name_order
-from discreet.scores.files import ScoreColumns, open_scores
+from discreet.scores.read import ScoreColumns, open_scores
 
 MARK = "MARKED-TEXT"
 ROWS: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from tests.audit.score_rows import EXAMPLES, Row, flat, refused
 from tests.data.written import put
 
 from discreet.core.errors import InputError
-from discreet.scores.checks import check_table
+from discreet.scores.check import check_table
 from discreet.scores.load import load_scores
 from discreet.scores.table import Examples, Model, ScoreTable
 

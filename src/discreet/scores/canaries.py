@@ -1,92 +1,69 @@
-"""A flat file of scores to a `LabelTable`, or one line that says why not."""
+"""The columns of a label audit: which examples were canaries, and which label each model's run drew for what."""
 
 from __future__ import annotations
 
-from math import inf, isnan
-from pathlib import Path
-from typing import cast
+from collections.abc import Callable
 
 import numpy as np
 
 from discreet.core.numbers import counted
-from discreet.data.column_files import open_columns
 from discreet.data.columns import WHOLE, ColumnFile
-from discreet.scores.files import SCORE, ScoreFiles, score_columns
-from discreet.scores.grid import Grid, ObjectArray, grid_of, per_key, short
-from discreet.scores.label_checks import check_label_table
-from discreet.scores.label_table import (
+from discreet.scores.read import Grid, ObjectArray, ScoreFiles, grid_of, model_facts, per_key, short
+from discreet.scores.table import (
     CANARY,
     EXAMPLE_ROLES,
-    MODEL_ROLES,
-    NO_MECHANISM,
     PLACEBO,
     UNKNOWN,
+    BoolArray,
+    Canaries,
+    FloatArray,
     IntArray,
-    LabelModel,
-    LabelTable,
-    ModelRole,
-    RoleArray,
+    MemberArray,
+    Model,
+    ScoreTable,
 )
-from discreet.scores.load import logits_of
 
-KEYS = ("model", "example", "query")
-REQUIRED = ("model", "example", "example_role", "label_original", "label_secret", "label_trained")
-OPTIONAL = ("model_role", "epsilon", "mechanism", "seed", "planted", "group", "recipe")
-FACTS = ("recipe",)
+CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
+OLD_LABEL = "label_secret"
+"""What `label_canary` was called in tables of version 0.1."""
+MODEL_ROLES = ("target", "reference")
 
 
-def load_label_scores(path: Path | str) -> LabelTable:
-    """Read one flat table of scores (Parquet, CSV, JSON Lines; the last two also as .gz) and check it.
+def read_canaries(files: ScoreFiles, logits_of: Callable[[ScoreFiles, Grid], FloatArray]) -> ScoreTable:
+    """The table of a label audit, not yet checked.
 
     A row for each model and example, with `model, example, example_role (canary|placebo|train|heldout),
-    label_original, label_secret, label_trained, logit_0, logit_1, …` (or `prob_*`) and, where it has them, `model_role
+    label_original, label_canary, label_trained, logit_0, logit_1, …` (or `prob_*`) and, where it has them, `model_role
     (target|reference), epsilon, mechanism, seed, planted, group, recipe`. Other columns are passed over. Models and
     examples come in order of their names.
 
-    - *original* is the data set's own label, *secret* the canary's after its redraw, *trained* what the model saw after
-      the mechanism. `label_secret` may be null but for canaries and placebos, `label_trained` everywhere.
-    - Roles, secrets, trained labels and `planted` are each model's own: seeds and references draw for themselves.
+    - *original* is the data set's own label, *canary* the label after its redraw, *trained* what the model saw after
+      the mechanism. `label_canary` may be null but for canaries and placebos, `label_trained` everywhere.
+    - Roles, canary labels, trained labels and `planted` are each model's own: seeds and references draw for themselves.
     - A model is a target, has no mechanism, and ε = inf, unless the table says otherwise.
+    - Tables written before `label_canary` was named call it `label_secret`.
 
-    Raises
-    ------
-    InputError
-        In one line, for whatever keeps the file from being that, and as `check_label_table`.
-    MissingExtraError
-        Without pyarrow.
+    Raises InputError, in one line, for whatever keeps the files from being that.
     """
-    scores = open_columns(Path(path), _known, lambda name: SCORE.fullmatch(name) is not None,
-                          "model, example, example_role, label_original, label_secret, logit_0, logit_1")
-    _refuse_absent(scores)
-    files = ScoreFiles(scores, score_columns(scores))
+    scores = files.scores
+    label = OLD_LABEL if OLD_LABEL in scores.names and "label_canary" not in scores.names else "label_canary"
+    required = tuple(label if name == "label_canary" else name for name in ("model", "example", *CANARY_COLUMNS))
+    if absent := [name for name in required if name not in scores.names]:
+        scores.fail(f"there is no {absent[0]!r}; expected the columns {', '.join(required)} and logit_0, logit_1, …")
     _refuse_both_roles(scores)
     grid = grid_of(files)
     if grid.n_queries > 1:
         scores.fail(f"there are {grid.n_queries} queries for each example; a label audit reads one answer of each "
                     f"model: keep one, or average them")
-    models = _models(files, grid)
-    role = _role(scores, grid)
-    original = _original(files, grid)
-    drawn = (role == CANARY) | (role == PLACEBO)
-    classes = files.columns.n_classes
-    secret = _whole(scores, grid, "label_secret", classes)
-    _refuse_unknown(scores, grid, drawn & (secret == UNKNOWN), "'label_secret' is null for a canary or a placebo")
-    table = LabelTable(
-        models, np.array(grid.example.names, dtype=np.object_), original, role,
-        np.where(secret == UNKNOWN, original, secret), _whole(scores, grid, "label_trained", classes),
-        np.maximum(_whole(scores, grid, "planted", None), 0), logits_of(files, grid)[:, :, 0], _groups(files, grid))
-    check_label_table(table, str(scores.path))
-    return table
-
-
-def _known(name: str) -> bool:
-    return name in (*KEYS, *REQUIRED, *OPTIONAL) or SCORE.fullmatch(name) is not None
-
-
-def _refuse_absent(scores: ColumnFile) -> None:
-    absent = [name for name in REQUIRED if name not in scores.names]
-    if absent:
-        scores.fail(f"there is no {absent[0]!r}; expected the columns {', '.join(REQUIRED)} and logit_0, logit_1, …")
+    models, role, original = _models(files, grid), _role(scores, grid), _original(files, grid)
+    drawn, classes = (role == CANARY) | (role == PLACEBO), files.columns.n_classes
+    canary = _whole(scores, grid, label, classes)
+    _refuse_unknown(scores, grid, drawn & (canary == UNKNOWN), f"{label!r} is null for a canary or a placebo")
+    canaries = Canaries(role, np.where(canary == UNKNOWN, original, canary),
+                        _whole(scores, grid, "label_trained", classes),
+                        np.maximum(_whole(scores, grid, "planted", None), 0))
+    return ScoreTable.of_canaries(models, np.array(grid.example.names, dtype=np.object_), original, canaries,
+                                  logits_of(files, grid)[:, :, 0], _groups(files, grid), files.columns.given_as)
 
 
 def _refuse_both_roles(scores: ColumnFile) -> None:
@@ -110,7 +87,7 @@ def _cells(scores: ColumnFile, grid: Grid, column: str) -> tuple[IntArray, tuple
     return found.reshape(len(grid.model.names), len(grid.example.names)), coded.names
 
 
-def _role(scores: ColumnFile, grid: Grid) -> RoleArray:
+def _role(scores: ColumnFile, grid: Grid) -> MemberArray:
     codes, names = _cells(scores, grid, "example_role")
     words = [name.strip().lower() for name in names]
     places = [EXAMPLE_ROLES.index(word) if word in EXAMPLE_ROLES else UNKNOWN for word in words]
@@ -142,41 +119,23 @@ def _whole(scores: ColumnFile, grid: Grid, column: str, below: int | None) -> In
     return values
 
 
-def _refuse_unknown(scores: ColumnFile, grid: Grid, bad: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+def _refuse_unknown(scores: ColumnFile, grid: Grid, bad: BoolArray,
                     what: str) -> None:
     rows = np.flatnonzero(bad.reshape(-1)[grid.place])
     if rows.size:
         scores.fail(f"{what}, and so in {rows.size:,} of {grid.place.size:,} rows; correct them", int(rows[0]))
 
 
-def _models(files: ScoreFiles, grid: Grid) -> tuple[LabelModel, ...]:
-    n = len(grid.model.names)
-    found = {name: per_key(files, name, "model", grid) for name in ("model_role", "mechanism", "epsilon", "seed",
-                                                                      *FACTS)}
-    said = {name: np.full(n, None, dtype=np.object_) if values is None else values for name, values in found.items()}
+def _models(files: ScoreFiles, grid: Grid) -> tuple[Model, ...]:
+    roles, described = per_key(files, "model_role", "model", grid), model_facts(files, grid)
     models = []
     for place, name in enumerate(grid.model.names):
-        role = (said["model_role"][place] or MODEL_ROLES[0]).strip().lower()
+        role = "target" if roles is None or roles[place] is None else roles[place].strip().lower()
         if role not in MODEL_ROLES:
             files.scores.fail(f"'model_role' of model {short(name)} is not one that is known; expected one of "
                               f"{', '.join(MODEL_ROLES)}")
-        mechanism = said["mechanism"][place]
-        models.append(LabelModel(
-            name, cast(ModelRole, role), NO_MECHANISM if mechanism is None else mechanism.strip(),
-            _epsilon(files.scores, name, said["epsilon"][place]), said["seed"][place],
-            {fact: said[fact][place] for fact in FACTS if said[fact][place] is not None}))
+        models.append(Model(name, "target" if role == "target" else "reference", **described[place]))
     return tuple(models)
-
-
-def _epsilon(scores: ColumnFile, model: str, given: str | None) -> float:
-    try:
-        epsilon = inf if given is None else float(given)
-    except ValueError:
-        epsilon = np.nan
-    if isnan(epsilon) or epsilon <= 0.0:
-        what = "no number" if isnan(epsilon) else f"{epsilon:g}"
-        scores.fail(f"'epsilon' of model {short(model)} is {what}; expected a number above 0, or inf for no noise")
-    return epsilon
 
 
 def _groups(files: ScoreFiles, grid: Grid) -> IntArray | None:

@@ -11,8 +11,8 @@ from tests.data.written import put
 from discreet.audit.labels.access import run, trial_of
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.core.errors import InputError
-from discreet.scores.label_load import load_label_scores
-from discreet.scores.label_table import EXAMPLE_ROLES, UNKNOWN
+from discreet.scores.load import load_scores
+from discreet.scores.table import EXAMPLE_ROLES, UNKNOWN
 
 Row = dict[str, Any]
 EXAMPLES = ["e10", "e2", "a", "B", "c", "d", "f", "g"]
@@ -41,7 +41,7 @@ def flat(seed: int = 0, n_classes: int = 3) -> list[Row]:
 def refused(tmp_path: Path, rows: list[Row]) -> str:
     path = put(tmp_path / "scores.csv", rows)
     with pytest.raises(InputError) as caught:
-        load_label_scores(path)
+        load_scores(path)
     message = str(caught.value)
     assert "\n" not in message
     assert "MARKED-TEXT" not in message
@@ -53,40 +53,40 @@ def refused(tmp_path: Path, rows: list[Row]) -> str:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_cell_by_cell(tmp_path: Path, name: str, n_classes: int) -> None:
     rows = flat(n_classes=n_classes)
-    table = load_label_scores(put(tmp_path / name, rows))
+    table = load_scores(put(tmp_path / name, rows))
     cells = {(row["model"], row["example"]): row for row in rows}
     assert [model.name for model in table.models] == ["r", "t", "u"]
-    assert table.id.tolist() == sorted(EXAMPLES)
+    assert table.examples.id.tolist() == sorted(EXAMPLES)
     for m, model in enumerate(table.models):
-        for n, example in enumerate(table.id):
+        for n, example in enumerate(table.examples.id):
             row = cells[model.name, example]
             original, secret, trained = row["label_original"], row["label_secret"], row["label_trained"]
-            assert EXAMPLE_ROLES[table.role[m, n]] == row["example_role"]
-            assert table.original[n] == original
-            assert table.secret[m, n] == (original if secret is None else secret)
-            assert table.trained[m, n] == (UNKNOWN if trained is None else trained)
-            assert table.planted[m, n] == (row["planted"] or 0)
-            assert table.logits[m, n].tolist() == [row[f"logit_{k}"] for k in range(n_classes)]
+            assert EXAMPLE_ROLES[table.canaries.role[m, n]] == row["example_role"]
+            assert table.examples.label[n] == original
+            assert table.canaries.label[m, n] == (original if secret is None else secret)
+            assert table.canaries.trained[m, n] == (UNKNOWN if trained is None else trained)
+            assert table.canaries.planted[m, n] == (row["planted"] or 0)
+            assert table.logits[m, n, 0].tolist() == [row[f"logit_{k}"] for k in range(n_classes)]
     assert [(one.role, one.mechanism, one.epsilon, one.seed) for one in table.models] == [
         ("reference", "rr", 2.0, "7"), ("target", "none", inf, "7"), ("target", "rr", 2.0, "7")]
-    assert table.group is None
+    assert table.examples.group is None
 
 
 def test_only_what_must_be_there(tmp_path: Path) -> None:
     bare = [{key: row[key] for key in row if key not in ("model_role", "mechanism", "epsilon", "seed", "planted",
                                                          "text")} for row in flat(n_classes=2) if row["model"] == "t"]
-    table = load_label_scores(put(tmp_path / "s.csv", bare))
+    table = load_scores(put(tmp_path / "s.csv", bare))
     assert [(one.role, one.epsilon, one.seed, one.facts) for one in table.models] == [("target", inf, None, {})]
-    assert (table.planted == 0).all()
+    assert (table.canaries.planted == 0).all()
     trial = trial_of(table, 0)
     assert run(LiaThreshold(), trial).label.shape == (3,)
 
 
 def test_groups_and_recipes_are_kept(tmp_path: Path) -> None:
     rows = [row | {"group": {"a": "x", "B": "x", "c": "y"}.get(row["example"]), "recipe": "mlp"} for row in flat()]
-    table = load_label_scores(put(tmp_path / "s.jsonl", rows))
-    assert table.group is not None
-    code = dict(zip(table.id, table.group.tolist(), strict=True))
+    table = load_scores(put(tmp_path / "s.jsonl", rows))
+    assert table.examples.group is not None
+    code = dict(zip(table.examples.id, table.examples.group.tolist(), strict=True))
     assert code["a"] == code["B"] != code["c"]
     assert len(set(code.values())) == 7
     assert [model.facts for model in table.models] == [{"recipe": "mlp"}] * 3
@@ -97,8 +97,8 @@ def test_probabilities_stand_for_logits(tmp_path: Path) -> None:
     for row in flat(n_classes=2):
         p = 1 / (1 + np.exp(row["logit_0"] - row["logit_1"]))
         rows.append({key: row[key] for key in row if not key.startswith("logit")} | {"prob_0": 1 - p, "prob_1": p})
-    one = load_label_scores(put(tmp_path / "p.jsonl", rows))
-    assert one.log_p == pytest.approx(load_label_scores(put(tmp_path / "s.jsonl", flat(n_classes=2))).log_p)
+    one = load_scores(put(tmp_path / "p.jsonl", rows))
+    assert one.log_p == pytest.approx(load_scores(put(tmp_path / "s.jsonl", flat(n_classes=2))).log_p)
 
 
 def changed(where: Row, **values: Any) -> list[Row]:
@@ -134,7 +134,9 @@ def test_bad_tables_are_said_in_one_line(tmp_path: Path, where: Row, values: Row
 @pytest.mark.parametrize("column", ["example_role", "label_original", "label_secret", "label_trained", "example"])
 def test_absent_columns(tmp_path: Path, column: str) -> None:
     rows = [{key: row[key] for key in row if key != column} for row in flat()]
-    assert f"there is no {column!r}" in refused(tmp_path, rows)
+    # A table without the old name is asked for the new one.
+    named = "label_canary" if column == "label_secret" else column
+    assert f"there is no {named!r}" in refused(tmp_path, rows)
 
 
 def test_one_model_with_an_example_as_both(tmp_path: Path) -> None:
@@ -155,10 +157,10 @@ def test_several_queries(tmp_path: Path) -> None:
 
 def test_an_epsilon_that_is_infinite_or_absent(tmp_path: Path) -> None:
     rows = [row | {"epsilon": "inf" if row["model"] == "u" else None} for row in flat()]
-    table = load_label_scores(put(tmp_path / "s.csv", rows))
+    table = load_scores(put(tmp_path / "s.csv", rows))
     assert [model.epsilon for model in table.models] == [inf] * 3
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder"):
-        load_label_scores(tmp_path)
+    with pytest.raises(InputError, match="has no table 'scores'"):
+        load_scores(tmp_path)

@@ -1,0 +1,205 @@
+"""Whether a table of scores can be audited at all: what its models, sets and draws say of one another."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from discreet.core.errors import InputError
+from discreet.core.numbers import counted
+from discreet.scores.duplicate_models import COPY, Shown
+from discreet.scores.read import short
+from discreet.scores.table import CANARY, IN, OUT, PLACEBO, UNKNOWN, Model, Role, ScoreTable
+from discreet.stats.intervals import binomial_lower, binomial_upper
+
+APART: tuple[Role, ...] = ("target", "reference", "selection", "placebo")
+SCREENED = 64
+SAME = 1e-9
+NEARLY = f", rescaled, rounded or with a little noise (rank correlation above {COPY:g})"
+
+
+def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = False) -> None:
+    """Raise InputError, beginning with `source`, for a table that no audit can begin with.
+
+    - No target; a target whose membership is unknown somewhere, or all on one side.
+    - A placebo, or a neutral reference, that was trained on a member of the target: it stands on neither side.
+    - A target, reference, selector or placebo with the scores of another of them in another role, or with scores
+      that order the examples as those do (rescaled, rounded, or with a little noise).
+    - A group (user, document) with examples on both sides of a target, unless `allow_split_groups`.
+    """
+    targets = table.of_role("target")
+    if not targets:
+        raise InputError(f"{source}: no model has the role 'target'; name the audited model in 'model_role'")
+    for target in targets:
+        _check_members(table, source, target)
+        _check_neither(table, source, target)
+        if not allow_split_groups:
+            _check_groups(table, source, target)
+    _check_apart(table, source)
+
+
+def _check_members(table: ScoreTable, source: str, target: int) -> None:
+    name, member = short(table.models[target].name), table.member[target]
+    unknown = int((member == UNKNOWN).sum())
+    if unknown:
+        raise InputError(f"{source}: 'member' of target {name} is null for {unknown:,} of {member.size:,} examples; an "
+                         f"audit needs true or false for each: fill it in, or take the examples out")
+    for side, word in ((IN, "members"), (OUT, "non-members")):
+        if not (member == side).any():
+            raise InputError(f"{source}: target {name} has no {word} among {member.size:,} examples; an audit compares "
+                             f"the two sides: add examples of the other one")
+
+
+def _check_neither(table: ScoreTable, source: str, target: int) -> None:
+    for place, model in enumerate(table.models):
+        if model.role != "placebo" and (model.role, model.reference_kind) != ("reference", "neutral"):
+            continue
+        shared = int(((table.member[place] == IN) & (table.member[target] == IN)).sum())
+        if shared:
+            what = "placebo" if model.role == "placebo" else "neutral reference"
+            raise InputError(f"{source}: {what} {short(model.name)} was trained on {counted(shared, 'member')} of "
+                             f"target {short(table.models[target].name)}; it must know neither side: correct its "
+                             f"role, its kind or 'member'")
+
+
+def _check_groups(table: ScoreTable, source: str, target: int) -> None:
+    group = table.examples.group
+    if group is None:
+        return
+    _, code = np.unique(group, return_inverse=True)
+    inside = np.bincount(code, weights=table.member[target] == IN)
+    split = (inside > 0) & (inside < np.bincount(code))
+    if split.any():
+        raise InputError(f"{source}: {int(split.sum()):,} of {split.size:,} groups are split over sides, with members "
+                         f"and non-members of target {short(table.models[target].name)}; keep each group on one side, "
+                         f"or allow split groups, and those groups are left out")
+
+
+def _check_apart(table: ScoreTable, source: str) -> None:
+    shown = Shown(table)
+    for one, other in combinations(table.of_role(*APART), 2):
+        first, second = table.models[one], table.models[other]
+        if first.role == second.role:
+            continue
+        same = _same_scores(table, one, other)
+        if same or shown.copies(one, other):
+            first, second = sorted((first, second), key=lambda model: APART.index(model.role))
+            raise InputError(f"{source}: {_called(second)} has the {'same scores as' if same else 'scores of'} "
+                             f"{_called(first)}{'' if same else NEARLY}; each must be a model of its own")
+
+
+def _called(model: Model) -> str:
+    return f"{'selector' if model.role == 'selection' else model.role} {short(model.name)}"
+
+
+def _same_scores(table: ScoreTable, one: int, other: int) -> bool:
+    """Equal up to a constant in each row, which a softmax does not see; a few rows settle most pairs."""
+    return all(_same_rows(table, one, other, rows) for rows in (slice(SCREENED), slice(None)))
+
+
+def _same_rows(table: ScoreTable, one: int, other: int, rows: slice) -> bool:
+    centred = [part - part.max(axis=-1, keepdims=True)
+               for part in (table.logits[one, rows], table.logits[other, rows])]
+    return bool(np.allclose(centred[0], centred[1], rtol=0.0, atol=SAME, equal_nan=True))
+
+
+UNLIKELY = 1e-6
+"""Draws that agree so much more, or less, often than chance lets them are not draws of one's own; of all pairs of a
+target and a reference together, as a study of many seeds and ε has tens of thousands. So are draws that agree with the
+original labels, of all targets together."""
+
+
+def check_label_table(table: ScoreTable, source: str) -> None:
+    """Raise InputError, beginning with `source`, for a table that no label audit can begin with.
+
+    - No target; logits that are not finite.
+    - A target without canaries, or with a class that is no canary's secret: guesses of it are never right.
+    - An example that is a canary for one target and a placebo for another of the same seed.
+    - A target whose secrets are the original labels, or avoid them, as `check_canary_labels`.
+    - A reference whose canary labels agree with a target's otherwise than chance explains: its draws would give the
+      target's secrets away to attacks that receive references and must not receive secrets.
+    """
+    if not np.isfinite(table.logits).all():
+        raise InputError(f"{source}: logits hold NaN or infinity; expected finite numbers: score these rows again")
+    if not table.targets:
+        raise InputError(f"{source}: no model has the role 'target'; name the audited model in 'model_role'")
+    for one, other in combinations(table.targets, 2):
+        if table.models[one].seed == table.models[other].seed:
+            _check_overlap(table, source, one, other)
+    for target in table.targets:
+        _check_classes(table, source, target)
+    check_canary_labels(table, source)
+    references = [place for place, model in enumerate(table.models) if model.role == "reference"]
+    for target in table.targets:
+        for reference in references:
+            _check_draws(table, source, target, reference, UNLIKELY / (len(table.targets) * len(references)))
+
+
+def check_canary_labels(table: ScoreTable, source: str) -> None:
+    """Raise InputError where the secrets of a target agree with the original labels otherwise than chance explains.
+
+    Canaries and placebos are looked at apart and together: where one of the two was drawn and the other was not, an
+    attack that knows no more than the original labels tells them apart. Of a group, which may share one draw, one row
+    counts.
+    """
+    parts = (((CANARY,), "canaries"), ((PLACEBO,), "placebos"), ((CANARY, PLACEBO), "canaries and placebos"))
+    unlikely = UNLIKELY / (len(parts) * max(1, len(table.targets)))
+    for target in table.targets:
+        for roles, kind in parts:
+            rows = np.flatnonzero(np.isin(table.canaries.role[target], roles))
+            if table.examples.group is not None:
+                rows = rows[np.unique(table.examples.group[rows], return_index=True)[1]]
+            n, alike = rows.size, int((table.canaries.label[target, rows] == table.examples.label[rows]).sum())
+            if not n or not _beyond_chance(alike, n, table.n_classes, unlikely):
+                continue
+            what = "no canary label was drawn" if alike == n else "canary labels were not drawn uniformly"
+            of = f"all {n:,}" if alike == n else f"{alike:,} of {n:,}"
+            unit = "" if table.examples.group is None else "groups of "
+            raise InputError(f"{source}: {what}: the canary label of target {short(table.models[target].name)} is "
+                             f"the original one for {of} {unit}{kind}, where uniform draws agree on about "
+                             f"{n / table.n_classes:,.0f}; draw a label for each canary and each placebo uniformly "
+                             f"from the {table.n_classes} classes")
+
+
+def _beyond_chance(alike: int, n: int, n_classes: int, unlikely: float) -> bool:
+    """Whether draws from `n_classes` classes agree with given labels so often, or so seldom, with p < `unlikely`."""
+    chance = 1.0 / n_classes
+    return binomial_lower(alike, n, unlikely) > chance or binomial_upper(alike, n, unlikely) < chance
+
+
+def _check_classes(table: ScoreTable, source: str, target: int) -> None:
+    canary = table.canaries.role[target] == CANARY
+    name = short(table.models[target].name)
+    if not canary.any():
+        raise InputError(f"{source}: target {name} has no canary among {len(table.examples):,} examples; a label audit "
+                         f"needs examples whose 'example_role' is canary")
+    count = np.bincount(table.canaries.label[target, canary], minlength=table.n_classes)
+    if (count == 0).any():
+        raise InputError(f"{source}: class {int(count.argmin())} has no canary of target {name} among "
+                         f"{counted(int(canary.sum()), 'canary', 'canaries')}; draw labels over all "
+                         f"{table.n_classes} classes, or more canaries")
+
+
+def _check_overlap(table: ScoreTable, source: str, one: int, other: int) -> None:
+    role = table.canaries.role
+    both = ((role[one] == CANARY) & (role[other] == PLACEBO)) | ((role[one] == PLACEBO) & (role[other] == CANARY))
+    if both.any():
+        raise InputError(f"{source}: canaries overlap placebos: {counted(int(both.sum()), 'example')} of targets "
+                         f"{short(table.models[one].name)} and {short(table.models[other].name)} are one for this and "
+                         f"one for that; a placebo is never trained on: correct 'example_role', or give runs with "
+                         f"draws of their own a 'seed' each")
+
+
+def _check_draws(table: ScoreTable, source: str, target: int, reference: int, unlikely: float) -> None:
+    drawn = (table.canaries.role[target] == CANARY) | (table.canaries.role[target] == PLACEBO)
+    drawn &= (table.canaries.role[reference] == CANARY) | (table.canaries.role[reference] == PLACEBO)
+    n = int(drawn.sum())
+    if not n:
+        return
+    alike = int((table.canaries.label[target] == table.canaries.label[reference])[drawn].sum())
+    if _beyond_chance(alike, n, table.n_classes, unlikely):
+        raise InputError(f"{source}: reference {short(table.models[reference].name)} has the canary label of target "
+                         f"{short(table.models[target].name)} for {alike:,} of {n:,} canaries and placebos, where "
+                         f"draws of its own agree on about {n / table.n_classes:,.0f}; give each reference fresh draws "
+                         f"of the canary labels")

@@ -31,7 +31,8 @@ def test_a_reference_with_the_target_s_draws_is_refused(n_classes: int, kept: fl
     secret = table.canaries.label.copy()
     secret[2] = np.where(RNG(2).random(160) < kept, secret[0], secret[2])
     with pytest.raises(InputError, match=r"^t: reference 'reference-2' has the canary label of target 'target' for "
-                                         r"1\d\d of 160 canaries and placebos, where draws of its own agree on about (80|16);"):
+                                         r"1\d\d of 160 canaries and placebos, where draws of its own "
+                                         r"agree on about (80|16);"):
         check_label_table(changed(table, label=secret), "t")
 
 

@@ -247,7 +247,7 @@ class TestCanariesThatMayNotBeTrainedOn:
 
 def test_secrets_that_were_not_drawn_are_refused() -> None:
     table = world(1, **FAINT)
-    with pytest.raises(InputError, match="no canary label was drawn: the canary label of target 'target' is the original one"):
+    with pytest.raises(InputError, match="no canary label was drawn"):
         audit(changed(table, label=table.examples.label[None]))
 
 

@@ -13,7 +13,7 @@ from discreet.synth.lineage import LINEAGES, POOLS, Line, Lineage, compiled, dom
 from discreet.synth.writer import Writer
 from discreet.text.doc import Doc
 from discreet.text.evidence import gazetteers
-from discreet.text.evidence.finders import matcher, with_plurals
+from discreet.text.evidence.gazetteers import matcher, with_singulars
 
 HELD_OUT = ("L4", "L6", "L7")
 TRAINING = ("L1", "L2", "L3")
@@ -32,7 +32,7 @@ def source(line: Line) -> str:
 
 def found(table: str, words: str) -> list[tuple[int, int, str]]:
     lowers = Doc.of(words).lowers
-    return matcher(table).find(lowers) + matcher(table).find(with_plurals(lowers))
+    return matcher(table).find(lowers) + matcher(table).find(with_singulars(lowers))
 
 
 def test_choices_multiply() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -36,6 +37,12 @@ class Token:
     def is_number(self) -> bool:
         """Begins with a digit."""
         return self.text[0].isdigit()
+
+
+def lower_of_same_length(text: str) -> str:
+    """A text in lower case, offsets kept: a letter whose lower case is longer ("İ") stays as it is."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 class Doc:
@@ -96,8 +103,6 @@ class Doc:
 
     def token_at(self, offset: int) -> int:
         """Index of the token that covers or follows a character offset (the last one past the end)."""
-        from bisect import bisect_right
-
         place = max(0, bisect_right(self._starts, offset) - 1)
         if self.tokens and self.tokens[place].end <= offset and place + 1 < len(self.tokens):
             return place + 1

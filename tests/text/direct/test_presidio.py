@@ -1,10 +1,12 @@
-"""Presidio's pattern recognisers, as a plug-in and as an oracle that shares no code with ours."""
+"""The adapter for Presidio's pattern recognisers, which are also an oracle that shares no code with ours."""
 
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from discreet.text.direct import detect as direct
 from discreet.text.direct.detect import Facts, Recogniser, find_direct, recognisers
 from discreet.text.direct.presidio import ENTITIES, PresidioRecogniser
 
+PAGE = Path(__file__).parents[3] / "docs" / "guard.md"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
@@ -32,10 +35,14 @@ def types_of(item: Recogniser, text: str) -> set[str]:
     return {hit.type for hit in item.find(Facts.of(text))}
 
 
-def test_it_is_a_recogniser_like_any_other(presidio: PresidioRecogniser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registered_as_the_page_says_it_is_a_recogniser_like_any_other(
+    presidio: PresidioRecogniser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     registry: Registry[Recogniser] = Registry("nothing-is-installed-here")
     monkeypatch.setattr(direct, "recognisers", registry)
-    registry.register("presidio")(presidio)
+    [block] = [b for b in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S) if "Presidio" in b]
+    exec(compile(block, "guard.md", "exec"), {})
+    assert list(registry) == ["presidio"]
     assert set(presidio.types) == set(ENTITIES.values())
     text = "Her SSN is 219–09–1234 and her mail jane@example.com."
     found = [(s.type, text[s.start : s.end]) for s in find_direct(prepare(text))]
@@ -137,7 +144,7 @@ def test_decoys_that_presidio_takes(presidio: PresidioRecogniser, text: str) -> 
     assert find_direct(prepare(text)) == []
 
 
-def test_importing_the_plug_in_imports_no_presidio() -> None:
+def test_importing_the_adapter_imports_no_presidio() -> None:
     code = ("import sys, discreet.text.direct.presidio\n"
             "print('presidio_analyzer' in sys.modules, 'spacy' in sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

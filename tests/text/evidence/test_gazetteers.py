@@ -11,8 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.text.doc import Doc
 from discreet.text.evidence import gazetteers
-from discreet.text.evidence.gazetteers import Matcher, canonical_place, medical_suffix_class, singular
+from discreet.text.evidence.gazetteers import (
+    Matcher,
+    canonical_place,
+    matcher,
+    medical_suffix_class,
+    singular,
+    with_singulars,
+)
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "src" / "discreet" / "text" / "data"
@@ -20,6 +28,7 @@ TABLES = sorted(DATA.glob("*.tsv"))
 SMALLEST = {
     "given_names": 1_500, "places": 6_000, "demonyms": 400, "occupations": 1_200, "family": 300,
     "organisations": 500, "organisation_heads": 100, "kin": 60, "field_labels": 30, "card_issuers": 20,
+    "irregular_plurals": 30,
 }  # fmt: skip
 
 
@@ -292,3 +301,40 @@ def test_place_rows_take_the_first_bearer_fold_and_flag(make_places: ModuleType)
         "saint paul": ("Saint Paul|US", "-"), "st. paul": ("Saint Paul|US", "-"), "st paul": ("Saint Paul|US", "-"),
         "ub": ("Ub|RS", "w"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "expected"),
+    [
+        ("occupations", "she is a welder .", "welder"),
+        ("occupations", "a bank teller came", "bank teller"),
+        ("places", "from New York, NY", "New York"),
+        ("places", "in omaha .", "omaha"),
+        ("demonyms", "a Nigerian man", "Nigerian"),
+        ("medical_terms", "has atrial fibrillation now", "atrial fibrillation"),
+        ("organisations", "at Goldman Sachs .", "Goldman Sachs"),
+    ],
+)
+def test_entries_are_found_in_the_tokens_of_a_doc(table: str, text: str, expected: str) -> None:
+    doc = Doc.of(text)
+    spans = [doc.text[doc.tokens[a].start : doc.tokens[b - 1].end] for a, b, _ in matcher(table).find(doc.lowers)]
+    assert expected in spans
+
+
+def test_a_matcher_is_built_once() -> None:
+    assert matcher("places") is matcher("places")
+
+
+@pytest.mark.parametrize(
+    ("word", "singular"),
+    [
+        ("teachers", "teacher"),
+        ("nurses", "nurse"),
+        ("gas", "gas"),
+        ("is", "is"),
+        ("welder", "welder"),
+        ("diabetes", "diabetes"),
+    ],
+)
+def test_plurals(word: str, singular: str) -> None:
+    assert with_singulars((word, "x")) == (singular, "x")

@@ -16,6 +16,7 @@ from typing import Protocol
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.registry import Registry
 from discreet.core.unicode import Decoded, Prepared
+from discreet.text.doc import lower_of_same_length
 
 SHAPED, BOUND, CHECKED = 1, 2, 3
 """How sure a hit is: its shape alone, a word that says what it is, a check digit or a complete validator."""
@@ -60,10 +61,7 @@ class Facts:
     @classmethod
     def of(cls, text: str) -> Facts:
         """The facts of a normalised text."""
-        lower = text.lower()
-        if len(lower) != len(text):
-            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-        return cls(text, lower, sum(map(len, _DIGITS.findall(text))), "@" in text)
+        return cls(text, lower_of_same_length(text), sum(map(len, _DIGITS.findall(text))), "@" in text)
 
 
 class Recogniser(Protocol):

@@ -1,8 +1,6 @@
-"""Microsoft Presidio's pattern recognisers as one more recogniser of layer 1.
+"""An adapter that makes Microsoft Presidio's pattern recognisers one more recogniser of layer 1.
 
-    from discreet.text.direct.detect import recognisers
-    from discreet.text.direct.presidio import PresidioRecogniser
-    recognisers.register("presidio")(PresidioRecogniser())
+It is not built in: no guard runs it until it is registered, as `docs/guard.md` shows.
 
 Nothing is downloaded and no socket is opened: the spaCy pipeline is a blank tokeniser (Presidio's own slim engine
 fetches a model for English even when asked for a blank one), and the public-suffix list that the e-mail recogniser
@@ -63,17 +61,8 @@ class PresidioRecogniser:
         self._engine = pattern_engine(recognizers)
         self._entities = sorted(self._engine.get_supported_entities("en"))
         self._threshold = threshold
-        self._priority = priority
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The types of the entities that the recognizers support."""
-        return tuple(sorted({_type(entity) for entity in self._entities}))
-
-    @property
-    def priority(self) -> int:
-        """As given."""
-        return self._priority
+        self.types = tuple(sorted({_type(entity) for entity in self._entities}))
+        self.priority = priority
 
     def find(self, facts: Facts) -> Iterator[Hit]:
         """Presidio's results at or over the threshold; score 1 counts as checked, .6 or more as bound."""
@@ -144,20 +133,13 @@ def pattern_recognizers() -> list[Any]:
         def validate_result(self, pattern_text: str) -> bool:
             return extract(pattern_text).fqdn != ""
 
-    return [
-        predefined.UsSsnRecognizer(),
-        predefined.UsItinRecognizer(),
-        predefined.CreditCardRecognizer(),
-        predefined.IbanRecognizer(),
-        predefined.AbaRoutingRecognizer(),
-        predefined.UsBankRecognizer(),
-        predefined.UsNpiRecognizer(),
-        predefined.MedicalLicenseRecognizer(),
-        OfflineEmailRecognizer(),
-        predefined.PhoneRecognizer(),
-        predefined.IpRecognizer(),
-        predefined.UrlRecognizer(),
-    ]
+    others = (
+        predefined.UsSsnRecognizer, predefined.UsItinRecognizer, predefined.CreditCardRecognizer,
+        predefined.IbanRecognizer, predefined.AbaRoutingRecognizer, predefined.UsBankRecognizer,
+        predefined.UsNpiRecognizer, predefined.MedicalLicenseRecognizer, predefined.PhoneRecognizer,
+        predefined.IpRecognizer, predefined.UrlRecognizer,
+    )  # fmt: skip
+    return [OfflineEmailRecognizer(), *(recognizer() for recognizer in others)]
 
 
 def _tells_no_text(record: logging.LogRecord) -> bool:

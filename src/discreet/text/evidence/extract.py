@@ -21,7 +21,7 @@ def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> 
     domain : Domain, str or Path
         The name of a built-in domain, or the folder of one.
     question : str, optional
-        What the user said. An attribute that stands in it is the asker's: told back, no leak.
+        What the user said. Attributes that it already contains are the asker's, and no leaks.
 
     Returns
     -------
@@ -31,10 +31,10 @@ def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> 
     domain = load_domain(domain)
     found = _attributes(doc, domain)
     if question:
-        told = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)}
+        said = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)}
         found = tuple(
-            replace(a, subject="asker", why=f"{a.why}; stands in the question")
-            if (a.kind, a.value) in told and a.subject in ("third", "speaker", "asker")
+            replace(a, subject="asker", why=f"{a.why}; already said in the question")
+            if (a.kind, a.value) in said and a.subject in ("third", "speaker", "asker")
             else a
             for a in found
         )
@@ -60,10 +60,7 @@ def _without_inner(mentions: list[Mention]) -> list[Mention]:
     """Of mentions of one kind that lie in one another, the longest."""
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda m: (m.start, -(m.end - m.start), m.weak)):
-        if any(
-            (k.kind, k.who) == (mention.kind, mention.who) and k.start <= mention.start and mention.end <= k.end
-            for k in kept[-12:]
-        ):
-            continue
-        kept.append(mention)
+        alike = (k for k in kept[-12:] if (k.kind, k.who) == (mention.kind, mention.who))
+        if not any(k.start <= mention.start and mention.end <= k.end for k in alike):
+            kept.append(mention)
     return kept

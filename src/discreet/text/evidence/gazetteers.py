@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from discreet.domains import Domain, Term, builtin_domains, load_domain
+from discreet.text.doc import TOKEN
 from discreet.text.resources import rows
 
 E = TypeVar("E")
@@ -187,21 +188,17 @@ def _place_path(name: str, abbreviated: bool = False) -> str | None:
     return entry.path
 
 
-_IRREGULAR = {
-    "children": "child", "women": "woman", "people": "person", "wives": "wife", "midwives": "midwife", "lives": "life",
-    "housewives": "housewife", "knives": "knife", "thieves": "thief", "halves": "half", "feet": "foot",
-    "teeth": "tooth", "diagnoses": "diagnosis", "metastases": "metastasis", "prostheses": "prosthesis",
-    "thromboses": "thrombosis", "psychoses": "psychosis", "alumni": "alumnus", "alumnae": "alumna",
-    "passersby": "passerby", "buses": "bus", "gases": "gas", "bonuses": "bonus", "viruses": "virus",
-    "fetuses": "fetus", "quizzes": "quiz", "shoes": "shoe", "toes": "toe", "canoes": "canoe",
-    "rns": "rn", "mds": "md", "gps": "gp", "nps": "np", "mps": "mp", "pas": "pa",
-}  # fmt: skip
 _IE = frozenset("auntie bookie calorie cookie die foodie goalie junkie lie movie pie preemie rookie tie walkie".split())
 _MEN = re.compile(r"(?<!speci)(?<!abdo)(?<!regi)(?<!acu)(?<!s[et])(?<!sta)(?<!fora)(?<!lu)(?<!ye)(?<!\bo)(?<!\ba)men$")
 _SINGULAR_S = re.compile(
     r"(?:ss|us|is|[hmst]atics|nomics|iatrics|physics|politics|statistics|ethics|obstetrics|genetics|robotics|eus|news|series|species|diabetes|herpes|rabies|measles|mumps|rickets|shingles|hives|scabies|caries"
     r"|\bgas|pancreas|atlas|canvas|christmas|texas|kansas|arkansas|vegas|overseas|always|perhaps|sometimes|twins)$"
 )
+
+
+@cache
+def _irregular_plurals() -> Mapping[str, str]:
+    return dict(rows("irregular_plurals", 2))
 
 
 def singular(word: str) -> str:
@@ -217,8 +214,8 @@ def singular(word: str) -> str:
 
 
 def _singular_token(word: str) -> str:
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    if word in _irregular_plurals():
+        return _irregular_plurals()[word]
     if word.endswith("children"):
         return word[:-3]
     if _MEN.search(word):
@@ -229,9 +226,12 @@ def _singular_token(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith("yses"):
         return word[:-2] + "is"
-    if word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
-        return word[:-2]
-    return word[:-1]
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else word[:-1]
+
+
+def with_singulars(lowers: tuple[str, ...]) -> tuple[str, ...]:
+    """Tokens with plural nouns made singular, so that "teachers" meets "teacher"."""
+    return tuple(singular(w) if len(w) > 3 and w.endswith("s") else w for w in lowers)
 
 
 class Matcher:
@@ -272,3 +272,9 @@ class Matcher:
                     break
             start += 1
         return matches
+
+
+@cache
+def matcher(table: str) -> Matcher:
+    """The matcher over the keys of a gazetteer, named as its function ("occupations"), in the tokens of `Doc`."""
+    return Matcher(globals()[table](), max_tokens=8, tokenise=TOKEN.findall)

@@ -16,7 +16,7 @@ from typing import Protocol
 from discreet.core.records import Evidence, Subject
 from discreet.core.registry import Registry
 from discreet.domains import ALWAYS, IDENTIFYING, DomainLike, load_domain
-from discreet.text.doc import Doc
+from discreet.text.doc import Doc, lower_of_same_length
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.referents import Referent, find_referents
 
@@ -70,10 +70,7 @@ class Context:
     @cached_property
     def lower(self) -> str:
         """The normalised text in lower case, of the same length."""
-        low = self.text.lower()
-        return (
-            low if len(low) == len(self.text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
-        )
+        return lower_of_same_length(self.text)
 
     @cached_property
     def referents(self) -> tuple[Referent, ...]:

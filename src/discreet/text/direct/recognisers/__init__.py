@@ -1,1 +1,3 @@
-"""The recognisers of direct identifiers, one file each; `discreet.text.direct.detect.recognisers` is their register."""
+"""The built-in recognisers of direct identifiers, a file a field; their registry is in `detect`."""
+
+__all__: list[str] = []

@@ -1,1 +1,3 @@
-"""Built-in taggers, one class of attribute a file; the registry imports them all."""
+"""The built-in taggers, one or two classes of attribute a file; their registry is in `mentions`."""
+
+__all__: list[str] = []

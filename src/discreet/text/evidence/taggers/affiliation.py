@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from discreet.text.evidence import constructions as cons
 from discreet.text.evidence import gazetteers
-from discreet.text.evidence.finders import matcher
+from discreet.text.evidence.gazetteers import matcher
 from discreet.text.evidence.mentions import Context, Mention, taggers
 from discreet.text.resources import patterns
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.finders import with_plurals
-from discreet.text.evidence.gazetteers import Term, family_terms, singular
+from discreet.text.evidence.gazetteers import Term, family_terms, singular, with_singulars
 from discreet.text.evidence.mentions import Context, Mention, taggers
 from discreet.text.resources import patterns, words
 
@@ -78,7 +77,7 @@ class FamilyTagger:
 
     def _relatives(self, context: Context) -> Iterator[Mention]:
         """ "my late husband", "the patient's sister": the relative belongs to the owner."""
-        lowers = with_plurals(context.doc.lowers)
+        lowers = with_singulars(context.doc.lowers)
         terms: Mapping[str, Term] = {**family_terms(), **_TERMS}
         owners = {r.last: r for r in context.referents if r.possessive and r.subject in ("speaker", "third", "public", "asker")}
         for r in context.referents:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from discreet.text.evidence import gazetteers
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.finders import matcher
+from discreet.text.evidence.gazetteers import matcher
 from discreet.text.evidence.mentions import Context, Mention, taggers
 from discreet.text.resources import patterns, words
 

@@ -26,10 +26,10 @@ from discreet.guard import reading
 from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Facts, Hit, recognisers
-from discreet.text.direct.naming import name_at
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
 from discreet.text.evidence.mentions import Context, Mention, taggers
+from discreet.text.evidence.naming import name_at
 from discreet.text.evidence.referents import find_referents
 
 MARK = "zqxmarker"

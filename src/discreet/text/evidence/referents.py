@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.core.records import Subject
-from discreet.text.direct.naming import OFFICES, TITLES, name_at
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence import noun_phrases as phrases
+from discreet.text.evidence.naming import OFFICES, TITLES, name_at
 from discreet.text.resources import patterns
 
 _NO_HEAD = lex.FUNCTION | lex.PAST_AUX | lex.MODALS

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.text.direct.naming import Name, name_at
 from discreet.text.doc import Doc
+from discreet.text.evidence.naming import Name, name_at
 
 
 def names(text: str) -> list[tuple[str, Name]]:

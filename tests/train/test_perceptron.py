@@ -142,16 +142,6 @@ def test_without_patience_the_last_net_counts() -> None:
     assert (found.steps, found.best_step, found.validation_curve) == (30, 30, ())
 
 
-def test_a_net_is_what_it_says() -> None:
-    rng = np.random.default_rng(0)
-    first, first_bias, second, second_bias = (rng.normal(size=s).astype(np.float32) for s in ((D, 4), 4, (4, K), K))
-    net = Perceptron(first, first_bias, second, second_bias)
-    rows = rng.normal(size=(6, D))
-    hidden = np.maximum(rows @ first.astype(float) + first_bias, 0)
-    np.testing.assert_allclose(net.hidden(rows), hidden, atol=1e-12)
-    np.testing.assert_allclose(net.logits(rows), hidden @ second.astype(float) + second_bias, atol=1e-12)
-
-
 @pytest.mark.parametrize(("weights", "count", "said"), [
     (np.ones((2, N), dtype=int), 1, "expected"), (np.ones((1, N - 1), dtype=int), 1, "expected"),
     (np.full((1, N), 0.5), 1, "whole numbers from 0"), (np.full((1, N), -1), 1, "whole numbers from 0"),

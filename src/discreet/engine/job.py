@@ -20,7 +20,7 @@ from discreet.engine.task import DataFile, Task, function_at, seeds_of, sha256, 
 FRAMES = 12
 """Innermost calls that the log keeps of a failure."""
 LITTLE = 1 << 20
-"""Bytes left on a disk that is as good as full."""
+"""Bytes left on a disk that counts as full."""
 KINDS: Mapping[str, type[DiscreetError]] = {"InputError": InputError, "UsageError": UsageError,
                                             "DiscreetError": DiscreetError}
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

@@ -214,7 +214,7 @@ class RayPool:
         if self._started:
             local = {"num_cpus": (workers or max(1, cores() // threads)) * threads, "include_dashboard": False}
             try:
-                with _untold():
+                with _no_usage_report():
                     self._ray.init(address=address or "local", log_to_driver=False, configure_logging=False,
                                    **({} if address else local))
             except (ConnectionError, RuntimeError, ValueError) as error:
@@ -251,7 +251,7 @@ class RayPool:
 
 
 @contextmanager
-def _untold() -> Iterator[None]:
+def _no_usage_report() -> Iterator[None]:
     """What Ray starts here reports no usage to its makers."""
     before = os.environ.get("RAY_USAGE_STATS_ENABLED")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

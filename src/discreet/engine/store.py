@@ -227,7 +227,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _written(draft: Path, made: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """Write what the function returned beside the files that it wrote; sizes and hashes of all of them."""
+    """Write what the function returned to the folder of the files that it wrote; sizes and hashes of all of them."""
     made = {} if made is None else dict(made)
     # A copy in C order: safetensors writes the buffer of a transposed view as it lies in memory.
     arrays = {name: np.array(v, order="C") for name, v in made.items() if isinstance(v, np.ndarray)}

@@ -88,19 +88,15 @@ class Fitted(Protocol):
     @property
     def facts(self) -> Mapping[str, Any]:
         """What is known of the training."""
-        ...
 
     def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
         """(n, K) finite numbers whose softmax are the class probabilities; a row depends on its own input only."""
-        ...
 
     def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
         """(n, d) representation before the head. Raises UsageError where the model has none."""
-        ...
 
     def save(self, folder: Path) -> None:
         """Write everything that `load_fitted` needs, whole or not at all; no text of the training data."""
-        ...
 
 
 class Recipe(Protocol):
@@ -121,18 +117,15 @@ class Recipe(Protocol):
         Raises InputError for data that cannot be trained on (see `checked_training`), UsageError for inputs of a kind
         that the recipe does not take.
         """
-        ...
 
     def load(self, folder: Path, manifest: Manifest) -> Fitted:
         """What `Fitted.save` wrote under this recipe; called by `load_fitted` with the verified manifest.
 
         Raises InputError where files or facts are not what such a model needs.
         """
-        ...
 
     def to_json(self) -> dict[str, Any]:
         """`{"name": …, option: value, …}`: every option that can change the result; `recipe_of` reads it back."""
-        ...
 
 
 @runtime_checkable
@@ -145,7 +138,6 @@ class ManyRecipe(Protocol):
 
         `weights` is (M, n) with whole numbers: 0 = not trained on, k = repeated k times.
         """
-        ...
 
 
 @runtime_checkable

@@ -35,20 +35,16 @@ class Scaling(Protocol):
     @classmethod
     def fit(cls, features: Matrix, weights: FloatArray) -> Self:
         """From features (n, d) of which row i counts weights[i] > 0 times."""
-        ...
 
     def apply(self, features: Matrix) -> Matrix:
         """Scaled features, float64; a row depends on that row only, bit for bit."""
-        ...
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save."""
-        ...
 
     @classmethod
     def restore(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
         """What `state` gave. KeyError or ValueError where it is not of that form."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +70,7 @@ class Tfidf:
         scaled.data = scaled.data * self.idf[scaled.indices]
         squares = scaled.copy()
         squares.data = squares.data**2
-        # A product with ones adds each row in its own order, whatever rows stand beside it.
+        # A product with ones adds each row in its own order, whatever the other rows are.
         norms = np.sqrt(np.asarray(squares @ np.ones(features.shape[1])))
         scaled.data = scaled.data / np.repeat(norms, np.diff(scaled.indptr))
         return scaled

@@ -103,7 +103,8 @@ class HeadRecipe(ABC):
             net = Perceptron(**{name: shaped(state, name, one).astype(np.float32) for name, one in shapes.items()})
             scaling = self.scaling.restore(state, dim)
         except (KeyError, ValueError) as error:
-            raise InputError(f"{folder}: a saved model lacks or spoils {error}; save it again") from None
+            raise InputError(f"{folder}: an array of the saved model is missing or wrong: {error}; save the model "
+                             "again") from None
         probe, wanted = self.probe(), state.get("probe")
         if probe is not None and (wanted is None or wanted.shape != probe.shape or np.abs(wanted - probe).max() > 1e-3):
             raise InputError(f"{folder} was trained on another encoder than the one that its recipe names here: "

@@ -10,8 +10,9 @@ Mechanism m randomises the labels of model m, so that a bank may run over ε, me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,8 +23,10 @@ from discreet.mechanisms.labels.stages import prior_of_logits, stage_parts
 from discreet.train.base import FloatArray, Inputs, IntArray, child
 from discreet.train.networks.bank import Bank, NetworkRecipe, fit_bank
 
-Mechanisms = Sequence[LabelMechanism | None]
+Mechanisms: TypeAlias = Sequence[LabelMechanism | None]
 """One for each model; None trains on the labels as they are."""
+Posterior: TypeAlias = Callable[[FloatArray | None], FloatArray]
+"""From a prior (K,) or (n, K) to soft labels (n, K)."""
 
 TRAINING, NOISE, PARTS = range(3)
 """Which child of a model's seeds is for what; later stages train under children of their own."""
@@ -77,15 +80,16 @@ def train_labelled(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mech
                             for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)])
         bank = fit_bank(recipe, inputs, trained, n_classes, training, weights=weights)
         return LabelTrained(bank, trained, stage)
-    softeners = [_Softener.of(mechanism, own, n_classes, rng)
-                 for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)]
+    observed = [_observed(mechanism, own, n_classes, rng)
+                for mechanism, own, rng in zip(mechanisms, given, noise, strict=True)]
     # What was released alone says which label a model was trained on: the posterior moves with the model.
-    trained = np.array([one.hard() for one in softeners])
+    trained = np.array([released.argmax(axis=1) for released, _ in observed], dtype=np.int64)
+    posteriors = [posterior for _, posterior in observed]
     bank = fit_bank(
         recipe, inputs, trained, n_classes, training, weights=weights,
-        soft=np.array([one.posterior(prior) for one in softeners]),
+        soft=np.array([posterior(prior) for posterior in posteriors]),
         retarget=lambda places, logits: np.array([
-            softeners[place].posterior(softmax(own)) for place, own in zip(places.tolist(), logits, strict=True)]))
+            posteriors[place](softmax(own)) for place, own in zip(places.tolist(), logits, strict=True)]))
     return LabelTrained(bank, trained, stage)
 
 
@@ -125,28 +129,17 @@ def train_in_stages(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mec
     return LabelTrained(bank, trained, stage)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Softener:
-    """What was released of one model's labels; without a mechanism, the labels."""
-
-    mechanism: SoftLabelMechanism | None
-    released: FloatArray
-
-    @classmethod
-    def of(cls, mechanism: LabelMechanism | None, labels: IntArray, n_classes: int,
-           rng: np.random.Generator) -> _Softener:
-        if mechanism is None:
-            return cls(None, np.eye(n_classes)[labels])
-        if not isinstance(mechanism, SoftLabelMechanism):
-            raise ValueError(f"{type(mechanism).__name__} releases labels and no numbers: expected a mechanism for "
-                             "soft labels, such as alibi, or soft=False")
-        return cls(mechanism, mechanism.observe(labels, rng))
-
-    def posterior(self, prior: FloatArray | None) -> FloatArray:
-        return self.released if self.mechanism is None else self.mechanism.posterior(self.released, prior)
-
-    def hard(self) -> IntArray:
-        return np.asarray(self.released.argmax(axis=1), dtype=np.int64)
+def _observed(mechanism: LabelMechanism | None, labels: IntArray, n_classes: int, rng: np.random.Generator
+              ) -> tuple[FloatArray, Posterior]:
+    """What is released of one model's labels, and the soft labels that it gives under a prior."""
+    if mechanism is None:
+        released = np.eye(n_classes)[labels]
+        return released, lambda prior: released
+    if not isinstance(mechanism, SoftLabelMechanism):
+        raise ValueError(f"{type(mechanism).__name__} releases labels and no numbers: expected a mechanism for soft "
+                         "labels, such as alibi, or soft=False")
+    observed = mechanism.observe(labels, rng)
+    return observed, lambda prior: mechanism.posterior(observed, prior)
 
 
 def _released(mechanism: LabelMechanism | None, labels: IntArray, rng: np.random.Generator,

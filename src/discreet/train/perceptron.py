@@ -3,8 +3,9 @@
 A model does not depend on its neighbours: sparse products add row by row, dense ones are called per model on its own
 rows, and the rest is elementwise. So a bank of M equals M banks of one, bit for bit.
 
-It stands beside the bank of networks (`discreet.train.networks`) because its rows stay sparse: 16 models on 800 rows of
-2,048 hashed columns take 6 ms an update here, and 140 ms as dense rows in torch (docs/results/training_speed.md).
+There is a second bank besides that of networks (`discreet.train.networks`) because rows stay sparse here: 16 models on
+800 rows of 2,048 hashed columns take 6 ms an update, and 140 ms as dense rows in torch
+(docs/results/training_speed.md).
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ def _adam(param: Single, gradient: Single, mean: Single, square: Single, room: S
 
 
 def exact_product(rows: Matrix, right: NDArray[np.floating]) -> FloatArray:
-    """rows (n, d) times right (d, k) in float64, (n, k): each row bit for bit the same in any company.
+    """rows (n, d) times right (d, k) in float64, (n, k): each row bit for bit the same in any batch.
 
     BLAS gives a row other last bits in another batch; here every row adds its terms in the order of the columns.
     """

@@ -1,4 +1,4 @@
-"""What every trainer is told, and what it hands back."""
+"""How a classifier is trained, for every trainer, and the record of a trained model."""
 
 from __future__ import annotations
 

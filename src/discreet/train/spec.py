@@ -1,4 +1,4 @@
-"""What `--recipe` may say, and the recipe that it stands for.
+"""What `--recipe` may say, and the recipe that it names.
 
 `tfidf-mlp`                                     a recipe with its defaults
 `transformer:base=minilm,regime=lora,rank=64`   with options; the parts of a list are separated by `+`

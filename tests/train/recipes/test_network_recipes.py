@@ -15,7 +15,6 @@ from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import read_manifest, write_manifest
 from discreet.train import Data, load_fitted
-from discreet.train.base import recipes
 from discreet.train.networks.inputs import images
 from discreet.train.recipes.cnn import Cnn
 from discreet.train.recipes.mlp import Mlp
@@ -169,7 +168,3 @@ def test_a_saved_resnet_keeps_its_running_means(tmp_path: Path) -> None:
     saved = read_arrays(tmp_path / "model" / "model.safetensors")
     assert np.abs(saved["stem.mean"]).max() > 0
     assert load_fitted(tmp_path / "model").logits(data.inputs).tobytes() == found.logits(data.inputs).tobytes()
-
-
-def test_are_found_by_name() -> None:
-    assert {"mlp", "cnn", "resnet18", "rnn", "token-transformer"} <= set(recipes)

@@ -6,7 +6,6 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from tests.train.tasks import nothing, task
 
-from discreet.core.errors import UsageError
 from discreet.train.recipes.tfidf import TfidfLinear, TfidfMlp
 
 SEEDS = np.random.SeedSequence(0)
@@ -28,12 +27,6 @@ def test_is_scikit_learn_on_repeated_rows(n_classes: int, strength: float) -> No
     np.testing.assert_allclose(shares, wanted, atol=1e-3)
     assert found.facts["converged"] is True
     assert found.facts["training_rows"] == rows.size
-
-
-def test_has_no_hidden_layer() -> None:
-    train = task(8, 2)
-    with pytest.raises(UsageError, match="a linear model has no representation"):
-        TfidfLinear(columns=64).fit(train, nothing(train), 2, SEEDS).hidden(train.inputs)
 
 
 @pytest.mark.parametrize("odd", [0.0, -1.0, float("nan"), float("inf")])

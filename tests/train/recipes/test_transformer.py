@@ -220,7 +220,7 @@ def test_a_model_of_another_base_is_refused(tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "kept")
     others: list[tuple[str, str, dict[str, Any]]] = [
         ("lora", "other weights", {"seed": 9, "layers": 1}),
-        ("full", "have a strange|lack", {"layers": 2}),
+        ("full", "have an unexpected|lack", {"layers": 2}),
         ("full", "of shape", {"layers": 1, "intermediate_size": 40}),
     ]
     for saved, said, options in others:

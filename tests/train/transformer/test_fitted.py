@@ -56,7 +56,7 @@ def test_weights_of_another_shape_are_refused_in_one_line(tiny: dict[str, Path])
     name = next(iter(good))
     for spoilt, said in (
         ({k: v for k, v in good.items() if k != name}, "lack"),
-        ({**good, "zz": good[name]}, "strange"),
+        ({**good, "zz": good[name]}, "unexpected"),
         ({**good, name: good[name][:-1]}, "of shape"),
         ({**good, name: good[name].astype(np.float64)}, "float64"),
     ):

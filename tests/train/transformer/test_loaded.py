@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from tests.heavy import need, quiet
 from tests.train.transformer.conftest import loaded, outputs
-from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS, tiny_llama
+from tests.train.transformer.tiny import CORPUS, TEXTS, tiny_llama
 
 from discreet.core.errors import UsageError
 from discreet.train.transformer.batches import length_batches, padded
 from discreet.train.transformer.loading import last_shown
-from discreet.train.transformer.reading import DEPRESSION, NONE, SAFETY, Reader
+from discreet.train.transformer.reading import NONE, SAFETY, Reader
 
 KINDS = ("llama", "gemma", "bert")
 
@@ -89,17 +89,6 @@ def test_pooling_at_the_last_token_that_is_shown() -> None:
     torch = need("torch")
     mask = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]])
     assert last_shown(mask).tolist() == [2, 0, 3, 3]
-
-
-def test_scores_behind_another_prompt_are_others(tiny: dict[str, Path]) -> None:
-    """The authors' `evaluate` drops the prompt, and their boundary step puts the single-turn one before multi-turn."""
-    model = loaded(tiny["llama"])
-    trained, theirs, none = (model.reader(300, prompt) for prompt in (DEPRESSION, SAFETY, NONE))
-    ours = outputs(model, trained([MULTI_TURN]))
-    for other in (theirs, none):
-        assert np.abs(outputs(model, other([MULTI_TURN])) - ours).max() > 1e-3
-    by_name = outputs(model, model.reader(300, "depression")([CORPUS[0], MULTI_TURN]))
-    np.testing.assert_allclose(by_name[1], ours[0], rtol=0, atol=1e-5)
 
 
 def test_readers(tiny: dict[str, Path]) -> None:

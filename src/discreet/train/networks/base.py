@@ -36,23 +36,19 @@ class Network(Protocol):
     @property
     def together(self) -> int:
         """As above."""
-        ...
 
     @property
     def buffers(self) -> frozenset[str]:
         """As above."""
-        ...
 
     def initial(self, rng: np.random.Generator) -> dict[str, NDArray[np.float32]]:
         """One model's state before training, always the same names in the same order."""
-        ...
 
     def forward(self, states: States, rows: Tensor, *, training: bool) -> tuple[Tensor, Tensor]:
         """Logits (M, B, K) and what the head is given (M, B, h), of rows (M, B, …).
 
         In training, buffers are updated in place.
         """
-        ...
 
 
 def he_normal(rng: np.random.Generator, *shape: int, fan: int, gain: float = 2.0) -> NDArray[np.float32]:

@@ -1,7 +1,7 @@
 """The training loop of all networks here: many models in one program, each on rows, labels and an order of its own.
 
-A model does not depend on its neighbours, but for the last bits in which a product may round otherwise in other
-company. The result depends on the arguments and the number of threads; torch's generators are not touched.
+A model does not depend on its neighbours, but for the last bits: a product may round differently in another
+batch. The result depends on the arguments and the number of threads; torch's generators are not touched.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def train_networks(network: Network, inputs: NDArray[Any], targets: IntArray | F
 def score(network: Network, models: Sequence[StateDict], inputs: NDArray[Any], *, hidden: bool = False) -> FloatArray:
     """Logits (M, n, K), or what the head is given (M, n, h); n >= 1.
 
-    Computed in double precision and rounded to single: what the company of a row does to the last bits of a product is
-    far below what is kept, so that a row's score is its own.
+    Computed in double precision and rounded to single: what the other rows of a batch do to the last bits of a product
+    is far below what is kept, so that a score depends on its own row only.
     """
     torch = need_torch()
     device = _device(torch)
@@ -132,7 +132,7 @@ class _Run:
         self._moments = [torch.zeros_like(self._flat), torch.zeros_like(self._flat)]
 
     def trained(self, retarget: Retarget | None, places: IntArray) -> list[TrainedModel]:
-        """Train all models to their ends; `places` are where they stand among all."""
+        """Train all models to their ends; `places` are their numbers among all models."""
         plan, done = self._plan, dict[int, TrainedModel]()
         updates = -(-self._most // self._batch)
         for epoch in range(1, plan.epochs + 1):

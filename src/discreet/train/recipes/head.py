@@ -53,6 +53,6 @@ class Head(HeadRecipe):
         return None if self.encoder == "none" else embedder(self.encoder).probe()
 
     def files(self) -> Mapping[str, Path]:
-        """The encoder's, where it is a folder or minilm; a name on the hub stands for itself."""
+        """The encoder's, where it is a folder or minilm; none for a name on the hub."""
         folder = packaged_model() if self.encoder == "minilm" else Path(self.encoder)
         return files_of(folder) if folder.is_dir() else {}

@@ -112,7 +112,8 @@ class TfidfLinear:
                                 shaped(state, "slopes", (self.columns, classes)), shaped(state, "offsets", (classes,)),
                                 manifest.facts["facts"])
         except (KeyError, ValueError) as error:
-            raise InputError(f"{folder}: a saved model lacks or spoils {error}; save it again") from None
+            raise InputError(f"{folder}: an array of the saved model is missing or wrong: {error}; save the model "
+                             "again") from None
 
     def to_json(self) -> dict[str, Any]:
         """Name and options."""

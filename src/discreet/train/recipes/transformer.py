@@ -142,7 +142,7 @@ class Transformer:
         return restored(self, model, reader, folder, manifest)
 
     def files(self) -> Mapping[str, Path]:
-        """The base model's, where it is a folder or minilm; a name on the hub stands for itself."""
+        """The base model's, where it is a folder or minilm; none for a name on the hub."""
         source, local = source_of(self.base)
         return files_of(Path(source)) if local else {}
 

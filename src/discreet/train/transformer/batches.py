@@ -1,6 +1,6 @@
-"""Batches of token rows: texts of like length together, padded on the right, so that little is computed for nothing.
+"""Batches of token rows: texts of like length together, padded on the right, so that little computation is wasted.
 
-A row never feels the others of its batch. Padding stands behind the text, where no causal model looks and the mask
+A row does not depend on the others of its batch. Padding follows the text, where no causal model looks and the mask
 hides it from the rest, and `Loaded` pools decoders at the last token that the mask shows.
 """
 

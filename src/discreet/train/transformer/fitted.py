@@ -30,8 +30,8 @@ class FittedTransformer:
     """See `discreet.train.base.Fitted`.
 
     In float32 on a CPU every text is computed alone, without padding: how a matrix product rounds depends on how many
-    rows it has, and a score must not depend on its company. On a GPU, and in bfloat16, texts of like length are
-    computed together, `batch` at a time, and a score may differ in its last bits.
+    rows it has, and a score must not depend on the rest of its batch. On a GPU, and in bfloat16, texts of like length
+    are computed together, `batch` at a time, and a score may differ in its last bits.
     """
 
     recipe: Recipe
@@ -91,7 +91,7 @@ def marks(model: Loaded, reader: Reader) -> dict[str, str]:
 def restored(recipe: Recipe, model: Loaded, reader: Reader, folder: Path, manifest: Manifest) -> FittedTransformer:
     """What `FittedTransformer.save` wrote, in a freshly loaded base.
 
-    Raises InputError where weights are missing, strange or truncated, and for another base than it was trained from.
+    Raises InputError where weights are missing, unexpected or truncated, and for another base than it was trained from.
     """
     facts = manifest.facts["facts"]
     if facts.get("reader_sha256") != reader.digest():
@@ -161,7 +161,7 @@ def set_state(model: Loaded, state: Mapping[str, NDArray[Any]]) -> None:
     """
     torch, wanted = need("torch"), model.trained()
     if odd := sorted(set(wanted) ^ set(state)):
-        raise InputError(f"the weights {'lack' if odd[0] in wanted else 'have a strange'} {odd[0][:80]!r}, one of "
+        raise InputError(f"the weights {'lack' if odd[0] in wanted else 'have an unexpected'} {odd[0][:80]!r}, one of "
                          f"{len(odd)} that differ from {model.base}'s: expected the base that the model was trained "
                          "from; name it, or train again")
     for name, weights in wanted.items():

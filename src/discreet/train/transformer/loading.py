@@ -67,7 +67,7 @@ class Loaded:
     facts: Mapping[str, Any]
     _head: str = field(repr=False)
     _mixed: bool = field(default=False, repr=False)
-    """Whether it must be told which tokens are an image's: none. Versions of transformers refuse to train it else."""
+    """Whether it needs token types, which say that no token is an image's: some versions of transformers do."""
 
     def reader(self, max_tokens: int, prompt: Prompt | str = "auto") -> Reader:
         """Reads texts in the model's chat template, where it has one, behind the prompt.
@@ -83,9 +83,9 @@ class Loaded:
         """(b, K) logits and (b, d) representations before the head, both float32, of (b, t) int64 tensors.
 
         Use this, not `model(…).logits`. A decoder is pooled at the last token that the mask shows: right where the
-        padding token stands inside texts too, and in versions of transformers that pool before the first one
+        padding token occurs inside texts too, and in versions of transformers that pool before the first one
         (https://github.com/huggingface/transformers/issues/35352). The head computes in float32: logits in bfloat16
-        tie. Training or evaluation, and gradients, are as the model and torch are told.
+        tie. Training or evaluation, and gradients, follow the modes of the model and of torch.
         """
         torch = import_module("torch")
         inner = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
@@ -145,7 +145,14 @@ def load_classifier(
     MissingExtraError
         Without torch, transformers, peft, or the packaged model.
     """
-    _check(n_classes, regime, layers, dtype)
+    if n_classes < 2:
+        raise UsageError(f"a classifier of {n_classes} classes: expected at least 2")
+    if regime not in REGIMES:
+        raise UsageError(f"the regime is {regime!r}: expected one of {', '.join(REGIMES)}")
+    if dtype not in DTYPES:
+        raise UsageError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
+    if layers is not None and layers < 1:
+        raise UsageError(f"layers is {layers}: expected at least 1, or none for all")
     torch, transformers = need("torch"), need("transformers")
     head_seed, lora_seed, other_seed = (int(seed) for seed in seeds.generate_state(3, np.uint64))
     with quiet(transformers), torch.random.fork_rng(devices=[]):
@@ -181,7 +188,7 @@ def device_of(model: Loaded) -> Any:
 
 
 def called(name: str, function: Any, *args: Any, **options: Any) -> Any:
-    """`function(…)` of transformers, whatever it raises as one line."""
+    """`function(…)` of transformers, any exception as an InputError of one line."""
     try:
         return function(*args, **options)
     except Exception as error:
@@ -196,17 +203,6 @@ def dtype_name(transformers: Any) -> str:
     return "dtype" if (major, minor) >= (4, 56) else "torch_dtype"
 
 
-def _check(n_classes: int, regime: str, layers: int | None, dtype: str) -> None:
-    if n_classes < 2:
-        raise UsageError(f"a classifier of {n_classes} classes: expected at least 2")
-    if regime not in REGIMES:
-        raise UsageError(f"the regime is {regime!r}: expected one of {', '.join(REGIMES)}")
-    if dtype not in DTYPES:
-        raise UsageError(f"dtype is {dtype!r}: expected one of {', '.join(DTYPES)}")
-    if layers is not None and layers < 1:
-        raise UsageError(f"layers is {layers}: expected at least 1, or none for all")
-
-
 def _opened(base: str, n_classes: int, layers: int | None, dtype: Dtype) -> tuple[Any, Any, Any, Mapping[str, Any]]:
     """Configuration, tokeniser, classifier, and transformers' report of what it did not find for it."""
     torch, transformers = need("torch"), need("transformers")
@@ -215,7 +211,13 @@ def _opened(base: str, n_classes: int, layers: int | None, dtype: Dtype) -> tupl
     config = called(base, transformers.AutoConfig.from_pretrained, source, num_labels=n_classes, **options)
     tokenizer = called(base, transformers.AutoTokenizer.from_pretrained, source, **options)
     texts = config.get_text_config()
-    _shorten(texts, layers)
+    if layers is not None:
+        if layers > texts.num_hidden_layers:
+            raise UsageError(f"layers is {layers}: expected at most {texts.num_hidden_layers}, those of the base model")
+        # Gemma says of each layer what kind of attention it has.
+        if getattr(texts, "layer_types", None):
+            texts.layer_types = list(texts.layer_types)[:layers]
+        texts.num_hidden_layers = layers
     pad = choose_pad(tokenizer, texts, base)
     texts.pad_token_id, texts.use_cache, config.problem_type = pad, False, "single_label_classification"
     tokenizer.pad_token, tokenizer.padding_side = tokenizer.convert_ids_to_tokens(pad), "right"
@@ -243,17 +245,6 @@ def source_of(base: str) -> tuple[str, bool]:
         raise InputError(f"there is no folder {base!r}; expected a base model's folder, {MINILM}, or its name on the "
                          f"hub")
     return base, False
-
-
-def _shorten(config: Any, layers: int | None) -> None:
-    if layers is None:
-        return
-    if layers > config.num_hidden_layers:
-        raise UsageError(f"layers is {layers}: expected at most {config.num_hidden_layers}, those of the base model")
-    # Gemma says of each layer what kind of attention it has.
-    if getattr(config, "layer_types", None):
-        config.layer_types = list(config.layer_types)[:layers]
-    config.num_hidden_layers = layers
 
 
 def choose_pad(tokenizer: Any, config: Any, name: str) -> int:

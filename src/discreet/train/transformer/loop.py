@@ -41,7 +41,6 @@ class Trainer(Protocol):
     def __call__(self, model: Loaded, rows: Sequence[Tokens], labels: IntArray, checks: Sequence[Tokens],
                  check_labels: IntArray, plan: TrainingPlan, seeds: np.random.SeedSequence) -> TrainedModel:
         """Parameters and errors are those of `train`."""
-        ...
 
 
 def train(model: Loaded, rows: Sequence[Tokens], labels: IntArray, checks: Sequence[Tokens], check_labels: IntArray,
@@ -184,7 +183,7 @@ def _tensors(model: Loaded, rows: Sequence[Tokens]) -> tuple[Any, Any]:
 
 
 def _seed(device: Any, seed: int) -> None:
-    """Of this device alone: `torch.manual_seed` would change others, which nobody puts back."""
+    """Of this device alone: `torch.manual_seed` would change others, which are not restored."""
     torch = need("torch")
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":

@@ -61,7 +61,7 @@ PROMPTS = {one.name: one for one in (SAFETY, DEPRESSION, NONE)}
 def prompt_of(name: str, *, chat: bool) -> Prompt:
     """The prompt of a name; "auto" is the safety prompt where the tokeniser has a chat template, else none.
 
-    "@F" is what stands in the file F, without the white space at both ends. Raises UsageError for another name, and for
+    "@F" is the content of the file F, without the white space at both ends. Raises UsageError for another name, and for
     a file that cannot be read, is empty, or holds more than 20,000 characters.
     """
     if name == AUTO:
@@ -70,8 +70,8 @@ def prompt_of(name: str, *, chat: bool) -> Prompt:
         return _from_file(Path(name.removeprefix(FILE)))
     found = PROMPTS.get(name)
     if found is None:
-        raise UsageError(f"the prompt is {name[:20]!r}: expected one of {', '.join([*PROMPTS, AUTO])}, or @F for what "
-                         f"stands in the file F")
+        raise UsageError(f"the prompt is {name[:20]!r}: expected one of {', '.join([*PROMPTS, AUTO])}, or @F for the "
+                         "content of the file F")
     return found
 
 
@@ -132,8 +132,8 @@ class Reader:
     With `chat` the prompt is the system's turn and the text the user's in the tokeniser's chat template, no turn of
     the assistant is opened (paper, appendices F to H), and the template writes the special tokens itself: none is
     added, so that a text begins with one BOS. Where the template refuses or drops a system's turn, the prompt goes
-    before the text in the user's, an empty line between them; so too without `chat`. What today is, templates are
-    told: 26 July 2024.
+    before the text in the user's, an empty line between them; so too without `chat`. Templates get
+    26 July 2024 as today's date.
 
     Beyond `max_tokens` the document loses its middle: of the tokens that prompt and marks leave, the first half
     (rounded up) and the last are the document's. Prompt, template and special tokens at both ends stay whole. Special
@@ -175,7 +175,7 @@ class Reader:
 
     @property
     def marks(self) -> frozenset[int]:
-        """Tokens of prompt, template and special tokens, which stand around every document."""
+        """Tokens of prompt, template and special tokens, which surround every document."""
         return frozenset([*self._head, *self._tail])
 
     def digest(self) -> str:
@@ -213,7 +213,7 @@ class Reader:
         return self.prompt.text in rendered
 
     def _frame(self) -> tuple[list[int], list[int]]:
-        """Token ids of what stands before and behind every document."""
+        """Token ids before and after every document."""
         try:
             before, found, behind = self._rendered(PROBE).rpartition(PROBE)
         except Exception as error:

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from discreet.core.records import Answer
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.detector import rows_of, rows_of_many
+from discreet.guard.guard import Guard
 from discreet.guard.reading import read_answer
-from discreet.guard.rows import rows_of, rows_of_many
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--guard", type=Path, required=True)
     parser.add_argument("--checks", type=int, default=200)
     args = parser.parse_args()
-    guard = FittedGuard.load(args.guard)
+    guard = Guard.load(args.guard)
     detector, policy = guard.detector, guard.policy
     given = answers(detector.domain, args.checks)
     encoder = detector.fusion.encoders[0]

@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 
 from discreet.core.records import Answer
 from discreet.domains import builtin_domains
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import auroc, auroc_estimate
 from discreet.synth.campaign import run_campaign
@@ -83,7 +83,7 @@ def answers(rows: Sequence[Row]) -> list[str]:
 
 
 def evidence(domain: str) -> Score:
-    guard = EvidenceGuard(Policy.of(domain))
+    guard = Guard(Policy.of(domain))
     return lambda rows: np.array([guard.check(Answer(row["id"], row["answer"], row["question"])).delta
                                   for row in rows], dtype=np.float64)
 

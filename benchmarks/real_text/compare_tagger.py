@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from discreet.core.records import Answer
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import auroc_estimate, delong_test
 from discreet.text.evidence.mentions import IDENTIFYING
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     data: Path = parser.parse_args().data
     tune, held = usable(data, "tune"), usable(data, "held_out")
-    guards = {d: EvidenceGuard(Policy.of(d)) for d in ("medical", "finance", "law")}
+    guards = {d: Guard(Policy.of(d)) for d in ("medical", "finance", "law")}
     judged = [guards[r["domain"]].judge(Answer(id=r["id"], answer=r["answer"])) for r in held]
     rules = np.array([j.verdict.delta for j in judged], dtype=float)
     words = learned(tune, held, [r["cluster"] == "yes" for r in tune])

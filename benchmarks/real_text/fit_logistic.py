@@ -20,9 +20,9 @@ from benchmarks.real_text.passages import assemble
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-import discreet.guard.evidence_score as scoring
-from discreet.guard.evidence_score import FEATURES, Logistic
+from discreet.guard import scoring
 from discreet.guard.policy import Policy
+from discreet.guard.scoring import FEATURES, Logistic
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
 

@@ -31,15 +31,14 @@ from discreet.data.labelled import LabelledAnswer, read_labelled
 from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.defaults import DEFAULT_DENSITY
-from discreet.guard.detector import Detector
+from discreet.guard.detector import Detector, rows_of_many
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.fit import fit_detector
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.prepare import encode_corpus, read_corpus
 from discreet.guard.reading import read_answer
-from discreet.guard.rows import rows_of_many
 from discreet.stats import auroc_estimate, delong_test, share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
@@ -97,7 +96,7 @@ def scored(detector: Detector, given: list[LabelledAnswer]) -> dict[str, NDArray
     made = rows_of_many(detector.fusion, detector.evidence, answers, [read_answer(a, policy) for a in answers], "answer")
     sigmas = detector.dual.sigmas(made.features)
     found = {kind: detector.deciding(kind).score(made, sigmas).delta for kind in (DENSITY, *detector.discriminators)}
-    guard = EvidenceGuard(policy)
+    guard = Guard(policy)
     found[RULES] = np.array([guard.check(a).delta for a in answers], dtype=np.float64)
     found[ABSTAINS] = detector.score(made, sigmas).foreign.astype(np.float64)
     return found

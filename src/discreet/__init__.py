@@ -12,19 +12,23 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from discreet.core.records import Answer, Estimate, Evidence, Verdict
-    from discreet.guard.evidence_guard import EvidenceGuard
+    from discreet.guard.dual_density import DualDensity
+    from discreet.guard.fit import fit_guard
+    from discreet.guard.guard import Guard
     from discreet.guard.policy import Policy
     from discreet.guard.stress import stress_test
 
-__all__ = ["Answer", "Estimate", "Evidence", "EvidenceGuard", "Policy", "Verdict", "stress_test"]
+__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "stress_test"]
 
 _HOMES = {
     "Answer": "discreet.core.records",
+    "DualDensity": "discreet.guard.dual_density",
     "Estimate": "discreet.core.records",
     "Evidence": "discreet.core.records",
-    "EvidenceGuard": "discreet.guard.evidence_guard",
+    "Guard": "discreet.guard.guard",
     "Policy": "discreet.guard.policy",
     "Verdict": "discreet.core.records",
+    "fit_guard": "discreet.guard.fit",
     "stress_test": "discreet.guard.stress",
 }
 

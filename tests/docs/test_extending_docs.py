@@ -55,10 +55,7 @@ def test_every_door_is_in_the_table_with_its_folder() -> None:
 
 
 def test_the_tagger_makes_an_affiliation_count() -> None:
-    from discreet import Answer, EvidenceGuard, Policy
-
-    verdict = EvidenceGuard(Policy.of("law")).check(
-        Answer("1", "The 52-year-old man serves in the 7th regiment."))
+    verdict = discreet.Guard("law").check("The 52-year-old man serves in the 7th regiment.")
     assert {"age", "affiliation"} <= {found.type for found in verdict.evidence}
 
 

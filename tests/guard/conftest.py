@@ -10,21 +10,20 @@ from discreet.core.records import Answer, Verdict
 from discreet.domains import builtin_domains
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.guard.evidence_guard import EvidenceGuard
 from discreet.guard.fit import fit_guard
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 
 Judge = Callable[..., Verdict]
 
 
 @cache
-def guard_of(domain: str, audience: str | None = None, point: str | None = None) -> EvidenceGuard:
-    return EvidenceGuard(Policy.of(domain, audience), point=point)
+def guard_of(domain: str, audience: str | None = None, point: str | None = None) -> Guard:
+    return Guard(Policy.of(domain, audience), point=point)
 
 
 @pytest.fixture(scope="session")
-def guards() -> Mapping[str, EvidenceGuard]:
+def guards() -> Mapping[str, Guard]:
     """The guard of every domain with its built-in policy."""
     return {domain: guard_of(domain) for domain in builtin_domains()}
 
@@ -57,6 +56,6 @@ def fitted_folder(side_files: Mapping[str, Path], tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="session")
-def fitted_guard(fitted_folder: Path) -> FittedGuard:
+def fitted_guard(fitted_folder: Path) -> Guard:
     """The same, loaded."""
-    return FittedGuard.load(fitted_folder)
+    return Guard.load(fitted_folder)

@@ -15,7 +15,7 @@ from discreet.core.folders import sha256
 from discreet.core.records import Answer
 from discreet.guard.artifact import ARRAYS, MANIFEST, load_detector, save_detector
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
@@ -140,12 +140,12 @@ SPOILT: list[tuple[Callable[[Path], object], str]] = [
 def test_what_is_not_whole_is_not_read(folder: Path, spoil: Callable[[Path], object], said: str) -> None:
     spoil(folder)
     with pytest.raises(InputError) as caught:
-        FittedGuard.load(folder)
+        Guard.load(folder)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_fit_that_breaks_leaves_what_was_there(folder: Path, fitted_guard: FittedGuard,
+def test_a_fit_that_breaks_leaves_what_was_there(folder: Path, fitted_guard: Guard,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     before = (folder / MANIFEST).read_bytes()
 
@@ -159,7 +159,7 @@ def test_a_fit_that_breaks_leaves_what_was_there(folder: Path, fitted_guard: Fit
     assert [p.name for p in folder.parent.iterdir()] == ["copy"]
 
 
-def test_not_over_something_else(fitted_guard: FittedGuard, tmp_path: Path) -> None:
+def test_not_over_something_else(fitted_guard: Guard, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"holds no guard\.json"):
         fitted_guard.save(tmp_path)
@@ -167,7 +167,7 @@ def test_not_over_something_else(fitted_guard: FittedGuard, tmp_path: Path) -> N
         fitted_guard.save(tmp_path / "notes.txt")
 
 
-def test_saved_over_an_older_guard(folder: Path, fitted_guard: FittedGuard) -> None:
+def test_saved_over_an_older_guard(folder: Path, fitted_guard: Guard) -> None:
     change(folder, version=2)
     fitted_guard.save(folder)
-    assert FittedGuard.load(folder).check(Answer("1", LEAK)).action == "flag"
+    assert Guard.load(folder).check(Answer("1", LEAK)).action == "flag"

@@ -12,7 +12,7 @@ from discreet.core.records import Answer
 from discreet.data.labelled import LabelledAnswer, read_labelled
 from discreet.guard.calibrate import Calibration, calibrate, leaks_in, with_points
 from discreet.guard.discriminators import DENSITY
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 from discreet.guard.points import Costs, Thetas
 
 COSTS = Costs(miss=5, false_flag=1, review=0.5, prevalence=0.1)
@@ -24,11 +24,11 @@ def rows(labelled_file: Path) -> list[LabelledAnswer]:
 
 
 @pytest.fixture(scope="module")
-def found(fitted_guard: FittedGuard, rows: list[LabelledAnswer]) -> Calibration:
+def found(fitted_guard: Guard, rows: list[LabelledAnswer]) -> Calibration:
     return calibrate(fitted_guard, rows, costs=COSTS)
 
 
-def shares(guard: FittedGuard, rows: Sequence[LabelledAnswer]) -> dict[str, float]:
+def shares(guard: Guard, rows: Sequence[LabelledAnswer]) -> dict[str, float]:
     """What the guard itself says, counted by hand."""
     said = [(leaks_in(row), guard.check(row.answer).action) for row in rows]
     leaks, harmless = ([a for leak, a in said if leak is which] for which in (True, False))
@@ -45,7 +45,7 @@ def shares(guard: FittedGuard, rows: Sequence[LabelledAnswer]) -> dict[str, floa
 @pytest.mark.parametrize("point", ["conservative", "balanced", "strict", "costs"])
 def test_prices_are_what_the_guard_does(fitted_folder: Path, rows: list[LabelledAnswer], found: Calibration,
                                         point: str) -> None:
-    by_hand = shares(FittedGuard.load(fitted_folder, point=point), rows)
+    by_hand = shares(Guard.load(fitted_folder, point=point), rows)
     assert {n: e.value for n, e in found.prices[point].items()} == pytest.approx(by_hand)
     for name, estimate in found.prices[point].items():
         if name != "expected_cost":
@@ -54,7 +54,7 @@ def test_prices_are_what_the_guard_does(fitted_folder: Path, rows: list[Labelled
             assert estimate.low <= by_hand[name] <= estimate.high
 
 
-def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: FittedGuard,
+def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Guard,
                                                             rows: list[LabelledAnswer]) -> None:
     named = [replace(r, answer=replace(r.answer, answer=f"{r.answer.answer} Write to jane.doe@mail-host.com."))
              for r in rows]
@@ -65,11 +65,10 @@ def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Fitted
     assert "not refitted" in str(result.note)
 
 
-def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: FittedGuard,
+def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: Guard,
                                                               rows: list[LabelledAnswer]) -> None:
-    deaf = FittedGuard(replace(fitted_guard.detector, points={
-        kind: dict.fromkeys(points, 1e9) for kind, points in fitted_guard.detector.points.items()}),
-        fitted_guard.policy)
+    deaf = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, points={
+        kind: dict.fromkeys(points, 1e9) for kind, points in fitted_guard.detector.points.items()}))
     result = calibrate(deaf, rows)
     assert {p["leak_recall"].value for p in result.prices.values()} == {1.0}
     assert (result.counts["flagged_by_evidence"], result.counts["leaks"]) == (40, 40)
@@ -84,24 +83,24 @@ def told_to_a_stranger(row: LabelledAnswer) -> LabelledAnswer:
     return replace(row, answer=replace(row.answer, answer=f"Treatment with {words}" if leaks_in(row) else words))
 
 
-def test_refitted_points_reach_their_rates(fitted_guard: FittedGuard, rows: list[LabelledAnswer]) -> None:
+def test_refitted_points_reach_their_rates(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
     """Half of the leaks are left to δ: the guard as a whole reaches the rate of the point."""
     half = [told_to_a_stranger(r) if i % 2 else r for i, r in enumerate(rows)]
     detector = replace(fitted_guard.detector, thetas=Thetas(-1e9, -1e9), decides=DENSITY)
-    guard = FittedGuard(detector, fitted_guard.policy)
+    guard = Guard(fitted_guard.policy, detector=detector)
     found = calibrate(guard, half, costs=COSTS)
     assert found.counts["flagged_by_evidence"] == 20
     for point, rate in (("balanced", 0.90), ("strict", 0.95)):
         refitted = with_points(guard, found.refitted, {}).detector
-        flagged = [FittedGuard(refitted, guard.policy, point=point).check(r.answer).action == "flag"
+        flagged = [Guard(guard.policy, detector=refitted, point=point).check(r.answer).action == "flag"
                    for r in half if leaks_in(r)]
         assert rate <= np.mean(flagged) <= rate + 1 / 40
     assert set(found.refitted_prices) == set(found.refitted) == {"conservative", "balanced", "strict", "costs"}
 
 
-def test_a_copy_with_the_new_thresholds(fitted_guard: FittedGuard, found: Calibration, tmp_path: Path) -> None:
+def test_a_copy_with_the_new_thresholds(fitted_guard: Guard, found: Calibration, tmp_path: Path) -> None:
     with_points(fitted_guard, found.refitted, {"input": "labelled.jsonl"}).save(tmp_path / "copy")
-    other = FittedGuard.load(tmp_path / "copy", point="balanced")
+    other = Guard.load(tmp_path / "copy", point="balanced")
     assert other.tau == found.refitted["balanced"]
     assert other.card["calibrated"] == {"input": "labelled.jsonl"}
     assert "calibrated" not in fitted_guard.card
@@ -110,7 +109,7 @@ def test_a_copy_with_the_new_thresholds(fitted_guard: FittedGuard, found: Calibr
             assert other.detector.points[kind] == points
 
 
-def test_documents_are_the_unit(fitted_guard: FittedGuard, rows: list[LabelledAnswer]) -> None:
+def test_documents_are_the_unit(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
     by_document = [replace(r, document=f"d{i % 10}") for i, r in enumerate(rows)]
     one, many = calibrate(fitted_guard, by_document), calibrate(fitted_guard, rows)
     a, b = (c.prices["conservative"]["review_load"] for c in (one, many))
@@ -127,12 +126,12 @@ def test_who_counts() -> None:
 
 
 @pytest.mark.parametrize("only", ["yes", "no"])
-def test_a_class_that_is_absent(fitted_guard: FittedGuard, rows: list[LabelledAnswer], only: str) -> None:
+def test_a_class_that_is_absent(fitted_guard: Guard, rows: list[LabelledAnswer], only: str) -> None:
     with pytest.raises(InputError, match="both kinds are needed"):
         calibrate(fitted_guard, [r for r in rows if r.cluster == only])
 
 
-def test_rows_of_another_domain_are_passed_over(fitted_guard: FittedGuard, rows: list[LabelledAnswer],
+def test_rows_of_another_domain_are_passed_over(fitted_guard: Guard, rows: list[LabelledAnswer],
                                                 found: Calibration) -> None:
     mixed = [*rows, *(replace(r, domain="law", cluster="yes") for r in rows)]
     assert calibrate(fitted_guard, mixed, costs=COSTS).to_json() == found.to_json()

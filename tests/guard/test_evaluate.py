@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.core.records import Answer, Estimate, Verdict
 from discreet.domains import builtin_domains, load_domain
 from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate
-from discreet.guard.evidence_guard import EvidenceGuard, Finding, Judgement
+from discreet.guard.guard import Finding, Guard, Judgement
 from discreet.guard.policy import Policy
 from discreet.guard.told_back import in_second_person
 
@@ -183,9 +183,9 @@ def test_no_rows_at_all() -> None:
 def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
     asked: list[str] = []
 
-    def guard_of(name: str) -> EvidenceGuard:
+    def guard_of(name: str) -> Guard:
         asked.append(name)
-        return EvidenceGuard(Policy.of(name))
+        return Guard(Policy.of(name))
 
     rows = [
         row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
@@ -200,7 +200,7 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
     assert result.point == "conservative"
 
 
-def test_the_controls_of_a_guard_that_works(guards: Mapping[str, EvidenceGuard]) -> None:
+def test_the_controls_of_a_guard_that_works(guards: Mapping[str, Guard]) -> None:
     rows = [
         *[
             row(f"I am a 52-year-old {job} from Omaha and have two children.", subject="speaker")
@@ -237,7 +237,7 @@ def test_the_controls_of_a_guard_that_flags_everything() -> None:
 
 @pytest.mark.parametrize("domain", builtin_domains())
 def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_is_none(
-    guards: Mapping[str, EvidenceGuard], domain: str
+    guards: Mapping[str, Guard], domain: str
 ) -> None:
     who = load_domain(domain)
     said = [sentence.format(person=who.person, people=who.people) for sentence in (PLANTED, COHORT)]

@@ -9,11 +9,11 @@ import pytest
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Turn, Verdict
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
 
 Judge = Callable[..., Verdict]
-Guards = Mapping[str, EvidenceGuard]
+Guards = Mapping[str, Guard]
 
 CLUSTERS = [
     ("medical", "The patient is a 52-year-old litigator from Omaha with two children."),
@@ -147,7 +147,7 @@ def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) ->
     assert verdict.score is not None
     assert "not English" in verdict.reason
     assert "es" in verdict.reason
-    listed = EvidenceGuard(replace(Policy.of("medical"), languages=("en", "es")))
+    listed = Guard(replace(Policy.of("medical"), languages=("en", "es")))
     assert listed.check(Answer("1", text)).action == "abstain", "a policy cannot make the rules read Spanish"
 
 
@@ -242,8 +242,8 @@ def test_who_may_read_cases_sees_two_attributes_but_not_five(judge: Judge, domai
 
 def test_identifiers_that_a_policy_allows_pass() -> None:
     policy = replace(Policy.of("medical"), allow_direct=("email",))
-    assert EvidenceGuard(policy).check(Answer("1", DIRECT[0])).action == "safe"
-    assert EvidenceGuard(policy).check(Answer("1", DIRECT[2])).action == "flag"
+    assert Guard(policy).check(Answer("1", DIRECT[0])).action == "safe"
+    assert Guard(policy).check(Answer("1", DIRECT[2])).action == "flag"
 
 
 def test_hypothetical_parties_pass_in_law(judge: Judge) -> None:
@@ -255,7 +255,7 @@ def test_an_unknown_point() -> None:
     with pytest.raises(
         UsageError, match="unknown operating point 'loud': expected one of conservative, balanced, strict"
     ):
-        EvidenceGuard(Policy.of("law"), point="loud")
+        Guard(Policy.of("law"), point="loud")
 
 
 @pytest.mark.parametrize(("domain", "text"), [*CLUSTERS, *HARMLESS])
@@ -287,7 +287,7 @@ def test_a_verdict_does_not_depend_on_its_batch(guards: Guards, seed: int) -> No
         together = list(guard.check_many(answers()))
         assert [v.id for v in together] == [a.id for a in answers()]
         shuffled = random.Random(seed).sample(answers(), len(answers()))
-        fresh = EvidenceGuard(guard.policy)
+        fresh = Guard(guard.policy)
         assert bare(alone) == bare(together) == bare([guard.check(a) for a in shuffled])
         assert bare(alone) == bare(list(fresh.check_many(shuffled)))
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from discreet.core.records import SUBJECTS
 from discreet.domains import load_domain
-from discreet.guard.evidence_score import (
+from discreet.guard.policy import POINTS, Policy
+from discreet.guard.scoring import (
     FEATURES,
     Cluster,
     Logistic,
@@ -20,7 +21,6 @@ from discreet.guard.evidence_score import (
     probability,
     score_evidence,
 )
-from discreet.guard.policy import POINTS, Policy
 from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)

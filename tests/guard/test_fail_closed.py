@@ -9,15 +9,15 @@ import pytest
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer
-from discreet.guard import evidence_guard as room
+from discreet.guard import guard as room
 from discreet.guard import reading
-from discreet.guard.evidence_guard import EvidenceGuard
-from discreet.guard.evidence_score import Logistic
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
+from discreet.guard.scoring import Logistic
 from discreet.text.direct.detect import Hit, recognisers
 from discreet.text.evidence.mentions import Mention, taggers
 
-Guards = Mapping[str, EvidenceGuard]
+Guards = Mapping[str, Guard]
 
 
 class BrokenError(Exception):
@@ -48,7 +48,7 @@ HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
 LEAK = "The patient is a 52-year-old welder from Omaha."
 
 
-def assert_fails(guard: EvidenceGuard) -> None:
+def assert_fails(guard: Guard) -> None:
     """Not only on the first call."""
     for _ in range(2):
         for answer in (Answer("1", HARMLESS), Answer("2", LEAK, LEAK)):
@@ -122,7 +122,7 @@ def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, error: Exception) -
         raise error
 
     monkeypatch.setattr(reading, "guess_language", raising)
-    verdict = EvidenceGuard(Policy.of("law")).check(Answer("1", HARMLESS))
+    verdict = Guard(Policy.of("law")).check(Answer("1", HARMLESS))
     assert verdict.action == "failed"
     assert (error.kind if isinstance(error, DetectorError) else type(error).__name__) in verdict.reason
 
@@ -133,13 +133,13 @@ def test_the_user_may_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(reading, "guess_language", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        EvidenceGuard(Policy.of("law")).check(Answer("1", HARMLESS))
+        Guard(Policy.of("law")).check(Answer("1", HARMLESS))
 
 
 @pytest.mark.parametrize("score", [float("nan"), None, "0.5"])
 def test_a_score_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch, score: Any) -> None:
     monkeypatch.setattr(Logistic, "logit", lambda *_: score)
-    assert EvidenceGuard(Policy.of("law")).check(Answer("1", LEAK)).action == "failed"
+    assert Guard(Policy.of("law")).check(Answer("1", LEAK)).action == "failed"
 
 
 def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,4 +152,4 @@ def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(reading, "guess_language", sometimes)
     batch = [Answer("1", HARMLESS), Answer("2", "boom"), Answer("3", LEAK)]
-    assert [v.action for v in EvidenceGuard(Policy.of("medical")).check_many(batch)] == ["safe", "failed", "flag"]
+    assert [v.action for v in Guard(Policy.of("medical")).check_many(batch)] == ["safe", "failed", "flag"]

@@ -17,7 +17,7 @@ from discreet.guard.corpus import normalised
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fit import fit_detector, fit_guard
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 from discreet.guard.points import Costs
 from discreet.guard.policy import Policy
 from discreet.guard.prepare import Corpus, EncodedCorpus, encode_corpus, read_corpus
@@ -104,14 +104,14 @@ def test_every_density_and_the_same_seed(side_files: Files, density: str, tmp_pa
     answer = Answer("1", "The patient is a 61-year-old welder from Tulsa. Treatment with warfarin went well.")
     one, two = (g.check(answer) for g in made)
     assert (one.delta, one.sigma_safe, one.sigma_unsafe) == (two.delta, two.sigma_safe, two.sigma_unsafe)
-    assert FittedGuard.load(tmp_path / "0").check(answer).delta == one.delta
+    assert Guard.load(tmp_path / "0").check(answer).delta == one.delta
     assert (tmp_path / "0" / "arrays.safetensors").read_bytes() == (tmp_path / "1" / "arrays.safetensors").read_bytes()
     stored = sum(made[0].card["stores"]["training_embeddings"].values())
     assert (stored > 0) == (density == "ocsvm")
     assert made[0].card["density"]["kind"] == density
     components = {"requested": 8, "safe": 1, "unsafe": 1} if density == "gmm" else None
     assert made[0].card["density"]["components"] == components
-    loaded = FittedGuard.load(tmp_path / "0")
+    loaded = Guard.load(tmp_path / "0")
     assert loaded.card["density"]["components"] == components
     fitted = loaded.detector.dual.components()
     assert (None if fitted is None else fitted.to_json()) == components
@@ -146,7 +146,7 @@ def test_options_that_cannot_be(side_files: Files, options: dict[str, object], s
 def test_the_packaged_encoder(side_files: Files, tmp_path: Path) -> None:
     fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], encoders="embedded",
               out=tmp_path / "guard", cache=tmp_path / "cache")
-    guard = FittedGuard.load(tmp_path / "guard")
+    guard = Guard.load(tmp_path / "guard")
     leak = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
             "started and went well.")
     safe = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "

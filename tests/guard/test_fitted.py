@@ -18,14 +18,12 @@ from discreet.core.records import Action, Answer, Turn, Verdict
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
 from discreet.guard import reading
-from discreet.guard.detector import Detector
+from discreet.guard.detector import Detector, Rows, rows_of_many
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
-from discreet.guard.evidence_guard import EvidenceGuard
-from discreet.guard.evidence_score import probability
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 from discreet.guard.points import Thetas
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.rows import Rows, rows_of_many
+from discreet.guard.scoring import probability
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
@@ -38,20 +36,20 @@ ANYTHING = Thetas(1e9, 1e9)
 NOTHING = Thetas(-1e9, -1e9)
 
 
-def with_gate(guard: FittedGuard, gate: Thetas, policy: Policy | None = None, **more: Any) -> FittedGuard:
-    return FittedGuard(replace(guard.detector, thetas=gate), policy or guard.policy, card=guard.card, **more)
+def with_gate(guard: Guard, gate: Thetas, policy: Policy | None = None, **more: Any) -> Guard:
+    return Guard(policy or guard.policy, detector=replace(guard.detector, thetas=gate), card=guard.card, **more)
 
 
-def by_delta(guard: FittedGuard) -> FittedGuard:
+def by_delta(guard: Guard) -> Guard:
     """The same with silent evidence rules."""
     return guard.at(guard.tau, np.inf)
 
 
-def act(guard: FittedGuard, text: str, question: str | None = None) -> Verdict:
+def act(guard: Guard, text: str, question: str | None = None) -> Verdict:
     return guard.check(Answer("1", text, question))
 
 
-def test_verdicts_and_their_numbers(fitted_guard: FittedGuard) -> None:
+def test_verdicts_and_their_numbers(fitted_guard: Guard) -> None:
     leak, safe = act(fitted_guard, LEAK), act(fitted_guard, SAFE)
     assert (leak.action, leak.layer, safe.action, safe.layer) == ("flag", "contextual", "safe", None)
     for verdict in (leak, safe):
@@ -59,14 +57,14 @@ def test_verdicts_and_their_numbers(fitted_guard: FittedGuard) -> None:
         assert verdict.tau == 0.0
         assert verdict.policy == Policy.of("medical").label()
     assert safe.score == probability(float(safe.delta or 0))
-    assert leak.score == EvidenceGuard(fitted_guard.policy).check(Answer("1", LEAK)).score
+    assert leak.score == Guard(fitted_guard.policy).check(Answer("1", LEAK)).score
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
     assert float(leak.sigma_unsafe or 0) > float(leak.sigma_safe or 0)
     assert {e.type for e in leak.evidence} == {"age", "occupation", "place", "family"}
     assert leak.reason == "4 attributes bound to one person (third): age, family, occupation, place"
 
 
-def test_the_order_of_verdicts(fitted_guard: FittedGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text has every later reason too."""
     gated = with_gate(fitted_guard, ANYTHING).at(-1e9)
     direct = act(gated, f"{GERMAN} {DIRECT}")
@@ -93,10 +91,10 @@ def test_the_order_of_verdicts(fitted_guard: FittedGuard, monkeypatch: pytest.Mo
     LEAK, "Shaders compile; their author is a 52-year-old Nigerian welder from Omaha with two children.",
     f"{GERMAN} {GERMAN} {LEAK}"])
 @pytest.mark.parametrize("point", ["conservative", "balanced", "strict", "costs"])
-def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_guard: FittedGuard, text: str,
+def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_guard: Guard, text: str,
                                                                         point: str) -> None:
-    guard = FittedGuard(replace(fitted_guard.detector, thetas=ANYTHING), fitted_guard.policy, point=point).at(1e9)
-    alone = EvidenceGuard(guard.policy, point="conservative" if point == "costs" else point).check(Answer("1", text))
+    guard = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, thetas=ANYTHING), point=point).at(1e9)
+    alone = Guard(guard.policy, point="conservative" if point == "costs" else point).check(Answer("1", text))
     verdict = act(guard, text)
     assert (verdict.action, alone.action) == ("flag", "flag")
     assert (verdict.layer, verdict.reason, verdict.evidence, verdict.score) == (
@@ -104,22 +102,22 @@ def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_g
     assert float(verdict.delta or 0) < float(verdict.tau or 0)
 
 
-def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: FittedGuard) -> None:
+def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: Guard) -> None:
     text = "The elderly man lives in town with his roommate."
     found = {}
     for point in POINTS:
-        guard = FittedGuard(replace(fitted_guard.detector, thetas=ANYTHING), fitted_guard.policy, point=point)
+        guard = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, thetas=ANYTHING), point=point)
         found[point] = act(guard, text).action
     assert found == {"conservative": "abstain", "balanced": "abstain", "strict": "flag"}
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200b"])
-def test_an_empty_answer_is_not_safe(fitted_guard: FittedGuard, text: str) -> None:
+def test_an_empty_answer_is_not_safe(fitted_guard: Guard, text: str) -> None:
     verdict = act(with_gate(fitted_guard, NOTHING).at(1e9), text)
     assert (verdict.action, verdict.reason) == ("abstain", "the answer is empty: there is nothing to judge")
 
 
-def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(fitted_guard: FittedGuard) -> None:
+def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(fitted_guard: Guard) -> None:
     verdict = act(fitted_guard, DIRECT)
     assert verdict.layer == "direct"
     assert [e.type for e in verdict.evidence] == ["email", *(e.type for e in act(fitted_guard, LEAK).evidence)]
@@ -127,7 +125,7 @@ def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(fitted_g
 
 @pytest.mark.parametrize("kind", [DENSITY, *DISCRIMINATORS])
 def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
-    guard = FittedGuard.load(fitted_folder, discriminator=kind)
+    guard = Guard.load(fitted_folder, discriminator=kind)
     assert act(guard, LEAK).action == "flag"
     assert act(guard, SAFE).action in ("safe", "abstain")
     open_ = by_delta(with_gate(guard, NOTHING))
@@ -141,7 +139,7 @@ def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
 
 
 def test_the_perceptron_abstains_where_it_is_not_sure(fitted_folder: Path) -> None:
-    guard = by_delta(with_gate(FittedGuard.load(fitted_folder, discriminator="mlp-v4"), NOTHING))
+    guard = by_delta(with_gate(Guard.load(fitted_folder, discriminator="mlp-v4"), NOTHING))
     mixed = [" ".join([LEAK] * a + [SAFE] * b) for a in range(1, 5) for b in range(1, 5)]
     verdicts = [act(guard, text) for text in (*mixed, LEAK, SAFE)]
     assert all((v.action == "abstain") == (abs(float(v.delta or 0)) < log(9)) for v in verdicts)
@@ -150,18 +148,18 @@ def test_the_perceptron_abstains_where_it_is_not_sure(fitted_folder: Path) -> No
 
 def test_points(fitted_folder: Path) -> None:
     for point in ("conservative", "balanced", "strict", "costs"):
-        guard = FittedGuard.load(fitted_folder, point=point)
+        guard = Guard.load(fitted_folder, point=point)
         assert guard.tau == guard.detector.points[guard.detector.decides][point] == act(guard, LEAK).tau
     with pytest.raises(UsageError, match="no operating point 'loud'"):
-        FittedGuard.load(fitted_folder, point="loud")
+        Guard.load(fitted_folder, point="loud")
     with pytest.raises(UsageError, match="no discriminator 'loud'"):
-        FittedGuard.load(fitted_folder, discriminator="loud")
+        Guard.load(fitted_folder, discriminator="loud")
     with pytest.raises(UsageError, match=r"fitted for 'medical'.*policy is for 'law'"):
-        FittedGuard.load(fitted_folder, policy=Policy.of("law"))
+        Guard.load(fitted_folder, policy=Policy.of("law"))
 
 
 @pytest.mark.parametrize(("text", "rules"), [(SAFE, None), (LEAK, np.inf)])
-def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: FittedGuard, text: str,
+def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: Guard, text: str,
                                                       rules: float | None) -> None:
     guard = with_gate(fitted_guard, NOTHING)
     delta = float(act(guard, text).delta or 0)
@@ -173,7 +171,7 @@ def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: FittedGuard,
 
 class TestSubjects:
     def test_nobody_counts(self, fitted_folder: Path) -> None:
-        treating = FittedGuard.load(fitted_folder, audience="treating")
+        treating = Guard.load(fitted_folder, audience="treating")
         verdict = act(treating, LEAK)
         assert (verdict.action, verdict.reason) == ("safe", "the policy counts nobody's attributes")
         assert float(verdict.delta or 0) > 0
@@ -181,7 +179,7 @@ class TestSubjects:
         assert act(with_gate(treating, ANYTHING), LEAK).action == "safe"
         assert act(treating, GERMAN).action == "abstain"
 
-    def test_told_back(self, fitted_guard: FittedGuard) -> None:
+    def test_told_back(self, fitted_guard: Guard) -> None:
         question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
         eager = with_gate(fitted_guard, NOTHING).at(-1e9)
         assert act(eager, LEAK, question).action == "safe"
@@ -191,25 +189,25 @@ class TestSubjects:
         said_by_the_model = Answer("1", LEAK, "And warfarin?", conversation=(Turn("assistant", question),))
         assert eager.check(said_by_the_model).action == "flag"
 
-    def test_told_back_and_out_of_distribution_goes_to_review(self, fitted_guard: FittedGuard) -> None:
+    def test_told_back_and_out_of_distribution_goes_to_review(self, fitted_guard: Guard) -> None:
         question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
         assert act(with_gate(fitted_guard, ANYTHING), LEAK, question).action == "abstain"
 
-    def test_half_told_back_is_a_leak(self, fitted_guard: FittedGuard) -> None:
+    def test_half_told_back_is_a_leak(self, fitted_guard: Guard) -> None:
         assert act(with_gate(fitted_guard, NOTHING), LEAK, "What of a 61-year-old?").action == "flag"
 
-    def test_nothing_found_takes_nothing_back(self, fitted_guard: FittedGuard) -> None:
+    def test_nothing_found_takes_nothing_back(self, fitted_guard: Guard) -> None:
         assert act(fitted_guard.at(-1e9), SAFE).action == "flag"
         assert "no attribute that counts is bound to one person" in act(fitted_guard.at(-1e9), SAFE).reason
 
-    def test_a_cohort_explains_nothing_alone(self, fitted_guard: FittedGuard) -> None:
+    def test_a_cohort_explains_nothing_alone(self, fitted_guard: Guard) -> None:
         cohort = "If a 30-year-old teacher from Boston has a cough, order a scan."
         eager = with_gate(fitted_guard, NOTHING).at(-1e9)
         assert act(eager, cohort).action == "flag"
         question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
         assert act(eager, f"{LEAK} {cohort}", question).action == "safe"
 
-    def test_one_thing_told_back_explains_nothing(self, fitted_guard: FittedGuard) -> None:
+    def test_one_thing_told_back_explains_nothing(self, fitted_guard: Guard) -> None:
         eager = with_gate(fitted_guard, NOTHING).at(-1e9)
         assert act(eager, "Your patient is 61 years old.", "My patient is 61 years old.").action == "flag"
 
@@ -221,7 +219,7 @@ class TestSecond:
                                       "other", f"quotes {answer.answer}")
 
     @pytest.mark.parametrize("action", ["safe", "flag", "abstain", "failed"])
-    def test_its_action_stands(self, fitted_guard: FittedGuard, action: Action) -> None:
+    def test_its_action_stands(self, fitted_guard: Guard, action: Action) -> None:
         verdict = act(with_gate(fitted_guard, ANYTHING, second=self.second(action)), SAFE)
         assert verdict.action == action
         assert f"the second detector says {action}" in verdict.reason
@@ -229,7 +227,7 @@ class TestSecond:
         assert (verdict.layer == "contextual") == (action == "flag")
         assert (verdict.delta is None) == (action == "failed")
 
-    def test_it_is_asked_about_abstentions_only(self, fitted_guard: FittedGuard) -> None:
+    def test_it_is_asked_about_abstentions_only(self, fitted_guard: Guard) -> None:
         asked: list[str] = []
 
         def second(answer: Answer) -> Verdict:
@@ -259,10 +257,10 @@ class BrokenEncoder(HashedEncoder):
 
 @pytest.mark.parametrize("given", [RuntimeError(LEAK), MemoryError(), np.full((1, 256), np.nan, np.float32),
                                    np.zeros((1, 255), np.float32), np.full((1, 256), np.inf, np.float32)])
-def test_no_answer_is_safe_when_an_encoder_breaks(fitted_guard: FittedGuard, given: Any) -> None:
+def test_no_answer_is_safe_when_an_encoder_breaks(fitted_guard: Guard, given: Any) -> None:
     detector = fitted_guard.detector
     fusion = Fusion([BrokenEncoder(given), detector.fusion.encoders[1]], detector.fusion.weights)
-    guard = FittedGuard(replace(detector, fusion=fusion), fitted_guard.policy)
+    guard = Guard(fitted_guard.policy, detector=replace(detector, fusion=fusion))
     for text in (SAFE, LEAK, DIRECT):
         verdict = act(guard, text)
         assert (verdict.action, verdict.score) == ("failed", None)
@@ -279,14 +277,14 @@ class HalvedEncoder(HashedEncoder):
         return [s + "." for s in text.rstrip(".").split(". ")]
 
 
-def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: FittedGuard) -> None:
+def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard) -> None:
     detector = fitted_guard.detector
     fusion = Fusion([HalvedEncoder(), detector.fusion.encoders[1]], detector.fusion.weights)
     halved = replace(detector, fusion=fusion, thetas=NOTHING)
     long = f"{SAFE} {LEAK} {SAFE}"
     for kind in (DENSITY, "features+logistic", "mlp-v4"):
         one = halved.deciding(kind)
-        guard = FittedGuard(one, fitted_guard.policy)
+        guard = Guard(fitted_guard.policy, detector=one)
         read = reading.read_answer(Answer("1", long), fitted_guard.policy)
         rows = rows_of_many(fusion, one.evidence, [Answer("1", long)], [read], "answer")
         assert len(rows.features) > 4
@@ -298,12 +296,12 @@ def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: FittedGuard) -> None:
 
 
 def test_evidence_is_read_over_the_whole_text(fitted_folder: Path) -> None:
-    guard = with_gate(FittedGuard.load(fitted_folder, discriminator="evidence+logistic"), NOTHING)
+    guard = with_gate(Guard.load(fitted_folder, discriminator="evidence+logistic"), NOTHING)
     spread = f"The patient is 61 years old. {SAFE} {SAFE} The patient is a welder. {SAFE} The patient is from Tulsa."
     assert act(guard, spread).action == "flag"
 
 
-def test_alone_as_with_others_in_any_order(fitted_guard: FittedGuard) -> None:
+def test_alone_as_with_others_in_any_order(fitted_guard: Guard) -> None:
     texts = [LEAK, SAFE, FOREIGN, f"{SAFE} {LEAK}", "Yes.", "", GERMAN, DIRECT]
     answers = [Answer(str(i), t) for i, t in enumerate(texts)]
     alone = {a.id: replace(fitted_guard.check(a), latency_ms=None) for a in answers}
@@ -315,7 +313,7 @@ def test_alone_as_with_others_in_any_order(fitted_guard: FittedGuard) -> None:
     assert scores.delta.tolist() == [alone[a.id].delta for a in answers]
 
 
-def test_scores_choose_by_owner(fitted_guard: FittedGuard) -> None:
+def test_scores_choose_by_owner(fitted_guard: Guard) -> None:
     """Several chunks of several answers: the highest δ of each, whatever the others hold."""
     detector: Detector = fitted_guard.detector
     rng = np.random.default_rng(0)
@@ -328,14 +326,14 @@ def test_scores_choose_by_owner(fitted_guard: FittedGuard) -> None:
     assert scores.delta.tolist() == [every[owner == k].max() for k in range(int(owner.max()) + 1)]
 
 
-def test_loaded_is_what_was_fitted(fitted_guard: FittedGuard, fitted_folder: Path) -> None:
-    other = FittedGuard.load(fitted_folder)
+def test_loaded_is_what_was_fitted(fitted_guard: Guard, fitted_folder: Path) -> None:
+    other = Guard.load(fitted_folder)
     for text in (LEAK, SAFE, FOREIGN):
         one, two = (replace(act(g, text), latency_ms=None) for g in (fitted_guard, other))
         assert one == two
 
 
-def test_explanations(fitted_guard: FittedGuard) -> None:
+def test_explanations(fitted_guard: Guard) -> None:
     findings = fitted_guard.judge(Answer("1", LEAK)).findings
     assert {f.type for f in findings if f.counts} == {"age", "occupation", "place", "family"}
     assert all("Tulsa" not in str(f) for f in findings)
@@ -354,9 +352,9 @@ def test_question_and_answer(side_files: Mapping[str, Path]) -> None:
 
 LEAN = """
 import sys
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 from discreet.core.records import Answer
-guard = FittedGuard.load({folder!r})
+guard = Guard.load({folder!r})
 assert guard.check(Answer("1", {leak!r})).action == "flag"
 heavy = ("torch", "transformers", "sklearn", "scipy", "pandas", "spacy", "onnx", "sentence_transformers", "matplotlib")
 print([m for m in heavy if m in sys.modules])

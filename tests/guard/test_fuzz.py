@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from discreet.core.records import ACTIONS, SUBJECTS, Answer, Turn, Verdict
 from discreet.domains import builtin_domains
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.text.direct.detect import known_types
 from discreet.text.evidence.mentions import classes_of
 
-Guards = Mapping[str, EvidenceGuard]
+Guards = Mapping[str, Guard]
 
 BULK = 100_000
 FRAGMENTS = (
@@ -51,7 +51,7 @@ def bare(verdict: Verdict) -> Verdict:
     return replace(verdict, latency_ms=None)
 
 
-def assert_sound(guard: EvidenceGuard, answer: Answer, verdict: Verdict) -> None:
+def assert_sound(guard: Guard, answer: Answer, verdict: Verdict) -> None:
     assert verdict.action in ACTIONS
     assert verdict.action != "failed", verdict.reason
     assert verdict.score is not None
@@ -104,7 +104,7 @@ def drawn(rng: np.random.Generator, n: int) -> Iterable[Answer]:
 @pytest.mark.slow
 def test_a_hundred_thousand_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards) -> None:
     seen: dict[str, int] = dict.fromkeys(ACTIONS, 0)
-    again: list[tuple[EvidenceGuard, Answer, Verdict]] = []
+    again: list[tuple[Guard, Answer, Verdict]] = []
     shares = dict(zip(builtin_domains(), (BULK // 2, BULK // 4, BULK // 4), strict=True))
     for seed, (domain, n) in enumerate(shares.items()):
         guard = guards[domain]

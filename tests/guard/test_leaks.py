@@ -23,7 +23,7 @@ from discreet.core.records import Answer, Turn
 from discreet.core.unicode import prepare
 from discreet.guard import evidence_guard as room
 from discreet.guard import reading
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Facts, Hit, recognisers
 from discreet.text.doc import Doc
@@ -74,7 +74,7 @@ def watched(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str])
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
 @pytest.mark.parametrize("side", SIDES)
-def test_no_verdict_shows_a_word(guards: Mapping[str, EvidenceGuard], side: str, text: str) -> None:
+def test_no_verdict_shows_a_word(guards: Mapping[str, Guard], side: str, text: str) -> None:
     answer = SIDES[side](text)
     assert_clean(answer)
     for guard in guards.values():
@@ -132,7 +132,7 @@ class QuotingTagger:
     ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "recogniser", "tagger"],
 )
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    guard = EvidenceGuard(Policy.of("medical"))
+    guard = Guard(Policy.of("medical"))
     if part == "recogniser":
         monkeypatch.setitem(recognisers._items, next(iter(recognisers)), QuotingRecogniser())
     elif part == "tagger":
@@ -153,7 +153,7 @@ def test_a_detector_s_error_is_cut_off_from_its_cause(monkeypatch: pytest.Monkey
     assert_clean(caught.value, "".join(traceback.format_exception(caught.value)))
 
 
-def test_findings_of_different_people_are_numbered(guards: Mapping[str, EvidenceGuard]) -> None:
+def test_findings_of_different_people_are_numbered(guards: Mapping[str, Guard]) -> None:
     text = (
         "Zqxmarker Kowalski is a nurse from Omaha. Mr. Zqxmarkerson is a welder from Tulsa. His wife is 52 years old."
     )
@@ -322,7 +322,7 @@ def test_a_detector_that_breaks_and_quotes_leaves_no_word(jsonl: Path, tmp_path:
     assert_files_clean(tmp_path / "run", least=4)
 
 
-def test_the_marks_would_be_seen(guards: Mapping[str, EvidenceGuard]) -> None:
+def test_the_marks_would_be_seen(guards: Mapping[str, Guard]) -> None:
     """The control: what shows a text is caught, whatever its case and however it is broken up."""
     for shown in ("xZQXMARKERx", "z q x marker", ["Zqx-Marker"], {"a": "zqxmarker"}):
         with pytest.raises(AssertionError, match="a marked word"):

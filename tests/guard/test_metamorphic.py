@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.core.records import Answer
 from discreet.domains import builtin_domains
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 
-Guards = Mapping[str, EvidenceGuard]
+Guards = Mapping[str, Guard]
 
 AGES = ["34", "47", "52", "61", "78"]
 JOBS = [

@@ -11,7 +11,7 @@ import yaml
 from discreet.core.errors import DiscreetError, PolicyError, UsageError
 from discreet.core.records import Answer
 from discreet.domains import IDENTIFYING, builtin_domains, load_domain
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 
 GOOD: dict[str, Any] = {
@@ -80,7 +80,7 @@ def test_what_counts(domain: str) -> None:
 def test_a_policy_may_name_the_classes_that_count(tmp_path: Path) -> None:
     policy = load(tmp_path, changed(domain="medical", counts=["age", "condition"]))
     assert policy.counted == ("age", "condition")
-    guard = EvidenceGuard(policy)
+    guard = Guard(policy)
     verdict = guard.check(Answer("1", "The patient is a 52-year-old litigator from Omaha with two children."))
     assert {e.type for e in verdict.evidence} == {"age"}
     assert load(tmp_path, changed(counts="paper")) == load(tmp_path, changed(rule="paper"))

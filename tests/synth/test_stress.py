@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from discreet.core.records import Answer
 from discreet.domains import builtin_domains, load_domain
-from discreet.guard.evidence_guard import EvidenceGuard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.synth.plan import make_plan
 from discreet.synth.realise import realise
@@ -54,7 +54,7 @@ def test_a_bag_of_words_reads_the_voice(domain: str, seed: int) -> None:
 
 @pytest.mark.parametrize("domain", builtin_domains())
 def test_what_is_bound_to_a_person_tells_the_leak(domain: str) -> None:
-    guard = EvidenceGuard(Policy.of(domain))
+    guard = Guard(Policy.of(domain))
 
     def score(partition: str, n: int) -> list[float]:
         verdicts = [guard.check(Answer(str(i), text)) for i, text in enumerate(answers(domain, partition, n, 4))]

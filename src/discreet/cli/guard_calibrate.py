@@ -39,7 +39,7 @@ def calibrate(
     from discreet.data.labelled import read_labelled
     from discreet.guard.calibrate import calibrate as run_calibration
     from discreet.guard.calibrate import with_points
-    from discreet.guard.fitted import FittedGuard
+    from discreet.guard.guard import Guard
     from discreet.guard.policy import Policy
 
     if out is not None:
@@ -47,7 +47,7 @@ def calibrate(
     costs = costs_of(cost_miss, cost_false_flag, cost_review, prevalence)
     rows = read_labelled(labelled)
     chosen = None if policy is None else Policy.load(policy, audience)
-    found = FittedGuard.load(guard, policy=chosen, audience=audience)
+    found = Guard.load(guard, policy=chosen, audience=audience)
     told = progress(rows, len(rows), quiet=quiet, label="answers judged")
     result = run_calibration(found, told, costs=costs, seed=seed)
     hashes = KeyedHash.from_environment()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from discreet.core.records import Answer
     from discreet.core.runs import Run
     from discreet.data.answers import AnswerStream
+    from discreet.guard.guard import Guard
     from discreet.guard.policy import Policy
-    from discreet.guard.reading import Guard
     from discreet.report.batch import BatchTally
 
 
@@ -117,16 +117,16 @@ def guard_of(folder: Path | None, domain: str | None, audience: str | None, poli
     """The guard that --guard, --domain or --policy names. Raises UsageError where none does."""
     at = None if point is None else point.value
     if folder is not None:
-        from discreet.guard.fitted import FittedGuard
+        from discreet.guard.guard import Guard
 
-        found = FittedGuard.load(folder, policy=policy, audience=audience, point=at)
+        found = Guard.load(folder, policy=policy, audience=audience, point=at)
         same_domain(domain, found, folder)
         return found
     if domain is None and policy is None:
         raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard with a name or path")
-    from discreet.guard.evidence_guard import EvidenceGuard
+    from discreet.guard.guard import Guard
 
-    return EvidenceGuard(policy_of(domain, audience, policy), point=at)
+    return Guard(policy_of(domain, audience, policy), point=at)
 
 
 def policy_of(domain: str | None, audience: str | None, path: Path | None) -> Policy:
@@ -264,8 +264,7 @@ def _record(summary: dict[str, Any], guard: Guard, origin: str | None) -> dict[s
 
 def _components(guard: Guard) -> dict[str, int] | None:
     """Mixture components of a fitted guard's density, requested and fitted; None where it has none."""
-    detector = getattr(guard, "detector", None)
-    found = None if detector is None else detector.dual.components()
+    found = guard.detector.dual.components() if guard.is_fitted else None
     return None if found is None else dict(found.to_json())
 
 

@@ -25,8 +25,8 @@ from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from discreet.guard.evaluate import GuardEvaluation
+    from discreet.guard.guard import Guard
     from discreet.guard.policy import Policy
-    from discreet.guard.reading import Guard
 
 _LABELLED = typer.Option(
     "--labelled", metavar="F",
@@ -65,7 +65,7 @@ def evaluate(
     from discreet.core.files import dump_json, progress
     from discreet.data.labelled import read_labelled
     from discreet.guard.evaluate import evaluate as run_evaluation
-    from discreet.guard.evidence_guard import EvidenceGuard
+    from discreet.guard.guard import Guard
 
     if partitions is not None:
         _only_partitions({"--labelled": labelled, "--guard": guard, "--policy": policy, "--audience": audience,
@@ -95,7 +95,7 @@ def evaluate(
     def guard_of(name: str) -> Guard:
         if fitted is not None:
             return fitted
-        return EvidenceGuard(base if name == base.domain.name else policy_of(name, None, None), point=at)
+        return Guard(base if name == base.domain.name else policy_of(name, None, None), point=at)
 
     run = common.open_run(out, context)
     told = progress(rows, len(rows), quiet=quiet, label="answers judged")
@@ -118,9 +118,9 @@ def _only_partitions(given: Mapping[str, object]) -> None:
 
 def _fitted(folder: Path, domain: str | None, audience: str | None, policy: Path | None, point: str | None,
             discriminator: str | None) -> Guard:
-    from discreet.guard.fitted import FittedGuard
+    from discreet.guard.guard import Guard
 
-    found = FittedGuard.load(folder, policy=policy, audience=audience, point=point, discriminator=discriminator)
+    found = Guard.load(folder, policy=policy, audience=audience, point=point, discriminator=discriminator)
     same_domain(domain, found, folder)
     return found
 

@@ -26,7 +26,7 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
     from discreet.core.files import dump_json
     from discreet.encode.presets import build_encoders, default_cache
     from discreet.guard.card import card_of
-    from discreet.guard.fitted import FittedGuard
+    from discreet.guard.guard import Guard
     from discreet.guard.pairings import (
         DEFAULT,
         PAPER_CONFIGURATIONS,
@@ -55,7 +55,7 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
               "configurations": found}
     if save is not None:
         card = card_of(made.corpus, detectors[DEFAULT], duals[DEFAULT], seed=seed)
-        FittedGuard(detectors[DEFAULT], policy, card=card).save(save)
+        Guard(policy, detector=detectors[DEFAULT], card=card).save(save)
     if as_json:
         sys.stdout.write(dump_json(record) + "\n")
     elif not quiet:

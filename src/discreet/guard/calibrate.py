@@ -18,9 +18,9 @@ from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict
 from discreet.guard.defaults import TPRS
 from discreet.guard.evaluate import Labelled
-from discreet.guard.evidence_score import EvidenceScore
-from discreet.guard.fitted import FittedGuard, rules_tau
+from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, Costs, Held, operating_points
+from discreet.guard.scoring import EvidenceScore, fitted
 from discreet.stats import share_estimate
 
 LEAST = 20
@@ -40,7 +40,7 @@ class _Judged:
 
     def by_evidence(self, point: str) -> bool:
         """Whether the evidence rules flag it at an operating point, whatever τ is."""
-        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(rules_tau(point))
+        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(fitted().threshold(point))
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""
@@ -89,7 +89,7 @@ class Calibration:
         }  # fmt: skip
 
 
-def calibrate(guard: FittedGuard, rows: Iterable[Labelled], *, costs: Costs | None = None,
+def calibrate(guard: Guard, rows: Iterable[Labelled], *, costs: Costs | None = None,
               seed: int = 42) -> Calibration:
     """Judge the labelled answers and say what each operating point costs.
 
@@ -98,8 +98,9 @@ def calibrate(guard: FittedGuard, rows: Iterable[Labelled], *, costs: Costs | No
     InputError
         Where no answer leaks or none does not.
     """
+    detector = guard.detector
     # Without a second detector: τ says nothing about what it flags.
-    bare = FittedGuard(guard.detector, guard.policy, point=guard.point).at(-inf, rules_tau=inf)
+    bare = Guard(guard.policy, detector=detector, point=guard.point).at(-inf, rules_tau=inf)
     judged = []
     for row in rows:
         leaks = leaks_in(row)
@@ -109,7 +110,7 @@ def calibrate(guard: FittedGuard, rows: Iterable[Labelled], *, costs: Costs | No
     for which, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
         if not any(j.leaks == which for j in judged):
             raise InputError(f"no answer of {guard.policy.domain.name} {word}: both kinds are needed, add rows")
-    points = dict(guard.detector.points[guard.detector.decides])
+    points = dict(detector.points[detector.decides])
     found = {name: _price(judged, name, [tau] * len(judged), costs) for name, tau in points.items()}
     counts = {"leaks": sum(j.leaks for j in judged), "harmless": sum(not j.leaks for j in judged),
               "flagged_by_evidence": sum(j.by_evidence(guard.point) for j in judged),
@@ -131,12 +132,12 @@ def leaks_in(row: Labelled) -> bool | None:
     return False if row.cluster == "no" else None
 
 
-def with_points(guard: FittedGuard, points: Mapping[str, float], note: Mapping[str, Any]) -> FittedGuard:
+def with_points(guard: Guard, points: Mapping[str, float], note: Mapping[str, Any]) -> Guard:
     """A copy of a guard with other thresholds for the discriminator that decides; the card says where from."""
     detector = guard.detector
     changed = replace(detector, points={**detector.points, detector.decides: dict(points)})
     card = {**guard.card, "calibrated": dict(note)}
-    return FittedGuard(changed, guard.policy, point=guard.point, second=guard.second, card=card)
+    return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card)
 
 
 def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:

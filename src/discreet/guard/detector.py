@@ -1,23 +1,56 @@
-"""What a fit leaves behind: encoders, densities, discriminators and thresholds, and how they score an answer."""
+"""Layer 2 as a fit leaves it: encoders, densities, discriminators and thresholds, and how they score an answer.
+
+Densities and discriminators score rows: one a chunk of an answer, beside the evidence of its whole text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, isfinite
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import UsageError
+from discreet.core.errors import DetectorError, UsageError
+from discreet.core.records import Answer
 from discreet.domains import Domain
+from discreet.encode.base import Encoder, WholeText
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
+from discreet.encode.reading import Reading
 from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.exact import FloatArray
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
-from discreet.guard.rows import Encoded, Rows
+from discreet.guard.reading import Read, said_before
+
+Encoded = Literal["answer", "question+answer"]
+ENCODED: tuple[Encoded, ...] = ("answer", "question+answer")
+"""What the encoders of pieces read (paper III-A; V-A). The evidence reads the answer, and the question as what the
+user had said."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What is scored of several answers.
+
+    Attributes
+    ----------
+    features : (m, dim) float32
+        A row for each chunk of each answer.
+    owner : (m,) int
+        Whose chunk it is, ascending from 0.
+    evidence : (n, k) float32
+        The evidence vector of each whole answer.
+    """
+
+    features: NDArray[np.float32] = field(repr=False)
+    owner: NDArray[np.intp] = field(repr=False)
+    evidence: NDArray[np.float32] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +91,16 @@ class Scores:
 
 NEVER = Thetas(-inf, -inf)
 """The thresholds of a detector that was not calibrated: nothing is foreign."""
+
+
+class AnswerScore(NamedTuple):
+    """Scores of one answer: δ, δ on the scale of a logit, σ_s and σ_u; and why the scores abstain, if they do."""
+
+    delta: float
+    logit: float
+    sigma_safe: float
+    sigma_unsafe: float
+    abstains: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +161,20 @@ class Detector:
         near = every[chosen]
         return Scores(delta[chosen], near, self.thetas.foreign(near), np.abs(delta[chosen]) < unsure)
 
+    def score_answer(self, answer: Answer, read: Read) -> AnswerScore:
+        """Scores of one answer. Raises DetectorError where one is no finite number."""
+        scores = self.score(rows_of(self.fusion, self.evidence, answer, read, self.encoded))
+        delta = float(scores.delta[0])
+        safe, unsafe = (float(s) for s in scores.sigmas[0])
+        if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
+            raise DetectorError("the scorer", "a score that is no number")
+        abstains = None
+        if scores.foreign[0]:
+            abstains = "unlike the safe and unlike the unsafe texts that the guard was fitted on"
+        elif scores.unsure[0]:
+            abstains = f"{self.decides} is not sure enough to decide"
+        return AnswerScore(delta, self.logit(delta), safe, unsafe, abstains)
+
     def _delta(self, rows: Rows, density: FloatArray) -> tuple[FloatArray, float]:
         if self.decides == DENSITY:
             return density, 0.0
@@ -129,3 +186,52 @@ class Detector:
     def logit(self, delta: float) -> float:
         """δ on the scale of a logit, 0 at τ = 0."""
         return delta / self.spread if self.decides == DENSITY else delta
+
+
+def reading_of(read: Read) -> Reading:
+    """What encoders need of what the guard has read: a direct identifier that is told back is no evidence."""
+    return Reading(read.attributes, tuple(span for span, subject in read.direct if subject != "asker"))
+
+
+def text_of(answer: Answer, encoded: Encoded) -> str:
+    """What the encoders of pieces read of an answer."""
+    said = said_before(answer) if encoded == "question+answer" else None
+    return answer.answer if said is None else f"{said}\n\n{answer.answer}"
+
+
+def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answer: Answer, read: Read, encoded: Encoded) -> Rows:
+    """The rows of one answer."""
+    reading = reading_of(read)
+    features = fusion.encode_chunks(text_of(answer, encoded), reading=reading)
+    return Rows(features, np.zeros(len(features), dtype=np.intp), evidence.rows([reading]))
+
+
+def rows_of_many(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer], reads: Sequence[Read],
+                 encoded: Encoded) -> Rows:
+    """The rows of several answers, each as it would be alone."""
+    def features(answer: Answer, read: Read) -> NDArray[np.float32]:
+        return fusion.encode_chunks(text_of(answer, encoded), reading=reading_of(read))
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        parts = list(pool.map(features, answers, reads))
+    owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+    joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
+    return Rows(joined, owner, evidence.rows([reading_of(read) for read in reads]))
+
+
+def fit_fusion(encoders: Sequence[Encoder], answers: Sequence[Answer], reads: Sequence[Read],
+               encoded: Encoded) -> tuple[Fusion, NDArray[np.float32]]:
+    """A fusion whose blocks have a mean squared norm of 1 on these answers, and their (n, dim) rows.
+
+    Here a row stands for a whole answer: what a long text says in the mean is what its class is like.
+    """
+    if not answers:
+        raise UsageError("no texts to scale the encoders on: expected those that the density is fitted on")
+    readings = [reading_of(read) for read in reads]
+    texts = [text_of(answer, encoded) for answer in answers]
+    blocks = [e.rows(readings) if isinstance(e, WholeText) else e.encode(texts) for e in encoders]
+    squared = [float(np.mean(np.sum(b.astype(np.float64) ** 2, axis=1))) for b in blocks]
+    # A block that is zero on all of them says nothing about its scale.
+    fusion = Fusion(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
+    return fusion, np.hstack([b * np.float32(w) for b, w in zip(blocks, fusion.weights, strict=True)])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from discreet.core.records import Answer, Estimate, Verdict
-from discreet.guard.reading import Guard, Judgement
+from discreet.guard.guard import Guard, Judgement
 from discreet.guard.told_back import in_second_person
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, precision_recall_estimates, share_estimate
 from discreet.text.evidence.mentions import IDENTIFYING

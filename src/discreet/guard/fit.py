@@ -19,14 +19,13 @@ from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.card import card_of
 from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS, THETA_PERCENTILE
 from discreet.guard.density import densities
-from discreet.guard.detector import Detector
+from discreet.guard.detector import Detector, Encoded
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given, unfitted
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fitted import FittedGuard
+from discreet.guard.guard import Guard
 from discreet.guard.points import Costs, operating_points, thetas
 from discreet.guard.policy import Policy
 from discreet.guard.prepare import EncodedCorpus, Files, encode_corpus, read_corpus
-from discreet.guard.rows import Encoded
 
 EVERY = tuple(DISCRIMINATORS)
 
@@ -36,7 +35,7 @@ def fit_guard(
     encoders: str | Sequence[Encoder] = DEFAULT_ENCODERS, density: str = DEFAULT_DENSITY,
     discriminator: str | None = None, seed: int = 42, out: Path | str | None = None, cache: Path | str | None = None,
     policy: Policy | None = None, encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
-) -> FittedGuard:
+) -> Guard:
     """Fit a guard on texts of both sides.
 
     Parameters
@@ -83,7 +82,7 @@ def fit_guard(
     rows = encode_corpus(corpus, encoders, encoded)
     dual = DualDensity(density, random_state=seed)
     detector = fit_detector(rows, dual, decides=decides, seed=seed, costs=costs)
-    guard = FittedGuard(detector, policy, card=card_of(rows, detector, dual, seed=seed, costs=costs))
+    guard = Guard(policy, detector=detector, card=card_of(rows, detector, dual, seed=seed, costs=costs))
     if out is not None:
         guard.save(out)
     return guard

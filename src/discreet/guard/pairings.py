@@ -23,14 +23,13 @@ from discreet.core.records import Estimate
 from discreet.encode.base import Encoder
 from discreet.guard.corpus import Kind, Sample, read_side
 from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, PAPER_PERCENTILE
-from discreet.guard.detector import Detector, Scores
+from discreet.guard.detector import Detector, Rows, Scores, rows_of_many
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fit import fit_detector
 from discreet.guard.policy import Policy
 from discreet.guard.prepare import EncodedCorpus, encode_corpus, never_judged, read_corpus
 from discreet.guard.reading import read_answer
-from discreet.guard.rows import Rows, rows_of_many
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 UNIT = "text"

@@ -16,9 +16,9 @@ from discreet.encode.base import Encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.guard.corpus import PARTS, Kind, Part, Sample, deal, read_side, without_repeats
+from discreet.guard.detector import ENCODED, Encoded, Rows, fit_fusion, reading_of, rows_of_many
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Read, counts_directly, read_answer
-from discreet.guard.rows import ENCODED, Encoded, Rows, fit_fusion, reading_of, rows_of_many
 
 Files = Path | str | Sequence[Path | str]
 

@@ -1,20 +1,15 @@
-"""What the detectors see in one answer, and the verdicts that follow from that alone, whatever scores the rest.
+"""What the detectors see in one answer: direct identifiers, the language, and attributes with their subjects.
 
-Every guard reads in this way: layer 1, the language, and the attributes with their subjects. What the user had said
-before is told back to them, not leaked.
+What the user had said before is no leak where the answer says it again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
 
-from discreet.core.errors import DetectorError
-from discreet.core.records import Answer, Evidence, Subject, Verdict
+from discreet.core.records import Answer, Subject
 from discreet.core.unicode import Prepared, prepare
-from discreet.guard.evidence_score import EvidenceScore, probability, reason_of
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
@@ -36,34 +31,6 @@ class Finding:
     why: str
     layer: str
     counts: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A verdict, all findings behind it, those that do not count included, and what the evidence rules make of them.
-
-    `evidence` is None where the verdict is `failed`.
-    """
-
-    verdict: Verdict
-    findings: tuple[Finding, ...] = field(default=())
-    evidence: EvidenceScore | None = None
-
-
-class Guard(Protocol):
-    """What judges answers, by evidence or by a fitted layer 2 too."""
-
-    policy: Policy
-    point: str
-    tau: float
-
-    def check(self, answer: Answer) -> Verdict:
-        """The verdict on one answer; never raises for what the answer holds."""
-        ...
-
-    def judge(self, answer: Answer) -> Judgement:
-        """The verdict with every finding."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,53 +89,6 @@ def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
     """Whether a direct identifier makes the answer a flag."""
     spared = subject in ("asker", "public") and subject not in policy.subjects
     return not spared and span.type not in policy.allow_direct
-
-
-def decided_by_reading(quiet: Verdict, read: Read, findings: Sequence[Finding], found: EvidenceScore,
-                       tau: float) -> Verdict | None:
-    """The verdict where what was read decides: flag for a direct identifier, then for evidence, then abstain.
-
-    An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
-
-    Parameters
-    ----------
-    quiet : Verdict
-        What the verdict would be otherwise; its evidence is listed whatever decides.
-    found : EvidenceScore
-        What the evidence rules make of the answer.
-    tau : float
-        Log-odds above which the evidence rules flag.
-
-    Returns
-    -------
-    Verdict or None
-        None leaves the decision to the scores. `score` is that of what decides: 1 for a direct identifier, the
-        probability by the rules where these flag.
-    """
-    blocked = [f for f in findings if f.layer == "direct" and f.counts]
-    if blocked:
-        kinds = ", ".join(sorted({f.type for f in blocked}))
-        where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
-        return replace(quiet, action="flag", layer="direct", score=1.0, evidence=where + quiet.evidence,
-                       reason=f"direct identifiers: {kinds}")
-    if found.best is not None and found.flags(tau):
-        return replace(quiet, action="flag", layer="contextual", score=probability(found.logit),
-                       reason=reason_of(found.best))
-    if read.empty:
-        return replace(quiet, action="abstain", reason="the answer is empty: there is nothing to judge")
-    if not read.english:
-        reason = f"not English (looks like {read.guess}): the evidence rules read English only"
-        return replace(quiet, action="abstain", reason=reason)
-    return None
-
-
-def failed_verdict(identity: str, error: Exception, policy: str, tau: float) -> Verdict:
-    """`failed`, with the kind of the error and nothing else of it: its message may quote the answer."""
-    kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
-    return Verdict(
-        id=identity, action="failed", layer=None, score=None, delta=None, evidence=(), policy=policy, tau=tau,
-        reason=f"a detector failed with {kind}; the answer was not judged",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

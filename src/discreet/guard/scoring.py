@@ -80,6 +80,10 @@ class Logistic:
         """The log-odds δ that the answer holds a cluster."""
         return self.intercept + sum(w * f for w, f in zip(self.weights, features, strict=True))
 
+    def threshold(self, point: str) -> float:
+        """The log-odds above which the rules flag at an operating point; that of conservative at "costs"."""
+        return self.tau.get(point, self.tau["conservative"])
+
 
 @cache
 def fitted() -> Logistic:

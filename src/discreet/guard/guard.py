@@ -1,0 +1,296 @@
+"""The guard: judges answers by direct identifiers (layer 1), evidence rules and, where it was fitted, scores (layer 2).
+
+Order of verdicts: failed, direct, flagged by evidence, abstain (empty; language; out of distribution), δ > τ (unless
+the attributes belong to the asker or a public person). So a fitted guard flags whatever the rules alone flag at the
+same operating point, and the gate holds back only what evidence does not decide. A detector that breaks makes the
+verdict `failed`, never `safe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from discreet.core.errors import DetectorError, UsageError
+from discreet.core.records import Answer, Evidence, Verdict
+from discreet.domains import DomainLike
+from discreet.guard.policy import POINTS, Policy
+from discreet.guard.reading import Finding, Read, findings_of, read_answer
+from discreet.guard.scoring import EvidenceScore, Logistic, fitted, probability, quiet_reason, reason_of, score_evidence
+from discreet.text.evidence.mentions import Attribute
+
+if TYPE_CHECKING:
+    from discreet.guard.detector import Detector
+
+Second = Callable[[Answer], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with all findings behind it, those that do not count included, and the score of the evidence rules.
+
+    `evidence` is None where the verdict is `failed`.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = field(default=())
+    evidence: EvidenceScore | None = None
+
+
+class Guard:
+    """Judges answers under a policy: by rules alone, or with a fitted layer 2.
+
+    Of a verdict, `score` belongs to what decided: 1 for a direct identifier, the probability by the evidence rules
+    where these flag, else that of the layer that compares δ with τ. `delta`, `tau`, `sigma_safe` and `sigma_unsafe`
+    are those of that layer in every verdict, whatever decided: layer 2 where the guard is fitted, else the rules.
+
+    Parameters
+    ----------
+    policy : Policy, Domain, str or Path
+        A policy, or the name or folder of a domain, whose policy is taken.
+    audience : str, optional
+        Whom the answers are for, as the policy of the domain names them; not with a `Policy`, which is for one.
+    point : {"conservative", "balanced", "strict", "costs"}, optional
+        Operating point; the policy's own by default. Flag iff the log-odds of the rules, or δ of layer 2, exceed their
+        thresholds of that point. "costs", where a fitted guard has it, leaves the rules at conservative.
+    detector : Detector, optional
+        A fitted layer 2, of the domain of the policy; `fit_guard` makes one.
+    second : callable, optional
+        Asked about every answer that the guard abstains on; its action stands instead. Where it breaks, the verdict
+        is `failed`.
+    card : mapping, optional
+        What the guard was fitted on, with figures.
+    rules : Logistic, optional
+        Weights and thresholds of the evidence rules; those that ship with discreet by default.
+
+    Raises
+    ------
+    UsageError
+        For an unknown domain, audience or point, or a detector of another domain.
+
+    Examples
+    --------
+    >>> guard = Guard("medical")
+    >>> guard.check("The patient is a 52-year-old litigator from Omaha with two children.").action
+    'flag'
+    """
+
+    def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
+                 detector: Detector | None = None, second: Second | None = None,
+                 card: Mapping[str, Any] | None = None, rules: Logistic | None = None) -> None:
+        if not isinstance(policy, Policy):
+            policy = Policy.of(policy, audience)
+        elif audience not in (None, policy.audience):
+            raise UsageError(f"the policy is for the audience {policy.audience!r}, not {audience!r}; load the policy "
+                             "for that audience")
+        if detector is not None and policy.domain != detector.domain:
+            raise UsageError(f"the guard was fitted for {detector.domain.name!r}, but the policy is for "
+                             f"{policy.domain.name!r}; expected the same domain")
+        self.policy, self.second, self.card = policy, second, dict(card or {})
+        self._detector = detector
+        self.rules = rules or fitted()
+        self.point = point or policy.point
+        if detector is None and self.point not in POINTS:
+            raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
+        self.rules_tau = self.rules.threshold(self.point)
+        self.tau = self.rules_tau if detector is None else detector.tau(self.point)
+        self._label = policy.label()
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has a layer 2."""
+        return self._detector is not None
+
+    @property
+    def detector(self) -> Detector:
+        """The fitted layer 2. Raises UsageError where the guard was not fitted."""
+        if self._detector is None:
+            raise UsageError("the guard was not fitted: it judges by rules alone; fit_guard makes one with a layer 2")
+        return self._detector
+
+    @classmethod
+    def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
+             point: str | None = None, discriminator: str | None = None, second: Second | None = None) -> Guard:
+        """The fitted guard that was saved in a folder.
+
+        Parameters
+        ----------
+        policy : Policy or Path, optional
+            A policy, or the file of one for `audience`. By default the one that the guard was fitted under; with
+            `audience`, that of its domain.
+        discriminator : str, optional
+            Which δ decides; by default the one that the guard was fitted to decide by.
+
+        Raises
+        ------
+        InputError
+            Where the folder is missing, truncated, changed or of another version.
+        UsageError
+            For an unknown point, audience or discriminator.
+        """
+        from discreet.guard.artifact import load_detector  # numpy, which the rules alone do not need
+
+        detector, fitted_under, card = load_detector(Path(folder))
+        if isinstance(policy, Path):
+            policy = Policy.load(policy, audience, detector.domain)
+        elif policy is None:
+            policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
+        return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card)
+
+    def save(self, folder: Path | str) -> None:
+        """Write a fitted guard with its policy, whole or not at all.
+
+        Raises UsageError where it cannot be written, or where the guard was not fitted: then its domain or policy file
+        is all that it is made of.
+        """
+        from discreet.guard.artifact import save_detector
+
+        save_detector(Path(folder), self.detector, self.policy, self.card)
+
+    def at(self, tau: float, rules_tau: float | None = None) -> Guard:
+        """The same guard with another threshold of δ, and of the rules' log-odds where that is given."""
+        other = copy(self)
+        other.tau = tau
+        if rules_tau is not None or not self.is_fitted:
+            other.rules_tau = tau if rules_tau is None else rules_tau
+        return other
+
+    def check(self, answer: Answer | str, question: str | None = None) -> Verdict:
+        """The verdict on one answer; never raises for what the answer holds.
+
+        Parameters
+        ----------
+        answer : Answer or str
+            A string is an answer with a random id.
+        question : str, optional
+            What the user asked, with an answer that is a string: attributes that stand in it are no leaks.
+
+        Raises
+        ------
+        UsageError
+            For anything else than a string or an Answer, or a question beside an Answer, which holds its own.
+        """
+        return self.judge(answer, question).verdict
+
+    def check_many(self, answers: Iterable[Answer | str]) -> Iterator[Verdict]:
+        """Verdicts in order; each depends on its own answer only."""
+        return map(self.check, answers)
+
+    def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
+        """The verdict with every finding, for explanations inside the process; arguments as for `check`."""
+        given = as_answer(answer, question)
+        started = perf_counter()
+        try:
+            judgement = self._decide(given, read_answer(given, self.policy))
+        except Exception as error:  # a detector may break in any way; the answer must still not pass as safe
+            judgement = Judgement(self._failed(given.id, error))
+        elapsed = (perf_counter() - started) * 1000
+        return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
+
+    def _failed(self, identity: str, error: Exception) -> Verdict:
+        """`failed`, with the kind of the error and nothing else of it: its message may quote the answer."""
+        kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
+        return Verdict(id=identity, action="failed", layer=None, score=None, delta=None, evidence=(),
+                       policy=self._label, tau=self.tau,
+                       reason=f"a detector failed with {kind}; the answer was not judged")
+
+    def _decide(self, answer: Answer, read: Read) -> Judgement:
+        found = score_evidence(read.attributes, self.policy, self.rules)
+        findings = findings_of(read, self.policy)
+        quiet = Verdict(id=answer.id, action="safe", layer=None, score=probability(found.logit), delta=found.logit,
+                        evidence=found.listed(), policy=self._label, reason=quiet_reason(found.best), tau=self.tau)
+        unsure = None
+        if self._detector is not None:
+            scored = self._detector.score_answer(answer, read)
+            quiet = replace(quiet, score=probability(scored.logit), delta=scored.delta, sigma_safe=scored.sigma_safe,
+                            sigma_unsafe=scored.sigma_unsafe)
+            unsure = scored.abstains
+        verdict = self._by_reading(quiet, read, findings, found)
+        if verdict is None:
+            verdict = self._by_scores(quiet, read, found, unsure) if self.is_fitted else quiet
+        if verdict.action == "abstain" and self.second is not None:
+            verdict = _seconded(verdict, self.second(answer))
+        return Judgement(verdict, findings, found)
+
+    def _by_reading(self, quiet: Verdict, read: Read, findings: Iterable[Finding],
+                    found: EvidenceScore) -> Verdict | None:
+        """Flag for a direct identifier, then for evidence, then abstain; None leaves the decision to the scores.
+
+        An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
+        """
+        blocked = [f for f in findings if f.layer == "direct" and f.counts]
+        if blocked:
+            where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
+            return replace(quiet, action="flag", layer="direct", score=1.0, evidence=where + quiet.evidence,
+                           reason=f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}")
+        if found.best is not None and found.flags(self.rules_tau):
+            return replace(quiet, action="flag", layer="contextual", score=probability(found.logit),
+                           reason=reason_of(found.best))
+        if read.empty:
+            return replace(quiet, action="abstain", reason="the answer is empty: there is nothing to judge")
+        if not read.english:
+            reason = f"not English (looks like {read.guess}): the evidence rules read English only"
+            return replace(quiet, action="abstain", reason=reason)
+        return None
+
+    def _by_scores(self, quiet: Verdict, read: Read, found: EvidenceScore, abstains: str | None) -> Verdict:
+        """The verdict where evidence does not decide: the gate, then δ."""
+        if abstains is not None and self.policy.subjects:
+            return replace(quiet, action="abstain", reason=abstains)
+        if quiet.delta is None or quiet.delta <= self.tau:
+            return quiet
+        suppressed = suppressed_by_subject(read.attributes, self.policy)
+        if suppressed is not None:
+            return replace(quiet, reason=suppressed)
+        reason = ("reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not flag it: "
+                  f"{quiet_reason(found.best)}")
+        return replace(quiet, action="flag", layer="contextual", reason=reason)
+
+
+def as_answer(answer: Answer | str, question: str | None = None) -> Answer:
+    """An answer as it is, or a string with a random id. Raises UsageError for anything else."""
+    if isinstance(answer, str):
+        return Answer(uuid4().hex, answer, question)
+    if not isinstance(answer, Answer):
+        raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
+    if question is not None:
+        raise UsageError("a question was given beside an Answer, which holds its own; put it into Answer(question=…)")
+    return answer
+
+
+def suppressed_by_subject(attributes: Iterable[Attribute], policy: Policy) -> str | None:
+    """Why a contextual flag by δ does not stand, or None where it does.
+
+    An embedding sees that a text speaks of a person, not whose record that is. So such a flag does not stand
+
+    1. where the policy counts nobody's attributes (a clinician who reads about their own patient), or
+    2. where evidence finds as many distinct attributes of the classes that the policy counts as make a cluster, every
+       one of them belongs to the asker or to a public person (or speaks of a cohort), and the policy counts none of
+       these.
+
+    Where evidence finds fewer, or anything of a third person, a speaker or somebody that it cannot name, the flag
+    stands: what is said of a cohort, or one attribute that the question holds too, does not explain the rest.
+    """
+    if not policy.subjects:
+        return "the policy counts nobody's attributes"
+    found = {(a.kind, a.value, a.subject) for a in attributes if a.kind in policy.counted}
+    subjects = {subject for _, _, subject in found}
+    settled = subjects & {"asker", "public"}
+    spared = subjects <= {"asker", "public", "cohort"} - set(policy.subjects)
+    if spared and len({(kind, value) for kind, value, subject in found if subject in settled}) >= policy.cluster:
+        return f"every attribute belongs to the {', '.join(sorted(settled))}: already said by the user, or public"
+    return None
+
+
+def _seconded(first: Verdict, second: Verdict) -> Verdict:
+    """What a second detector makes of an abstention. Its reason may quote the answer and is left behind."""
+    said = f"abstained ({first.reason}); the second detector says {second.action}"
+    if second.action == "failed":
+        return replace(first, action="failed", layer=None, score=None, delta=None, reason=said)
+    layer = (second.layer or "contextual") if second.action == "flag" else None
+    return replace(first, action=second.action, layer=layer, reason=said)

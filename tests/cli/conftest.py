@@ -31,6 +31,7 @@ class ScriptedGuard:
     policy: Any
     point: str = "balanced"
     tau: float = 0.25
+    is_fitted: bool = False
 
     def judge(self, answer: Answer) -> Any:
         kind = answer.id.split("-")[0]

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.cli.main import run
 from discreet.domains import load_domain
-from discreet.guard.fitted import FittedGuard
+from discreet.guard import Guard
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "domains.md").read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_the_tutorial(work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     # The guard is whole without the folder that it was fitted from.
     domain = load_domain(work / "examples" / "domains" / "education")
     shutil.rmtree(work / "examples")
-    guard = FittedGuard.load(work / "guards" / "education")
+    guard = Guard.load(work / "guards" / "education")
     assert (guard.policy.domain, guard.policy.domain.builtin) == (domain, False)
     assert guard.detector.evidence.domain == domain
     assert discreet("guard", "check", "--guard", "guards/education", "--audience", "adviser", "She is 19.")[0] == 0

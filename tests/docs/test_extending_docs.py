@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import discreet
 from discreet.audit.labels.view import all_attacks, label_attacks
 from discreet.encode.base import encoders, load_encoder
 from discreet.mechanisms.base import output_mechanisms

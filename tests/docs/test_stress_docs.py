@@ -22,7 +22,7 @@ def test_the_example_runs() -> None:
         results.append(namespace["result"])
     by_words, guard = results
     assert (by_words.verdict, by_words.score) == ("fail", "decision_function")
-    assert (guard.verdict, guard.score) == ("pass", "callable")
+    assert (guard.verdict, guard.score) == ("pass", "guard")
     assert set(by_words.subtypes) == {"chart", "note"}
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+import discreet
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Turn, Verdict
 from discreet.guard.guard import Guard
@@ -344,3 +345,29 @@ def test_a_cluster_spread_over_a_long_answer_is_seen(judge: Judge) -> None:
     assert judge(text).action == "flag"
     assert judge(f"{filler} {CLUSTERS[0][1]}").action == "flag"
     assert judge(filler).action == "safe"
+
+
+def test_a_guard_of_a_domain_takes_strings() -> None:
+    guard = discreet.Guard("medical")
+    _domain, text = CLUSTERS[0]
+    first, second = guard.check_many([text, Answer("b", text)])
+    assert (first.action, first.reason, first.evidence) == ("flag", second.reason, second.evidence)
+    assert (second.id, len(first.id)) == ("b", 32)
+    assert guard.check(text, question=text).action == "safe"
+    assert guard.judge(text).findings == guard.judge(Answer("b", text)).findings
+    assert not guard.is_fitted
+    assert discreet.Guard("medical", audience="treating").check(text).action == "safe"
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda guard: guard.check(Answer("1", "Yes."), question="No?"), "a question was given beside an Answer"),
+    (lambda guard: guard.check(7), "the answer is a int; expected a string or an Answer"),
+    (lambda guard: guard.detector, "the guard was not fitted"),
+    (lambda guard: guard.save("nowhere"), "the guard was not fitted"),
+    (lambda guard: discreet.Guard(guard.policy, audience="treating"), "the policy is for the audience 'public'"),
+    (lambda guard: discreet.Guard("cooking"), "unknown domain 'cooking'"),
+    (lambda guard: discreet.Guard("medical", audience="cooks"), "no audience 'cooks'"),
+])
+def test_misuse_is_said(call: Callable[[discreet.Guard], object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        call(discreet.Guard("medical"))

@@ -21,7 +21,7 @@ import discreet
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Turn
 from discreet.core.unicode import prepare
-from discreet.guard import evidence_guard as room
+from discreet.guard import guard as room
 from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy

@@ -26,10 +26,8 @@ from sklearn.svm import SVC, LinearSVC
 import discreet
 from discreet.core.errors import DetectorError, InputError, UsageError
 from discreet.core.records import Answer, Estimate
+from discreet.guard import Guard
 from discreet.guard import stress_figures as figures
-from discreet.guard.evidence_guard import EvidenceGuard
-from discreet.guard.fitted import FittedGuard
-from discreet.guard.policy import Policy
 from discreet.guard.stress import StressResult, gate, guard_scores, stress_scores, stress_test
 
 MARK = "MARKEDWORD"
@@ -348,11 +346,11 @@ def test_the_package_offers_it() -> None:
     assert "stress_test" in dir(discreet)
 
 
-def test_scores_of_a_guard_are_at_or_above_0_exactly_where_it_flags(fitted_guard: FittedGuard) -> None:
+def test_scores_of_a_guard_are_at_or_above_0_exactly_where_it_flags(fitted_guard: Guard) -> None:
     said = ["", "Metformin is often used for gout.", "She is a nurse.", "Mail jane.roe@example.com for advice.",
             "The patient is a 52-year-old welder from Omaha with two children.", "Er ist zu Hause und hat Hunger."]
     answers = [Answer(str(i), text) for i, text in enumerate(said)]
-    for guard in (EvidenceGuard(Policy.of("medical")), fitted_guard):
+    for guard in (Guard("medical"), fitted_guard):
         flagged = [guard.check(answer).action == "flag" for answer in answers]
         scores = guard_scores(guard, answers)
         assert [score >= 0 for score in scores] == flagged
@@ -361,7 +359,7 @@ def test_scores_of_a_guard_are_at_or_above_0_exactly_where_it_flags(fitted_guard
 
 
 def test_a_guard_that_fails_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = EvidenceGuard(Policy.of("medical"))
-    monkeypatch.setattr(guard, "model", None)
+    guard = Guard("medical")
+    monkeypatch.setattr(guard, "rules", None)
     with pytest.raises(InputError, match="failed on the answer '7'"):
         guard_scores(guard, [Answer("7", MARK)])

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from discreet.guard.dual_density import DualDensity
     from discreet.guard.fit import fit_guard
     from discreet.guard.guard import Guard, Judgement
-    from discreet.guard.policy import Policy
     from discreet.guard.points import Costs
+    from discreet.guard.policy import Policy
     from discreet.guard.reading import Finding
     from discreet.guard.stress import StressResult, stress_test
 

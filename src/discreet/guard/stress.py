@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from discreet.core.errors import DiscreetError, InputError, UsageError
 from discreet.core.records import Answer, Estimate
 from discreet.guard import stress_figures as figures
-from discreet.guard.reading import Guard
+from discreet.guard.guard import Guard
 from discreet.stats.arrays import FloatArray, finite_scores
 
 Gate = Literal["pass", "fail", "inconclusive"]
@@ -68,7 +68,7 @@ class StressResult:
     reason : str
         Why, in one line.
     score : str
-        What was compared: "decision_function", "predict_proba", "callable" or "scores".
+        What was compared: "guard", "decision_function", "predict_proba", "callable" or "scores".
     """
 
     within: Mapping[str, Estimate]
@@ -105,8 +105,9 @@ def stress_test(
 
     Parameters
     ----------
-    classifier : fitted scikit-learn classifier of two classes (a pipeline, a search), or callable
-        Its `decision_function`, else its `predict_proba`; a callable returns one number per input, higher = unsafe.
+    classifier : Guard, fitted scikit-learn classifier of two classes (a pipeline, a search), or callable
+        Of a guard see `guard_scores`; of a classifier its `decision_function`, else its `predict_proba`; a callable
+        returns one number per input, higher = unsafe.
         Each set is scored in a call of its own, so a score must not depend on the rest of its batch.
     unsafe, safe, borderline : sequences of texts, or arrays of n rows
         What the classifier takes; at least one of each. None of them may have been trained on.
@@ -117,7 +118,8 @@ def stress_test(
     tpr : float in (0, 1)
         The TPR target, which is the operating point unless `threshold` is given.
     threshold : float, optional
-        A threshold in use, on the scale of the score that is compared (see `StressResult.score`).
+        A threshold in use, on the scale of the score that is compared (see `StressResult.score`); of a guard 0 by
+        default, its operating point.
     rng : numpy Generator or seed
         For resamples and controls; None is seed 42.
     unsafe_label : optional
@@ -129,6 +131,8 @@ def stress_test(
         For options that cannot be, a set that is empty, or scores that are not one finite number per input. Never
         with the text of an input.
     """
+    if isinstance(classifier, Guard) and threshold is None:
+        threshold = 0.0
     _options(max_borderline_fpr, tpr, threshold)
     name, ask = _scorer(classifier, unsafe_label)
     given = {kind: _inputs(value, kind) for kind, value in zip(KINDS, (unsafe, safe, borderline), strict=True)}
@@ -219,6 +223,8 @@ def _subtype_names(subtypes: Sequence[str | None] | None, n: int) -> list[str | 
 
 def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], Any]]:
     """How unsafe inputs are, as (name, function)."""
+    if isinstance(classifier, Guard):
+        return "guard", lambda inputs: guard_scores(classifier, inputs)
     kind = type(classifier).__name__
     method = next((m for m in ("decision_function", "predict_proba") if hasattr(classifier, m)), None)
     if method is None and callable(classifier) and not isinstance(classifier, type):
@@ -241,7 +247,7 @@ def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], An
     return method, lambda inputs: np.ravel(ask(inputs)) * (1.0 if at else -1.0)
 
 
-def guard_scores(guard: Guard, answers: Iterable[Answer]) -> list[float]:
+def guard_scores(guard: Guard, answers: Iterable[Answer | str]) -> list[float]:
     """How far answers lie beyond the thresholds of a guard, in log-odds: at or above 0 exactly where it flags.
 
     The larger of what the evidence rules and the discriminator say, so that answers can be ranked.
@@ -256,8 +262,8 @@ def guard_scores(guard: Guard, answers: Iterable[Answer]) -> list[float]:
         judged = guard.judge(answer)
         verdict = judged.verdict
         if judged.evidence is None or verdict.delta is None:
-            raise InputError(f"the guard failed on the answer {answer.id!r}: {verdict.reason}; leave it out")
-        rules = judged.evidence.logit - getattr(guard, "rules_tau", guard.tau)
+            raise InputError(f"the guard failed on the answer {verdict.id!r}: {verdict.reason}; leave it out")
+        rules = judged.evidence.logit - guard.rules_tau
         score = max(rules, verdict.delta - guard.tau)
         scores.append(max(score, 0.0) if verdict.action == "flag" else min(score, -TINY))
     return scores

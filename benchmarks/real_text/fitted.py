@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from discreet.core.files import dump_json
 from discreet.core.records import Estimate
-from discreet.data.labelled import LabelledAnswer, read_labelled
+from discreet.data.answers import LabelledAnswer, read_labelled
 from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.defaults import DEFAULT_DENSITY

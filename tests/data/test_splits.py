@@ -1,3 +1,4 @@
+
 from __future__ import annotations
 
 from collections import Counter
@@ -10,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.core.errors import InputError
-from discreet.data.rounding import IntArray
-from discreet.data.splits import PAPER_SIZES, SIDES, Split, halves, split_texts, units_of
+from discreet.data.splits import PAPER_SIZES, SIDES, IntArray, Split, halves, rounded_shares, split_texts, units_of
 
 SMALL = st.dictionaries(st.sampled_from(SIDES), st.integers(0, 12), min_size=1)
 
@@ -270,3 +270,28 @@ def test_halves_of_a_sorted_side_hold_both_classes() -> None:
 def test_units_are_numbered_by_the_order_of_their_names() -> None:
     assert units_of(["b", "a", "c", "a"], 4).tolist() == [1, 0, 2, 0]
     assert units_of(None, 3).tolist() == [0, 1, 2]
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=7), st.lists(st.integers(0, 90), min_size=1, max_size=6),
+       st.booleans())
+def test_cells_are_next_to_their_shares_and_sums_hold(sizes: list[int], supply: list[int], used_up: bool) -> None:
+    rest = sum(supply) - sum(sizes)
+    if rest < 0:
+        with pytest.raises(ValueError, match="expected no more than"):
+            rounded_shares(np.array(sizes), np.array(supply))
+        return
+    if used_up:
+        sizes = [*sizes, rest]
+    found = rounded_shares(np.array(sizes), np.array(supply))
+    assert found.sum(axis=1).tolist() == sizes
+    assert (found.sum(axis=0) <= supply).all()
+    if used_up:
+        assert found.sum(axis=0).tolist() == supply
+    exact = np.outer(sizes, supply) / max(sum(supply), 1)
+    assert (np.abs(found - exact) < 1 - 1e-9).all()
+
+
+def test_whole_shares_stay() -> None:
+    assert rounded_shares(np.array([4, 8]), np.array([5, 10, 5])).tolist() == [[1, 2, 1], [2, 4, 2]]
+    with pytest.raises(ValueError, match="no number below 0"):
+        rounded_shares(np.array([-1]), np.array([2]))

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.core.records import Answer
-from discreet.data.labelled import LabelledAnswer, read_labelled
+from discreet.data.answers import LabelledAnswer, read_labelled
 from discreet.guard.calibrate import Calibration, calibrate, leaks_in, with_points
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.guard import Guard

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from tests.data.written import put
 
 from discreet.core.errors import InputError, MissingExtraError
-from discreet.data import column_files
+from discreet.data import columns as column_files
 from discreet.data.columns import Coded, ColumnFile, name_order
 from discreet.scores.read import ScoreColumns, open_scores
 

@@ -36,7 +36,7 @@ def calibrate(
     writes them into a copy of the guard.
     """
     from discreet.core.files import KeyedHash, dump_json, progress
-    from discreet.data.labelled import read_labelled
+    from discreet.data.answers import read_labelled
     from discreet.guard.calibrate import calibrate as run_calibration
     from discreet.guard.calibrate import with_points
     from discreet.guard.guard import Guard

@@ -63,7 +63,7 @@ def evaluate(
     --guard, rows of another domain than the guard's are passed over.
     """
     from discreet.core.files import dump_json, progress
-    from discreet.data.labelled import read_labelled
+    from discreet.data.answers import read_labelled
     from discreet.guard.evaluate import evaluate as run_evaluation
     from discreet.guard.guard import Guard
 

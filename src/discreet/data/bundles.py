@@ -16,10 +16,9 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import InputError
-from discreet.data.conversations import MULTI_CONVERSATION, joined, marked
+from discreet.core.types import IntArray
 from discreet.data.duplicates import without_duplicates
-from discreet.data.rounding import IntArray
-from discreet.data.texts import LabelledText
+from discreet.data.texts import MULTI_CONVERSATION, LabelledText, joined, marked
 
 SIZES = (2, 4)
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.data.arrays import ALONE, CLASSES, PIXELS, channels_first, read_arrays
-from discreet.data.column_files import open_columns
-from discreet.data.columns import Coded, ColumnFile, name_order, written
+from discreet.data.columns import Coded, ColumnFile, name_order, open_columns, written
 from discreet.data.one_hot import OneHot, Table, read_table
 
 IntArray = NDArray[np.int64]

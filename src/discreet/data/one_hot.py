@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
-from discreet.data.column_files import open_columns
-from discreet.data.columns import Coded
+from discreet.data.columns import Coded, open_columns
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

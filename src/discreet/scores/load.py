@@ -9,8 +9,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from discreet.core.numbers import counted
-from discreet.data.column_files import Frame
-from discreet.data.columns import WHOLE, ColumnFile, name_order
+from discreet.data.columns import WHOLE, ColumnFile, Frame, name_order
 from discreet.scores.canaries import CANARY_COLUMNS, read_canaries
 from discreet.scores.check import check_label_table, check_table
 from discreet.scores.read import (

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
-from discreet.data.column_files import FORMATS, Frame, frame_columns, open_columns
-from discreet.data.columns import Coded, ColumnFile
+from discreet.data.columns import FORMATS, Coded, ColumnFile, Frame, frame_columns, open_columns
 from discreet.scores.table import NO_MECHANISM, BoolArray, IntArray
 
 ObjectArray = NDArray[np.object_]

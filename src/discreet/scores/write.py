@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.errors import MissingExtraError
 from discreet.core.files import write_atomic
-from discreet.data.columns import LIST_MARK
+from discreet.data.columns import LIST_MARK, need_arrow
 from discreet.scores.read import EXAMPLE_COLUMNS, MODEL_COLUMNS
 from discreet.scores.table import EXAMPLE_ROLES, UNKNOWN, Canaries, ScoreTable
 
@@ -22,11 +21,9 @@ def write_scores(table: ScoreTable, path: Path | str) -> None:
     examples in order of name, groups as the ranks of their codes, and only the facts and columns that it knows.
     Raises UsageError where `path` cannot be written, MissingExtraError without pyarrow.
     """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("writing a table of scores", "audit", "pyarrow") from None
+    pa = need_arrow()
+    from pyarrow import parquet
+
     n_queries = table.logits.shape[2]
     examples = {name: values.take(pa.array(np.repeat(np.arange(len(table.examples)), n_queries)))
                 for name, values in _examples(table).items()}

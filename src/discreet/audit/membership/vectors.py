@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
-from discreet.data.column_files import open_columns
-from discreet.data.columns import written
+from discreet.data.columns import open_columns, written
 from discreet.scores.table import FloatArray
 
 COLUMN = re.compile(r"e(0|[1-9][0-9]{0,5})")

@@ -10,8 +10,7 @@ from numpy.random import Generator
 
 from discreet.core.errors import InputError
 from discreet.data.bundles import Source, bundle, pool
-from discreet.data.conversations import MULTI_CONVERSATION, MULTI_TURN, SINGLE_TURN
-from discreet.data.texts import LabelledText, read_texts
+from discreet.data.texts import MULTI_CONVERSATION, MULTI_TURN, SINGLE_TURN, LabelledText, read_texts
 from discreet.studies.mia import hub
 from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, Corpus, balanced, sample
 

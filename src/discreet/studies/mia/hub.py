@@ -19,8 +19,7 @@ from numpy.random import Generator
 from discreet.core.errors import DiscreetError, InputError, MissingExtraError
 from discreet.core.records import Turn
 from discreet.data.bundles import SIZES, Source, bundle, pool
-from discreet.data.conversations import MULTI_TURN, SINGLE_TURN, structure_of, text_of_turns
-from discreet.data.texts import LabelledText
+from discreet.data.texts import MULTI_TURN, SINGLE_TURN, LabelledText, structure_of, text_of_turns
 from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, balanced, sample
 
 BEAVERTAILS, XGUARD, WILDCHAT = "PKU-Alignment/BeaverTails", "marslabucla/XGuard-Train", "allenai/WildChat-1M"

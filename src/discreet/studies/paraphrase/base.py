@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from discreet.core.records import Estimate
 from discreet.core.registry import Registry
-from discreet.data.conversations import MARKS
+from discreet.data.texts import MARKS
 
 _MARK = re.compile("|".join(map(re.escape, MARKS.values())))
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")

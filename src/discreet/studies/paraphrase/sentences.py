@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from discreet.data.conversations import ASSISTANT, MARKS
+from discreet.data.texts import ASSISTANT, MARKS
 from discreet.studies.paraphrase.base import marks_of
 from discreet.studies.paraphrase.words import LOWERED
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data.shingles import BAND_ROWS, BANDS, SIGMAS, Forest, first_seen, near_clusters
+from discreet.data.duplicates import BAND_ROWS, BANDS, first_seen, merged_groups, near_clusters
 
 VOCABULARY = [f"w{number}" for number in range(12)]
 
@@ -104,31 +102,18 @@ def test_seeds_change_hashes_and_not_clusters() -> None:
 
 
 def test_a_pair_at_the_threshold_is_missed_less_than_once_in_ten_million() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    n = BANDS * BAND_ROWS
     assert (1 - 0.8 ** BAND_ROWS) ** BANDS < 1e-7
-    assert stats.binom.cdf(n * 0.8 - SIGMAS * (n * 0.16) ** 0.5, n, 0.8) < 1e-7
 
 
-def test_hashes_do_not_depend_on_the_process() -> None:
-    code = ("import numpy as np; from discreet.data import shingles; "
-            "h, s = shingles._shingles([('a', 'b'), ('a', 'b', 'c', 'd', 'e', 'f')], 5, 3); "
-            "print(h.tolist(), shingles._signatures(h, s, 3).sum(axis=0, dtype=np.int64).tolist())")
-    said = {subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
-                           ).stdout for seed in ("1", "2")}
-    assert len(said) == 1
-
-
-@given(st.integers(1, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=15))
-def test_forest(n: int, pairs: list[tuple[int, int]]) -> None:
-    forest, sets = Forest(n), {item: {item} for item in range(n)}
-    for one, two in pairs:
-        if max(one, two) < n:
-            forest.join(one, two)
-            both = sets[one] | sets[two]
-            sets.update(dict.fromkeys(both, both))
-    assert [forest.root(item) for item in range(n)] == [min(sets[item]) for item in range(n)]
-    codes = forest.codes().tolist()
+@given(st.integers(1, 12), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=12, max_size=12))
+def test_merged_groups_keep_together_what_any_partition_does(n: int, drawn: list[tuple[int, int]]) -> None:
+    sets = {item: {item} for item in range(n)}
+    for which in (0, 1):
+        for one, two in combinations(range(n), 2):
+            if drawn[one][which] == drawn[two][which]:
+                both = sets[one] | sets[two]
+                sets.update(dict.fromkeys(both, both))
+    codes = merged_groups(*([pair[which] for pair in drawn[:n]] for which in (0, 1))).tolist()
     assert all((codes[one] == codes[two]) == (two in sets[one]) for one in range(n) for two in range(n))
     assert codes == first_seen(codes).tolist()
 

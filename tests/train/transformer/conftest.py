@@ -12,7 +12,7 @@ from tests.train.transformer.tiny import MAKERS
 
 from discreet.train.base import FloatArray
 from discreet.train.transformer.batches import scored
-from discreet.train.transformer.loading import Loaded, load_classifier
+from discreet.train.transformer.loading import LoadedClassifier, load_classifier
 from discreet.train.transformer.reading import Tokens
 
 
@@ -24,13 +24,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: make(home / kind) for kind, make in MAKERS.items()}
 
 
-def loaded(folder: Path | str, seed: int = 1, **more: Any) -> Loaded:
+def loaded(folder: Path | str, seed: int = 1, **more: Any) -> LoadedClassifier:
     """A classifier of three classes, trained whole unless said otherwise."""
     return load_classifier(folder, **{"n_classes": 3, "regime": "full", "rank": 4,
                                       "seeds": np.random.SeedSequence(seed), **more})
 
 
-def outputs(model: Loaded, rows: list[Tokens], size: int = 16, *, hidden: bool = False) -> FloatArray:
+def outputs(model: LoadedClassifier, rows: list[Tokens], size: int = 16, *, hidden: bool = False) -> FloatArray:
     """(n, 3) logits, or (n, d) representations."""
     torch = need("torch")
 

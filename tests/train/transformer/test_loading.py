@@ -15,7 +15,7 @@ from tests.train.transformer.tiny import CORPUS, LLAMA_SPECIAL, TEXTS, tiny_bert
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.train.transformer.batches import padded
-from discreet.train.transformer.loading import Loaded, choose_pad
+from discreet.train.transformer.loading import LoadedClassifier, choose_pad
 
 KINDS = ("llama", "gemma", "bert")
 
@@ -25,7 +25,7 @@ def _extras() -> None:
     need("peft")
 
 
-def weights(model: Loaded, part: str) -> Any:
+def weights(model: LoadedClassifier, part: str) -> Any:
     torch = need("torch")
     return torch.cat([value.detach().flatten() for name, value in model.trained().items() if part in name])
 

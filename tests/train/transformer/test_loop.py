@@ -16,8 +16,8 @@ from discreet.train import TrainedModel, TrainingPlan
 from discreet.train.transformer import loop
 from discreet.train.transformer.batches import padded
 from discreet.train.transformer.fitted import state_of
-from discreet.train.transformer.loading import Loaded, Regime
-from discreet.train.transformer.loop import train
+from discreet.train.transformer.loading import LoadedClassifier, Regime
+from discreet.train.transformer.loop import ClassifierTrainer, train
 from discreet.train.transformer.schedule import scale
 
 
@@ -26,6 +26,7 @@ def plan_of(rate: float, **more: Any) -> TrainingPlan:
                                  "clip": 1.0, "eval_every": 10, **more})
 
 
+TRAINER: ClassifierTrainer = train
 FAST = plan_of(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=2)
 
 
@@ -44,16 +45,16 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, plan: TrainingPlan = FAST, *, n: int = 24, checks: int = 8, seed: int = 1, turned: bool = False
-        ) -> tuple[Loaded, TrainedModel]:
+        ) -> tuple[LoadedClassifier, TrainedModel]:
     """A tiny classifier of two classes; `turned` gives the checks the wrong labels."""
     model = loaded(folder, n_classes=2)
     read, data, other = model.reader(24), task(n, 2), task(max(checks, 1), 2, seed=99)
     labels = 1 - other.labels if turned else other.labels
     rows, held = read(list(data.inputs)), read(list(other.inputs))[:checks]
-    return model, train(model, rows, data.labels, held, labels[:checks], plan, np.random.SeedSequence(seed))
+    return model, TRAINER(model, rows, data.labels, held, labels[:checks], plan, np.random.SeedSequence(seed))
 
 
-def bytes_of(model: Loaded) -> dict[str, bytes]:
+def bytes_of(model: LoadedClassifier) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in state_of(model).items()}
 
 
@@ -112,6 +113,11 @@ def test_the_curve_is_the_mean_log_loss_of_the_checks(still: Path) -> None:
     assert total / 8 == pytest.approx(min(losses), abs=1e-6)
     assert not model.model.training
     assert all(weights.grad is None for weights in model.trained().values())
+
+
+def test_what_is_not_done_here_is_refused(bert: Path) -> None:
+    with pytest.raises(ValueError, match=r"until_accuracy is 0.5: transformers follow only rate, epochs"):
+        run(bert, TrainingPlan(1e-3, until_accuracy=0.5))
 
 
 def test_without_checks_the_last_weights_stay(bert: Path) -> None:

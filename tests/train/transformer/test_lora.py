@@ -11,7 +11,7 @@ from tests.train.transformer.tiny import CORPUS, SHAPE, tiny_gemma, tiny_gemma_w
 
 from discreet.core.errors import InputError
 from discreet.train import TrainingPlan
-from discreet.train.transformer.loading import Loaded
+from discreet.train.transformer.loading import LoadedClassifier
 from discreet.train.transformer.loop import train
 from discreet.train.transformer.lora import add_lora, default_targets, language_part, linear_names
 
@@ -152,7 +152,7 @@ def test_training_changes_the_language_model_and_the_head_alone(folders: dict[st
 
 def test_no_token_is_said_to_be_of_an_image(folders: dict[str, Path]) -> None:
     """Versions of transformers refuse to train the model if they are not told."""
-    def told(model: Loaded) -> list[Any]:
+    def told(model: LoadedClassifier) -> list[Any]:
         seen: list[Any] = []
         hook = model.model.register_forward_pre_hook(
             lambda _, __, given: seen.append(given.get("token_type_ids")), with_kwargs=True)

@@ -3,9 +3,9 @@
 A network is no object with state but a function of named arrays, M models' at a time along the first axis, so that a
 bank of many and a single model are one program. Nothing is drawn from torch's own generators.
 
-Why not `nn.Module` with `torch.func.functional_call` and `vmap`: 32 perceptrons of Census's size take twice as long an
-update, 5.5 times as fast as an ordinary loop where the functions here are 10.3 times as fast in the same run (one
-thread, docs/results/training_speed.md); with `vmap` of `grad` it is 4.6 times.
+Why not `nn.Module` with `torch.func.functional_call` and `vmap`: for 32 perceptrons of Census's size it has .56 of this
+speed, 6.0 times an ordinary loop where the functions here are 10.7 times as fast in the same run (one thread;
+docs/results/training_speed.md has that and the 22 times on two quiet threads). The aim is 15 times, which .56 misses.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from discreet.train.features import distinct
 from discreet.train.plan import TrainingPlan, check_positive
 from discreet.train.spec import options_of
 from discreet.train.transformer.fitted import FittedTransformer, marks, read, restored
-from discreet.train.transformer.loading import MINILM, Dtype, Loaded, Regime, load_classifier, source_of
+from discreet.train.transformer.loading import MINILM, Dtype, LoadedClassifier, Regime, load_classifier, source_of
 from discreet.train.transformer.loop import ONE_AT_A_TIME, train
 from discreet.train.transformer.reading import Reader, share_seen
 from discreet.train.transformer.schedule import Rate, searched_rates, usual_rate
@@ -106,7 +106,7 @@ class Transformer:
         facts = {**best.facts, "searched": [list(one) for one in tried]}
         return FittedTransformer(self, best.model, best.reader, n_classes, facts, self.batch)
 
-    def _trained(self, model: Loaded, reader: Reader, data: Data, validation: Data, rate: Rate,
+    def _trained(self, model: LoadedClassifier, reader: Reader, data: Data, validation: Data, rate: Rate,
                  seeds: np.random.SeedSequence) -> tuple[FittedTransformer, float]:
         """A model and its lowest validation loss (0 without validation rows)."""
         known = marks(model, reader)
@@ -122,7 +122,7 @@ class Transformer:
         return FittedTransformer(self, model, reader, n_classes, facts, self.batch), min(
             (loss for _, loss in curve), default=0.0)
 
-    def _opened(self, n_classes: int, seeds: np.random.SeedSequence) -> tuple[Loaded, Reader]:
+    def _opened(self, n_classes: int, seeds: np.random.SeedSequence) -> tuple[LoadedClassifier, Reader]:
         torch = need("torch")
         gpu = bool(torch.cuda.is_available())
         dtype: Dtype = self.dtype if self.dtype != "auto" else (

@@ -1,7 +1,7 @@
 """Batches of token rows: texts of like length together, padded on the right, so that little computation is wasted.
 
 A row does not depend on the others of its batch. Padding follows the text, where no causal model looks and the mask
-hides it from the rest, and `Loaded` pools decoders at the last token that the mask shows.
+hides it from the rest, and `LoadedClassifier` pools decoders at the last token that the mask shows.
 """
 
 from __future__ import annotations

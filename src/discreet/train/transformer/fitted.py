@@ -18,7 +18,7 @@ from discreet.core.folders import Manifest
 from discreet.train.base import FloatArray, Inputs, Recipe, Structures, need, texts_of
 from discreet.train.saved import ARRAYS, saving
 from discreet.train.transformer.batches import scored
-from discreet.train.transformer.loading import Loaded, device_of
+from discreet.train.transformer.loading import LoadedClassifier, device_of
 from discreet.train.transformer.reading import Reader, Tokens
 
 IN_MEMORY = 4 << 30
@@ -35,7 +35,7 @@ class FittedTransformer:
     """
 
     recipe: Recipe
-    model: Loaded
+    model: LoadedClassifier
     reader: Reader
     n_classes: int
     facts: Mapping[str, Any]
@@ -73,7 +73,7 @@ class FittedTransformer:
         return scored(rows, 1 if alone else self.batch, self.model.pad, score)[at]
 
 
-def read(model: Loaded, reader: Reader, texts: Sequence[str]) -> list[Tokens]:
+def read(model: LoadedClassifier, reader: Reader, texts: Sequence[str]) -> list[Tokens]:
     """The tokens of each text. Raises InputError where the model has no embedding for one of them."""
     rows, known = reader(texts), int(model.model.get_input_embeddings().num_embeddings)
     highest = max((int(row.ids.max()) for row in rows), default=0)
@@ -83,12 +83,13 @@ def read(model: Loaded, reader: Reader, texts: Sequence[str]) -> list[Tokens]:
     return rows
 
 
-def marks(model: Loaded, reader: Reader) -> dict[str, str]:
+def marks(model: LoadedClassifier, reader: Reader) -> dict[str, str]:
     """Facts by which `restored` knows the base: hashes of the frozen weights and of the way of reading."""
     return {"base_sha256": base_digest(model), "reader_sha256": reader.digest()}
 
 
-def restored(recipe: Recipe, model: Loaded, reader: Reader, folder: Path, manifest: Manifest) -> FittedTransformer:
+def restored(recipe: Recipe, model: LoadedClassifier, reader: Reader, folder: Path, manifest: Manifest
+             ) -> FittedTransformer:
     """What `FittedTransformer.save` wrote, in a freshly loaded base.
 
     Raises InputError where weights are missing, unexpected or truncated, and for another base than it was trained from.
@@ -113,7 +114,7 @@ class Best:
     A context manager: a temporary file, if there is one, lives as long as the block.
     """
 
-    def __init__(self, model: Loaded, in_memory: int = IN_MEMORY) -> None:
+    def __init__(self, model: LoadedClassifier, in_memory: int = IN_MEMORY) -> None:
         self._model = model
         self._kept: dict[str, Any] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -149,12 +150,12 @@ class Best:
             raise ValueError("no weights were taken: expected take before put_back")
 
 
-def state_of(model: Loaded) -> dict[str, NDArray[Any]]:
+def state_of(model: LoadedClassifier) -> dict[str, NDArray[Any]]:
     """Name to float32 array of everything that is trained."""
     return {name: weights.detach().cpu().contiguous().numpy() for name, weights in model.trained().items()}
 
 
-def set_state(model: Loaded, state: Mapping[str, NDArray[Any]]) -> None:
+def set_state(model: LoadedClassifier, state: Mapping[str, NDArray[Any]]) -> None:
     """Copy what `state_of` made into a model of the same shape.
 
     Raises InputError, naming one array, where there are others than those that are trained, or of another shape.
@@ -172,7 +173,7 @@ def set_state(model: Loaded, state: Mapping[str, NDArray[Any]]) -> None:
     _copy(model, {name: torch.from_numpy(array) for name, array in state.items()})
 
 
-def base_digest(model: Loaded) -> str:
+def base_digest(model: LoadedClassifier) -> str:
     """SHA-256 of the weights that are not trained (none in full training), rounded to bfloat16.
 
     Rounded, for a base that is kept in bfloat16 on one machine and in float32 on another is the same base.
@@ -187,7 +188,7 @@ def base_digest(model: Loaded) -> str:
     return digest.hexdigest()
 
 
-def _copy(model: Loaded, state: Mapping[str, Any]) -> None:
+def _copy(model: LoadedClassifier, state: Mapping[str, Any]) -> None:
     torch = need("torch")
     with torch.no_grad():
         for name, weights in model.trained().items():

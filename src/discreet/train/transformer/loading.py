@@ -32,7 +32,7 @@ RESERVED = re.compile(r"<\|?(reserved[_ ]special[_ ]token|unused|extra_id|specia
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class LoadedClassifier:
     """A classifier in evaluation mode on the CPU, with its tokeniser.
 
     Attributes
@@ -113,7 +113,7 @@ def load_classifier(
     base: Path | str, *, n_classes: int, regime: Regime, rank: int = 64, alpha: float | None = None,
     dropout: float = 0.05, targets: Sequence[str] | None = None, layers: int | None = None, dtype: Dtype = "float32",
     seeds: np.random.SeedSequence,
-) -> Loaded:
+) -> LoadedClassifier:
     """The first layers of a base model under a fresh head.
 
     Parameters
@@ -171,7 +171,7 @@ def load_classifier(
     facts = {
         "family": family, "parameters": size, "trained": sum(w.numel() for w in model.parameters() if w.requires_grad),
         "layers": int(texts.num_hidden_layers), "targets": chosen, "pad": texts.pad_token_id, "dtype": dtype}
-    return Loaded(
+    return LoadedClassifier(
         model.eval(), tokenizer, str(base), family, texts.pad_token_id, bool(getattr(tokenizer, "chat_template", None)),
         token_limit(tokenizer, texts), dtype, facts, head, mixed)
 
@@ -182,7 +182,7 @@ def last_shown(mask: Any) -> Any:
     return (mask.long() * torch.arange(mask.shape[1], device=mask.device)).argmax(-1)
 
 
-def device_of(model: Loaded) -> Any:
+def device_of(model: LoadedClassifier) -> Any:
     """Where a classifier is."""
     return next(model.model.parameters()).device
 

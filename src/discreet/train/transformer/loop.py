@@ -21,7 +21,7 @@ from discreet.train.base import IntArray, child, need
 from discreet.train.plan import BETA1, BETA2, EPSILON, TrainedModel, TrainingPlan
 from discreet.train.transformer.batches import epoch_batches, length_batches, padded, padding_share
 from discreet.train.transformer.fitted import Best
-from discreet.train.transformer.loading import Loaded, device_of
+from discreet.train.transformer.loading import LoadedClassifier, device_of
 from discreet.train.transformer.reading import Tokens
 from discreet.train.transformer.schedule import scale, updates
 
@@ -29,7 +29,7 @@ ONE_AT_A_TIME = threading.RLock()
 """Held while torch's generator is seeded, of which a process has one: threads would draw from each other's."""
 
 
-class Trainer(Protocol):
+class ClassifierTrainer(Protocol):
     """What trains a classifier in place: `train` below, or another engine, such as one around `transformers.Trainer`.
 
     It follows the `TrainingPlan` that it is given and refuses the rest (`refuse_others`), leaves the model in
@@ -38,13 +38,13 @@ class Trainer(Protocol):
     `discreet.train.recipes.transformer` calls it by this signature.
     """
 
-    def __call__(self, model: Loaded, rows: Sequence[Tokens], labels: IntArray, checks: Sequence[Tokens],
+    def __call__(self, model: LoadedClassifier, rows: Sequence[Tokens], labels: IntArray, checks: Sequence[Tokens],
                  check_labels: IntArray, plan: TrainingPlan, seeds: np.random.SeedSequence) -> TrainedModel:
         """Parameters and errors are those of `train`."""
 
 
-def train(model: Loaded, rows: Sequence[Tokens], labels: IntArray, checks: Sequence[Tokens], check_labels: IntArray,
-          plan: TrainingPlan, seeds: np.random.SeedSequence) -> TrainedModel:
+def train(model: LoadedClassifier, rows: Sequence[Tokens], labels: IntArray, checks: Sequence[Tokens],
+          check_labels: IntArray, plan: TrainingPlan, seeds: np.random.SeedSequence) -> TrainedModel:
     """Train a classifier in place, on the device that it is on, and leave it with its best weights, in evaluation mode.
 
     Best is the lowest mean log loss on `checks` of all evaluations, the earliest of equals; without checks there is no
@@ -52,7 +52,7 @@ def train(model: Loaded, rows: Sequence[Tokens], labels: IntArray, checks: Seque
 
     Parameters
     ----------
-    model : Loaded
+    model : LoadedClassifier
     rows : sequence of n Tokens, n >= 1
     labels : (n,) int64
     checks : sequence of m Tokens, m >= 0
@@ -105,8 +105,8 @@ def _best(curve: Sequence[tuple[int, float]]) -> int:
 class _Run:
     """The optimiser and where it is."""
 
-    def __init__(self, model: Loaded, rows: Sequence[Tokens], labels: IntArray, plan: TrainingPlan, steps: int,
-                 seeds: np.random.SeedSequence) -> None:
+    def __init__(self, model: LoadedClassifier, rows: Sequence[Tokens], labels: IntArray, plan: TrainingPlan,
+                 steps: int, seeds: np.random.SeedSequence) -> None:
         self._torch = torch = need("torch")
         self._model, self._rows, self._plan, self._steps = model, rows, plan, steps
         self._labels = torch.from_numpy(np.ascontiguousarray(labels, dtype=np.int64))
@@ -158,7 +158,7 @@ class _Run:
 class _Evaluation:
     """Mean log loss on rows that are padded once."""
 
-    def __init__(self, model: Loaded, rows: Sequence[Tokens], labels: IntArray, size: int) -> None:
+    def __init__(self, model: LoadedClassifier, rows: Sequence[Tokens], labels: IntArray, size: int) -> None:
         torch = need("torch")
         self._model, self._count = model, len(rows)
         self._batches = [
@@ -176,7 +176,7 @@ class _Evaluation:
         return total / self._count
 
 
-def _tensors(model: Loaded, rows: Sequence[Tokens]) -> tuple[Any, Any]:
+def _tensors(model: LoadedClassifier, rows: Sequence[Tokens]) -> tuple[Any, Any]:
     torch, device = need("torch"), device_of(model)
     ids, mask = padded(rows, model.pad)
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
@@ -192,7 +192,7 @@ def _seed(device: Any, seed: int) -> None:
 
 
 @contextmanager
-def _own_random(model: Loaded) -> Iterator[None]:
+def _own_random(model: LoadedClassifier) -> Iterator[None]:
     """Gradients on, and torch's generators as they were in the end."""
     torch, device = need("torch"), device_of(model)
     devices = [device] if device.type == "cuda" else []

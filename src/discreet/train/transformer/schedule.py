@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, cos, log, pi
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from discreet.train.transformer.loading import Regime
 
@@ -16,8 +16,7 @@ SEARCHED = (0.25, 0.5, 1.0, 2.0, 4.0)
 """What `search` multiplies the usual rate by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class PublishedRate(NamedTuple):
     """A model of the paper's Table 4: family (beginning of its model type), parameters, and its two rates."""
 
     family: str
@@ -26,8 +25,9 @@ class Row:
     full: float
 
 
-TABLE = (Row("llama", 1.24e9, 2e-4, 2e-5), Row("llama", 3.21e9, 2e-4, 2e-5), Row("llama", 8.03e9, 1e-4, 1e-5),
-         Row("gemma", 1.22e10, 5e-5, 5e-6))
+TABLE = tuple(PublishedRate(*row) for row in (
+    ("llama", 1.24e9, 2e-4, 2e-5), ("llama", 3.21e9, 2e-4, 2e-5), ("llama", 8.03e9, 1e-4, 1e-5),
+    ("gemma", 1.22e10, 5e-5, 5e-6)))
 ENCODERS = ("albert", "bert", "camembert", "deberta", "distilbert", "electra", "ernie", "modernbert", "mpnet",
             "roberta", "xlm")
 ENCODER = {"lora": 2e-3, "full": 2e-4}

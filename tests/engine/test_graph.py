@@ -15,7 +15,7 @@ import pytest
 
 import discreet.engine.graph as module
 from discreet.core.errors import DiscreetError, InputError, UsageError
-from discreet.engine import DataFile, Store, Task, run, seeds_of
+from discreet.engine import Store, Task, run, seeds_of
 from discreet.engine.job import Order, Reply, execute
 
 
@@ -82,21 +82,6 @@ def test_a_damaged_input_is_made_again(steps: Any, tmp_path: Path, tree: Callabl
     run([task], store, engine="inline", quiet=True)
     assert tree(store.folder / "results") == before
     assert events(store, "begin")[draw.name] == 2
-
-
-def test_another_parameter_seed_or_file_is_another_result(steps: Any, tmp_path: Path) -> None:
-    data = tmp_path / "data.txt"
-    counts = []
-    for text in ("1\n", "1\n2\n"):
-        data.write_text(text)
-        task = Task.of(steps.lines, "x", files={"data": DataFile.of(data)})
-        counts.append(run([task], tmp_path / "store", engine="inline", quiet=True)[task.key].value["n"])
-    assert counts == [1, 2]
-    drawn = set()
-    for n, seed in ((2, 0), (2, 1), (3, 0)):
-        task = Task.of(steps.draw, "x", params={"n": n}, seed=seed)
-        drawn.add(run([task], tmp_path / "store", engine="inline", quiet=True)[task.key].arrays["values"].tobytes())
-    assert len(drawn) == 3
 
 
 @pytest.mark.parametrize("engine", ["inline", "local"])

@@ -6,11 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from discreet.core.errors import DiscreetError, InputError, UsageError
-from discreet.engine import DataFile, Store, Task, seeds_of
+from discreet.engine import DataFile, Store, Task
 from discreet.engine.job import Reply, error_of, execute, order_for
 from discreet.engine.task import versions_of
 
@@ -22,18 +21,6 @@ def carry_out(task: Task, store: Store) -> Reply:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
-
-
-def test_randomness_comes_from_seed_and_name(steps: Any, store: Store) -> None:
-    tasks = [Task.of(steps.draw, "x", params={"n": n}, seed=5) for n in (4, 6)]
-    drawn = []
-    for task in tasks:
-        assert carry_out(task, store) == {"ok": True}
-        result = store.get(task.key)
-        assert result is not None
-        drawn.append(result.arrays["values"])
-    np.testing.assert_array_equal(drawn[0], np.random.default_rng(seeds_of(5, "x")).normal(size=4))
-    np.testing.assert_array_equal(drawn[0], drawn[1][:4])
 
 
 def test_what_is_published_is_not_run(steps: Any, store: Store) -> None:

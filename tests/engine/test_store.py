@@ -55,17 +55,6 @@ def test_what_is_put_is_got(store: Store, task: Task) -> None:
     assert list((store.folder / "drafts").iterdir()) == []
 
 
-def test_the_same_result_is_the_same_bytes(tmp_path: Path, task: Task,
-                                           tree: Callable[[Path], dict[str, bytes]]) -> None:
-    trees = []
-    for name in ("one", "two"):
-        store = Store(tmp_path / name)
-        put(store, task)
-        trees.append(tree(store.folder / "results"))
-    assert trees[0] == trees[1]
-    assert len(trees[0]) == 4
-
-
 DAMAGE: dict[str, Callable[[Path], Any]] = {
     "no manifest": lambda f: (f / "manifest.json").unlink(),
     "half a manifest": lambda f: os.truncate(f / "manifest.json", 100),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from discreet.core.errors import InputError, UsageError
-from discreet.train import Data, load_fitted
+from discreet.train import Data
 from discreet.train.networks.bank import Bank, fit_bank
 from discreet.train.recipes import cnn
 from discreet.train.recipes.cnn import Cnn, Convolutions
@@ -85,13 +84,6 @@ def test_soft_labels_that_are_certain_are_labels() -> None:
     soft = fit_bank(RECIPES["mlp"], inputs, given, 3, seeds(), soft=np.eye(3)[given])
     np.testing.assert_allclose(hard.logits(inputs), soft.logits(inputs), atol=1e-6)
     assert [dict(one) for one in hard.facts] == [dict(one) for one in soft.facts]
-
-
-def test_a_model_of_a_bank_is_saved_as_any_other(tmp_path: Path) -> None:
-    inputs = inputs_of("mlp")
-    bank = fit_bank(RECIPES["mlp"], inputs, labels(), 2, seeds())
-    bank.models()[2].save(tmp_path / "model")
-    assert load_fitted(tmp_path / "model", RECIPES["mlp"]).logits(inputs).tobytes() == bank.logits(inputs)[2].tobytes()
 
 
 def refused(error: type[Exception], said: str, **options: Any) -> None:

@@ -41,7 +41,8 @@ def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
         owner, slash, relation = person.rpartition("/")
         of_relative = context.domain.of_relative.get(mention.kind)
         if slash and of_relative and subject == "third":
-            value, whose = f"{relation}: {mention.value}", "speaker" if owner == "speaker" else "third"
+            value = f"{relation}: {mention.value}"
+            whose: Subject = "speaker" if owner == "speaker" else "third"
             bound.append(Attribute("family", value, whose, owner, start, end, of_relative, weak=True))
     return tuple(bound)
 

@@ -1,9 +1,9 @@
 """Constructions that bind a word to a person whatever the word is: who the subject is, which noun phrase follows.
 
 Lists know words and ask whether the wording binds them. Constructions go the other way round: the wording ("works as
-a …", "lives near …", "belongs to …") says what the next words are, so that a job, a town or a club that no list holds is
-read all the same. They must not read it of a drug, a statute or a firm: hence `is_said_of_person`, which walks from the
-verb back to its subject.
+a …", "lives near …", "belongs to …") says what the next words are, so that a job, a town or a club that no list holds
+is read all the same. They must not read it of a drug, a statute or a firm: hence `is_said_of_person`, which walks from
+the verb back to its subject.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from discreet.text.evidence.referents import Referent
 from discreet.text.resources import words
 
 _WORDS = words("constructions")
+_SKIPPED = _WORDS["skipped"] | {"to"}
 _BARE = _WORDS["bare verbs"]
 _IF = _WORDS["conditions"]
 _JOINS = _WORDS["joins"]
 _NO_NAME = _WORDS["not in a name"]
 _GOVERNS = _WORDS["governs"]
+_TAIL_STOPS = _WORDS["relatives"] | {"is", "was", ";", ":"}
 _APPOSING = frozenset([",", "(", "-", "–", "—"])
 _BULLETS = frozenset(["-", "*", "•", ",", ";", ":", "|", "("])
 NEGATED = _WORDS["negations"]
@@ -53,10 +55,12 @@ def is_said_of_person(context: Context, verb: int) -> bool:
     if _IF & set(doc.lowers[max(begin, verb - 10) : verb]):
         return False
     at = verb - 1
-    while at >= begin and (doc.lowers[at] in _WORDS["skipped"] or doc.lowers[at].endswith("ly") or doc.lowers[at] == "to"):
+    while at >= begin and (doc.lowers[at] in _SKIPPED or doc.lowers[at].endswith("ly")):
         if doc.lowers[at] == "to" and doc.lowers[at - 1] not in _WORDS["before to"]:
             return False
-        if doc.lowers[at] in _JOINS and not _opens_aside(context, at):
+        # A mark right behind a person opens an aside: "Ann, now living in …".
+        aside = at > 0 and doc.lowers[at] in _APPOSING and referent_over(context, at - 1) is not None
+        if doc.lowers[at] in _JOINS and not aside:
             break
         at -= 1
     if at < begin:
@@ -69,29 +73,22 @@ def is_said_of_person(context: Context, verb: int) -> bool:
     if word in _JOINS:
         return _joined(context, begin, at, verb)
     own = referent_over(context, at)
-    if own is not None:
-        governed = own.form == "pronoun" and doc.lowers[own.first - 1] in _GOVERNS if own.first > begin else False
-        return is_particular(own) and not governed
-    return _has_tail(context, begin, at)
-
-
-def _opens_aside(context: Context, at: int) -> bool:
-    """Whether a mark stands right behind a person: "Ann, now living in …"."""
-    own = referent_over(context, at - 1) if at else None
-    return own is not None and context.doc.lowers[at] in _APPOSING
+    if own is None:
+        return _has_tail(context, begin, at)
+    governed = own.form == "pronoun" and own.first > begin and doc.lowers[own.first - 1] in _GOVERNS
+    return is_particular(own) and not governed
 
 
 def _relative(context: Context, at: int, begin: int) -> bool:
+    """Whether the "who" at a token is somebody in particular."""
     doc = context.doc
     before = at - 2 if at - 1 > begin and doc.lowers[at - 1] == "," else at - 1
     if before < begin:
         return False
     own = referent_over(context, before)
-    return (
-        is_particular(own)
-        if own is not None
-        else doc.tokens[before].is_capitalised or _has_tail(context, begin, before)
-    )
+    if own is not None:
+        return is_particular(own)
+    return doc.tokens[before].is_capitalised or _has_tail(context, begin, before)
 
 
 def _joined(context: Context, begin: int, at: int, verb: int) -> bool:
@@ -99,9 +96,8 @@ def _joined(context: Context, begin: int, at: int, verb: int) -> bool:
     doc = context.doc
     if doc.lowers[verb] == "based" and doc.lowers[at] == "," and doc.lowers[verb - 1] == ",":
         return False
-    first = next(
-        (r for r in context.referents if begin <= r.first < at and not r.possessive and r.form != "author"), None
-    )
+    said = (r for r in context.referents if begin <= r.first < at)
+    first = next((r for r in said if not r.possessive and r.form != "author"), None)
     if first is None:
         return doc.lowers[at] in (":", ";", "*", "•", "-", "/") and doc.lowers[verb] not in _BARE
     governed = first.first > begin and doc.lowers[first.first - 1] in _GOVERNS
@@ -119,7 +115,7 @@ def _has_tail(context: Context, begin: int, at: int) -> bool:
     tail = doc.lowers[own.last : at + 1]
     if tail and tail[0] == "," and doc.lowers[at + 1] != ",":
         return False
-    return bool(tail) and tail[0] in _WORDS["tail"] and not _WORDS["relatives"] & set(tail) and not ({"is", "was", ";", ":"} & set(tail))
+    return bool(tail) and tail[0] in _WORDS["tail"] and not _TAIL_STOPS & set(tail)
 
 
 def name_after(context: Context, first: int, joins: frozenset[str]) -> tuple[int, int] | None:
@@ -136,19 +132,15 @@ def name_after(context: Context, first: int, joins: frozenset[str]) -> tuple[int
     last = first + 1
     while last < min(end, first + 8):
         token = doc.tokens[last]
-        if token.text[0].isupper() and (doc.lowers[last] not in _NO_NAME or doc.lowers[last] in ("st", "hill")):
-            last += 1
-            continue
-        if token.text == "." and doc.lowers[last - 1] in ("st", "mt", "ste", "ft") and last + 1 < end:
+        goes_on = token.text[0].isupper() and (token.lower not in _NO_NAME or token.lower in ("st", "hill"))
+        shortened = token.text == "." and doc.lowers[last - 1] in ("st", "mt", "ste", "ft") and last + 1 < end
+        if goes_on or shortened:
             last += 1
             continue
         ahead = next((k for k in range(last, min(last + 3, end)) if doc.lowers[k] not in joins), end)
-        if (
-            token.lower not in joins
-            or ahead >= end
-            or not doc.tokens[ahead].text[0].isupper()
-            or doc.lowers[ahead] in _NO_NAME
-        ):
+        if token.lower not in joins or ahead >= end or doc.lowers[ahead] in _NO_NAME:
+            break
+        if not doc.tokens[ahead].text[0].isupper():
             break
         last = ahead + 1
     if last < end and doc.lowers[last] in ("'s", "’s") and doc.lowers[first] in ("st", "saint"):
@@ -158,21 +150,16 @@ def name_after(context: Context, first: int, joins: frozenset[str]) -> tuple[int
 
 def is_body(doc: Doc, first: int, last: int) -> bool:
     """Whether a capitalised name is a body: by its last word, the word before "of", or as a saint's church."""
-    heads = gazetteers.organisation_heads()
     words = doc.lowers[first:last]
-    if doc.words(first, last) in gazetteers.organisations() or (
-        words[0] in ("st", "saint") and words[-1] in ("'s", "’s")
-    ):
+    of_saint = words[0] in ("st", "saint") and words[-1] in ("'s", "’s")
+    if of_saint or doc.words(first, last) in gazetteers.organisations():
         return True
-    ends = [last] + [first + k for k, w in enumerate(words) if k and w in ("of", "for", "at")]
-    return last - first > 1 and (
-        "&" in words
-        or any(
-            doc.lowers[k - 1] in heads or doc.words(k - 2, k) in heads or doc.lowers[k - 1] in _WORDS["body words"]
-            for k in ends
-            if k > first
-        )
-    )
+    if last - first == 1 or "&" in words:
+        return last - first > 1
+    ends = [last, *(k for k in range(first + 1, last) if doc.lowers[k] in ("of", "for", "at"))]
+    heads = gazetteers.organisation_heads()
+    pairs, lasts = (doc.words(k - 2, k) for k in ends), {doc.lowers[k - 1] for k in ends}
+    return bool(lasts & heads or lasts & _WORDS["body words"]) or any(pair in heads for pair in pairs)
 
 
 def has_owner(context: Context, noun: int) -> bool:

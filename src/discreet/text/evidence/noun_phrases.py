@@ -17,6 +17,7 @@ _AGENT_NOUN = patterns("occupations")["agent noun"]
 _GENERIC_PRONOUN = re.compile(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b")
 _STANDINGS = frozenset(["retired", "student", "unemployed", "homemaker", "military"])
 _NO_JOB_ENDINGS = ("tion", "ment", "ness", "ity", "ing", "ed", "ism", "ance", "ence", "s")
+_AFTER_PERSON = lex.PHRASE_BREAKS | lex.MODALS | lex.PAST_AUX
 NO_TRADE = _WORDS["not a trade"]
 STOPS_NOUN = _WORDS["noun stops"] | lex.PHRASE_BREAKS | lex.DETERMINERS | lex.MODALS
 
@@ -88,16 +89,15 @@ def is_job(word: str) -> bool:
     return job is not None and job.flag == "-" and job.canonical not in _STANDINGS
 
 
-def is_aged_head(doc: Doc, i: int) -> bool:
-    """ "a 34-year-old from Omaha": the age itself stands for the person."""
-    if doc.lowers[i] != "old" or i < 2 or doc.lowers[i - 1] != "-" or i + 1 >= len(doc.tokens):
-        return False
-    after = doc.lowers[i + 1]
-    return after == "," or after.endswith("ed") or any(after in c for c in (lex.PHRASE_BREAKS, lex.MODALS, lex.PAST_AUX))
+def is_aged(doc: Doc, i: int) -> bool:
+    """Whether an age makes a word a person: "a 44-year-old thatcher", "a 62-year-old heavy smoker".
 
-
-def is_aged_agent(doc: Doc, i: int) -> bool:
-    """ "a 44-year-old thatcher", "a 62-year-old heavy smoker": an age right before it makes any agent noun a person."""
+    In "a 34-year-old from Omaha" the age itself stands for the person.
+    """
+    if doc.lowers[i] == "old" and i >= 2 and doc.lowers[i - 1] == "-" and i + 1 < len(doc.tokens):
+        after = doc.lowers[i + 1]
+        if after == "," or after.endswith("ed") or after in _AFTER_PERSON:
+            return True
     if not (is_agent_noun(doc.lowers[i]) or doc.lowers[i] in NO_TRADE):
         return False
     phrase = doc.lowers[noun_start(doc, i) : i]

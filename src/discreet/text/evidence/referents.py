@@ -8,7 +8,7 @@ indefinite noun opens a new one, a relative belongs to its owner.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from discreet.core.records import Subject
@@ -48,11 +48,9 @@ class _Open:
     subject: Subject = "third"
     gender: str | None = None
     count: int = 0
-
-    def __post_init__(self) -> None:
-        self.by_gender: dict[str, tuple[str, Subject]] = {}
-        self.names: dict[str, str] = {}
-        self.heads: dict[str, tuple[str, Subject]] = {}
+    by_gender: dict[str, tuple[str, Subject]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    heads: dict[str, tuple[str, Subject]] = field(default_factory=dict)
 
     def fresh(self) -> str:
         self.count += 1
@@ -82,11 +80,9 @@ def find_referents(doc: Doc) -> tuple[Referent, ...]:
     i = 0
     while i < len(doc.tokens):
         referent = _at(doc, i, state, found)
-        if referent is None:
-            i += 1
-            continue
-        found.append(referent)
-        i = max(i + 1, referent.last)
+        if referent is not None:
+            found.append(referent)
+        i = max(i + 1, referent.last if referent is not None else 0)
     return tuple(found)
 
 
@@ -95,7 +91,10 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
     if word in lex.FIRST:
         return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("my", "mine"))
     if word in lex.FIRST_PLURAL:
-        return _we(doc, i, word)
+        # "We" points at the speaker of a personal text and at the authors of a report.
+        if _AUTHORS.match(doc.words(i + 1, i + 4)):
+            return Referent("authors", "nobody", "author", i, i + 1)
+        return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("our", "ours"))
     if word in lex.SECOND:
         return Referent("addressee", "asker", "pronoun", i, i + 1, possessive=word in ("your", "yours"))
     if word in lex.THIRD:
@@ -105,19 +104,21 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
         person, subject = _cohort_before(doc, i, found, gender) or state.pronoun(gender)
         return Referent(person, subject, "pronoun", i, i + 1, gender, possessive=phrases.owns(doc, i, word))
     if word in lex.THEY:
-        return _they(doc, i, word, state, found)
+        # Singular "they": the one just spoken of, where nothing tells their gender and no group intervenes.
+        if state.last is None or state.gender is not None or not found or found[-1].person != state.last:
+            return None
+        return Referent(state.last, state.subject, "pronoun", i, i + 1, possessive=word == "their")
     kin = _kin(doc, i, state, found)
     if kin is not None:
         return kin
-    if doc.tokens[i].is_capitalised and word in OFFICES | TITLES.keys() and (named := _name(doc, i, state)) is not None:
+    capitalised = doc.tokens[i].is_capitalised
+    if capitalised and (word in OFFICES or word in TITLES) and (named := _name(doc, i, state)) is not None:
         return named
-    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged_head(doc, i) or phrases.is_aged_agent(doc, i):
+    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged(doc, i):
         return _noun(doc, i, state, found)
     if word in lex.PLURAL_NOUNS:
         return _plural(doc, i, found)
-    if doc.tokens[i].is_capitalised:
-        return _name(doc, i, state)
-    return None
+    return _name(doc, i, state) if capitalised else None
 
 
 def _plural(doc: Doc, i: int, found: list[Referent]) -> Referent | None:
@@ -138,21 +139,6 @@ def _cohort_before(doc: Doc, i: int, found: list[Referent], gender: str) -> tupl
     if heads and heads[-1].subject == "cohort" and not any(r.subject == "third" for r in said):
         return "cohort", "cohort"
     return None
-
-
-def _they(doc: Doc, i: int, word: str, state: _Open, found: list[Referent]) -> Referent | None:
-    """Singular "they": the one just spoken of, where nothing tells their gender and no group intervenes."""
-    if state.last is None or state.gender is not None or not found or found[-1].person != state.last:
-        return None
-    return Referent(state.last, state.subject, "pronoun", i, i + 1, possessive=word == "their")
-
-
-def _we(doc: Doc, i: int, word: str) -> Referent | None:
-    """ "We" points at the speaker of a personal text and at the authors of a report."""
-    after = doc.words(i + 1, i + 4)
-    if _AUTHORS.match(after):
-        return Referent("authors", "nobody", "author", i, i + 1)
-    return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("our", "ours"))
 
 
 def _kin(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
@@ -178,46 +164,49 @@ def _kin(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | No
 def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
     """A singular person noun: particular, or nobody in particular."""
     word = doc.lowers[i]
-    gender = lex.PERSON_NOUNS.get(word)
-    if i + 1 < len(doc.tokens) and doc.lowers[i + 1] in lex.COMPOUND_AFTER.get(word, ()):
+    following = doc.lowers[i + 1] if i + 1 < len(doc.tokens) else ""
+    if following in lex.COMPOUND_AFTER.get(word, ()):
         return None
     # "female" before another noun is no noun itself.
-    if word in ("male", "female") and i + 1 < len(doc.tokens) and doc.lowers[i + 1][0].isalpha() and doc.lowers[i + 1] not in _NO_HEAD:
+    if word in ("male", "female") and following[:1].isalpha() and following not in _NO_HEAD:
         return None
     first = phrases.noun_start(doc, i)
-    before = doc.lowers[first:i]
+    who = _meant(doc, i, first, state, found)
+    possessive = phrases.has_apostrophe(doc, i)
+    return Referent(*who, "noun", first, i + 1, lex.PERSON_NOUNS.get(word), possessive) if who is not None else None
+
+
+def _meant(doc: Doc, i: int, first: int, state: _Open, found: list[Referent]) -> tuple[str, Subject] | None:
+    """Whom the noun phrase from `first` to `i` means: the speaker, one already spoken of, nobody, or a new person."""
+    word, before = doc.lowers[i], doc.lowers[first:i]
+    gender = lex.PERSON_NOUNS.get(word)
     aged = any(b in ("year", "month", "week", "day", "aged", "yo", "y") for b in before)
     determiner = before[0] if before and before[0] in lex.DETERMINERS else ""
-    possessive = phrases.has_apostrophe(doc, i)
     ahead = _as_ahead(doc, first, i)
     if ahead is not None:
-        return Referent(*ahead, "noun", first, i + 1, gender, possessive)
+        return ahead
     same = _same_as_before(doc, first, determiner, gender, state, found)
     if same is not None:
         if same.subject in ("third", "public"):
             state.note(same.person, same.subject, gender or same.gender)
-        return Referent(same.person, same.subject, "noun", first, i + 1, gender, possessive)
+        return same.person, same.subject
     hypothetical = determiner in ("a", "an", "", "one") and phrases.is_hypothetical(doc, first, i)
-    generic = hypothetical or (determiner in ("a", "an") and not aged and phrases.states_a_rule(doc, i))
-    if determiner in lex.GENERIC_DETERMINERS or generic:
-        return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
+    rule = determiner in ("a", "an") and not aged and phrases.states_a_rule(doc, i)
+    if hypothetical or rule or determiner in lex.GENERIC_DETERMINERS:
+        return "cohort", "cohort"
     if determiner in ("the", "this", "that", "said", "our") and not aged:
         known = state.heads.get(word)
         if known is None and word in lex.OFFICIALS:
             return None
         if known is None and phrases.is_conditional(doc, first):
-            return Referent("cohort", "cohort", "noun", first, i + 1, gender, possessive)
-        if (
-            known is None
-            and state.last is not None
-            and word in lex.ANYBODY
-            and (gender is None or state.gender in (None, gender))
-        ):
+            return "cohort", "cohort"
+        agrees = gender is None or state.gender in (None, gender)
+        if known is None and state.last is not None and word in lex.ANYBODY and agrees:
             known = state.last, state.subject
         if known is not None:
             state.note(*known, gender)
             state.heads[word] = known
-            return Referent(*known, "noun", first, i + 1, gender, possessive)
+            return known
     if not determiner and not aged and word not in lex.BARE_ROLES:
         return None
     person = state.fresh()
@@ -225,7 +214,7 @@ def _noun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | N
     # "She has a twin sister. She …": a relative in passing is not the one the story goes on about.
     if word not in lex.KIN or state.last is None:
         state.note(person, "third", gender)
-    return Referent(person, "third", "noun", first, i + 1, gender, possessive)
+    return person, "third"
 
 
 def _as_ahead(doc: Doc, first: int, noun: int) -> tuple[str, Subject] | None:
@@ -263,12 +252,9 @@ def _same_as_before(
         one = next((r for r in reversed(found[-6:]) if r.person == state.last), None)
     if one is None or one.form in ("plural", "author"):
         return None
-    agrees = gender is None or (
-        one.gender in (None, gender) and (one.subject == "speaker" or state.gender in (None, gender))
-    )
-    if apposed and (not agrees or one.subject == "cohort"):
-        return None
-    return one if agrees else None
+    open_gender = one.subject == "speaker" or state.gender in (None, gender)
+    agrees = gender is None or (one.gender in (None, gender) and open_gender)
+    return one if agrees and not (apposed and one.subject == "cohort") else None
 
 
 def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
@@ -276,14 +262,12 @@ def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
     name = name_at(doc, i)
     if name is None:
         return None
-    key = state.names.get(name.key)
+    person = state.names.get(name.key)
+    if person is None:
+        opened = state.last if name.joins and state.last not in state.names.values() else None
+        person = state.names[name.key] = opened or state.fresh()
     subject: Subject = "public" if name.official else "third"
-    if key is None:
-        opened = name.joins and state.last is not None and state.last not in state.names.values()
-        key = state.last if opened and state.last is not None else state.fresh()
-        state.names[name.key] = key
     if subject == "third":
-        state.note(key, subject, name.gender)
-    return Referent(
-        key, subject, "name", i, name.last, name.gender, possessive=phrases.has_apostrophe(doc, name.last - 1)
-    )
+        state.note(person, subject, name.gender)
+    owns = phrases.has_apostrophe(doc, name.last - 1)
+    return Referent(person, subject, "name", i, name.last, name.gender, possessive=owns)

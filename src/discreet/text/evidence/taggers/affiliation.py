@@ -38,7 +38,8 @@ class AffiliationTagger:
         spans: dict[int, tuple[int, str]] = {}
         for first, last, key in matcher("organisations").find(context.doc.lowers):
             start = tokens[first].start
-            clear = gazetteers.organisations()[key].flag != "w" or _P["employed"].search(text[max(0, start - 32) : start])
+            before = text[max(0, start - 32) : start]
+            clear = gazetteers.organisations()[key].flag != "w" or _P["employed"].search(before)
             if clear and text[start].isupper():
                 spans[start] = tokens[last - 1].end, key
         heads = gazetteers.organisation_heads()
@@ -75,7 +76,7 @@ class AffiliationTagger:
 
     @staticmethod
     def _name(context: Context, first: int, m: re.Match[str]) -> tuple[int, int] | None:
-        """A name with the word of a body, or, where the tie itself says employment or membership, any name of things."""
+        """A name with the word of a body, or any name of things where the tie says employment or membership."""
         doc = context.doc
         found = cons.name_after(context, first, cons.BODY_JOINS)
         if found is None:

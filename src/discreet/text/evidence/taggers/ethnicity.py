@@ -44,7 +44,7 @@ class EthnicityTagger:
         j = last
         while j < end and j - last < 4 and doc.lowers[j] in _ADJECTIVES:
             j += 1
-        if j < end and (doc.lowers[j] in lex.PERSON_NOUNS or doc.lowers[j] in lex.PLURAL_NOUNS or doc.lowers[j] in lex.KIN):
+        if j < end and any(doc.lowers[j] in people for people in (lex.PERSON_NOUNS, lex.PLURAL_NOUNS, lex.KIN)):
             return True
         start, stop = doc.tokens[first].start, doc.tokens[last - 1].end
         if _P["after"].match(context.text[stop : stop + 24]):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from discreet.domains import Term
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.gazetteers import Term, family_terms, singular, with_singulars
+from discreet.text.evidence.gazetteers import family_terms, singular, with_singulars
 from discreet.text.evidence.mentions import Context, Mention, taggers
 from discreet.text.resources import patterns, words
 
 _P = patterns("family")
-_NUMBERS = {w: str(n) for n, w in enumerate("one two three four five six seven eight".split(), 1)} | {"a": "1", "an": "1"}
+_NUMBERS = {word: str(n) for n, word in enumerate("one two three four five six seven eight".split(), 1)}
+_NUMBERS |= {"a": "1", "an": "1"}
 _CHILD = {
     "kid": "child", "boy": "son", "girl": "daughter", "little one": "child", "baby": "child", "toddler": "child",
     "dependent": "child",
@@ -79,14 +81,16 @@ class FamilyTagger:
         """ "my late husband", "the patient's sister": the relative belongs to the owner."""
         lowers = with_singulars(context.doc.lowers)
         terms: Mapping[str, Term] = {**family_terms(), **_TERMS}
-        owners = {r.last: r for r in context.referents if r.possessive and r.subject in ("speaker", "third", "public", "asker")}
+        owning = ("speaker", "third", "public", "asker")
+        owners = {r.last: r for r in context.referents if r.possessive and r.subject in owning}
         for r in context.referents:
             owner = owners.get(r.last)
             j = self._head(lowers, terms, r.last) if owner is not None else None
             if owner is None or j is None:
                 continue
             term = terms[lowers[j]]
-            if term.kind == "status" or context.doc.lowers[j] in _NO_RELATIVE or term.canonical in _WORDS["generic kin"]:
+            generic = context.doc.lowers[j] in _NO_RELATIVE or term.canonical in _WORDS["generic kin"]
+            if term.kind == "status" or generic:
                 continue
             who = None if owner.subject in ("asker", "public") else owner.person
             yield context.mention("family", term.canonical, r.first, j + 1, "relative named by relation", who=who)

@@ -13,10 +13,15 @@ from discreet.text.evidence.mentions import IDENTIFYING, Context, Mention, tagge
 from discreet.text.resources import rows
 
 _LABELS = dict(rows("field_labels", 2))
+_ANY_LABEL = "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True))
 _FIELD = re.compile(
-    r"(?:^|[.;,|\n*•-])[ \t*_]*(" + "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True))
-    + r")[ \t*_]*[:|=][ \t*_|]*([^\n|;.,]{1,60})", re.I)
-_NOTHING = re.compile(r"^\W*(?:n/?a|none|unknown|not (?:stated|given|known|applicable)|redacted|withheld|any|all|varies|see|your|the|a|an)?\W*$|[\[{<_]{1}|\b(?:or|to|between|over|under|and older)\b", re.I)
+    rf"(?:^|[.;,|\n*•-])[ \t*_]*({_ANY_LABEL})[ \t*_]*[:|=][ \t*_|]*([^\n|;.,]{{1,60}})", re.IGNORECASE
+)
+_NOTHING = re.compile(
+    r"^\W*(?:n/?a|none|unknown|not (?:stated|given|known|applicable)|redacted|withheld|any|all|varies|see|your|the|a|"
+    r"an)?\W*$|[\[{<_]{1}|\b(?:or|to|between|over|under|and older)\b",
+    re.IGNORECASE,
+)
 _LEAST = 2
 
 
@@ -29,13 +34,15 @@ class FieldTagger:
 
     def find(self, context: Context) -> Iterator[Mention]:
         """All filled fields, where there are at least two classes of them."""
-        found = [(m, _LABELS[m.group(1).lower()]) for m in _FIELD.finditer(context.text) if not _NOTHING.search(m.group(2))]
+        stated = (m for m in _FIELD.finditer(context.text) if not _NOTHING.search(m.group(2)))
+        found = [(m, _LABELS[m.group(1).lower()]) for m in stated]
         filled = [(m, kind) for m, kind in found if kind != "age" or any(c.isdigit() for c in m.group(2))]
         if len({kind for _, kind in filled}) < _LEAST:
             return
         for m, kind in filled:
             words = m.group(2).rstrip(" \t*_")
-            yield Mention(kind, _normal(kind, words.strip()), m.start(2), m.start(2) + len(words), "field of a record", "record")
+            start, end = m.start(2), m.start(2) + len(words)
+            yield Mention(kind, _normal(kind, words.strip()), start, end, "field of a record", "record")
 
 
 def _normal(kind: str, words: str) -> str:

@@ -18,7 +18,8 @@ from discreet.text.resources import patterns, rows
 _P = patterns("occupations")
 # Whether weak, the value ("=": the words themselves), the reason, the pattern.
 _PHRASES = [
-    (strength == "weak", value, why, re.compile(text)) for strength, value, why, text in rows("patterns/occupation_phrases", 4)
+    (strength == "weak", value, why, re.compile(text))
+    for strength, value, why, text in rows("patterns/occupation_phrases", 4)
 ]
 _AGED = frozenset("old aged yo o".split())
 _CONDITIONS = lex.CONDITIONALS - {"as", "like", "such", "where", "when", "once"}
@@ -42,8 +43,8 @@ class OccupationTagger:
         starts = sorted(m.start for m in found)
         for m in found:
             after = bisect_right(starts, m.end)
-            near = after < len(starts) and starts[after] <= m.end + 24 and "." not in context.text[m.end : starts[after]]
-            if not (m.value in ("retired", "former") and near):
+            near = after < len(starts) and starts[after] <= m.end + 24
+            if m.value not in ("retired", "former") or not near or "." in context.text[m.end : starts[after]]:
                 yield m
 
     def _listed(self, context: Context) -> Iterator[Mention]:

@@ -182,7 +182,9 @@ def _is_word(token: str) -> bool:
 
 def _run_end(lowers: tuple[str, ...], first: int, end: int, stops: frozenset[str], least: int = 0) -> int:
     """The end of the words from `first` on that are none of `stops`, at least `least` of them."""
-    return next((k for k in range(first + least, end) if not lowers[k][0].isalpha() or lowers[k] in stops), max(first + least, end))
+    begin = first + least
+    found = (k for k in range(begin, end) if not lowers[k][0].isalpha() or lowers[k] in stops)
+    return next(found, max(begin, end))
 
 
 def _names_a_job(context: Context, token: int) -> bool:

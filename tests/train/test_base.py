@@ -10,10 +10,7 @@ from tests.train.tasks import nothing, task
 
 from discreet.core.errors import InputError, UsageError
 from discreet.train.base import (
-    STRUCTURES,
     Data,
-    checked_structures,
-    checked_texts,
     checked_training,
     child,
 )
@@ -21,33 +18,29 @@ from discreet.train.saved import load_fitted, saving
 from discreet.train.spec import recipe_of
 
 
-def test_take_repeats_and_keeps_structures() -> None:
-    data = Data(("a", "b", "c"), np.array([0, 1, 2], dtype=np.int32), ("single-turn", None, "multi-turn"))
+def test_take_repeats() -> None:
+    data = Data(("a", "b", "c"), np.array([0, 1, 2], dtype=np.int32))
     found = data.take(np.array([2, 0, 2]))
     assert found.inputs == ("c", "a", "c")
     assert found.labels.tolist() == [2, 0, 2]
     assert found.labels.dtype == np.int64
-    assert found.structures == ("multi-turn", "single-turn", "multi-turn")
     assert (len(data), len(found), len(nothing(data))) == (3, 3, 0)
     rows = Data(np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])).take(np.array([1, 1]))
     assert np.asarray(rows.inputs).tolist() == [[2.0, 3.0], [2.0, 3.0]]
-    assert rows.structures is None
 
 
 def test_data_never_show_their_texts() -> None:
     assert "secret" not in repr(Data(("secret",), np.array([0])))
 
 
-@pytest.mark.parametrize(("inputs", "labels", "structures", "said"), [
-    (("a",), [0, 1], None, "1 inputs for 2 labels"), ("ab", [0, 1], None, "one string"), (("a",), [0.5], None, "float"),
-    (("a",), [-1], None, "a label is -1"), (("a", 3), [0, 1], None, r"inputs\[1\] is of type int"),
-    (("a",), [[0]], None, "shape"), (("a",), [0], ("odd",), r"structures\[0\] is unknown"),
-    (("a",), [0], (None, None), "2 structures for 1 inputs"), (np.zeros(2), [0, 1], None, "shape"),
-    (np.array([["a"]]), [0], None, "expected texts, or numbers"),
+@pytest.mark.parametrize(("inputs", "labels", "said"), [
+    (("a",), [0, 1], "1 inputs for 2 labels"), ("ab", [0, 1], "one string"), (("a",), [0.5], "float"),
+    (("a",), [-1], "a label is -1"), (("a", 3), [0, 1], r"inputs\[1\] is of type int"), (("a",), [[0]], "shape"),
+    (np.zeros(2), [0, 1], "shape"), (np.array([["a"]]), [0], "expected texts, or numbers"),
 ])
-def test_impossible_data(inputs: Any, labels: Any, structures: Any, said: str) -> None:
+def test_impossible_data(inputs: Any, labels: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        Data(inputs, np.array(labels), structures)
+        Data(inputs, np.array(labels))
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
@@ -57,11 +50,6 @@ def test_arrays_must_be_finite(odd: float) -> None:
     with pytest.raises(InputError, match=r"row 2 of the inputs holds NaN or infinity \(1 such rows\)"):
         Data(rows, np.zeros(4, dtype=int))
     assert len(Data(np.zeros((0, 3)), np.zeros(0, dtype=int))) == 0
-
-
-def test_checks_return_tuples() -> None:
-    assert checked_texts(["a"]) == ("a",)
-    assert checked_structures([None, *STRUCTURES], 4) == (None, *STRUCTURES)
 
 
 def test_a_child_is_what_spawning_gives() -> None:

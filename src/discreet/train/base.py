@@ -25,10 +25,6 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 """n texts, or an array of n rows."""
-Structures: TypeAlias = Sequence[str | None] | None
-"""How each input is built: "single-turn", "multi-turn", "multi-conversation" or None; None where nobody knows."""
-
-STRUCTURES = ("single-turn", "multi-turn", "multi-conversation")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,15 +37,12 @@ class Data:
         Texts, or rows of finite numbers.
     labels : array (n,)
         Classes, whole numbers from 0.
-    structures : tuple of (str or None), optional
-        One of `STRUCTURES` or None for each text.
 
     Raises ValueError where lengths or types disagree, InputError for NaN or infinity in an array.
     """
 
     inputs: tuple[str, ...] | NDArray[Any] = field(repr=False)
     labels: IntArray = field(repr=False)
-    structures: tuple[str | None, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         labels = np.asarray(self.labels)
@@ -64,8 +57,6 @@ class Data:
             object.__setattr__(self, "inputs", checked_texts(self.inputs))
         if len(self.inputs) != labels.size:
             raise ValueError(f"{len(self.inputs)} inputs for {labels.size} labels: expected one each")
-        if self.structures is not None:
-            object.__setattr__(self, "structures", checked_structures(self.structures, labels.size))
 
     def __len__(self) -> int:
         return int(self.labels.size)
@@ -74,8 +65,7 @@ class Data:
         """The examples at these row numbers, in this order; a row named k times is there k times."""
         at = np.asarray(rows, dtype=np.int64)
         inputs = self.inputs[at] if isinstance(self.inputs, np.ndarray) else tuple(self.inputs[i] for i in at.tolist())
-        structures = None if self.structures is None else tuple(self.structures[i] for i in at.tolist())
-        return Data(inputs, self.labels[at], structures)
+        return Data(inputs, self.labels[at])
 
 
 class Fitted(Protocol):
@@ -89,10 +79,10 @@ class Fitted(Protocol):
     def facts(self) -> Mapping[str, Any]:
         """What is known of the training."""
 
-    def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def logits(self, inputs: Inputs) -> FloatArray:
         """(n, K) finite numbers whose softmax are the class probabilities; a row depends on its own input only."""
 
-    def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def hidden(self, inputs: Inputs) -> FloatArray:
         """(n, d) representation before the head. Raises UsageError where the model has none."""
 
     def save(self, folder: Path) -> None:
@@ -217,16 +207,6 @@ def rows_of(inputs: Inputs, recipe: str) -> NDArray[Any]:
         raise UsageError(f"the recipe {recipe!r} takes an array (n, …) and was given texts: give rows of numbers, or "
                          "another recipe")
     return checked_rows(inputs).reshape(inputs.shape[0], -1)
-
-
-def checked_structures(structures: Sequence[str | None], n: int) -> tuple[str | None, ...]:
-    """One known structure or None for each of n inputs. Raises ValueError."""
-    if len(structures) != n:
-        raise ValueError(f"{len(structures)} structures for {n} inputs: expected one each")
-    odd = next((i for i, one in enumerate(structures) if one is not None and one not in STRUCTURES), None)
-    if odd is not None:
-        raise ValueError(f"structures[{odd}] is unknown: expected one of {', '.join(STRUCTURES)}, or None")
-    return tuple(structures)
 
 
 def checked_training(train: Data, validation: Data, n_classes: int) -> None:

@@ -20,7 +20,6 @@ from discreet.train.base import (
     FloatArray,
     Inputs,
     IntArray,
-    Structures,
     checked_classes,
     checked_training,
     checked_weights,
@@ -125,13 +124,13 @@ class FittedHead:
     net: Perceptron
     facts: Mapping[str, Any]
 
-    def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def logits(self, inputs: Inputs) -> FloatArray:
         """(n, K)."""
-        return self.net.logits(self._scaled(data_inputs))
+        return self.net.logits(self._scaled(inputs))
 
-    def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def hidden(self, inputs: Inputs) -> FloatArray:
         """(n, h) activations of the hidden layer, at least 0."""
-        return self.net.hidden(self._scaled(data_inputs))
+        return self.net.hidden(self._scaled(inputs))
 
     def save(self, folder: Path) -> None:
         """Write the arrays and `recipe.json`."""

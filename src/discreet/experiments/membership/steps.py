@@ -66,7 +66,7 @@ def fit_shadows(job: Job) -> dict[str, Any]:
     else:
         fitted = [recipe.fit(data.take(np.flatnonzero(np.isin(pool, inside))), validation, len(classes), one)
                   for inside, one in zip(chosen.values(), seeds, strict=True)]
-    return {"logits": np.stack([one.logits(scored.inputs, scored.structures) for one in fitted]),
+    return {"logits": np.stack([one.logits(scored.inputs) for one in fitted]),
             "member": np.stack([np.isin(arrays[SCORED], inside) for inside in chosen.values()]).astype(np.int8),
             "which": np.array(list(chosen), dtype=np.int64), "facts": [dict(one.facts) for one in fitted]}
 
@@ -76,8 +76,7 @@ def data_of(rows: Sequence[LabelledText], classes: Sequence[str]) -> Data:
     from discreet.train import Data
 
     code = {name: number for number, name in enumerate(classes)}
-    return Data(tuple(row.text for row in rows), np.array([code[row.label] for row in rows], dtype=np.int64),
-                tuple(row.structure for row in rows))
+    return Data(tuple(row.text for row in rows), np.array([code[row.label] for row in rows], dtype=np.int64))
 
 
 def _fitted(job: Job, train: Data, rows: Sequence[LabelledText], dealt: Result, *, hidden: bool = False
@@ -86,11 +85,11 @@ def _fitted(job: Job, train: Data, rows: Sequence[LabelledText], dealt: Result, 
     validation, scored = _side(rows, arrays["val"], classes), _side(rows, arrays[SCORED], classes)
     fitted: Fitted = recipe_of(job.params["recipe"]).fit(train, validation, len(classes), job.seeds("fit"))
     found: dict[str, Any] = {
-        "logits": fitted.logits(scored.inputs, scored.structures), "facts": dict(fitted.facts),
+        "logits": fitted.logits(scored.inputs), "facts": dict(fitted.facts),
         "trained_on": int(train.labels.size),
         "validation_accuracy": _accuracy(fitted, validation)}
     if hidden:
-        found["hidden"] = fitted.hidden(scored.inputs, scored.structures).astype(np.float32)
+        found["hidden"] = fitted.hidden(scored.inputs).astype(np.float32)
     if job.params["keep"]:
         fitted.save(job.folder / "model")
     return found
@@ -100,7 +99,7 @@ def _accuracy(fitted: Fitted, data: Data) -> float | None:
     """Share of right answers; None without rows."""
     if not data.labels.size:
         return None
-    return float(np.mean(fitted.logits(data.inputs, data.structures).argmax(axis=1) == data.labels))
+    return float(np.mean(fitted.logits(data.inputs).argmax(axis=1) == data.labels))
 
 
 def _side(rows: Sequence[LabelledText], at: IntArray, classes: Sequence[str]) -> Data:

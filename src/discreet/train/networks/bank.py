@@ -25,7 +25,6 @@ from discreet.train.base import (
     FloatArray,
     Inputs,
     IntArray,
-    Structures,
     checked_classes,
     checked_training,
     checked_weights,
@@ -139,13 +138,13 @@ class FittedNetwork:
     n_classes: int
     facts: Mapping[str, Any]
 
-    def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def logits(self, inputs: Inputs) -> FloatArray:
         """(n, K), rounded to single precision."""
-        return self._scored(data_inputs, hidden=False)
+        return self._scored(inputs, hidden=False)
 
-    def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def hidden(self, inputs: Inputs) -> FloatArray:
         """(n, h) what the last dense layer is given."""
-        return self._scored(data_inputs, hidden=True)
+        return self._scored(inputs, hidden=True)
 
     def save(self, folder: Path) -> None:
         """Write parameters, buffers and `recipe.json`."""

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import Manifest
-from discreet.train.base import Data, Fitted, FloatArray, Inputs, IntArray, Structures, need, recipes, texts_of
+from discreet.train.base import Data, Fitted, FloatArray, Inputs, IntArray, need, recipes, texts_of
 from discreet.train.features import Matrix, Scaling, Tfidf, hashed_counts, shaped
 from discreet.train.heads import HeadRecipe, merged_records
 from discreet.train.perceptron import exact_product
@@ -130,11 +130,11 @@ class FittedLinear:
     intercepts: FloatArray
     facts: Mapping[str, Any]
 
-    def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def logits(self, inputs: Inputs) -> FloatArray:
         """(n, K)."""
-        return exact_product(self.scaling.apply(self.recipe.features(data_inputs)), self.coefficients) + self.intercepts
+        return exact_product(self.scaling.apply(self.recipe.features(inputs)), self.coefficients) + self.intercepts
 
-    def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def hidden(self, inputs: Inputs) -> FloatArray:
         """Raises UsageError: it has none."""
         raise UsageError("a linear model has no representation before its head: use tfidf-mlp, head or transformer")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest
-from discreet.train.base import FloatArray, Inputs, Recipe, Structures, need, texts_of
+from discreet.train.base import FloatArray, Inputs, Recipe, need, texts_of
 from discreet.train.saved import ARRAYS, saving
 from discreet.train.transformer.batches import scored
 from discreet.train.transformer.loading import LoadedClassifier, device_of
@@ -41,13 +41,13 @@ class FittedTransformer:
     facts: Mapping[str, Any]
     batch: int = 32
 
-    def logits(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
-        """(n, K) float64 of float32 logits. A text is read the same whatever its structure."""
-        return self._scored(data_inputs, hidden=False)
+    def logits(self, inputs: Inputs) -> FloatArray:
+        """(n, K) float64 of float32 logits."""
+        return self._scored(inputs, hidden=False)
 
-    def hidden(self, data_inputs: Inputs, structures: Structures = None) -> FloatArray:
+    def hidden(self, inputs: Inputs) -> FloatArray:
         """(n, d) what the head is given: the last layer at the pooled token (of BERT: behind its pooler)."""
-        return self._scored(data_inputs, hidden=True)
+        return self._scored(inputs, hidden=True)
 
     def save(self, folder: Path) -> None:
         """Write what was trained (LoRA and head, or all weights) and `recipe.json`; not the base, nor its tokeniser."""

@@ -2,11 +2,11 @@
 
     python benchmarks/synth_stress.py [--n 2000] [--seeds 3]
 
-A TF-IDF logistic regression (words and word pairs) is trained on safe against unsafe records of the training lineages
+A TF-IDF logistic regression (words and word pairs) is trained on safe against unsafe records of the training profiles
 (`v3`), and with the borderline training records on the safe side (`v4`). Pairings as in the paper's section VI-A:
-unsafe against safe holdout, held-out lineage against safe holdout, unsafe holdout against borderline-eval, and unsafe
-against borderline of one unseen lineage. Beside it stand a classifier that sees only which lineage wrote
-(`lineage_only`), one that sees only function words, punctuation and sentence length (`style_only`; pronouns are left
+unsafe against safe holdout, held-out profile against safe holdout, unsafe holdout against borderline-eval, and unsafe
+against borderline of one unseen profile. Beside it stand a classifier that sees only which profile wrote
+(`profile_only`), one that sees only function words, punctuation and sentence length (`style_only`; pronouns are left
 out, for they are the voice), and the evidence rules of the built-in guard, which train on nothing (`evidence`). Prints
 one line of JSON: AUROC for each seed, and the first seed's with its interval.
 """
@@ -34,8 +34,8 @@ from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import auroc, auroc_estimate
 from discreet.synth.campaign import run_campaign
-from discreet.synth.lineage import LINEAGES
 from discreet.synth.plan import equal_sizes, make_plan
+from discreet.synth.profiles import PROFILES
 
 Row = dict[str, Any]
 Score = Callable[[Sequence[Row]], NDArray[np.float64]]
@@ -66,9 +66,9 @@ def style(rows: Sequence[Row]) -> NDArray[np.float64]:
     return np.array(table)
 
 
-def lineage(rows: Sequence[Row]) -> NDArray[np.float64]:
-    """Which lineage wrote, one column each."""
-    return np.array([[float(row["lineage"] == name) for name in LINEAGES] for row in rows])
+def profile(rows: Sequence[Row]) -> NDArray[np.float64]:
+    """Which profile wrote, one column each."""
+    return np.array([[float(row["profile"] == name) for name in PROFILES] for row in rows])
 
 
 def fitted(make: Callable[[], Any], features: Callable[[Sequence[Row]], Any], safe: Sequence[Row],
@@ -98,7 +98,7 @@ def scorers(domain: str, safe: Sequence[Row], unsafe: Sequence[Row], borderline:
 
     made: dict[str, Score] = {}
     for name, make, features in (("tfidf", tfidf, answers), ("style_only", plain, style),
-                                 ("lineage_only", plain, lineage)):
+                                 ("profile_only", plain, profile)):
         made[f"{name}_v3"] = fitted(make, features, safe, unsafe)
         made[f"{name}_v4"] = fitted(make, features, [*safe, *borderline], unsafe)
     return {**made, "evidence": evidence(domain)}

@@ -55,7 +55,7 @@ def test_run_from_a_plan_equals_run_from_its_options(cli: Cli, small: Path, tmp_
     options = cli("synth", "run", "--domain", "law", "--n", 6, "--out", tmp_path / "b", "--json", "--quiet")
     manifest = json.loads(options.out)
     assert manifest["synthetic"] is True
-    assert manifest["yields"]["lineage"]["L1"]["value"] > 0
+    assert manifest["yields"]["profile"]["L1"]["value"] > 0
     for part in manifest["partitions"].values():
         written = {(tmp_path / run / part["file"]).read_bytes() for run in "ab"} | {(small / part["file"]).read_bytes()}
         assert len(written) == 1

@@ -13,10 +13,8 @@ from discreet.core.records import Estimate
 from discreet.domains import Domain
 from discreet.synth import campaign
 from discreet.synth.campaign import run_campaign
-from discreet.synth.drafts import Draft, Record, Spec
-from discreet.synth.generate import generators
 from discreet.synth.plan import PARTITIONS, Plan, equal_sizes, make_plan
-from discreet.synth.taxonomy import SHARED
+from discreet.synth.records import SHARED, Draft, Record, Spec, generators
 
 PLAN = make_plan("law", {"safe": 30, "unsafe": 60, "borderline_eval": 20, "domain_only": 12}, 8)
 
@@ -53,13 +51,13 @@ def test_partitions_and_manifest(whole: Path) -> None:
         rows = lines(whole, name)
         part = manifest["partitions"][name]
         assert part["n"] == len(rows) == len(PLAN.specs(name))
-        assert part["marginals"] == PLAN.marginals()[name]
+        assert part["marginals"] == PLAN.to_json()["marginals"][name]
         assert part["short"] == 0
         assert part["clusters"] == {"paper": sum(len(r["qi"]) >= 2 for r in rows),
                                     "identifying": sum(len(set(SHARED) & set(r["qi"])) >= 2 for r in rows)}
         assert len({r["id"] for r in rows}) == len({r["answer"] for r in rows}) == len(rows)
         assert all(r["synthetic"] is True and r["generator"] == "grammar" and r["domain"] == "law" for r in rows)
-        assert {r["kind"] for r in rows} == {next(p.kind for p in PARTITIONS if p.name == name)}
+        assert {r["kind"] for r in rows} == {PARTITIONS[name].kind}
     assert manifest["synthetic"] is True
     assert "bootstraps" in manifest["note"]
 
@@ -67,7 +65,7 @@ def test_partitions_and_manifest(whole: Path) -> None:
 def test_yields_have_intervals(whole: Path) -> None:
     manifest = json.loads((whole / "manifest.json").read_text(encoding="utf-8"))
     assert set(manifest["yields"]["mode"]) == {"NONE", "INDIRECT_QI", "DISTRACTOR_PADDED", "STYLE_TRANSFER"}
-    assert set(manifest["yields"]["lineage"]) == {"L1", "L2", "L3", "L6"}
+    assert set(manifest["yields"]["profile"]) == {"L1", "L2", "L3", "L6"}
     for axis in manifest["yields"].values():
         for found in axis.values():
             one = Estimate.from_json(found)
@@ -80,7 +78,7 @@ def test_yields_have_intervals(whole: Path) -> None:
 
 
 def test_the_head_of_a_file_is_a_sample_of_it(whole: Path) -> None:
-    assert len({r["lineage"] for r in lines(whole, "unsafe")[:20]}) == 3
+    assert len({r["profile"] for r in lines(whole, "unsafe")[:20]}) == 3
     assert len({r["register"] for r in lines(whole, "safe")[:15]}) == 3
 
 
@@ -120,7 +118,7 @@ def test_a_finished_campaign_is_left_as_it_is(tmp_path: Path) -> None:
     stamp = (out / "safe.jsonl").stat().st_mtime_ns
 
     class Unused:
-        lineages = ("L1", "L2", "L3")
+        profiles = ("L1", "L2", "L3")
         version = generators["grammar"].version
 
         def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
@@ -133,7 +131,7 @@ def test_a_finished_campaign_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_shards_of_another_version_are_not_read(tmp_path: Path) -> None:
     class Versioned:
-        lineages = ("L1", "L2", "L3")
+        profiles = ("L1", "L2", "L3")
 
         def __init__(self, version: str) -> None:
             self.version = version
@@ -178,7 +176,7 @@ def test_folders_that_hold_something_else(tmp_path: Path) -> None:
         run_campaign(other, tmp_path / "file", check=fine)
 
 
-def test_a_lineage_that_the_generator_does_not_have(tmp_path: Path) -> None:
+def test_a_profile_that_the_generator_does_not_have(tmp_path: Path) -> None:
     plan = make_plan("law", {"safe": 6}, 0, roles={"train": ("qwen",)})
     with pytest.raises(UsageError, match="'qwen'"):
         run_campaign(plan, tmp_path / "run")
@@ -197,4 +195,4 @@ def test_what_could_not_be_written_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_equal_sizes_cover_all_partitions() -> None:
-    assert Plan.partitions(make_plan("law", equal_sizes(2), 0)) == [p.name for p in PARTITIONS]
+    assert Plan.partitions(make_plan("law", equal_sizes(2), 0)) == list(PARTITIONS)

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.domains import load_domain
 from discreet.synth.cluster import CLOSE, OPEN, Cluster, in_words, ordinal, without_marks
-from discreet.synth.drafts import Slot, Spec
+from discreet.synth.records import Slot, Spec
 from discreet.synth.writer import Writer
 from discreet.text.evidence.taggers.age import value_of
 

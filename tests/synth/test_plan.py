@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
 from discreet.domains import builtin_domains, load_domain
-from discreet.synth.axes import FRAMINGS, PLACEMENTS, REGISTERS
-from discreet.synth.borderline import SUBTYPES
 from discreet.synth.plan import PARTITIONS, ROLES, Plan, equal_sizes, make_plan, paper_sizes
-from discreet.synth.taxonomy import SHARED
+from discreet.synth.records import FRAMINGS, PLACEMENTS, REGISTERS, SHARED, SUBTYPES
 
 
 def assert_even(counts: dict[str, int], levels: int, within: float = 0.05) -> None:
@@ -26,11 +24,11 @@ def assert_even(counts: dict[str, int], levels: int, within: float = 0.05) -> No
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from(builtin_domains()), st.integers(300, 900))
 def test_marginals_of_the_unsafe_partition(seed: int, domain: str, n: int) -> None:
-    found = make_plan(domain, {"unsafe": n}, seed).marginals()["unsafe"]
+    found = make_plan(domain, {"unsafe": n}, seed).to_json()["marginals"]["unsafe"]
     assert_even(found["framing"], 6)
     assert_even(found["placement"], 4)
     assert_even(found["qi"], 8)
-    assert_even(found["lineage"], 3)
+    assert_even(found["profile"], 3)
     assert set(found["framing"]) == set(FRAMINGS)
     assert set(found["placement"]) == set(PLACEMENTS)
     assert set(found["qi"]) == set(load_domain(domain).labels)
@@ -45,7 +43,7 @@ def test_marginals_of_the_unsafe_partition(seed: int, domain: str, n: int) -> No
 @given(st.integers(0, 2**31))
 def test_marginals_of_the_other_partitions(seed: int) -> None:
     plan = make_plan("finance", equal_sizes(240), seed)
-    found = plan.marginals()
+    found = plan.to_json()["marginals"]
     assert_even(found["safe"]["register"], len(REGISTERS))
     for name in ("borderline", "borderline_eval", "matched_borderline"):
         assert_even(found[name]["subtype"], len(SUBTYPES))
@@ -62,7 +60,7 @@ def test_every_batch_is_balanced_nearly_as_the_whole_is() -> None:
     for batch in plan.batches:
         part = Counter(s.framing for s in specs[at:at + batch.n])
         assert all(abs(part[f] - batch.n / 6) <= 2 for f in FRAMINGS)
-        assert {(s.lineage, s.mode) for s in specs[at:at + batch.n]} == {(batch.lineage, batch.mode)}
+        assert {(s.profile, s.mode) for s in specs[at:at + batch.n]} == {(batch.profile, batch.mode)}
         at += batch.n
     assert at == len(specs)
 
@@ -76,20 +74,20 @@ def test_unsafe_clusters_hold_a_shared_class_and_domain_only_ones_none() -> None
 
 def test_who_writes_for_training_does_not_write_for_evaluation() -> None:
     plan = make_plan("law", equal_sizes(60), 1)
-    lineages = {name: set(plan.marginals()[name]["lineage"]) for name in plan.partitions()}
-    train = lineages["safe"] | lineages["unsafe"] | lineages["borderline"]
+    profiles = {name: set(plan.to_json()["marginals"][name]["profile"]) for name in plan.partitions()}
+    train = profiles["safe"] | profiles["unsafe"] | profiles["borderline"]
     for name in ("unsafe_heldout", "borderline_eval", "matched_unsafe", "matched_borderline"):
-        assert not lineages[name] & train
-    assert lineages["matched_unsafe"] == lineages["matched_borderline"]
-    assert len(set().union(*lineages.values())) >= 6
+        assert not profiles[name] & train
+    assert profiles["matched_unsafe"] == profiles["matched_borderline"]
+    assert len(set().union(*profiles.values())) >= 6
 
 
 def test_the_papers_overlap() -> None:
     plan = make_plan("law", equal_sizes(60), 1, roles=ROLES["paper"])
-    found = plan.marginals()
-    assert set(found["borderline"]["lineage"]) < set(found["unsafe"]["lineage"])
-    assert set(found["borderline_eval"]["lineage"]) < set(found["unsafe"]["lineage"])
-    assert found["borderline"]["lineage"] != found["borderline_eval"]["lineage"]
+    found = plan.to_json()["marginals"]
+    assert set(found["borderline"]["profile"]) < set(found["unsafe"]["profile"])
+    assert set(found["borderline_eval"]["profile"]) < set(found["unsafe"]["profile"])
+    assert found["borderline"]["profile"] != found["borderline_eval"]["profile"]
 
 
 def test_the_papers_counts() -> None:
@@ -115,14 +113,16 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     again = Plan.load(tmp_path / "plan.json")
     assert again == plan
     assert again.specs("unsafe") == plan.specs("unsafe")
-    assert plan.partitions() == [p.name for p in PARTITIONS]
+    assert plan.partitions() == list(PARTITIONS)
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"kind": "something"}, "no plan"), ({"schema": 99}, "schema 99"), ({"batches": []}, "batches"),
+    ({"kind": "something"}, "'kind'"), ({"schema": 99}, "'schema'"), ({"batches": []}, "'batches'"),
     ({"seed": "1"}, "seed"), ({"domain": "retail"}, "finance, law, medical"), ({"seed": -1}, "seed"),
-    ({"batches": [{"partition": "unsafe", "lineage": "L1", "mode": "LOUD", "n": 3}]}, "batch 1"),
-    ({"batches": [{"partition": "unsafe", "lineage": "L1", "mode": "NONE"}]}, "'n'"), ({"batches": ["x"]}, "batch 1"),
+    ({"batches": [{"partition": "unsafe", "profile": "L1", "mode": "LOUD", "n": 3}]}, "batch 1"),
+    ({"batches": [{"partition": "unsafe", "profile": "L1", "mode": "NONE"}]}, "'batches.0.n'"),
+    ({"batches": ["x"]}, "'batches.0'"),
+    ({"batches": [{"partition": "x", "profile": "L1", "mode": "NONE", "n": 1}]}, "batch 1"),
 ])
 def test_a_wrong_plan_says_what_is_wrong(change: dict[str, object], message: str, tmp_path: Path) -> None:
     data = {**make_plan("law", {"safe": 10}, 0).to_json(), **change}
@@ -153,3 +153,29 @@ def test_impossible_requests(sizes: dict[str, int], roles: dict[str, tuple[str, 
 def test_impossible_scales(scale: float) -> None:
     with pytest.raises(UsageError, match="scale"):
         paper_sizes("law", scale)
+
+
+def test_plans_that_call_profiles_lineages_are_read() -> None:
+    plan = make_plan("law", {"unsafe": 60}, 2)
+    assert Plan.from_json(json.loads(dump_json(plan.to_json()).replace('"profile"', '"lineage"'))) == plan
+
+
+def test_a_plan_names_the_folder_of_its_domain(tmp_path: Path) -> None:
+    load_domain("law").save(tmp_path / "mine")
+    plan = make_plan(tmp_path / "mine", {"safe": 6}, 2)
+    data = json.loads(dump_json(plan.to_json()))
+    assert data["domain_folder"] == str(tmp_path / "mine")
+    assert Plan.from_json(data) == plan
+    assert plan.key() != make_plan("law", {"safe": 6}, 2).key()
+    with (tmp_path / "mine" / "terms.tsv").open("a", encoding="utf-8") as handle:
+        handle.write("writ of mandamus\tmatter\n")
+    with pytest.raises(InputError, match="was changed since: plan again"):
+        Plan.from_json(data)
+
+
+def test_a_domain_without_the_papers_counts(tmp_path: Path) -> None:
+    load_domain("law").save(tmp_path)
+    path = tmp_path / "templates.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("safe_records:", "# "), encoding="utf-8")
+    with pytest.raises(UsageError, match="expected --n instead"):
+        paper_sizes(tmp_path, 0.1)

@@ -15,7 +15,7 @@ from discreet.domains import builtin_domains, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.synth.plan import make_plan
-from discreet.synth.realise import realise
+from discreet.synth.records import generators
 
 N = 240
 
@@ -23,7 +23,7 @@ N = 240
 def answers(domain: str, partition: str, n: int, seed: int) -> list[str]:
     """Drafts as the grammar writes them: nothing here was picked by a validator."""
     specs = make_plan(domain, {partition: n}, seed).specs(partition)
-    drafts = [realise(spec, load_domain(domain), np.random.default_rng((seed, i))).answer
+    drafts = [generators["grammar"].generate(spec, load_domain(domain), np.random.default_rng((seed, i))).answer
               for i, spec in enumerate(specs)]
     return [drafts[int(i)] for i in np.random.default_rng(seed).permutation(n)]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.core.errors import UsageError
-from discreet.synth.drafts import Draft, Record, Slot, Spec
+from discreet.synth.records import Draft, Record, Slot, Spec
 from discreet.synth.validate import Validator
 
 FILLER = ("In general, a first line of treatment is chosen by effect and by price. The dose is raised slowly, and a "

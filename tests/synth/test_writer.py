@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.domains import load_domain
-from discreet.synth.drafts import Spec
-from discreet.synth.lineage import line
+from discreet.synth.profiles import line
+from discreet.synth.records import Spec
 from discreet.synth.writer import IMPLICIT, Writer, sentence_case, with_article
 
 
@@ -57,7 +57,7 @@ def test_long_case_nouns_take_no_possessive() -> None:
 
 def test_lines_of_a_story_keep_their_order() -> None:
     w = writer(3)
-    order = [one.texts[0] for one in w.lineage.pools["course"]]
+    order = [one.texts[0] for one in w.profile.pools["course"]]
     for _ in range(20):
         told = w.in_order("course", 3)
         places = [next(i for i, head in enumerate(order) if head and t.startswith(head)) for t in told

@@ -34,8 +34,8 @@ Count = Annotated[int | None, typer.Option(
 Scale = Annotated[float | None, typer.Option(
     "--scale", metavar="S", help="Records as in the paper's Table III, times S.")]
 RolesOf = Annotated[Roles | None, typer.Option(
-    "--roles", metavar="R", help="strict (the default: no lineage that writes for training writes for evaluation) or "
-                                 "paper (its overlap: borderline records by lineages that write unsafe ones).")]
+    "--roles", metavar="R", help="strict (the default: no writer profile writes for training and for evaluation) or "
+                                 "paper (its overlap: borderline records by profiles that write unsafe ones).")]
 Generator = Annotated[str | None, typer.Option(
     "--generator", metavar="G", help="Who writes; 'grammar' by default, which needs no network.")]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of random draws; 42 by default.")]
@@ -47,7 +47,7 @@ def plan(
     generator: Generator = None, seed: Seed = None, out: File = None, as_json: common.Json = False,
     config: common.Config = None, quiet: common.Quiet = False,
 ) -> None:
-    """Plan a campaign: how many records of which partition, lineage and mode, with the marginals of every axis."""
+    """Plan a campaign: how many records of which partition, writer profile and mode, with all marginals."""
     from discreet.core.files import dump_json, write_atomic
 
     made = planned(domain, n, scale, roles, generator, seed)
@@ -78,8 +78,8 @@ def lines(made: Plan) -> list[str]:
     out = [f"{made.domain.name}: {total:,} records by {made.generator!r}, seed {made.seed}"]
     for name in made.partitions():
         batches = [b for b in made.batches if b.partition == name]
-        by = {key: sum(b.n for b in batches if key in (b.lineage, b.mode))
-              for key in dict.fromkeys([b.lineage for b in batches] + [b.mode for b in batches if b.mode != "NONE"])}
+        by = {key: sum(b.n for b in batches if key in (b.profile, b.mode))
+              for key in dict.fromkeys([b.profile for b in batches] + [b.mode for b in batches if b.mode != "NONE"])}
         parts = ", ".join(f"{key} {count:,}" for key, count in by.items())
         out.append(f"  {name:20} {sum(b.n for b in batches):>7,}   {parts}")
     return out

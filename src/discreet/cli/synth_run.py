@@ -65,9 +65,9 @@ def lines(manifest: dict[str, Any], out: Path) -> list[str]:
     said = [f"{manifest['domain']}: self-consistency data ({manifest['generator']}), seed {manifest['seed']}, in {out}"]
     for name, part in manifest["partitions"].items():
         missing = f"   {part['short']:,} could not be written" if part["short"] else ""
-        said.append(f"  {name:20} {part['n']:>7,}   {', '.join(part['lineages'])}{missing}")
-    said += ["", "Drafts that passed, by mode (unsafe) and lineage"]
-    for axis in ("mode", "lineage"):
+        said.append(f"  {name:20} {part['n']:>7,}   {', '.join(part['profiles'])}{missing}")
+    said += ["", "Drafts that passed, by mode (unsafe) and writer profile"]
+    for axis in ("mode", "profile"):
         for level, found in manifest["yields"][axis].items():
             one = Estimate.from_json(found)
             said.append(f"  {level:20} {one}   n={one.n:,}")

@@ -14,10 +14,10 @@ from discreet.cli import common
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.synth.drafts import Record
+    from discreet.synth.records import Record
 
-COLUMNS = ("id", "kind", "domain", "question", "answer", "lineage", "register", "subtype", "opening", "framing",
-           "placement", "mode", "qi", "slots", "forbidden", "generator")
+COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "lineage", "register", "subtype", "opening",
+           "framing", "placement", "mode", "qi", "slots", "forbidden", "generator")
 REQUIRED = ("id", "kind", "domain", "answer")
 
 Source = Annotated[Path, typer.Option(
@@ -66,7 +66,7 @@ def validate(
 
 def _records(source: Path) -> Iterator[Record]:
     from discreet.data.rows import iter_rows
-    from discreet.synth.drafts import Record
+    from discreet.synth.records import Record
 
     seen: set[str] = set()
     for place, row in iter_rows(source, COLUMNS, REQUIRED):

@@ -43,7 +43,7 @@ def _data(corpus: Corpus) -> dict[str, Any]:
     written = Counter(s.generator for s in corpus.samples if s.generator is not None)
     return {
         "files": files, "hash_key": hashes.scope,
-        "lineages": dict(sorted(Counter(s.lineage for s in corpus.samples if s.lineage).items())),
+        "profiles": dict(sorted(Counter(s.profile for s in corpus.samples if s.profile).items())),
         "generators": dict(sorted(written.items())),
         "machine_written": sum(written.values()) / len(corpus.samples),
     }  # fmt: skip

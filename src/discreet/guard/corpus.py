@@ -19,7 +19,7 @@ from discreet.guard.defaults import LEAST_TEXTS, SHARES
 Kind = Literal["safe", "unsafe", "borderline"]
 Part = Literal["fit", "calibration", "evaluation"]
 PARTS: tuple[Part, ...] = ("fit", "calibration", "evaluation")
-MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "register", "subtype", "generator")
+MORE_COLUMNS = ("kind", "domain", "group", "document", "profile", "lineage", "register", "subtype", "generator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Sample:
     ----------
     group : str or None
         The document or user that several texts may come from; such texts stay in one set.
-    lineage, register, subtype : str or None
+    profile, register, subtype : str or None
         What tables are broken down by.
     generator : str or None
         What wrote it, where a machine did.
@@ -39,7 +39,7 @@ class Sample:
     answer: Answer = field(repr=False)
     kind: Kind
     group: str | None = None
-    lineage: str | None = None
+    profile: str | None = None
     register: str | None = None
     subtype: str | None = None
     generator: str | None = None
@@ -83,7 +83,8 @@ def _sample(place: Place, row: Mapping[str, Any], kind: Kind, domain: str) -> Sa
     said = {name: _word(place, row, name) for name in MORE_COLUMNS}
     if said["kind"] not in (None, kind) or said["domain"] not in (None, domain):
         return answer.id
-    more = {name: said[name] for name in ("lineage", "register", "subtype", "generator")}
+    said["profile"] = said["profile"] or said["lineage"]
+    more = {name: said[name] for name in ("profile", "register", "subtype", "generator")}
     return Sample(answer, kind, said["group"] or said["document"], **more)
 
 

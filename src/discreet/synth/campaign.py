@@ -13,7 +13,7 @@ import shutil
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,9 @@ from discreet.core.errors import UsageError
 from discreet.core.files import atomic_writer, dump_json, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.stats import rate_estimate
-from discreet.synth.drafts import Record, Spec
-from discreet.synth.generate import Generator, generators
 from discreet.synth.plan import Batch, Plan, marginals
-from discreet.synth.resample import Shard, write_shard
-from discreet.synth.taxonomy import RULES, is_cluster
+from discreet.synth.records import SHARED, Generator, Record, Spec, generators
+from discreet.synth.shards import Shard, ShardWriter
 from discreet.synth.validate import Check, Validator
 
 SHARD = 250
@@ -45,9 +43,8 @@ class _Job:
     batch: Batch
     specs: tuple[Spec, ...]
 
-    @property
-    def file(self) -> str:
-        return f"{self.batch.partition}-{self.number:05d}.json"
+
+_Written = Sequence[tuple[_Job, Shard]]
 
 
 def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, check: Check | None = None,
@@ -71,23 +68,25 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     Raises
     ------
     UsageError
-        `out` holds something else, or the generator has no such lineage.
+        `out` holds something else, or the generator has no such writer profile.
     """
     writer = generators[plan.generator] if generator is None else generator
-    for name in sorted({b.lineage for b in plan.batches if b.n} - set(writer.lineages)):
-        raise UsageError(f"the generator {plan.generator!r} has no lineage {name!r}: expected some of "
-                         f"{', '.join(writer.lineages)}")
+    for name in sorted({b.profile for b in plan.batches if b.n} - set(writer.profiles)):
+        raise UsageError(f"the generator {plan.generator!r} has no writer profile {name!r}: expected some of "
+                         f"{', '.join(writer.profiles)}")
     key = f"{plan.key()}-{plan.domain.hash[:16]}-{writer.version}"
     done = _opened(plan, out, key)
     if done is not None:
         return done
     judge = check or Validator(plan.domain)
-    jobs = list(_jobs(plan))
-    shards = [_shard(job, plan, writer, judge, out, key) for job in watch(jobs)]
-    manifest: dict[str, Any] = json.loads(dump_json(_manifest(plan, key, jobs, shards)))
+    written = [(job, _shard(job, plan, writer, judge, out, key)) for job in watch(list(_jobs(plan)))]
+    manifest: dict[str, Any] = json.loads(dump_json(_manifest(plan, key, written)))
     for partition in plan.partitions():
-        _write_partition(out, plan, partition, [s for j, s in zip(jobs, shards, strict=True)
-                                                if j.batch.partition == partition])
+        records = [record for _, shard in _of(partition, written) for record in shard.records]
+        # In a random order, so that the head of a file is a fair sample of it.
+        order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
+        with atomic_writer(out / f"{partition}.jsonl") as handle:
+            handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
     write_atomic(out / "manifest.json", dump_json(manifest, indent=2) + "\n")
     shutil.rmtree(out / ".shards", ignore_errors=True)
     return manifest
@@ -122,9 +121,7 @@ def _jobs(plan: Plan) -> Iterator[_Job]:
     for partition in plan.partitions():
         specs = plan.specs(partition)
         at = number = 0
-        for batch in plan.batches:
-            if batch.partition != partition:
-                continue
+        for batch in (b for b in plan.batches if b.partition == partition):
             for begin in range(at, at + batch.n, SHARD):
                 yield _Job(number, batch, tuple(specs[begin:min(begin + SHARD, at + batch.n)]))
                 number += 1
@@ -132,76 +129,63 @@ def _jobs(plan: Plan) -> Iterator[_Job]:
 
 
 def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, key: str) -> Shard:
-    path = out / ".shards" / job.file
-    there = _read_shard(path, key)
-    if there is not None:
-        return there
-    partition = zlib.crc32(f"{plan.domain.name}/{job.batch.partition}".encode())
-    prefix = f"{plan.domain.name}-{job.batch.partition}-{job.batch.lineage}-{job.number:05d}"
-    shard = write_shard(job.specs, plan.domain, (plan.seed, partition, job.number), writer, check,
-                        name=lambda i: f"{prefix}-{i:03d}", made_by=plan.generator)
-    write_atomic(path, dump_json({
-        "key": key, "records": [r.to_json() for r in shard.records], "drafts": shard.drafts, "kept": shard.kept,
-        "short": shard.short, "traded": shard.traded, "rejected": dict(shard.rejected)}))
+    """The shard of a job: the one that an earlier run finished, or a new one, which is kept."""
+    name, domain = job.batch.partition, plan.domain.name
+    path = out / ".shards" / f"{name}-{job.number:05d}.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data.pop("key") == key:
+            return Shard(**{**data, "records": tuple(map(Record.from_json, data["records"]))})
+    except (OSError, ValueError, KeyError):
+        pass
+    seed = (plan.seed, zlib.crc32(f"{domain}/{name}".encode()), job.number)
+    shard = ShardWriter(job.specs, plan.domain, seed, writer, check, made_by=plan.generator,
+                        prefix=f"{domain}-{name}-{job.batch.profile}-{job.number:05d}").run()
+    kept = {one.name: getattr(shard, one.name) for one in fields(shard)}
+    write_atomic(path, dump_json({**kept, "key": key, "records": [r.to_json() for r in shard.records]}))
     return shard
 
 
-def _read_shard(path: Path, key: str) -> Shard | None:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if data.get("key") != key:
-        return None
-    records = tuple(Record.from_json(row) for row in data["records"])
-    return Shard(records, data["drafts"], data["kept"], data["short"], data["traded"], data["rejected"])
+def _of(partition: str, written: _Written) -> _Written:
+    return [(job, shard) for job, shard in written if job.batch.partition == partition]
 
 
-def _write_partition(out: Path, plan: Plan, partition: str, shards: Sequence[Shard]) -> None:
-    records = [record for shard in shards for record in shard.records]
-    # In a random order, so that the head of a file is a fair sample of it.
-    order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
-    with atomic_writer(out / f"{partition}.jsonl") as handle:
-        handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
-
-
-def _manifest(plan: Plan, key: str, jobs: Sequence[_Job], shards: Sequence[Shard]) -> dict[str, Any]:
-    pairs = list(zip(jobs, shards, strict=True))
+def _manifest(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
     rejected: Counter[str] = Counter()
-    for shard in shards:
+    for _, shard in written:
         rejected.update(shard.rejected)
-    unsafe = [(j, s) for j, s in pairs if j.batch.partition == "unsafe"]
     return {
         "kind": "synth campaign", "schema": 1, "key": key, "domain": plan.domain.name, "seed": plan.seed,
         "generator": plan.generator, "synthetic": True, "note": NOTE,
-        "partitions": {name: _partition(name, [(j, s) for j, s in pairs if j.batch.partition == name])
-                       for name in plan.partitions()},
+        "partitions": {name: _partition(name, _of(name, written)) for name in plan.partitions()},
         "yields": {
-            "mode": _yields(unsafe, lambda job: job.batch.mode),
-            "lineage": _yields(pairs, lambda job: job.batch.lineage),
-            "partition": _yields(pairs, lambda job: job.batch.partition),
+            "mode": _yields(_of("unsafe", written), "mode"), "profile": _yields(written, "profile"),
+            "partition": _yields(written, "partition"),
         },
         "rejected": dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
-        "traded": sum(s.traded for s in shards), "short": sum(s.short for s in shards),
+        "traded": sum(s.traded for _, s in written), "short": sum(s.short for _, s in written),
     }
 
 
-def _partition(name: str, pairs: Sequence[tuple[_Job, Shard]]) -> dict[str, Any]:
-    records = [record for _, shard in pairs for record in shard.records]
+def _partition(name: str, written: _Written) -> dict[str, Any]:
+    specs = [record.spec for _, shard in written for record in shard.records]
+    shared = [sum(qi in SHARED for qi in spec.qi) for spec in specs]
     return {
-        "file": f"{name}.jsonl", "n": len(records), "short": sum(s.short for _, s in pairs),
-        "lineages": sorted({j.batch.lineage for j, _ in pairs}),
-        "clusters": {rule: sum(is_cluster(r.spec.qi, rule) for r in records) for rule in RULES},
-        "marginals": marginals([r.spec for r in records]),
+        "file": f"{name}.jsonl", "n": len(specs), "short": sum(shard.short for _, shard in written),
+        "profiles": sorted({job.batch.profile for job, _ in written}),
+        # Two of the shared classes bound to one person, or under the paper's rule any two.
+        "clusters": {"identifying": sum(n >= 2 for n in shared), "paper": sum(len(spec.qi) >= 2 for spec in specs)},
+        "marginals": marginals(specs),
     }
 
 
-def _yields(pairs: Sequence[tuple[_Job, Shard]], by: Callable[[_Job], str]) -> Mapping[str, Estimate]:
-    """Share of drafts that passed, with Wilson's interval."""
+def _yields(written: _Written, axis: str) -> Mapping[str, Estimate]:
+    """Share of drafts that passed at each level of an axis of batches, with Wilson's interval."""
     kept: Counter[str] = Counter()
     drafts: Counter[str] = Counter()
-    for job, shard in pairs:
-        kept[by(job)] += shard.kept
-        drafts[by(job)] += shard.drafts
+    for job, shard in written:
+        level = getattr(job.batch, axis)
+        kept[level] += shard.kept
+        drafts[level] += shard.drafts
     return {level: rate_estimate(kept[level], drafts[level], unit="draft", of="drafts", method="wilson")
             for level in drafts}

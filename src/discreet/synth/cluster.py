@@ -1,16 +1,17 @@
-"""Words that bind quasi-identifiers to one person, by class and by lineage, each marked with where it stands."""
+"""Words that bind quasi-identifiers to one person, by class and by profile, each marked with where it stands."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from discreet.synth.drafts import Slot
-from discreet.synth.taxonomy import SHARED
+from discreet.synth.records import SHARED, Slot
 from discreet.synth.writer import PERSON, Writer, with_article
 
 # Private-use characters mark where a class is stated until the whole text stands: no template holds them.
 OPEN, CLOSE = 0xE000, 0xE100
+_MARK = re.compile("([\uE000-\uE1FF])")
 _TENS = {2: "twenty", 3: "thirty", 4: "forty", 5: "fifty", 6: "sixty", 7: "seventy", 8: "eighty"}
 _ONES = " one two three four five six seven eight nine".split(" ")
 _DECADES = {1: "teens", 2: "twenties", 3: "thirties", 4: "forties", 5: "fifties", 6: "sixties", 7: "seventies",
@@ -37,13 +38,14 @@ class Cluster:
 
     def _value(self, qi: str) -> Mapping[str, str]:
         w = self.writer
-        lexicon = w.lineage.lexicon
+        lexicon = w.profile.lexicon
         indirect = w.spec.mode == "INDIRECT_QI"
         if qi == "AGE":
-            low, high, x = w.pick(w.lineage.forms[qi]["indirect"]) if indirect else (20, 84, "")
+            low, high, x = w.pick(w.profile.forms[qi]["indirect"]) if indirect else (20, 84, "")
             n = low + int(w.chance() * (high - low + 1))
-            value = {"n": str(n), "words": in_words(n), "nth": ordinal(n), "decade": self._decade(n),
-                     "born": str(_YEAR - n), "x": x}
+            third = ("early", "mid", "late")[min(2, n % 10 // 4)]
+            value = {"n": str(n), "words": in_words(n), "nth": ordinal(n), "x": x, "born": str(_YEAR - n),
+                     "decade": f"{third} {_DECADES.get(n // 10, 'teens')}"}
             self.forbidden.append(str(n))
         elif qi == "OCCUPATION":
             value = w.fresh("jobs", lexicon["jobs"])
@@ -60,12 +62,9 @@ class Cluster:
             self.forbidden.append(entry["lit"])
         return value
 
-    def _decade(self, n: int) -> str:
-        return f"{('early', 'mid', 'late')[min(2, n % 10 // 4)]} {_DECADES.get(n // 10, 'teens')}"
-
     def _form(self, qi: str, form: str) -> str:
         w, value = self.writer, dict(self.values[qi])
-        forms = w.lineage.forms.get(qi)
+        forms = w.profile.forms.get(qi)
         if form == "x" or (forms is None and form in value):
             said = w.text(value[form], **{k: v for k, v in value.items() if k != form})
         else:
@@ -85,7 +84,7 @@ class Cluster:
         phrases = [self.verb_phrase(qi) for qi in self._shuffled()]
         said = phrases[0]
         for i, phrase in enumerate(phrases[1:], start=2):
-            said += w.fill(w.lineage.vp_join[i == len(phrases)]) + phrase
+            said += w.fill(w.profile.vp_join[i == len(phrases)]) + phrase
         return said
 
     def noun_phrase(self) -> str:
@@ -136,19 +135,15 @@ def ordinal(n: int) -> str:
 
 def without_marks(marked: str, qi: tuple[str, ...]) -> tuple[str, tuple[Slot, ...]]:
     """The text without the marks, and the slots that they stood for."""
-    pieces: list[str] = []
+    text = ""
     begun: dict[int, int] = {}
     slots: list[Slot] = []
-    length = begin = 0
-    for i, c in enumerate(marked):
-        if not OPEN <= ord(c) < CLOSE + 0x100:
-            continue
-        pieces.append(marked[begin:i])
-        length += i - begin
-        begin = i + 1
-        if ord(c) < CLOSE:
-            begun[ord(c) - OPEN] = length
+    for piece in _MARK.split(marked):
+        if not _MARK.fullmatch(piece):
+            text += piece
+        elif ord(piece) < CLOSE:
+            begun[ord(piece) - OPEN] = len(text)
         else:
-            slots.append(Slot(qi[ord(c) - CLOSE], begun[ord(c) - CLOSE], length))
-    pieces.append(marked[begin:])
-    return "".join(pieces), tuple(sorted(slots, key=lambda s: (s.start, s.end)))
+            number = ord(piece) - CLOSE
+            slots.append(Slot(qi[number], begun[number], len(text)))
+    return text, tuple(sorted(slots, key=lambda s: (s.start, s.end)))

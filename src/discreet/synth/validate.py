@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from discreet.core.errors import UsageError
 from discreet.core.unicode import Prepared, prepare
 from discreet.domains import DomainLike, load_domain
-from discreet.synth.drafts import Record, Slot
+from discreet.synth.records import Record, Slot
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
@@ -48,30 +48,28 @@ class Validator:
     def __call__(self, record: Record) -> tuple[str, ...]:
         """Why a record fails, or nothing. The cheapest checks come first and the rest are left out once one fails.
 
-        Reasons: `domain`; `length`; `direct:TYPE`; `request` (classes that the kind cannot have, or fewer than two);
-        `slot` (a slot that is empty, outside the answer, or of a class that was not asked for); `missing:CLASS`;
-        `forbidden`; `unplanned:KIND` (an identifying attribute that was not asked for); `cluster` (two identifying
+        Reasons: `domain`; `length`; `request` (classes that the kind cannot have, or fewer than two); `slot` (a slot
+        that is empty, outside the answer, or of a class that was not asked for); `missing:CLASS`; `forbidden`;
+        `direct:TYPE`; `unplanned:KIND` (an identifying attribute that was not asked for); `cluster` (two identifying
         attributes of one person in a safe or borderline record).
         """
         if record.spec.domain != self.domain.name:
             return ("domain",)
-        prepared = prepare(record.draft.answer)
-        return (
-            self._length(record) or self._request(record) or self._slots(record) or self._forbidden(record)
-            or self._direct(prepared) or self._evidence(record, prepared)
-        )
-
-    def _length(self, record: Record) -> tuple[str, ...]:
         fewest, most = self._words
-        return () if fewest <= len(record.draft.answer.split()) <= most else ("length",)
+        if not fewest <= len(record.draft.answer.split()) <= most:
+            return ("length",)
+        if not self._sound_request(record):
+            return ("request",)
+        prepared = prepare(record.draft.answer)
+        return self._slots(record) or self._forbidden(record) or self._direct(prepared) or self._evidence(
+            record, prepared)
 
-    def _request(self, record: Record) -> tuple[str, ...]:
+    def _sound_request(self, record: Record) -> bool:
         qi, kind = record.spec.qi, record.spec.kind
         if kind in ("safe", "borderline"):
-            return ("request",) if qi else ()
+            return not qi
         allowed = self.domain.own_labels if kind == "domain_only" else self.domain.labels
-        sound = len(set(qi)) == len(qi) >= 2 and set(qi) <= set(allowed)
-        return () if sound else ("request",)
+        return len(set(qi)) == len(qi) >= 2 and set(qi) <= set(allowed)
 
     def _slots(self, record: Record) -> tuple[str, ...]:
         slots, length = record.draft.slots, len(record.draft.answer)

@@ -1,4 +1,4 @@
-"""Fills the slots of a lineage's lines: the case noun, the topic, the cohort, the pronoun, each drawn as needed."""
+"""Fills the slots of a profile's lines: the case noun, the topic, the cohort, the pronoun, each drawn as needed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any, TypeVar
 from numpy.random import Generator as Rng
 
 from discreet.domains import Domain
-from discreet.synth.drafts import Spec
-from discreet.synth.lineage import DomainData, Line, Lineage, domain_data, line, lineage
+from discreet.synth.profiles import Line, domain_texts, line, profile
+from discreet.synth.records import Spec
 
 T = TypeVar("T")
 
-PRONOUNS: dict[str, tuple[str, str, str]] = {
-    "f": ("she", "her", "her"), "m": ("he", "him", "his"), "": ("they", "them", "their"),
-}
-PERSON: dict[str, str] = {"f": "woman", "m": "man", "": "person"}
-# An implicit case is spoken of without the noun of the profession.
-IMPLICIT: tuple[str, ...] = ("this person", "the person", "the individual")
+PRONOUNS = {"f": ("she", "her", "her"), "m": ("he", "him", "his"), "": ("they", "them", "their")}
+PERSON = {"f": "woman", "m": "man", "": "person"}
+IMPLICIT = ("this person", "the person", "the individual")
+"""An implicit case is spoken of without the noun of the profession."""
 _SENTENCE = re.compile(r"(?:^|[.!?][\"”]?\s+|\n(?:- )?|[“\"](?=[a-z]))[\W_]*?([a-z])")
 _VOWEL = re.compile(r"[aeio]|un|8|1[18]\b", re.I)
-_AGES: tuple[tuple[int, int], ...] = ((18, 39), (25, 44), (40, 59), (50, 64), (55, 70), (65, 79), (50, 70))
+_AGES = ((18, 39), (25, 44), (40, 59), (50, 64), (55, 70), (65, 79), (50, 70))
+_OF_TOPIC = ("measure", "check", "risk", "fact")
+_OF_COHORT = {"jobs": ("jobs", "jobs"), "town": ("towns", "name"), "org": ("orgs", "name")}
+"""Slot to the list of the lexicon and the key of its entries."""
 
 
 class Writer:
@@ -40,8 +41,8 @@ class Writer:
 
     def __init__(self, spec: Spec, domain: Domain, rng: Rng) -> None:
         self.spec = spec
-        self.lineage: Lineage = lineage(spec.lineage)
-        self.data: DomainData = domain_data(domain)
+        self.profile = profile(spec.profile)
+        self.data = domain_texts(domain)
         self._rng = rng
         self._draws: list[float] = []
         self._left: dict[str, list[Any]] = {}
@@ -72,12 +73,16 @@ class Writer:
         return item
 
     def from_pool(self, pool: str, **given: str) -> str:
-        """A line of a pool of the lineage, filled."""
-        return self.fill(self.fresh(pool, self.lineage.pools[pool]), **given)
+        """A line of a pool of the profile, filled."""
+        return self.fill(self.fresh(pool, self.profile.pools[pool]), **given)
+
+    def one_of(self, section: str, level: str) -> str:
+        """A line of a section of the profile, filled."""
+        return self.fill(self.pick(self.profile.pools[f"{section}/{level}"]))
 
     def in_order(self, pool: str, n: int) -> list[str]:
         """n different lines of a pool in the pool's order, as a story needs them."""
-        lines = self.lineage.pools[pool]
+        lines = self.profile.pools[pool]
         chosen = sorted(range(len(lines)), key=lambda _: self.chance())[:n]
         self._left[pool] = [line for i, line in enumerate(lines) if i not in chosen]
         return [self.fill(lines[i]) for i in sorted(chosen)]
@@ -109,7 +114,22 @@ class Writer:
             return PRONOUNS[self.sex][1 if name == "him" else 2]
         if name in self.data.words:
             return self.pick(self.data.words[name])
-        return self._of_topic(name)
+        if name in ("topic", "one"):
+            return str(self.topic["name"]) if name == "topic" else self.data.one
+        if name in ("body", "interval"):
+            return self.pick(self.data.bodies if name == "body" else self.data.intervals)
+        # A line may name a second thing of a kind: {measure2}.
+        kind = name.removesuffix("2")
+        if kind in _OF_TOPIC:
+            return str(self.fresh(kind, self.topic[f"{kind}s"]))
+        lexicon = self.profile.lexicon
+        if kind in _OF_COHORT:
+            entries, key = _OF_COHORT[kind]
+            return str(self.fresh(entries, lexicon[entries])[key])
+        if name == "kin":
+            return str(self.fresh("kin", lexicon["kin"]))
+        low, high = self._span
+        return {"ages": f"{low} to {high}", "ages2": f"{low} and {high}", "age": str(low), "age2": str(high)}[name]
 
     def _who(self, name: str) -> str:
         if name == "subj" and self.sex:
@@ -120,40 +140,6 @@ class Writer:
         # A long noun ("the party in this matter") takes neither a possessive nor a verb phrase well.
         short = case if " in " not in case else self.cases[0]
         return f"{short}'s" if name == "cases" else short
-
-    def _of_topic(self, name: str) -> str:
-        topic = self.topic
-        if name == "topic":
-            return topic.name
-        if name == "fact":
-            return self.fresh("fact", topic.facts)
-        if name == "one":
-            return self.data.one
-        if name == "body":
-            return self.pick(self.data.bodies)
-        if name == "interval":
-            return self.pick(self.data.intervals)
-        if name in ("measure", "measure2"):
-            return self.fresh("measure", topic.measures)
-        if name in ("check", "check2"):
-            return self.fresh("check", topic.checks)
-        if name in ("risk", "risk2"):
-            return self.fresh("risk", topic.risks)
-        return self._of_cohort(name)
-
-    def _of_cohort(self, name: str) -> str:
-        lexicon = self.lineage.lexicon
-        if name in ("jobs", "jobs2"):
-            return str(self.fresh("jobs", lexicon["jobs"])["jobs"])
-        if name in ("town", "town2"):
-            return str(self.fresh("towns", lexicon["towns"])["name"])
-        if name == "org":
-            return str(self.fresh("orgs", lexicon["orgs"])["name"])
-        if name == "kin":
-            return str(self.fresh("kin", lexicon["kin"]))
-        low, high = self._span
-        spoken = {"ages": f"{low} to {high}", "ages2": f"{low} and {high}", "age": str(low), "age2": str(high)}
-        return spoken[name]
 
 
 def with_article(phrase: str) -> str:

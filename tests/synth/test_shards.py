@@ -7,9 +7,9 @@ import pytest
 from numpy.random import Generator as Rng
 
 from discreet.domains import Domain, load_domain
-from discreet.synth.drafts import Draft, Record, Spec
 from discreet.synth.plan import make_plan, marginals
-from discreet.synth.resample import DRAFTS, ROUNDS, Shard, write_shard
+from discreet.synth.records import Draft, Record, Spec
+from discreet.synth.shards import DRAFTS, ROUNDS, Shard, ShardWriter
 
 LAW = load_domain("law")
 
@@ -17,7 +17,7 @@ LAW = load_domain("law")
 class Counting:
     """Writes a different text each time; remembers what it was asked."""
 
-    lineages: tuple[str, ...] = ("L1",)
+    profiles: tuple[str, ...] = ("L1",)
     version = "test"
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Counting:
 
 def specs(n: int, mode: str = "NONE", seed: int = 0) -> list[Spec]:
     plan = make_plan("law", {"unsafe": 20 * n}, seed)
-    return [s for s in plan.specs("unsafe") if s.mode == mode and s.lineage == "L1"][:n]
+    return [s for s in plan.specs("unsafe") if s.mode == mode and s.profile == "L1"][:n]
 
 
 def written(asked: list[Spec], check: object, seed: int = 0) -> Shard:
-    return write_shard(asked, LAW, (seed, 1), Counting(), check, name=str, made_by="t")  # type: ignore[arg-type]
+    return ShardWriter(asked, LAW, (seed, 1), Counting(), check, prefix="t", made_by="t").run()  # type: ignore[arg-type]
 
 
 def luck(record: Record, share: float) -> Sequence[str]:
@@ -47,7 +47,7 @@ def test_nothing_rejected_nothing_traded() -> None:
     shard = written(asked, lambda _: ())
     assert (shard.drafts, shard.kept, shard.short, shard.traded) == (50, 50, 0, 0)
     assert [r.spec for r in shard.records] == asked
-    assert [r.id for r in shard.records] == [str(i) for i in range(50)]
+    assert [r.id for r in shard.records] == [f"t-{i:03d}" for i in range(50)]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -79,15 +79,15 @@ def test_marginals_hold_though_one_combination_is_rejected_always(seed: int) -> 
 def test_marginals_hold_where_rejection_grows_with_k() -> None:
     """The paper's skew: k of (2, 3, 4) came out as (.53, .34, .13)."""
     asked = specs(120, "INDIRECT_QI", seed=5)
-    shard = written(asked, lambda record: luck(record, {2: 0.3, 3: 0.7, 4: 0.93}[record.spec.k]))
+    shard = written(asked, lambda record: luck(record, {2: 0.3, 3: 0.7, 4: 0.93}[len(record.spec.qi)]))
     assert shard.short == 0
-    assert Counter(r.spec.k for r in shard.records) == Counter(s.k for s in asked)
+    assert Counter(len(r.spec.qi) for r in shard.records) == Counter(len(s.qi) for s in asked)
 
 
 def test_what_can_never_be_written_ends_and_is_counted() -> None:
     asked = specs(40)
-    shard = written(asked, lambda record: ("k",) if record.spec.k == 4 else ())
-    fours = sum(s.k == 4 for s in asked)
+    shard = written(asked, lambda record: ("k",) if len(record.spec.qi) == 4 else ())
+    fours = sum(len(s.qi) == 4 for s in asked)
     assert fours > 0
     assert shard.short == fours
     assert shard.drafts <= (DRAFTS + 4) * len(asked) + 4
@@ -102,7 +102,7 @@ def test_no_text_twice() -> None:
         def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
             return Draft("", f"Text  {rng.integers(30)}")
 
-    shard = write_shard(specs(20), LAW, (0,), Repeating(), lambda _: (), name=str, made_by="t")
+    shard = ShardWriter(specs(20), LAW, (0,), Repeating(), lambda _: (), prefix="t", made_by="t").run()
     assert len({r.draft.answer for r in shard.records}) == 20
     assert shard.rejected["duplicate"] > 0
 
@@ -117,6 +117,6 @@ def test_the_result_depends_on_the_arguments_alone() -> None:
 def test_the_budget_of_a_mode_is_kept() -> None:
     writer = Counting()
     asked = specs(1, "INDIRECT_QI")
-    write_shard(asked, LAW, (0,), writer, lambda _: ("no",), name=str, made_by="t")
+    ShardWriter(asked, LAW, (0,), writer, lambda _: ("no",), prefix="t", made_by="t").run()
     # Whole budgets until the shard's drafts are used up, and one more for what is still open.
     assert len(writer.asked) == (min(ROUNDS, -(-DRAFTS // 12)) + 1) * 12

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from numpy.random import Generator as Rng
 
-from discreet.synth.taxonomy import SHARED
+from discreet.synth.records import SHARED
 
 L = TypeVar("L")
 

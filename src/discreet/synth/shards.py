@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.domains import Domain
-from discreet.synth.axes import RETRY_BUDGET
-from discreet.synth.drafts import Draft, Record, Spec
-from discreet.synth.generate import Generator
+from discreet.synth.profiles import read_data
+from discreet.synth.records import Draft, Generator, Record, Spec
 
+RETRIES: dict[str, int] = read_data("campaign")["drafts"]
+"""Drafts of one specification before an axis is traded, by mode."""
 ROUNDS = 30
 """How often a specification may use up its retries, trading after each, before it is given up."""
 
@@ -25,8 +26,6 @@ DRAFTS = 80
 """Drafts of a shard, for each of its records, after which nothing is traded any more: an impossible request ends."""
 
 _AXES = ("qi", "framing", "placement", "subtype", "opening", "register")
-
-Name = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +43,17 @@ class Shard:
     rejected: Mapping[str, int]
 
 
-class _Writing:
-    """One shard being written. All its specs are of one partition, lineage and mode."""
+class ShardWriter:
+    """Writes specifications of one partition, profile and mode, each draft from its own stream of `seed`.
+
+    `check` says why a record fails, nothing where it is good; ids are `prefix` and a number; `made_by` is the name of
+    the generator. What `run` returns depends on these arguments alone.
+    """
 
     def __init__(self, specs: Sequence[Spec], domain: Domain, seed: Sequence[int], generator: Generator,
-                 check: Callable[[Record], Sequence[str]], name: Name, made_by: str) -> None:
-        self.specs, self.domain = list(specs), domain
-        self.seed = tuple(seed)
-        self.generator, self.check, self.name, self.made_by = generator, check, name, made_by
+                 check: Callable[[Record], Sequence[str]], *, prefix: str, made_by: str) -> None:
+        self.specs, self.domain, self.seed = list(specs), domain, tuple(seed)
+        self.generator, self.check, self.prefix, self.made_by = generator, check, prefix, made_by
         self.rng = np.random.default_rng((*self.seed, len(specs)))
         self.tried: Counter[int] = Counter()
         self.rounds: Counter[int] = Counter()
@@ -80,13 +82,13 @@ class _Writing:
 
     def _try(self, i: int) -> bool:
         spec = self.specs[i]
-        for _ in range(RETRY_BUDGET[spec.mode]):
+        for _ in range(RETRIES[spec.mode]):
             self.tried[i] += 1
             self.drafts += 1
             rng = np.random.default_rng((*self.seed, i, self.tried[i]))
             draft = self.generator.generate(spec, self.domain, rng)
-            record = Record(self.name(i), spec, draft, self.made_by)
-            reasons = self._reasons(draft, record)
+            record = Record(f"{self.prefix}-{i:03d}", spec, draft, self.made_by)
+            reasons = ("duplicate",) if _key(draft) in self.texts else self.check(record)
             if not reasons:
                 self.kept += 1
                 self.texts.add(_key(draft))
@@ -94,9 +96,6 @@ class _Writing:
                 return True
             self.rejected.update(reasons)
         return False
-
-    def _reasons(self, draft: Draft, record: Record) -> Sequence[str]:
-        return ("duplicate",) if _key(draft) in self.texts else self.check(record)
 
     def _trade(self, i: int, pending: deque[int]) -> None:
         """Exchange one axis with a spec that is still open; every third time with one that is written already.
@@ -123,13 +122,3 @@ class _Writing:
 
 def _key(draft: Draft) -> str:
     return " ".join(draft.answer.casefold().split())
-
-
-def write_shard(specs: Sequence[Spec], domain: Domain, seed: Sequence[int], generator: Generator,
-                check: Callable[[Record], Sequence[str]], *, name: Name, made_by: str) -> Shard:
-    """Write all `specs` (one partition, lineage and mode) of a domain, each draft from its own stream of `seed`.
-
-    `check` says why a record fails (nothing where it is good); `name` gives the id of the i-th record; `made_by` is
-    the generator's registered name. The result depends on the arguments alone.
-    """
-    return _Writing(specs, domain, seed, generator, check, name, made_by).run()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.domains import builtin_domains, load_domain
-from discreet.synth.marginals import apportion, class_sets, spread, uniform
-from discreet.synth.taxonomy import SHARED
+from discreet.synth.records import SHARED
+from discreet.synth.sampling import apportion, class_sets, spread, uniform
 
 SEEDS = st.integers(0, 2**32 - 1)
 

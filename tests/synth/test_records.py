@@ -5,7 +5,11 @@ import json
 import pytest
 
 from discreet.core.files import dump_json
-from discreet.synth.drafts import Draft, Record, Slot, Spec
+from discreet.synth import records
+from discreet.synth.plan import ROLES, SETTINGS
+from discreet.synth.profiles import PROFILES
+from discreet.synth.records import Draft, Record, Slot, Spec
+from discreet.synth.shards import RETRIES
 
 UNSAFE = Record(
     "a-1", Spec("unsafe", "law", "L1", "INDIRECT_QI", ("AGE", "FAMILY"), "REFERRAL", "DISTRIBUTED"),
@@ -40,9 +44,9 @@ def test_no_text_in_a_repr() -> None:
 
 
 @pytest.mark.parametrize(("change", "key"), [
-    ({"kind": "leak"}, "kind"), ({"answer": None}, "answer"), ({"qi": "AGE"}, "qi"), ({"qi": [1]}, "qi"),
-    ({"slots": [{"qi": "AGE", "start": -1, "end": 2}]}, "start"), ({"opening": True}, "opening"),
-    ({"slots": ["AGE"]}, "qi"), ({"id": 7}, "id"),
+    ({"kind": "leak"}, "kind"), ({"answer": None}, "answer"), ({"qi": "AGE"}, "qi"), ({"qi": [1]}, "qi.0"),
+    ({"slots": [{"qi": "AGE", "start": -1, "end": 2}]}, "slots.0.start"), ({"opening": True}, "opening"),
+    ({"slots": ["AGE"]}, "slots.0"), ({"id": 7}, "id"),
 ])
 def test_a_wrong_value_is_named_by_its_key_only(change: dict[str, object], key: str) -> None:
     with pytest.raises(ValueError, match=f"'{key}'") as caught:
@@ -54,3 +58,18 @@ def test_ones_own_record_needs_little() -> None:
     record = Record.from_json({"id": "x", "kind": "safe", "domain": "law", "answer": "Text."})
     assert record.spec == Spec("safe", "law", "")
     assert record.draft == Draft("", "Text.")
+
+
+def test_files_that_call_profiles_lineages_are_read() -> None:
+    row = UNSAFE.to_json()
+    row["lineage"] = row.pop("profile")
+    assert Record.from_json(row) == UNSAFE
+
+
+def test_levels_of_the_paper() -> None:
+    axes = (records.FRAMINGS, records.PLACEMENTS, records.MODES, records.REGISTERS, records.SUBTYPES)
+    assert [len(set(axis)) for axis in axes] == [6, 4, 4, 3, 5]
+    assert SETTINGS["classes_bound"] == {2: 0.45, 3: 0.35, 4: 0.20}
+    assert tuple(SETTINGS["modes"]) == tuple(RETRIES) == records.MODES
+    assert sum(SETTINGS["modes"].values()) == 15_000 + 1_500 + 3_000
+    assert {name for roles in ROLES.values() for names in roles.values() for name in names} == set(PROFILES)

@@ -1,1 +1,0 @@
-"""Built-in generators, one file each; each registers itself in `discreet.synth.generate.generators`."""

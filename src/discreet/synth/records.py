@@ -1,0 +1,165 @@
+"""What is asked of a generator, what it hands back, and a finished line of a partition.
+
+CASE_VOICE, IMPLICIT_CASE, REFERRAL, FRAME_OPENING and DISTRIBUTED are named in the paper (section IV-C); the other
+levels of the axes are ours, to make up its six framings and four placements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal, Protocol, get_args
+
+from numpy.random import Generator as Rng
+from pydantic import Field, TypeAdapter, ValidationError
+
+from discreet.core.registry import Registry
+from discreet.domains import SHARED as SHARED_CLASSES
+from discreet.domains import Domain
+
+Kind = Literal["safe", "unsafe", "borderline", "domain_only"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FRAMINGS = ("CASE_VOICE", "IMPLICIT_CASE", "REFERRAL", "CONSULT_NOTE", "FAMILY_INQUIRY", "HYPOTHETICAL")
+PLACEMENTS = ("FRAME_OPENING", "DISTRIBUTED", "FRAME_CLOSING", "MID_ANSWER")
+MODES = ("NONE", "INDIRECT_QI", "DISTRACTOR_PADDED", "STYLE_TRANSFER")
+REGISTERS = ("authoritative", "vignette", "conversational")
+SUBTYPES = ("POPULATION_DEMOGRAPHICS", "PUBLIC_GUIDELINE_QUOTES", "SECOND_PERSON_EDUCATION", "ANONYMIZED_CASE_REPORTS",
+            "EMPATHETIC_DEFLECTION")
+"""Ways in which a safe answer comes to look like a leak (section IV-E, appendix E); `data/borderline.yaml`."""
+SHARED = tuple(SHARED_CLASSES.values())
+"""The quasi-identifier classes that all domains share, as records name them."""
+
+Whole = Annotated[int, Field(strict=True, ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One record to be written.
+
+    Attributes
+    ----------
+    kind : {"safe", "unsafe", "borderline", "domain_only"}
+        `domain_only` binds classes of the domain only: a cluster under the paper's rule, none under `identifying`.
+    domain : str
+        Name of the domain.
+    profile : str
+        The writer profile: templates of a grammar, or a model.
+    mode : str
+        One of `MODES`.
+    qi : tuple of str
+        The classes to bind to one person; empty for safe and borderline records.
+    framing, placement, register, subtype : str or None
+        Levels of the axes that the kind has.
+    opening : int
+        Which of a subtype's five openings, 0 to 4.
+    """
+
+    kind: Kind
+    domain: str
+    profile: str
+    mode: str = "NONE"
+    qi: tuple[str, ...] = ()
+    framing: str | None = None
+    placement: str | None = None
+    register: str | None = None
+    subtype: str | None = None
+    opening: Whole = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a draft states a requested class: offsets in the answer, the end not included."""
+
+    qi: str
+    start: Whole
+    end: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a generator wrote.
+
+    `slots` say where the requested classes stand, where the generator knows it. `forbidden` are the plain words that
+    a paraphrase stands for: the answer may not hold them (mode INDIRECT_QI).
+    """
+
+    question: str = field(repr=False)
+    answer: str = field(repr=False)
+    slots: tuple[Slot, ...] = ()
+    forbidden: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line of a partition. Every record of this room is marked `synthetic`."""
+
+    id: str
+    spec: Spec
+    draft: Draft
+    generator: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Keys in a fixed order; axes that the kind does not have are left out."""
+        spec, draft = self.spec, self.draft
+        axes = {"register": spec.register, "subtype": spec.subtype, "framing": spec.framing,
+                "placement": spec.placement, "mode": spec.mode if spec.qi else None,
+                "opening": spec.opening if spec.subtype else None}
+        return {
+            "id": self.id, "kind": spec.kind, "domain": spec.domain, "question": draft.question,
+            "answer": draft.answer, "profile": spec.profile,
+            **{name: level for name, level in axes.items() if level is not None},
+            "qi": list(spec.qi), "k": len(spec.qi),
+            **({"slots": [asdict(slot) for slot in draft.slots]} if draft.slots else {}),
+            **({"forbidden": list(draft.forbidden)} if draft.forbidden else {}),
+            "generator": self.generator, "synthetic": True,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Record:
+        """Read back what `to_json` wrote, or a record of one's own with at least id, kind, domain and answer.
+
+        Raises ValueError, naming the key only, where a value has another type.
+        """
+        said = {key: value for key, value in row.items() if value is not None}
+        # Files written before profiles had their name call them `lineage`.
+        said = {"question": "", "profile": said.get("lineage", ""), **said}
+        try:
+            return _RECORD.validate_python({"id": said.get("id"), "generator": said.get("generator", ""), "spec": said,
+                                            "draft": said})
+        except ValidationError as error:
+            raise ValueError(first_problem(error)) from None
+
+
+_RECORD = TypeAdapter(Record)
+
+
+def first_problem(error: ValidationError) -> str:
+    """Key and kind of the first mistake, without the value."""
+    one = error.errors(include_input=False, include_url=False)[0]
+    key = ".".join(str(part) for part in one["loc"] if part not in ("spec", "draft"))
+    return f"{key!r}: {one['msg'][:1].lower()}{one['msg'][1:]}"
+
+
+class Generator(Protocol):
+    """Writes one draft at a time: a grammar, an LLM endpoint, or anything else.
+
+    The same spec and the same state of `rng` give the same draft. A generator that asks a remote model may answer
+    differently each time; a campaign keeps what it got.
+    """
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The names that `Spec.profile` may have, in a fixed order."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever drafts may come out differently, so that a campaign never goes on with stale ones."""
+        ...
+
+    def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
+        """A draft for `spec`, which names `domain`. What it is worth is the validator's business."""
+        ...
+
+
+generators: Registry[Generator] = Registry("generators", builtin="discreet.synth.grammar")

@@ -54,7 +54,7 @@ def measure(path: Path, args: argparse.Namespace) -> dict[str, Any]:
     stages: dict[str, Any] = {}
     with stage(stages, "import"):
         from discreet.audit.membership.audit import audit_membership
-        from discreet.report.membership import membership_page
+        from discreet.report import summarise, to_html
         from discreet.scores.load import load_scores
     with stage(stages, "load"):
         table = load_scores(path)
@@ -62,7 +62,7 @@ def measure(path: Path, args: argparse.Namespace) -> dict[str, Any]:
         found = audit_membership(table, design="randomised", permutations=0, bootstraps=args.bootstraps)
     with stage(stages, "page"):
         record = {"kind": "audit membership", "schema": 1, **found.to_json()}
-        page = membership_page(record)
+        page = to_html(summarise(record))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     return {"stages": stages, "verdict": found.verdict, "rows": len(found.attacks), "page_kb": round(len(page) / 1e3),
             "models": len(table.models), "examples": len(table.examples), "peak_gb": round(peak, 2)}

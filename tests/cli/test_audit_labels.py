@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -47,13 +48,12 @@ class TestVerdicts:
     def test_words_come_before_figures_and_the_flaw_is_explained(self, cli: Cli, files: Path) -> None:
         ended = audit(cli, files / "leaking.parquet")
         order = [ended.out.index(part) for part in (
-            "Fail: ", "times in 100", "This is the strongest of", "right [95% interval]", "about the secret label:",
-            "about the label that was trained on:", "privileged, no part in the verdict",
-            "oracles, no part in the verdict", "further rows", "unresolved: LiRA-label", "Controls",
-            "What the published attack would have said", "mind reader", "This audit can say", "It cannot say")]
+            "Fail: ", "times in 100", "This is the strongest of", "of canary labels guessed right", "Why this can be",
+            "The strongest attacks", "On outputs alone", "(privileged): no part in the verdict",
+            "(oracle): printed as")]
         assert order == sorted(order)
         assert ".881" in ended.out
-        assert max(len(line) for line in ended.out.splitlines()) <= 120
+        assert ended.out.count("\n") <= 55
 
     def test_json_is_the_record_of_the_audit(self, cli: Cli, files: Path) -> None:
         path = files / "leaking.parquet"
@@ -135,7 +135,7 @@ class TestPlan:
         ended = cli("audit", "labels", "--plan", "--epsilon", 1, "--classes", 2)
         assert ended.code == 0
         assert ended.out.startswith("To show that ε is at least 1 with 2 classes")
-        assert "100.0% of guesses right: 15 canaries" in ended.out
+        assert re.search(r"100\.0% +15\n", ended.out)
         record = json.loads(cli("audit", "labels", "--plan", "--epsilon", 1, "--classes", 2, "--json").out)
         assert record["rows"][-1] == {"success": 1.0, "canaries": 15}
         assert cli("audit", "labels", "--plan", "--quiet").out.count("\n") == 1
@@ -150,5 +150,5 @@ def test_many_models_are_listed(cli: Cli, tmp_path: Path) -> None:
     write_scores(stacked([table, replace(table, models=(other,))]), tmp_path / "scores.parquet")
     out = audit(cli, tmp_path / "scores.parquet").out
     assert out.startswith("Fail for all 2 models: ")
-    assert "secret right" in out
+    assert "canary label right" in out
     assert "\x1b" not in out

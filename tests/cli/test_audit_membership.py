@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,15 +55,15 @@ class TestVerdicts:
         assert ended.out.startswith(word)
         assert ended.out.count("\n") == 1
 
-    def test_words_come_before_the_table_and_the_innocent_are_explained(self, cli: Cli, files: Path) -> None:
+    def test_words_come_before_the_table_and_all_is_a_screenful(self, cli: Cli, files: Path) -> None:
         ended = cli("audit", "membership", "--scores", files / "innocent.parquet", *QUICK, "--design", "randomised",
                     "--tolerance-auc", 0.65)
         assert ended.code == 0
         order = [ended.out.index(part) for part in (
-            "Pass: ", "times in 100", "AUC [95% interval]", "oracle (no part in the verdict):", "Controls",
-            "would have convicted this innocent model", "This audit can say", "It cannot say")]
+            "Pass: ", "times in 100", "outranks a random", "Chance alone decided who was trained on",
+            "The deciding attack, and the strongest others")]
         assert order == sorted(order)
-        assert max(len(line) for line in ended.out.splitlines()) <= 120
+        assert ended.out.count("\n") <= 50
 
     def test_json_is_the_record_of_the_audit(self, cli: Cli, files: Path) -> None:
         path = files / "innocent.parquet"
@@ -249,12 +250,10 @@ class TestBadInput:
     def test_a_reader_who_leaves_early_costs_no_results(
         self, cli: Cli, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from discreet.cli import audit_membership as verb
-
         def gone(*_: object) -> None:
             raise BrokenPipeError
 
-        monkeypatch.setattr(verb, "_print", gone)
+        monkeypatch.setattr("discreet.cli.pages.show", lambda *_, **__: gone())
         monkeypatch.setattr("discreet.cli.exits._close_stdout", lambda: None)
         assert audit(cli, files / "small.parquet", "--out", tmp_path / "run").code == 141
         assert (tmp_path / "run" / "result.json").is_file()
@@ -268,7 +267,7 @@ def test_names_cannot_steer_the_terminal(cli: Cli, small: pd.DataFrame, tmp_path
     pd.concat([small, second]).to_csv(path, index=False)
     ended = cli("audit", "membership", "--scores", path, *QUICK)
     assert "\x1b" not in ended.out
-    assert "a\\x1b[31mb: inconclusive" in ended.out
+    assert re.search(r"a\\x1b\[31mb +inconclusive", ended.out)
 
 
 def test_the_group_alone_shows_its_help(cli: Cli) -> None:

@@ -45,23 +45,26 @@ def scores(tmp_path: Path) -> Path:
 def test_a_table_in_words(cli: Cli, scores: Path) -> None:
     said = cli("defend", "frontier", "--scores", scores, *FEW)
     assert (said.code, said.err) == (0, "")
-    lines = said.out.splitlines()
-    assert lines[0] == "A under the reference attack (neutral, logit scale); mean of 3 noise draws, 95% intervals"
-    assert re.split(r"  +", lines[2]) == ["what users get", "accuracy", "missed positives", "epsilon"]
-    assert [line.split()[0] for line in lines[3:8]] == ["none", "keyed", "laplace", "rounding", "top_label"]
-    assert all(len(re.findall(SPAN, line)) == 2 for line in lines[3:8])
-    assert re.split(r"  +", lines[9]) == ["AUC on all judged examples", "queries", "model", "placebo"]
-    found = [(*re.split(r"  +", line)[:2], *re.findall(SPAN, line)) for line in lines[10:18]]
+    assert said.out.startswith("The benefit of releasing less")
+    users, globally, boundary = said.out.split("what is released")[1:]
+    first = [line.strip() for line in users.splitlines() if re.search(SPAN, line)]
+    assert [line.partition(",")[0].partition("  ")[0] for line in first] == [
+        "all scores", "keyed noise", "fresh noise", "rounding", "top label only"]
+    assert all(len(re.findall(SPAN, line)) == 2 for line in first)
+    found = [(*re.split(r"  +", line.strip())[:2], *re.findall(SPAN, line)) for line in globally.splitlines()
+             if re.search(SPAN, line)]
     assert [row[:2] for row in found] == [
-        ("none", "1 to 64"), ("keyed sigma 2", "1 to 64"), ("keyed sigma 2, near-duplicates", "1"), ("", "64"),
-        ("laplace sigma 2", "1"), ("", "64"), ("rounding decimals 1", "1 to 64"), ("top_label", "1 to 64")]
-    model, placebo = ([float(row[at].split()[0]) for row in found] for at in (2, 3))
+        ("all scores, as they are", "1 to 64"), ("keyed noise, sigma 2", "1 to 64"),
+        ("keyed noise, sigma 2, near-duplicates", "1"), ("keyed noise, sigma 2, near-duplicates", "64"),
+        ("fresh noise, sigma 2", "1"), ("fresh noise, sigma 2", "64"), ("rounding, decimals 1", "1 to 64"),
+        ("top label only", "1 to 64")]
+    model, control = ([float(row[at].split()[0]) for row in found] for at in (2, 3))
     assert model[1] < model[0] - 0.1
     assert model[5] > model[4] + 0.1
     assert model[3] > model[2] + 0.1
-    assert all(abs(value - 0.5) < 0.15 for value in placebo)
-    assert lines[19].startswith("AUC at the decision boundary")
-    assert "No local epsilon is finite without --clip." in lines
+    assert all(abs(value - 0.5) < 0.15 for value in control)
+    assert re.search(SPAN, boundary)
+    assert "No local ε is finite unless logits are clipped (--clip)." in said.out
     assert "MARKEDWORD" not in said.out
 
 
@@ -80,7 +83,8 @@ def test_json_and_a_run_folder(cli: Cli, scores: Path, tmp_path: Path) -> None:
 
 def test_the_terminal_says_the_figures_of_the_record(cli: Cli, scores: Path) -> None:
     """Every AUC and placebo at every number of queries, with its interval, as the audit room computes them."""
-    said = cli("defend", "frontier", "--scores", scores, *FEW).out.split("AUC at the decision boundary")[0]
+    said = cli("defend", "frontier", "--scores", scores, *FEW).out.partition("what is released")[2].split(
+        "AUC at the decision boundary")[0]
     found = frontier(load_scores(scores), 0, np.random.default_rng(42), strengths={"sigma": [2.0], "decimals": [1]},
                      queries=[1, 64], draws=3)
     expected = {str(one).replace("0.", ".") for point in found.points for figure in [point.figure(found.primary)]
@@ -144,9 +148,9 @@ def test_what_is_left_after_split_groups_is_said(cli: Cli, grouped: Callable[...
 def test_the_boundary_needs_a_selector(cli: Cli, tmp_path: Path) -> None:
     said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", roles=("A",)), *FEW)
     assert said.code == 0
-    assert "A under the loss attack;" in said.out
-    assert "AUC at the decision boundary: unresolved (the table has no scores of a selection model" in said.out
-    assert "uncontrolled" in said.out
+    assert "the loss attack reaches an AUC" in said.out
+    assert "There are no figures at the boundary: the table has no scores of a selection model" in said.out
+    assert "no control" in said.out
 
 
 @pytest.mark.parametrize(("options", "message"), [

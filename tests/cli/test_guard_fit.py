@@ -62,8 +62,8 @@ def test_fit_prints_its_card(cli: Cli, side_files: Files, tmp_path: Path) -> Non
     ended = cli(*args, "--out", tmp_path / "a")
     assert ended.code == 0
     assert "160 texts read; dropped: 0 repeated" in ended.out
-    assert "training embeddings in the folder: 0 safe, 0 unsafe" in ended.out
-    assert "* density" in ended.out
+    assert "Training embeddings in the folder: 0 safe, 0 unsafe" in ended.out
+    assert "density (decides)" in ended.out
     record = json.loads(cli(*args, "--out", tmp_path / "b", "--json").out)
     assert (record["kind"], record["decides"], record["tau"]) == ("guard fit", "density", 0.0)
     assert set(record["card"]["metrics"]["mlp-v4"]) == {"within"}

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,24 +12,24 @@ import pytest
 from discreet.cli import pages
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.runs import Run
-from discreet.report.figures.figure import Figure
-from discreet.report.html import environment
+from discreet.report.charts import Line, dots
+from discreet.report.figure import Figure
+from discreet.report.summary import Section, Summary, Text
 
 RECORD = {"kind": "made up", "value": 7}
 
 
-def _page(record: Mapping[str, Any], *, texts: Sequence[Mapping[str, Any]] = ()) -> str:
-    environment()
-    return f"<p>{record['value']} {[row['text'] for row in texts]}"
-
-
-def _figures(record: Mapping[str, Any]) -> list[Figure]:
-    return [Figure("one", "One", "One.", "", 1.0, 1.0, ({"value": record["value"]},))]
-
-
 @pytest.fixture(autouse=True)
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(pages.PAGED, "made up", lambda: pages.Paged(_page, _figures))
+    def summary(record: dict[str, Any], texts: Sequence[dict[str, Any]] = ()) -> Summary:
+        figure = Figure("one", "One", "One.", lambda: dots([Line("a")]), ({"value": record["value"]},))
+        return Summary("made up", f"{record['value']} {[row['text'] for row in texts]}", figure=figure, sections=(
+            Section("More", (Text("a line"),), terminal=True),))
+
+    module = ModuleType("discreet.report.made_up")
+    module.summary = summary  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "discreet.report.made_up", module)
+    monkeypatch.setattr("discreet.report.KINDS", {"made up": "made_up.summary"})
 
 
 @pytest.fixture
@@ -36,20 +37,31 @@ def run(tmp_path: Path) -> Run:
     return Run.open(tmp_path / "run", {})
 
 
-def test_each_kind_has_a_page_and_figures_of_its_own() -> None:
-    found = {kind: paged() for kind, paged in pages.PAGED.items()}
-    assert len({(one.page, one.figures) for one in found.values()}) == len(found)
+def test_a_record_is_shown_with_the_place_of_its_page(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages.show(RECORD, as_json=False)
+    assert capsys.readouterr().out == "7 []\n\nMore\n  a line\n"
+    pages.write_run(RECORD, tmp_path / "page.html", run)
+    pages.show(RECORD, as_json=False, report=tmp_path / "page.html", run=run)
+    assert capsys.readouterr().out.endswith(f"\nReport: {tmp_path / 'page.html'}\n")
+    pages.show(RECORD, as_json=False, run=run)
+    assert capsys.readouterr().out.endswith(f"\nReport: {run.report}\n")
+    pages.show(RECORD, as_json=False, quiet=True, run=run)
+    assert capsys.readouterr().out == "7 []\n"
+    pages.show(RECORD, as_json=True, run=run)
+    assert json.loads(capsys.readouterr().out) == RECORD
 
 
 def test_a_page_apart_from_a_run(tmp_path: Path) -> None:
     pages.write_run(RECORD, tmp_path / "page.html", None, texts=[{"text": "a word"}])
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "<p>7 ['a word']"
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") .count("7 [&#39;a word&#39;]") == 2
 
 
 def test_a_run_has_all_and_says_that_it_is_done(run: Run, tmp_path: Path) -> None:
     pages.write_run(RECORD, tmp_path / "page.html", run, n=3)
-    assert run.report.read_text(encoding="utf-8") == (tmp_path / "page.html").read_text(encoding="utf-8") == "<p>7 []"
+    assert run.report.read_text(encoding="utf-8") == (tmp_path / "page.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in run.figures.iterdir()) == ["one.csv", "one.svg"]
     assert json.loads(run.result.read_text(encoding="utf-8")) == RECORD
     line = json.loads(run.log.path.read_text(encoding="utf-8"))
@@ -68,14 +80,13 @@ def test_a_run_without_jinja2_is_still_a_run(run: Run, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "jinja2", None)
     pages.write_run(RECORD, None, run, quiet=quiet)
     assert run.result.exists()
-    assert (run.figures / "one.svg").exists()
     assert not run.report.exists()
     err = capsys.readouterr().err
     assert err == "" if quiet else err.startswith("discreet: no report.html in the run folder: an HTML report needs")
 
 
 def test_nothing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(pages.PAGED, "made up", lambda: pytest.fail("a page was made for no one"))
+    monkeypatch.setattr("discreet.report.summarise", lambda *_: pytest.fail("a page was made for no one"))
     pages.write_run(RECORD, None, None)
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from pyarrow import parquet
 
+from discreet.core.numbers import interval
 from discreet.guard import stress_figures
 from discreet.guard.stress import stress_scores
 
@@ -73,8 +74,8 @@ class TestVerdicts:
         assert (said.code, said.err, machine.code, machine.err) == (code, "", code, "")
         record = json.loads(machine.out)
         assert (record["kind"], record["schema"], record["verdict"]) == ("stress-test", 1, verdict)
-        last = said.out.splitlines()[-1]
-        assert last == f"{verdict.capitalize()}: {record['reason']}" if verdict else "unsafe planted" in last
+        words = " ".join(said.out.split())
+        assert words.startswith(f"{verdict.capitalize()}: {record['reason']}" if verdict else "150 unsafe, 150 safe")
         assert MARK not in said.out + machine.out
 
     @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
@@ -96,18 +97,18 @@ class TestHuman:
         out = cli("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8",
                   "--max-borderline-fpr", "0.2").out.splitlines()
         record = json.loads(cli("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8", "--json").out)
-        assert out[0] == "150 unsafe, 150 safe, 150 borderline"
+        assert out[0].startswith("Pass: the borderline FPR")
+        assert out[1] == "150 unsafe, 150 safe, 150 borderline"
         for word, key in (("AUROC", "auroc"), ("FPR at 95% TPR", "fpr95"), ("FPR at 90% TPR", "fpr90"),
                           ("FPR at 80% TPR", "fpr_at_tpr"), ("FPR at threshold 0.5", "fpr_at_threshold")):
             [line] = [text for text in out if text.startswith(f"  {word}  ")]
             for pairing in ("within", "borderline"):
                 figure = record[pairing][key]
-                assert f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]" in line
+                assert interval(figure) in line
         for name in ("cohort", "rule"):
             [line] = [text for text in out if text.startswith(f"  {name}  ")]
-            assert all(f"{record['subtypes'][name][key]['value']:.3f} [" in line
-                       for key in ("fpr_at_tpr", "fpr_at_threshold"))
-            assert line.endswith("n=75")
+            assert all(interval(record["subtypes"][name][key]) in line for key in ("fpr_at_tpr", "fpr_at_threshold"))
+            assert line.endswith(" 75")
         assert sum("holds 1/2" in line or "rises" in line for line in out) == 2
         assert "NOT" not in "".join(out)
 
@@ -115,7 +116,7 @@ class TestHuman:
         ended = cli("stress-test", "--scores", write(tmp_path / "s.jsonl", rows(3)), "--max-borderline-fpr", "0.1")
         assert ended.code == 3
         assert ended.out.count("FPR at TPR 0.95 over 3 positives: 20 needed") == 2
-        assert ended.out.splitlines()[-1].startswith("Inconclusive: the borderline FPR is unresolved")
+        assert ended.out.startswith("Inconclusive: the borderline FPR is unresolved")
         assert "NOT: rises" in ended.out
 
     def test_scores_turned_round_are_noticed(self, cli: Cli, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,12 @@ def test_a_leak_is_convicted_and_the_certificate_verifies(cli: Cli, sealed: Path
     assert certificate["e_value"] >= 20
     assert certificate["epsilon_lower"] > 0.5
     assert certificate["scores"]["names"] == (["log_p", "margin"] if logits else ["score"])
-    assert ended.out.splitlines()[-1] == f"Fail: {certificate['reason']}"
+    said = " ".join(ended.out.split())
+    assert said.startswith(f"Fail: {certificate['reason']}")
     assert certificate["commitment"] in ended.out
     # Each bound on epsilon is shown with what it can show itself: that for stopping early may exceed the other's most.
     ceiling = f"{certificate['epsilon_ceiling']:.3f}"
-    assert f"; this bound can show {ceiling} at the most with these pairs)" in ended.out
+    assert f"; this bound can show {ceiling} at the most with these pairs)" in said
     anytime = next(line for line in ended.out.splitlines() if "anytime" in line)
     assert f"  {certificate['epsilon_lower_anytime']:.3f} (another bound" in anytime
     assert ceiling not in anytime
@@ -102,8 +104,8 @@ def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Pa
     assert cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out, "--sign", private).code == 1
     assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--out", other).code == 0
     good = cli("unseal", "--verify", out, "--commitment", sealed / "commitment.json", "--public-key", public)
-    assert (good.code, good.out.count("\n")) == (0, 2)
-    assert good.out.endswith("  alpha 0.05, in the commitment\n")
+    assert good.code == 0
+    assert good.out.endswith("  - alpha 0.05, in the commitment\n")
     plain = json.loads(out.read_text())["commitment"]
     for given in (plain, plain.upper()):
         assert cli("unseal", "--verify", out, "--commitment", given).code == 0
@@ -197,7 +199,7 @@ def test_the_level_of_the_seal_decides(cli: Cli, sealed: Path, tmp_path: Path) -
     strict = tmp_path / "strict"
     assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--alpha", "1e-9", "--out", strict).code == 0
     ended = cli("unseal", strict, "--scores", scores(strict, 0.7))
-    assert "convicts at 1e+09" in ended.out
+    assert "a leak at 1e+09" in ended.out
     assert "alpha 1e-09, in the commitment" in ended.out
     assert ended.code == 3
     certificate = json.loads((strict / "certificate.json").read_text())
@@ -212,14 +214,14 @@ def test_the_level_of_the_seal_decides(cli: Cli, sealed: Path, tmp_path: Path) -
 
 def test_a_second_opening_with_other_scores_says_so(cli: Cli, sealed: Path, tmp_path: Path) -> None:
     first = cli("unseal", sealed, "--scores", scores(sealed, 0.0))
-    assert "openings                        1\n" in first.out
+    assert re.search(r"openings +1\n", first.out)
     assert "files of scores" not in first.out
     again = cli("unseal", sealed, "--scores", scores(sealed, 0.0), "--tolerance", "0.9")
-    assert "openings                        1\n" in again.out
+    assert re.search(r"openings +1\n", again.out)
     out = tmp_path / "second.json"
     second = cli("unseal", sealed, "--scores", scores(sealed, 2.5, seed=1), "--out", out)
     assert (second.code, second.err) == (1, "")
-    assert "openings                        2; average e-value 10^" in second.out
+    assert re.search(r"openings +2; average e-value 10\^", second.out)
     assert "opened with 2 different files of scores" in second.out
     certificate, record = json.loads(out.read_text()), json.loads((sealed / "opened.json").read_text())
     assert certificate["openings"] == len(record["openings"]) == 2
@@ -254,7 +256,7 @@ def test_evidence_that_sank_again_is_shown_at_its_highest(cli: Cli, sealed: Path
     assert record["e_value"] < 1
     assert record["e_value_max"] >= 20
     shown = cli("unseal", sealed, "--scores", path).out
-    assert "at its highest (convicts at 20), 10^-" in shown
+    assert "at its highest (a leak at 20), 10^-" in shown
 
 
 def test_an_altered_key_points_at_the_coins(cli: Cli, sealed: Path) -> None:

@@ -322,14 +322,15 @@ def report(work: Path) -> Any:
 
 
 NUMBER = r"[-−]?(?:\d[\d,]*)?\.?\d+%?"
-FIGURE = re.compile(rf"{NUMBER}(?:\s*\[{NUMBER},\s*(?:{NUMBER}|∞|inf)\])?")
+FIGURE = re.compile(rf"[+]?({NUMBER})(?:\s*[\[(][+]?({NUMBER})(?:,| to)\s*[+]?({NUMBER}|∞|inf)[\])])?")
 
 
 def cells_of(page: str) -> list[str]:
-    """What the cells of a page's tables hold, those that are figures: each once, sorted."""
+    """The numbers in the cells of a page's tables, those that are a figure with its interval or without: each once."""
     texts = (" ".join(html.unescape(re.sub(r"<[^>]+>", " ", cell)).split())
              for cell in re.findall(r"<td[^>]*>(.*?)</td>", page, flags=re.DOTALL))
-    return sorted({text for text in texts if FIGURE.fullmatch(text)})
+    return sorted({number.replace("−", "-") for text in texts if (found := FIGURE.fullmatch(text))
+                   for number in found.groups() if number})
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.audit.membership.simulate import World, simulated_table
+from discreet.report import summarise, to_html
 
 Record = dict[str, Any]
 
@@ -39,3 +40,8 @@ def bare() -> Record:
     """A target alone: no references, placebo, selector or permutations; groups of two."""
     return saved(World(members=60, others=0, clean=60, selector=0, paired=0, neutral=0, placebos=0, group_size=2),
                  design="convenience", permutations=0)
+
+
+@pytest.fixture(scope="session")
+def innocent_page(innocent: Record) -> str:
+    return to_html(summarise(innocent))

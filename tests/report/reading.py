@@ -6,7 +6,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br", "img", "input", "hr", "circle", "line", "rect", "path"}
+VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Reader(HTMLParser):
@@ -27,15 +27,23 @@ class Reader(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
         facts = dict(attrs)
-        self.figures += tag == "svg"
+        # A figure with a narrow drawing is one figure.
+        self.figures += tag == "svg" and "narrow" not in str(facts["class"])
         self.captions += tag == "figcaption"
         self.rows += "data-action" in facts
         self.ids += [str(facts["id"])] if "id" in facts else []
-        self.urls += [str(value) for name, value in attrs if name in ("src", "href", "action", "poster", "xlink:href")]
+        # A drawing uses shapes of its own.
+        self.urls += [str(value) for name, value in attrs if tag != "use"
+                      and name in ("src", "href", "action", "poster", "xlink:href")]
         self.handlers += [name for name, _ in attrs if name.startswith("on")]
         if tag == "svg":
             assert facts["role"] == "img"
             self.named += str(facts["aria-labelledby"]).split()
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in VOID:

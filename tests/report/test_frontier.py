@@ -3,8 +3,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import sys
-from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -13,11 +11,9 @@ import pytest
 
 from discreet.audit.defences.frontier import frontier as computed
 from discreet.audit.membership.simulate import World, simulated_table
-from discreet.core.errors import MissingExtraError
-from discreet.report.figures.figure import span
-from discreet.report.frontier import frontier_figures, frontier_page, frontier_tables
-from discreet.report.membership import membership_page
-from discreet.report.released import attacked
+from discreet.core.numbers import interval
+from discreet.report import summarise, to_html, to_text
+from discreet.report.frontier import attacked, brief, released, tables
 
 Record = dict[str, Any]
 
@@ -36,74 +32,96 @@ def record() -> Record:
     return made()
 
 
-def cells(html: str) -> list[str]:
-    return [unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", html)]
+def rows_of(record: Record) -> list[tuple[str, ...]]:
+    return [row for table in tables(record) if table is not None for row in table.rows]
 
 
-def test_every_auc_has_its_interval_and_its_placebo_at_every_number_of_queries(record: Record) -> None:
-    html = cells(frontier_page(record))
-    pairs = set(pairwise(html))
-    for selection in ("global", "boundary"):
-        for point in record["points"]:
+def test_every_auc_has_its_interval_and_its_control_at_every_number_of_queries(record: Record) -> None:
+    rows = rows_of(record)
+    pairs = {pair for row in rows for pair in pairwise(row)}
+    for point in record["points"]:
+        for selection in ("global", "boundary"):
             row = attacked(record, point, selection)
             assert row is not None
-            assert (span(row["auc"], 3), span(row["placebo_auc"], 3)) in pairs
-    for point in record["points"]:
+            assert (interval(row["auc"]), interval(row["placebo_auc"])) in pairs
         utility = point["utility"]
-        assert (span(utility["accuracy"], 3), span(utility["missed_positives"], 3)) in pairs
+        assert (interval(utility["accuracy"]), interval(utility["missed_positives"])) in pairs
+    # Fresh noise has a row for each number of queries; what many queries do not change is in one row.
+    released_ = tables(record)[1]
+    assert released_ is not None
+    assert [row[1] for row in released_.rows if row[0] == "fresh noise, sigma 2"] == ["1", "8", "64"]
+    assert released_.rows[0][1] == "1 to 64"
 
 
-def test_where_there_is_nothing_to_take_away_the_page_says_so(record: Record) -> None:
+def test_where_there_is_nothing_to_take_away_the_summary_says_so(record: Record) -> None:
     said = "not clearly above chance: there is little to take away here"
-    assert said not in frontier_page(record)
+    assert said not in " ".join(summarise(record).leads)
     quiet = copy.deepcopy(record)
     row = attacked(quiet, quiet["points"][0])
     assert row is not None
     row["auc"] |= {"value": 0.51, "low": 0.48, "high": 0.54}  # type: ignore[index]
-    assert said in frontier_page(quiet)
+    assert said in " ".join(summarise(quiet).leads)
 
 
-def test_fresh_noise_has_a_row_for_each_number_of_queries(record: Record) -> None:
-    table = frontier_tables(record)[1]
-    start = next(at for at, row in enumerate(table["rows"]) if row["name"] == "fresh noise, sigma 2")
-    assert [row["cells"][0] for row in table["rows"][start:start + 3]] == ["1", "8", "64"]
-    assert [row["span"] for row in table["rows"][start:start + 3]] == [3, 0, 0]
-    assert (table["rows"][0]["cells"][0], table["rows"][0]["span"]) == ("1 to 64", 1)
-
-
-def test_every_row_of_a_table_is_under_one_name(record: Record) -> None:
-    for table in frontier_tables(record):
-        assert sum(row["span"] for row in table["rows"]) == len(table["rows"])
-
-
-def test_without_placebo_or_selector_the_page_says_so() -> None:
+def test_without_a_control_or_selector_the_summary_says_so(record: Record) -> None:
     bare = made(placebos=0, selector=0)
-    html = frontier_page(bare)
-    assert "uncontrolled" in cells(html)
-    assert "No placebo was brought" in html
-    assert "There are no figures at the boundary: the table has no scores of a selection model" in html
-    assert [figure.name for figure in frontier_figures(bare)] == ["frontier"]
-    assert [figure.name for figure in frontier_figures(made())] == ["frontier", "frontier-boundary"]
+    found = summarise(bare)
+    assert "no control" in {cell for row in rows_of(bare) for cell in row}
+    assert "There is no control model" in found.leads[0]
+    assert "There are no figures at the boundary: the table has no scores of a selection model" in to_text(found)
+    assert [figure.name for figure in found.figures] == ["frontier"]
+    assert "control model" not in {row.get("model") for row in found.figures[0].data}
+    assert [figure.name for figure in summarise(record).figures] == ["frontier", "frontier-boundary"]
 
 
 def test_the_page_loads_nothing_and_names_cannot_break_it(record: Record) -> None:
     evil = copy.deepcopy(record)
     evil["target"] = "\"><script>x"
     evil["notes"] = ["<script>y"]
-    html = frontier_page(evil)
-    assert not re.search(r"https?:|@import|url\(|@font-face|<script", html)
-    assert "This page holds no text of any record." in html
+    html = to_html(summarise(evil))
+    assert not re.search(r"https?:|@import|url\((?!#)|@font-face|<script", html)
     assert html.count("<figure ") == html.count("</figure>") == 2
 
 
-def test_an_audit_shows_the_same_tables(innocent: Record, record: Record) -> None:
-    html = membership_page({**innocent, "frontier": record})
+def test_an_audit_shows_the_same_tables_and_a_sentence_on_the_terminal(innocent: Record, record: Record) -> None:
+    found = summarise({**innocent, "frontier": record})
     row = attacked(record, record["points"][-1])
     assert row is not None
-    assert span(row["placebo_auc"], 3) in cells(html)
+    assert interval(row["placebo_auc"]) in to_html(found)
+    assert brief(record).text.split("; ")[0] in to_text(found).replace("\n  ", " ")
 
 
-def test_without_jinja_the_error_names_the_extra(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"discreet\[report\]"):
-        frontier_page(record)
+def point(queries: int, auc: float, mechanism: str = "laplace", queried: str = "same") -> Record:
+    def row(value: float, selection: str = "global", oracle: bool = False) -> Record:
+        return {"attack": "reference", "scale": "logit", "reference_kind": "neutral", "selection": selection,
+                "oracle": oracle, "auc": {"value": value, "low": None, "high": None, "reason": None},
+                "placebo_auc": {"value": None, "low": None, "high": None, "reason": "none"}}
+
+    none = {"value": 0.5, "low": None, "high": None}
+    return {"mechanism": mechanism, "knob": "sigma", "strength": 0.5, "queried": queried, "queries": queries,
+            "utility": {"accuracy": none, "missed_positives": none}, "local_epsilon": None,
+            "attacks": [row(0.99, oracle=True), row(auc), row(auc + 0.1, "boundary")]}
+
+
+def of(*points: Record) -> Record:
+    primary = {"attack": "reference", "scale": "logit", "reference_kind": "neutral", "selection": "global"}
+    return {"primary": primary, "points": list(points), "clip": None}
+
+
+def test_points_of_one_mechanism_are_together_and_the_row_is_no_oracle() -> None:
+    record = of(point(1, 0.6), point(1, 0.7, "keyed"), point(4, 0.8), point(4, 0.7, "keyed", "near-duplicates"),
+                point(4, 0.7, "own_kind"))
+    assert [(one.name, len(one.points)) for one in released(record)] == [
+        ("fresh noise, sigma 0.5", 2), ("keyed noise, sigma 0.5", 1), ("keyed noise, sigma 0.5, near-duplicates", 1),
+        ("own kind, sigma 0.5", 1)]
+    found = attacked(record, record["points"][0], "boundary")
+    assert found is not None
+    assert (found["auc"]["value"], attacked(record, record["points"][0])["auc"]["value"]) == (0.7, 0.6)  # type: ignore[index]
+    assert attacked(record, record["points"][0], "boundary_union") is None
+
+
+def test_queries_that_change_nothing_are_one_row() -> None:
+    whole = of(point(1, 0.6), point(16, 0.6), point(1024, 0.6), point(2048, 0.7), point(4096, 0.6))
+    found = tables(whole)[1]
+    assert found is not None
+    assert [(row[1], row[2]) for row in found.rows] == [("1 to 1,024", ".600"), ("2,048", ".700"), ("4,096", ".600")]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -12,14 +11,17 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
+from tests.report.reading import words_of
 
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.report import labels_words as words
-from discreet.report.labels import labels_figures, labels_page
+from discreet.report import summarise, to_html, to_text
+from discreet.report.label_rows import published, rows_of, strongest
+from discreet.report.labels import controls, headline, row_cells
+from discreet.report.training import label_training
 from discreet.scores.table import PLACEBO, TRAIN, ScoreTable, stacked
 
 Record = dict[str, Any]
@@ -60,131 +62,174 @@ def innocent() -> Record:
     return saved(world(**FAINT))
 
 
-def text_of(page: str) -> str:
-    body = re.sub(r"<(style|script|svg)\b.*?</\1>", " ", page, flags=re.S)
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
+def figures_of(record: Record) -> dict[str, Any]:
+    return {figure.name: figure for figure in summarise(record).figures}
 
 
-class TestPage:
+class TestSummary:
     def test_the_verdict_comes_first_and_every_part_is_there(self, leaking: Record) -> None:
-        page = text_of(labels_page(leaking))
+        found = summarise(leaking)
+        assert found.headline.startswith("Fail for all 3 models: outputs of each of them give away labels")
+        assert [one.name for one in found.sections] == [
+            "models", "believe", "published", "utility", "sure", "in-detail", "target-2", "target-3", "top", "claims"]
+        assert "times in 100" in found.leads[0]
+        assert set(leaking["reasons"]) <= set(found.leads)
+        page = words_of(to_html(found))
         order = [page.index(part) for part in (
-            "Fail for all 3 models:", "Why this can be believed", "Placebo canaries", "What the published attack",
-            "The models audited", "What noise costs", "How sure the model is", "Every attack", "It cannot say",
+            "Fail for all 3 models:", "The models audited", "Held-out canaries", "What the published attack",
+            "What noise costs", "How sure the model is", "Every attack", "It cannot say", "Words on this page",
             "Where this comes from")]
         assert order == sorted(order)
+        part = {**leaking, "targets": [{**leaking["targets"][0], "verdict": "pass"}, *leaking["targets"][1:]]}
+        assert headline(part).startswith("Fail for 2 of 3 models: ")
 
     def test_oracles_and_privileged_rows_are_headed_as_such(self, leaking: Record) -> None:
-        page = labels_page(leaking)
-        bodies = re.findall(r"<tbody( class=\"oracle\")?><tr><th scope=\"rowgroup\" colspan=\"11\">(.*?)</th>", page)
-        assert [(bool(kind), said.split(":")[0]) for kind, said in bodies[:3]] == [
-            (False, "On outputs alone"), (True, "With the original label (privileged)"),
-            (True, "Shown the label that it claims to infer (oracle)")]
+        [table] = [one for one in next(part for part in summarise(leaking).sections if part.name == "in-detail").blocks
+                   if one.block == "table" and "attack" in one.head]
+        assert [title.split(":")[0] for title, _ in table.groups] == [
+            "On outputs alone", "With the original label (privileged)",
+            "Shown the label that it claims to infer (oracle)"]
 
     def test_one_model_that_passes(self, innocent: Record) -> None:
-        page = text_of(labels_page(innocent))
+        found = summarise(innocent)
         assert innocent["verdict"] == "pass"
-        assert page.index("Pass:") < page.index("times in 100") < page.index("would have been seen")
-        assert "The models audited" not in page
+        assert found.headline.startswith("Pass: no attack that was tried")
+        assert "models" not in [one.name for one in found.sections]
+        assert any("the least memory that was seen" in key.text for key in found.keys)
+        # The stronger attacks were not tried, and the first thing that is read says so.
+        assert any("No attack with reference models was tried" in lead for lead in found.leads[:2])
 
     def test_the_choice_of_the_strongest_is_told(self, innocent: Record) -> None:
         n = sum(row["decides"] for row in innocent["attacks"])
         assert n == innocent["provenance"]["comparisons"] > 1
-        assert f"This is the strongest of {n} comparisons, chosen by its result" in text_of(labels_page(innocent))
+        assert f"This is the strongest of {n} comparisons, chosen by its result" in summarise(innocent).leads[0]
         one = next(row for row in innocent["attacks"] if row["decides"])
         others = [row for row in innocent["attacks"] if not row["decides"]]
-        assert "strongest of" not in words.lead({**innocent, "attacks": [one, *others]})
+        assert "strongest of" not in summarise({**innocent, "attacks": [one, *others]}).leads[0]
 
-    def test_nothing_is_loaded_and_names_are_escaped(self) -> None:
+    def test_a_model_that_learnt_nothing_is_told_of_at_the_top(self, innocent: Record) -> None:
+        idle = json.loads(json.dumps(innocent))
+        idle["targets"][0]["utility"]["test_accuracy"] |= {"value": 0.5}
+        assert any("learnt next to nothing" in lead for lead in summarise(idle).leads[:2])
+
+    def test_names_are_escaped_and_what_was_not_run_is_said(self, innocent: Record) -> None:
         table = world(memory=2.0)
-        page = labels_page(saved(changed(table, models=(replace(table.models[0], name="<b>&x"),))))
-        assert "<b>&x" not in page
-        assert not re.findall(r"(?:src|href)=\"(?!data:|#)", page)
+        record = saved(changed(table, models=(replace(table.models[0], name="<b>&x\x1b"),)))
+        assert "<b>&x" not in to_html(summarise(record))
+        assert "\x1b" not in to_text(summarise(record))
+        assert "it needs references with draws of their own" in to_html(summarise(innocent))
 
-    def test_why_an_attack_was_not_run_is_said(self, innocent: Record) -> None:
-        assert "it needs references with draws of their own" in text_of(labels_page(innocent))
+    def test_a_terminal_shows_a_screenful(self, leaking: Record, innocent: Record) -> None:
+        for record in (leaking, innocent):
+            lines = to_text(summarise(record)).splitlines()
+            assert len(lines) <= 55
 
-    def test_without_placebos_the_page_stands(self) -> None:
+    def test_without_held_out_canaries_the_summary_stands(self) -> None:
         table = world()
         role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
-        page = text_of(labels_page(saved(changed(table, role=role))))
-        assert "uncontrolled" in page
-        assert "What the controls say" in page
+        found = summarise(saved(changed(table, role=role)))
+        assert "no control" in to_text(found)
+        assert "What the controls say" in [one.title for one in found.sections]
 
 
 class TestFigures:
     def test_each_is_drawn_and_has_its_data(self, leaking: Record) -> None:
-        figures = {figure.name: figure for figure in labels_figures(leaking)}
+        figures = figures_of(leaking)
         assert set(figures) == {"success", "confidence", "utility-leak"}
         for figure in figures.values():
             ET.fromstring(figure.standalone)
             assert len(list(csv.DictReader(io.StringIO(figure.csv)))) == len(figure.data)
 
-    def test_success_is_over_epsilon_with_ceiling_and_placebo(self, leaking: Record) -> None:
-        figure = next(one for one in labels_figures(leaking) if one.name == "success")
+    def test_success_is_over_epsilon_with_ceiling_and_control(self, leaking: Record) -> None:
+        figure = figures_of(leaking)["success"]
         secret = [row for row in figure.data if row["label"] == "secret"]
         # Least noise first; the trained label has no ceiling.
         assert [row["epsilon"] for row in secret] == ["inf", 2.0, 0.5]
         assert [row["ceiling"] for row in secret] == pytest.approx([1.0, 1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-0.5))])
-        trained = [row for row in figure.data if row["label"] == "trained"]
-        assert {row["ceiling"] for row in trained} == {None}
+        assert {row["ceiling"] for row in figure.data if row["label"] == "trained"} == {None}
         for row in secret:
             assert row["placebo_low"] is not None
             assert row["oracle"] is not None
-        assert figure.body.count("tolerance") == 1 + len(secret)
 
-    def test_where_labels_are_one_there_is_one_panel(self, innocent: Record) -> None:
-        figure = next(one for one in labels_figures(innocent) if one.name == "success")
-        assert {row["label"] for row in figure.data} == {"secret"}
-        assert "that was trained on</text>" not in figure.body
-
-    def test_one_model_has_no_frontier(self, innocent: Record) -> None:
-        assert "utility-leak" not in {one.name for one in labels_figures(innocent)}
+    def test_where_labels_are_one_there_is_one_panel_and_one_model_has_no_frontier(self, innocent: Record) -> None:
+        figures = figures_of(innocent)
+        assert {row["label"] for row in figures["success"].data} == {"secret"}
+        assert "that was trained on</text>" not in figures["success"].inline
+        assert "utility-leak" not in figures
 
     def test_histograms_are_those_of_the_record(self, leaking: Record) -> None:
-        figure = next(one for one in labels_figures(leaking) if one.name == "confidence")
         of = next(one for one in leaking["targets"] if one["target"] == "model-1")["histogram"]
-        assert [row["canary"] for row in figure.data if row["model"] == "model-1"] == of["canary"]
+        rows = [row for row in figures_of(leaking)["confidence"].data if row["model"] == "model-1"]
+        assert [row["canary"] for row in rows] == of["canary"]
 
 
-class TestWords:
-    def test_headlines(self, leaking: Record, innocent: Record) -> None:
-        assert words.headline(innocent).startswith("Pass: ")
-        assert words.headline(leaking) == (
-            "Fail for all 3 models: their outputs give away labels that they were trained on.")
-        part = {**leaking, "targets": [{**leaking["targets"][0], "verdict": "pass"}, *leaking["targets"][1:]]}
-        assert words.headline(part).startswith("Fail for 2 of 3 models: ")
-
-    def test_the_published_attack_is_the_one_at_the_secret_with_alpha_as_beta(self, innocent: Record) -> None:
-        row = words.published(words.rows_of(innocent, innocent["targets"][0]))
+class TestRows:
+    def test_the_published_attack_is_the_one_at_the_canary_label_with_alpha_as_beta(self, innocent: Record) -> None:
+        row = published(rows_of(innocent, innocent["targets"][0]))
         assert row is not None
         assert (row["loss_labels"], row["target"], row["alpha"], row["beta"]) == ("secret", "secret", 1.0, 1.0)
+        assert row_cells(row)[1] == "canary label"
 
     def test_the_strongest_is_honest_controlled_and_nearest_to_a_finding(self, leaking: Record) -> None:
         for target in leaking["targets"]:
-            rows = words.rows_of(leaking, target)
-            best = words.strongest(rows)
+            rows = rows_of(leaking, target)
+            best = strongest(rows)
             assert best is not None
             assert best["access"] == "outputs"
             assert best["holm_p"] == min(row["holm_p"] for row in rows if row["decides"] and not row["vetoed"])
-        assert words.strongest([]) is None
+        assert strongest([]) is None
 
-    def test_the_story_is_told_where_placebos_are_beaten_and_not_elsewhere(self, leaking: Record) -> None:
-        story = words.story(leaking)
-        assert story is not None
-        assert "placebos" in story["said"][0]
+    def test_the_flaw_is_told_where_controls_are_beaten_and_not_elsewhere(self, leaking: Record) -> None:
         none = {**leaking, "attacks": [row for row in leaking["attacks"] if not row["oracle"]]}
-        assert words.story(none) is None
+        assert "published" not in [one.name for one in summarise(none).sections]
 
-    def test_controls_say_what_holds(self, leaking: Record, innocent: Record) -> None:
-        states = {one["name"]: one["state"] for one in words.controls(innocent)}
-        assert set(states.values()) == {"holds"}
+    def test_controls_say_what_holds(self, innocent: Record) -> None:
+        assert [one.state for one in controls(innocent)] == ["holds", "holds", "holds", "done"]
         bare = saved(world(), permutations=0)
-        assert [one["state"] for one in words.controls(bare)] == ["holds", "lacking", "holds", "lacking"]
+        assert [one.state for one in controls(bare)] == ["holds", "lacking", "holds", "lacking"]
         blind = saved(world(planted=(4,)))
-        assert [one["state"] for one in words.controls(blind)][1] == "broken"
+        assert [one.state for one in controls(blind)][1] == "broken"
+        assert "What the controls say" in [one.title for one in summarise(blind).sections]
         void = {**innocent, "attacks": [{**row, "vetoed": True} for row in innocent["attacks"]]}
-        placebo = words.controls(void)[0]
-        assert placebo["state"] == "broken"
-        assert placebo["said"].endswith("which does not explain all of these attacks: they are void.")
-        assert len(leaking["targets"]) == 3
+        assert controls(void)[0].state == "broken"
+        assert controls(void)[0].text.endswith("which does not explain all of these attacks: they are void.")
+
+
+SIZES = {"rows": 100, "train": 60, "canary": 10, "planted": {"1": 2, "16": 2}, "placebo": 6, "heldout": 20}
+TRAINED = [{"role": "target", "epochs_done": 9, "seed": 1}, {"role": "reference", "epochs_done": 9, "seed": 1}]
+TRAINING: dict[str, Any] = {
+    "recipe": {"name": "mlp"}, "data": "table", "classes": ["no", "yes"], "deals": {"1": SIZES}, "grouped": False,
+    "same_epochs": True, "models": TRAINED}
+
+
+class TestTraining:
+    def said(self, **changes: Any) -> tuple[str, ...]:
+        return label_training({"training": {**TRAINING, **changes}})
+
+    def test_who_is_what(self) -> None:
+        assert label_training({}) == ()
+        recipe, sets, references, epochs = self.said()
+        assert "by the recipe mlp, on a table with 2 classes (no, yes); seed 1." in recipe
+        assert "Of 100 rows 20 were held out" in sets
+        assert "10 canaries and 6 held-out canaries" in sets
+        assert "planted in training, 2 once and 2 16 times." in sets
+        assert "1 target, 1 reference of an attacker was trained" in references
+        assert epochs == "Each was trained for 9 epochs."
+
+    def test_seeds_groups_and_many_classes(self) -> None:
+        found = self.said(deals={"1": SIZES, "2": {**SIZES, "train": 61}}, grouped=True,
+                          classes=[str(k) for k in range(20)], models=TRAINED[:1])
+        assert "10, 11, …); seeds 1 and 2." in found[0]
+        assert found[1].startswith("With seed 1, of 100 rows")
+        assert "whole groups" in found[1]
+        assert found[2] == "No references were trained."
+
+    def test_how_long(self) -> None:
+        recipe = {"name": "mlp", "until_accuracy": 0.99}
+        models = [*TRAINED, {"role": "target", "epochs_done": 4, "seed": 2, "reached": False}]
+        found = self.said(recipe=recipe, models=models)[3]
+        assert found.startswith("Each was trained for 4 to 9 epochs: as long as the one without noise took")
+        assert "99%" in found
+        assert found.endswith("not reached with seed 2.")
+        assert self.said(recipe=recipe, same_epochs=False)[3].endswith("or to the end.")
+        assert self.said(models=[{"role": "target", "epochs_done": 1, "seed": 1}])[3].endswith("1 epoch.")

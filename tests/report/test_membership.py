@@ -1,3 +1,5 @@
+"""The summary and the page of a membership audit."""
+
 from __future__ import annotations
 
 import copy
@@ -9,105 +11,329 @@ import pytest
 from tests.report.reading import read, words_of
 
 from discreet.core.errors import MissingExtraError
-from discreet.report.membership import membership_figures, membership_page
+from discreet.core.numbers import interval
+from discreet.report import summarise, to_html, to_text
+from discreet.report.audited import audited
+from discreet.report.membership import controls, headline, keys, merged, turned
+from discreet.report.summary import Control, Section, Summary, Table
 
 Record = dict[str, Any]
+
+
+def states(record: Record) -> list[str]:
+    return [one.state for one in controls(audited(record)[0], record)]
+
+
+def said_of(record: Record, place: int) -> Control:
+    return controls(audited(record)[0], record)[place]
+
+
+def section(summary: Summary, name: str) -> Section:
+    return next(one for one in summary.sections if one.name == name)
+
+
+def two_of(record: Record, verdict: str = "inconclusive") -> Record:
+    two = copy.deepcopy(record)
+    two["targets"].append(copy.deepcopy(two["targets"][0]) | {"target": "B", "verdict": verdict})
+    two["attacks"] += [row | {"target": "B"} for row in copy.deepcopy(two["attacks"])]
+    return two
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("innocent", "Pass"), ("leaking", "Fail"), ("bare", "Inconclusive")])
 def test_the_verdict_comes_first_and_then_its_reasons(
     name: str, verdict: str, request: pytest.FixtureRequest
 ) -> None:
+    found = summarise(request.getfixturevalue(name))
     record = request.getfixturevalue(name)
-    html = membership_page(record)
-    found = re.search(r"<h1><span[^>]*>(\w+):</span>", html)
-    assert found is not None
-    assert found.group(1) == verdict
-    said = words_of(html)
-    places = [said.index(reason.replace("*", "")) for reason in record["reasons"]]
+    assert found.headline.startswith(f"{verdict}: ")
+    places = [found.leads.index(reason) for reason in record["reasons"]]
     assert places == sorted(places)
-    for claim in (*record["claims"]["can"], *record["claims"]["cannot"]):
-        assert claim in said
-    read(html)
+    said = [one for block in section(found, "claims").blocks for one in block.items]  # type: ignore[union-attr]
+    assert said == [*record["claims"]["can"], *record["claims"]["cannot"]]
 
 
-def test_every_figure_has_words_a_table_and_its_data(innocent: Record) -> None:
-    html = membership_page(innocent)
-    reader = read(html)
-    names = [figure.name for figure in membership_figures(innocent)]
+def test_every_figure_has_words_a_table_and_its_data(innocent: Record, innocent_page: str) -> None:
+    reader = read(innocent_page)
+    names = [figure.name for figure in summarise(innocent).figures]
     assert names == ["standing", "protocols", "attacks", "roc", "boundary", "sizes", "deciles", "strata"]
     assert reader.figures == reader.captions == len(names)
     assert set(reader.named) <= set(reader.ids)
     assert len(reader.ids) == len(set(reader.ids))
-    assert html.count(">As a table<") == len(names)
+    assert innocent_page.count(">As a table<") == len(names)
     assert len(reader.urls) == len(names)
     assert all(url.startswith("data:text/csv") for url in reader.urls)
+    for words in ("Words on this page", "control model (placebo)", "paired", "logit scale"):
+        assert words in innocent_page
 
 
-def test_loads_nothing_and_follows_the_scheme(innocent: Record) -> None:
-    html = membership_page(innocent)
-    assert read(html).handlers == []
-    assert not re.search(r"https?:|@import|url\(|@font-face|<script", html)
-    assert "default-src 'none'" in html
-    assert html.count("prefers-color-scheme: dark") == 2
+def test_the_page_loads_nothing_and_follows_the_scheme(innocent_page: str) -> None:
+    assert read(innocent_page).handlers == []
+    assert not re.search(r"https?:|@import|url\((?!#)|@font-face|<script", innocent_page)
+    assert "default-src 'none'" in innocent_page
+    assert innocent_page.count("prefers-color-scheme: dark") == 2
 
 
-def test_a_page_of_little_says_why_there_is_no_more(bare: Record) -> None:
-    html = membership_page(bare)
-    assert [figure.name for figure in membership_figures(bare)] == ["standing", "attacks", "roc", "deciles", "strata"]
-    assert "no selection model was scored" in html
-    assert "lira cannot run" in html
-    assert "uncontrolled" in html
-
-
-def test_texts_are_shown_only_where_given(innocent: Record) -> None:
-    texts = [{"id": "e1", "side": "member", "label": 0, "p": 0.25, "text": "<b>MARK</b>"}]
-    html = membership_page(innocent, texts=texts)
-    assert "&lt;b&gt;MARK&lt;/b&gt;" in html
-    assert "This page shows records in full." in html
-    assert "This page holds no text of any record." in membership_page(innocent)
-
-
-def test_names_cannot_break_the_page(innocent: Record) -> None:
+def test_names_cannot_break_the_page_nor_the_terminal(innocent: Record) -> None:
     evil = copy.deepcopy(innocent)
     for row in evil["attacks"]:
         if row["category"] == "abuse":
-            row["category"] = "</svg><script>x"
+            row["category"] = "</svg><script>x\x1b"
     for facts in (*evil["targets"], *evil["attacks"]):
         facts["target"] = "\"><script>y"
-    evil["targets"][0]["reasons"].append("An *odd* one * <script>")
-    html = membership_page(evil)
+    evil["targets"][0]["reasons"].append("An *odd* one * <script>\x1b")
+    html = to_html(summarise(evil))
     assert "<script" not in html
     read(html)
-
-
-def test_emphasis_of_reasons_becomes_emphasis(innocent: Record) -> None:
-    assert any("*reference*" in reason for reason in innocent["reasons"])
-    html = membership_page(innocent)
+    assert "\x1b" not in to_text(summarise(evil))
     assert "<em>reference</em>" in html
     assert "*reference*" not in html
 
 
-def test_every_model_has_figures_of_its_own(leaking: Record) -> None:
-    two = copy.deepcopy(leaking)
-    two["targets"].append(copy.deepcopy(two["targets"][0]) | {"target": "B"})
-    two["attacks"] += [row | {"target": "B"} for row in copy.deepcopy(two["attacks"])]
-    names = [figure.name for figure in membership_figures(two)]
-    assert len(names) == len(set(names)) == 16
-    html = membership_page(two)
-    reader = read(html)
-    assert len(reader.ids) == len(set(reader.ids))
-    assert "The models audited" in html
+def test_a_summary_of_little_says_why_there_is_no_more(bare: Record) -> None:
+    found = summarise(bare)
+    assert [figure.name for figure in found.figures] == ["standing", "attacks", "roc", "deciles", "strata"]
+    html = words_of(to_html(found))
+    for said in ("no selection model was scored", "lira cannot run", "no control"):
+        assert said in html
 
 
-def test_frontier_and_embedding_are_drawn_where_they_are(innocent: Record) -> None:
-    points = [{"set": "random", "x": 0.0, "y": 1.0}, {"set": "boundary members", "x": 1.0, "y": 0.0}]
-    more = innocent | {"embedding": {"representation": "a sentence encoder", "points": points}}
-    assert [figure.name for figure in membership_figures(more)][-1] == "embedding"
-    assert "a sentence encoder" in membership_page(more)
+def test_texts_are_shown_only_where_given(innocent: Record) -> None:
+    texts = [{"id": "e1", "side": "member", "label": 0, "p": 0.25, "text": "<b>MARK</b>"}]
+    found = summarise(innocent, texts=texts)
+    assert "<b>MARK</b>" in to_text(found)
+    assert "This page shows records in full." in found.footer
+    assert "This page holds no text of any record." in summarise(innocent).footer
 
 
-def test_without_jinja_the_error_names_the_extra(innocent: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+def test_without_jinja_the_page_names_the_extra_and_the_terminal_works(
+    innocent: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("jinja2", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    found = summarise(innocent)
+    assert to_text(found).startswith("Pass: ")
     with pytest.raises(MissingExtraError, match=r"discreet\[report\]"):
-        membership_page(innocent)
+        to_html(found)
+
+
+def test_a_terminal_shows_a_screenful(innocent: Record, leaking: Record) -> None:
+    for record in (innocent, leaking):
+        lines = to_text(summarise(record)).splitlines()
+        assert len(lines) <= 50
+        assert max(map(len, lines)) <= 140
+        places = [next(at for at, line in enumerate(lines) if part in line) for part in (
+            record["verdict"].capitalize(), "outranks a random", "control", "The deciding attack, and")]
+        assert places == sorted(places)
+        assert to_text(summarise(record), quiet=True).count("\n") == 0
+
+
+class TestVerdict:
+    def test_several_models_are_counted_and_each_has_its_reason(self, leaking: Record) -> None:
+        two = two_of(leaking)
+        found = summarise(two)
+        assert headline(two).startswith("Fail for 1 of 2 models: it ")
+        assert "B" not in headline(two)
+        table = section(found, "models").blocks[0]
+        assert isinstance(table, Table)
+        assert [row[-1] for row in table.rows] == [two["targets"][0]["reasons"][0]] * 2
+        assert any("corrected for 2 models" in lead for lead in found.leads)
+        names = [figure.name for figure in found.figures]
+        assert len(names) == len(set(names)) == 16
+
+    def test_the_lead_is_the_auc_as_a_bet(self, leaking: Record, bare: Record) -> None:
+        lead = summarise(leaking).leads[0]
+        assert f"{100 * leaking['primary']['auc']['value']:.0f} times in 100" in lead
+        assert lead.endswith(f"{100 * leaking['primary']['placebo_auc']['value']:.0f}.")
+        assert "times in 100" not in summarise(bare).leads[0]
+
+    def test_a_pass_says_the_least_leak_it_would_have_found(self, innocent: Record, leaking: Record) -> None:
+        least = f"an AUC of {innocent['controls']['detectable_auc']['value']:.3f}".replace("0.", ".")
+        assert any(least in lead for lead in summarise(innocent).leads)
+        assert not any("The least leak that" in lead for lead in summarise(leaking).leads)
+
+    def test_a_model_that_learnt_nothing_is_told_of_at_the_top(self, innocent: Record) -> None:
+        idle = copy.deepcopy(innocent)
+        idle["targets"][0]["utility"]["all"]["test"] |= {"value": 0.5}
+        assert any("learnt next to nothing" in lead for lead in summarise(idle).leads[:2])
+        idle["targets"][0]["utility"]["all"]["test"] |= {"value": 0.75}
+        assert not any("learnt next to nothing" in lead for lead in summarise(idle).leads)
+
+    def test_no_control_that_fails_stands_under_a_verdict_called_believable(self, innocent: Record) -> None:
+        assert section(summarise(innocent), "believe").title == "Why this can be believed"
+        broken = copy.deepcopy(innocent)
+        broken["targets"][0]["controls"]["placebo_auc"] |= {"value": 0.8, "low": 0.75, "high": 0.85}
+        assert section(summarise(broken), "believe").title == "What the controls say"
+
+    def test_classes_have_their_names_where_they_are_known(self, leaking: Record) -> None:
+        named = leaking | {"training": {"classes": ["harmless", "toxic"]}}
+        assert audited(named)[0].label(1) == "toxic"
+        assert audited(leaking)[0].label(1) == "label 1"
+
+
+class TestKeys:
+    def test_each_has_its_control(self, leaking: Record) -> None:
+        auc, tpr, ppv, least, *_ = keys(audited(leaking)[0], leaking)
+        primary, found = leaking["primary"], leaking["controls"]
+        assert auc.control == f"control {interval(primary['placebo_auc'])}"
+        difference = primary["difference"]["tpr_at_1pct_fpr"]
+        control = primary["tpr_at_1pct_fpr"]["value"] - difference["value"]
+        assert tpr.control.startswith(f"control {100 * control:.1f}%, difference {100 * difference['value']:+.1f} [")
+        assert ppv.value == f"{100 * found['ppv']['value']:.1f}%"
+        assert ppv.control.startswith(f"control {100 * found['placebo_ppv']['value']:.1f}% [")
+        assert (least.value, least.control) == (f"{found['epsilon_lower']['value']:.2f}", "control 0.00")
+
+    def test_what_there_is_not_has_a_reason(self, bare: Record) -> None:
+        found = keys(audited(bare)[0], bare)
+        assert "one person" in found[1].text
+        assert {key.control for key in found if key.value != "–"} == {"no control"}
+        assert any(key.value == "–" for key in found)
+        assert all("Unresolved: " in key.text for key in found if key.value == "–")
+
+    def test_a_record_from_before_the_controls_figures(self, leaking: Record) -> None:
+        old = copy.deepcopy(leaking)
+        for name in ("placebo_ppv", "placebo_epsilon_lower", "placebo_group_auc"):
+            del old["targets"][0]["controls"][name]
+        assert [key.control for key in keys(audited(old)[0], old)][2:4] == ["no control", "no control"]
+
+    def test_the_most_exposed_part_stands_by_the_headline(self, leaking: Record) -> None:
+        one = audited(leaking)[0]
+        name, row = max(one.parts, key=lambda part: part[1]["auc"]["value"])
+        worst = keys(one, leaking)[-1]
+        assert row["auc"]["value"] > leaking["primary"]["auc"]["value"]
+        assert f"{len(one.parts)} parts: {name} (" in worst.text
+        assert worst.value == interval(row["auc"]).split()[0]
+        assert {"label 0", "label 1", "at the decision boundary"} <= {part for part, _ in one.parts}
+
+
+class TestControls:
+    def test_of_a_pass_all_hold(self, innocent: Record) -> None:
+        assert innocent["verdict"] == "pass"
+        assert states(innocent) == ["stated"] + ["holds"] * 4
+
+    @pytest.mark.parametrize(("design", "state"), [
+        ("sealed", "holds"), ("randomised (dealt here)", "holds"), ("sealed (as stated)", "stated"),
+        ("randomised", "stated"), ("matched", "lacking"), ("convenience", "lacking")])
+    def test_a_draw_that_nobody_has_shown_is_stated(self, innocent: Record, design: str, state: str) -> None:
+        found = said_of({**innocent, "design": design}, 0)
+        assert found.state == state
+        assert ("not shown" in found.text) == (state == "stated")
+
+    def test_what_was_not_brought_is_not_there(self, bare: Record) -> None:
+        assert states(bare) == ["lacking", "lacking", "unshown", "lacking", "holds"]
+
+    @pytest.mark.parametrize(("control", "place"), [("placebo_auc", 1), ("blind_auc", 2)])
+    @pytest.mark.parametrize(("estimate", "state"), [
+        ((0.8, 0.75, 0.85), "broken"), ((0.55, 0.44, 0.64), "holds"), ((0.55, 0.44, 0.66), "unshown")])
+    def test_off_chance_or_of_too_few_records(self, innocent: Record, control: str, place: int,
+                                              estimate: tuple[float, ...], state: str) -> None:
+        changed = copy.deepcopy(innocent)
+        changed["targets"][0]["controls"][control] |= dict(zip(("value", "low", "high"), estimate, strict=True))
+        found = said_of(changed, place)
+        assert found.state == state
+        assert ("too few to rule out .650" in found.text) == (state == "unshown")
+
+    def test_a_blind_baseline_below_one_half_holds(self, innocent: Record) -> None:
+        changed = copy.deepcopy(innocent)
+        changed["targets"][0]["controls"]["blind_auc"] |= {"value": 0.4, "low": 0.35, "high": 0.45}
+        assert states(changed)[2] == "holds"
+
+    def test_texts_that_differ_after_an_own_draw_break_no_control(self, innocent: Record) -> None:
+        drawn = copy.deepcopy(innocent)
+        drawn["targets"][0]["controls"]["blind_auc"] |= {"value": 0.8, "low": 0.75, "high": 0.85}
+        drawn["design"] = "randomised (dealt here)"
+        assert said_of(drawn, 2).state == "unshown"
+        assert "The draw was random all the same" in said_of(drawn, 2).text
+
+    def test_planted_records(self, innocent: Record) -> None:
+        changed = copy.deepcopy(innocent)
+        planted = changed["targets"][0]["controls"]["planted"]
+        for one in planted:
+            assert f"{interval(one['auc'])}, control {interval(one['placebo_auc'])}, seen" in said_of(innocent, 3).text
+        # Two numbers of repetitions share the 5%; any of them that was seen is enough, as for the verdict.
+        assert "97.5% interval" in said_of(innocent, 3).text
+        planted[-1]["detected"] = False
+        assert said_of(changed, 3).state == "holds"
+        planted[0] |= {"detected": False, "weak": False}
+        assert said_of(changed, 3).state == "broken"
+        for one in planted:
+            one["weak"] = True
+        assert said_of(changed, 3).state == "unshown"
+        for one in planted:
+            one["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
+        assert ", no control, not seen" in said_of(changed, 3).text
+        for one in planted:
+            one["auc"] |= {"value": None, "low": None, "high": None, "reason": "2 members are too few"}
+        assert said_of(changed, 3).state == "lacking"
+        assert "once unresolved (2 members are too few); 4 times unresolved" in said_of(changed, 3).text
+
+    @pytest.mark.parametrize(("least", "said"), [(0.0004, "< .001"), (0.001, ".001"), (0.034, ".034")])
+    def test_no_p_value_is_written_as_zero(self, innocent: Record, least: float, said: str) -> None:
+        record = copy.deepcopy(innocent)
+        next(row for row in record["attacks"] if not row["oracle"] and row["null_p"]["value"] is not None)["null_p"][
+            "value"] = least
+        assert f"the smallest p of all is {said}, after" in said_of(record, 4).text
+
+
+class TestParts:
+    def test_the_published_figure_is_explained_where_it_is_above_chance(self, innocent: Record, bare: Record) -> None:
+        one = audited(innocent)[0]
+        assert one.paper is not None
+        said = " ".join(block.text for block in section(summarise(innocent), "published").blocks
+                        if block.block == "text")
+        assert f"{one.paper['placebo_auc']['value']:.2f}"[1:] in said
+        assert "published" not in [part.name for part in summarise(bare).sections]
+        alone = copy.deepcopy(innocent)
+        for row in alone["attacks"]:
+            row["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
+        assert "there is none" in to_html(summarise(alone))
+
+    def test_attacks_that_are_one_figure_are_in_one_row(self, innocent: Record) -> None:
+        rows = [row for row in audited(innocent)[0].whole(selection="global", oracle=False)
+                if row["auc"]["value"] is not None]
+        found = merged(rows)
+        assert len(found) < len(rows)
+        # With two classes the larger probability, its log-odds and the entropy put records in one order.
+        [sure] = [row for row in found if "entropy" in row["names"]]
+        assert list(sure["names"]) == ["confidence, top class", "entropy"]
+        assert list(sure["scales"]) == ["p", "logit"]
+        assert sum(len(row["names"]) * len(row["scales"]) >= 1 for row in found) == len(found)
+
+    def test_a_label_free_attack_below_one_half_at_the_boundary_is_explained(self, innocent: Record) -> None:
+        assert turned(audited(innocent)[0]) == ""
+        low = {"value": 0.21, "low": 0.1, "high": 0.4}
+
+        def changed(**figures: Record) -> str:
+            record = copy.deepcopy(innocent)
+            for row in record["attacks"]:
+                if (row["attack"], row["scale"], row["selection"], row["nonmembers"]) == (
+                        "confidence", "logit", "boundary", "clean"):
+                    row["auc"] |= figures["auc"]
+                    row["placebo_auc"] |= figures.get("placebo_auc", {})
+                    row["difference"]["auc"] |= figures.get("difference", {})
+                    row["uncontrolled"] = row["placebo_auc"]["value"] is None
+            return turned(audited(record)[0])
+
+        below = changed(auc=low, difference={"value": -0.3, "low": -0.4, "high": -0.1},
+                        placebo_auc={"value": 0.51, "low": 0.4, "high": 0.6})
+        assert "confidence gives .210 there (control .510)" in below
+        assert below.endswith("the same leak with its sign turned.")
+        near = changed(auc=low, difference={"value": -0.1, "low": -0.3, "high": 0.1})
+        assert near.endswith("this figure alone shows no leak either.")
+        assert "(no control)" in changed(auc=low, placebo_auc={"value": None, "low": None, "high": None,
+                                                               "reason": "none"})
+        assert changed(auc={**low, "high": 0.52}) == ""
+
+    def test_frontier_and_embedding_are_there_where_they_are_in_the_record(self, innocent: Record) -> None:
+        points = [{"set": "random", "x": 0.0, "y": 1.0}, {"set": "boundary members", "x": 1.0, "y": 0.0}]
+        found = {"name": "outlier_boundary", "estimate": {"value": 0.63, "low": None, "high": None}, "chance": 0.5,
+                 "p": {"value": 0.01}}
+        more = innocent | {"embedding": {"representation": "a sentence encoder", "points": points, "neighbours": 10,
+                                         "diagnostics": [found]}}
+        part = section(summarise(more), "where")
+        assert summarise(more).figures[-1].name == "embedding"
+        said = to_text(summarise(more))
+        assert "further from their 10 nearest: boundary than other records of the label (AUC)" in said
+        assert "Other than by chance (p .010" in said
+        found["p"] = {"value": 0.4}
+        assert "No evidence" in to_text(summarise(more))
+        assert part.terminal

@@ -10,10 +10,10 @@ import pytest
 from tests.report.reading import read
 
 from discreet.core.records import Estimate
-from discreet.report.figures.gains import copies, gains, signed, sizes
-from discreet.report.figures.tenths import categories, name_of, tenths
-from discreet.report.figures.tradeoff import tradeoff
-from discreet.report.reproduction import reproduction_figures, reproduction_page
+from discreet.report import summarise, to_html, to_markdown
+from discreet.report.reproduction import PLACES, table_of
+from discreet.report.reproduction_charts import at_boundary, categories, copies, gains, name_of, sizes, tenths, tradeoff
+from discreet.report.summary import table, without_constant
 
 
 def one(value: float | None) -> dict[str, Any]:
@@ -85,20 +85,24 @@ def record() -> dict[str, Any]:
             "items": {name: {"title": f"Title of {name}", "rows": rows} for name, rows in items.items()}}
 
 
+def page_of(record: dict[str, Any]) -> str:
+    return to_html(summarise(record))
+
+
 def test_the_page_is_whole_and_headed_analogue(record: dict[str, Any]) -> None:
-    page = reproduction_page(record)
+    page = page_of(record)
     reader = read(page)
     assert len(reader.ids) == len(set(reader.ids))
     assert {url[1:] for url in reader.urls if url.startswith("#")} <= set(reader.ids)
     assert "An analogue of the membership paper" in page
     assert page.count('<span class="analogue">analogue</span>') == 7
     assert not re.search(r"https?:", page)
-    assert "MiniLM, full, on beavertails: the reference attack reaches an AUC of .71 (.67 to .75)" in page
+    assert "MiniLM, full, on beavertails: the reference attack reaches an AUC of .71 [.67, .75]" in page
     assert "Nothing was asked for that has such a row." in page
 
 
 def test_made_up_data_has_no_paper_beside_it(record: dict[str, Any]) -> None:
-    small, smoke = reproduction_page(record), reproduction_page({**record, "scale": "smoke"})
+    small, smoke = page_of(record), page_of({**record, "scale": "smoke"})
     assert "paper&#39;s AUC" in small
     assert "(+.12 to +.16)" in small
     for said in ("paper&#39;s AUC", "+.12", "reaches an AUC", "analogue</span>"):
@@ -107,13 +111,13 @@ def test_made_up_data_has_no_paper_beside_it(record: dict[str, Any]) -> None:
 
 
 def test_a_figure_per_corpus_and_names_of_their_own(record: dict[str, Any]) -> None:
-    names = [figure.name for figure in reproduction_figures(record)]
+    names = [figure.name for figure in summarise(record).figures]
     assert names == ["figure-2-beavertails", "figure-2-diasafety", "figure-3-tenths", "figure-3-categories-minilm",
                      "figure-4-noise", "section-8.2", "size"]
-    for figure in reproduction_figures(record):
+    for figure in summarise(record).figures:
         assert figure.data
         assert len({tuple(row) for row in figure.data}) == 1
-        assert "nan" not in figure.body
+        assert "nan" not in figure.inline
 
 
 def test_dumbbells_have_the_placebos_under_them() -> None:
@@ -121,9 +125,8 @@ def test_dumbbells_have_the_placebos_under_them() -> None:
     figure = gains(rows, "c", paper=True)
     assert figure is not None
     assert [row["definition"] for row in figure.data] == ["paper", "honest, logit"]
-    assert figure.body.count(">placebo<") == 2
-    assert figure.body.count('class="join') == 4
-    assert "+.100 (+.12 to +.16)" in figure.body
+    assert figure.inline.count(">control model<") == 2
+    assert "+.100 (+.12 to +.16)" in figure.inline
     assert figure.data[0]["boundary_placebo"] == 0.52
     assert gains([gained("c", "paper", "safe", None)], "c", paper=True) is None
 
@@ -135,7 +138,6 @@ def test_tenths_go_from_the_least_to_the_most() -> None:
     last = figure.data[-1]
     assert last["tenth"] == 10
     assert [last["least"], last["most"]] == pytest.approx([0.68, 0.70])
-    assert figure.body.count("whisker") == 10
     assert tenths([stratum("paper", None, decile=0, decile_by="target")]) is None
 
 
@@ -145,7 +147,7 @@ def test_categories_are_ordered_and_the_unresolved_say_why(record: dict[str, Any
     assert figure is not None
     assert [row["category"] for row in figure.data][-1] == "rare"
     assert {row["reason"] for row in figure.data} == {None, "too few"}
-    assert "unresolved" in figure.body
+    assert "unresolved" in figure.inline
     assert categories(rows, "another", "full") is None
 
 
@@ -155,15 +157,15 @@ def test_the_trade_off_has_every_point_in_its_data(record: dict[str, Any]) -> No
     assert len(figure.data) == 12
     assert {(row["definition"], row["mechanism"], row["sigma"], row["queries"]) for row in figure.data} >= {
         ("paper", "none", 0.0, 1), ("honest", "keyed", 0.5, 256)}
-    assert "σ 0" in figure.body
+    assert "σ 0" in figure.inline
     assert tradeoff([]) is None
 
 
 def test_copies_and_sizes(record: dict[str, Any]) -> None:
     figure = copies(record["items"]["section 8.2"]["rows"], paper=True)
     assert figure is not None
-    assert "−.030 (−.08)" in figure.body
-    assert copies(record["items"]["section 8.2"]["rows"], paper=False).body.count("−.08") == 0  # type: ignore[union-attr]
+    assert "−.030 (−.08)" in figure.inline
+    assert "−.08" not in copies(record["items"]["section 8.2"]["rows"], paper=False).inline  # type: ignore[union-attr]
     drawn = sizes(record["items"]["size"]["rows"])
     assert drawn is not None
     assert len(drawn.data) == 4
@@ -175,8 +177,8 @@ def test_a_record_of_an_earlier_run_without_later_figures_is_drawn(record: dict[
         for row in item["rows"]:
             for name in ("least", "most", "part", "accuracy", "accuracy_gap", "non_boundary_auc", "boundary_change"):
                 row.pop(name, None)
-    assert "section-8.2" not in [figure.name for figure in reproduction_figures(old)]
-    assert "Title of section 8.2" in reproduction_page(old)
+    assert "section-8.2" not in [figure.name for figure in summarise(old).figures]
+    assert "Title of section 8.2" in page_of(old)
 
 
 def test_hidden_states_come_first_and_the_rest_is_folded(record: dict[str, Any]) -> None:
@@ -190,15 +192,81 @@ def test_hidden_states_come_first_and_the_rest_is_folded(record: dict[str, Any])
 
     rows = [pictured(regime, name) for regime in ("full", "lora r=64") for name in ("words", "hidden states")]
     record["items"] = {"section 7.1": {"title": "Outliers?", "rows": rows}}
-    names = [figure.name for figure in reproduction_figures(record)]
+    names = [figure.name for figure in summarise(record).figures]
     assert names == [f"figure-4-minilm-{regime}-{name}" for name in ("hidden-states", "words")
                      for regime in ("full", "lora-r-64")]
-    page = reproduction_page(record)
-    folded = page.index("2 further figures")
+    page = page_of(record)
+    folded = page.index("<summary>Further figures: Section 7.1")
     assert page.index(f'id="{names[1]}"') < folded < page.index(f'id="{names[2]}"')
-    assert '<td class="long">further from their 10 nearest: boundary than other records of the label (AUC)</td>' in page
+    assert 'class="long">further from their 10 nearest: boundary than other records of the label (AUC)</td>' in page
 
 
-def test_words() -> None:
+def row(**more: Any) -> dict[str, Any]:
+    return {"corpus": "c", **HEAD, "part": None, "attack": "reference", "definition": "paper", "selection": "global",
+            "auc": bare(0.7, 0.6, 0.8), "placebo": bare(0.5), "tpr_at_1pct_fpr": bare(0.1),
+            "tpr_at_5pct_fpr": bare(0.2), "accuracy": bare(0.9), "accuracy_gap": bare(-0.02, -0.1, 0.05), **more}
+
+
+def bare(value: float, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+    return Estimate(value, low, high).to_json()
+
+
+@pytest.mark.parametrize(("paper", "said"), [
+    ({"low": 0.5, "high": 0.6, "models": 2}, ".500 to .600"), ({"low": 0.5, "high": 0.5, "models": 1}, ".500"),
+    ({"low": None, "high": 0.22, "models": None}, "up to .220"), ({"low": -0.1, "high": -0.1, "models": 1}, "−.100")])
+def test_the_papers_figures_are_shown_where_they_are_asked_for(paper: dict[str, Any], said: str) -> None:
+    found = table_of("table 7", [row(paper=paper)])
+    assert found.rows[0][found.head.index("paper's AUC")] == said
+    assert "paper" not in " ".join(table_of("table 7", [row(paper=paper)], paper=False).head)
+
+
+def test_columns_that_say_nothing_are_left_out_and_what_all_rows_share_is_the_title() -> None:
+    found = table_of("table 7", [row(), row(definition="honest, p")])
+    assert found.head == ("structure", "corpus", "model", "regime", "attack", "definition", "AUC", "control",
+                          "TPR at 5% FPR", "accuracy", "train–test gap")
+    assert "variant" in table_of("size", [row(variant="size 20")]).head
+    assert "within" in table_of("table 7", [row(part="multi-turn")]).head
+    assert "TPR at 1% FPR" in table_of("table 9", [row()]).head
+    assert table_of("table 7", []) is None
+    short = without_constant(found, PLACES)
+    assert (short.title, short.head[0]) == ("single-turn, c, MiniLM, full", "attack")
+    one_row = table(["corpus", "AUC"], [["c", ".5"]])
+    assert one_row is not None
+    assert without_constant(one_row, PLACES) == one_row
+
+
+def test_counts_of_zero_are_left_out() -> None:
+    sets = {"corpus": "c", "stands_for": "x", "sides": {"a": 2000, "b": 0}, "planted": {"1": 10, "4": 5},
+            "duplicates": {"rows": 5, "near_rows": 0}, "paper": {"a": 2000}}
+    assert table_of("table 1", [sets]).rows == (("c", "x", "a 2,000", "10 ×1, 5 ×4", "rows 5", "a 2,000"),)
+
+
+def test_markdown_says_what_the_figures_are(record: dict[str, Any]) -> None:
+    record["items"] = {"table 7": {"title": "All attacks", "rows": [row(corpus="a|b")]},
+                       "users": {"title": "Users", "rows": []}}
+    said = to_markdown(summarise(record))
+    assert said.startswith("*Analogue*")
+    assert "### Table 7: All attacks\n\n| structure | corpus |" in said
+    assert "| single-turn | a/b | MiniLM | full | reference | paper | .700 [.600, .800] | .500 |" in said
+    assert said.endswith("### Users: Users\n\nNothing was asked for that has such a row.\n")
+    assert to_markdown(summarise({**record, "scale": "smoke"})).startswith("Every sentence here is made up")
+
+
+def test_a_point_of_a_frontier_is_found_by_its_definition() -> None:
+    attacks = [{"attack": "reference", "selection": selection, "reference_kind": kind, "scale": scale,
+                "nonmembers": nonmembers, "auc": bare(value), "placebo_auc": bare(0.5)}
+               for selection, kind, scale, nonmembers, value in (
+                   ("global", "paired", "p", "reference_train", 0.6), ("boundary", "paired", "logit", "clean", 0.61),
+                   ("boundary", "paired", "p", "reference_train", 0.62),
+                   ("boundary", "neutral", "logit", "clean", 0.63), ("boundary", "neutral", "p", "clean", 0.64))]
+    point = {"mechanism": "laplace", "noise": "fresh", "queried": "same", "strength": 0.5, "queries": 16,
+             "utility": {"accuracy": bare(0.9), "missed_positives": bare(0.1)}, "attacks": attacks}
+    found = [at_boundary(point, name) for name in ("paper", "honest")]
+    assert [one and one["auc"]["value"] for one in found] == [0.62, 0.63]
+    rows = [{"model": "m", "regime": "full", "frontier": {"points": [point, {**point, "queried": "near-duplicates"}]}}]
+    assert table_of("figure 4", rows).rows == (
+        ("m", "full", "fresh", "0.5", "16", ".900", ".100", ".620", ".500", ".630", ".500"),)
+
+
+def test_names_of_files() -> None:
     assert name_of("TF-IDF, linear: words (hashed)") == "tf-idf-linear-words-hashed"
-    assert [signed(value, 3) for value in (0.02, -0.02, -0.0001, 0.0)] == ["+.020", "−.020", "+.000", "+.000"]

@@ -7,10 +7,11 @@ import io
 from typing import Any
 
 import pytest
+from tests.report.reading import words_of
 
 from discreet.core.records import Estimate
-from discreet.report.reproduced_labels import NOTHING_ASKED, interval, markdown, tables_of
-from discreet.report.reproduction_labels import rerun_figures, rerun_page
+from discreet.report import summarise, to_html, to_markdown
+from discreet.report.reproduction_labels import tables_of
 
 Row = dict[str, Any]
 
@@ -62,42 +63,36 @@ def record() -> Row:
 
 def cells(name: str, rows: list[Row], table: int = 0, **options: Any) -> list[dict[str, str]]:
     found = tables_of(name, rows, **options)[table]
-    return [dict(zip(found.head, line, strict=True)) for line in found.lines]
-
-
-def test_shares_are_per_cents_with_their_ends() -> None:
-    assert interval(one(0.711)) == "71.1 [69.1, 73.1]"
-    assert interval(one(None)) == interval(None) == "–"
-    assert interval({"value": 0.5, "low": None, "high": None}) == "50.0"
+    return [dict(zip(found.head, line, strict=True)) for line in found.rows]
 
 
 def test_the_papers_definitions_stand_beside_the_paper() -> None:
     found = cells("table 5", [row("none", "inf"), row("rr_halved")])
     assert [line["ε"] for line in found] == ["∞", "2"]
     assert found[1]["mechanism"] == "rr, flips halved"
-    assert found[1]["labels changed"] == "6.0 of 11.9, broken"
-    assert found[1]["LIA-Delta-Margin, paper"] == "96.20"
-    assert found[1]["LIA-Delta-Margin, shown the secret"] == "93.0 [91.0, 95.0]"
-    assert found[1]["train accuracy, paper"] == "99.40"
-    assert found[0]["ceiling"] == "100.0"
+    assert found[1]["labels changed"] == "6.0% of 11.9%, broken"
+    assert found[1]["LIA-Delta-Margin, paper"] == "96.20%"
+    assert found[1]["LIA-Delta-Margin, shown the label"] == "93.0% [91.0%, 95.0%]"
+    assert found[1]["train accuracy, paper"] == "99.40%"
+    assert found[0]["ceiling"] == "100.0%"
 
 
 def test_honest_attacks_have_their_placebos_and_a_star() -> None:
     [found] = cells("table 5", [row()], table=1)
-    assert found["LIA-Threshold, fixed"] == "71.0* (51.0)"
-    assert found["LIA-Delta-Margin at predicted, β/α 1"] == "69.0 (50.0)"
-    assert found["LIA-Threshold at the label trained on"] == "97.0* (50.0)"
+    assert found["LIA-Threshold, fixed"] == "71.0%* (51.0%)"
+    assert found["LIA-Delta-Margin at predicted, β/α 1"] == "69.0% (50.0%)"
+    assert found["LIA-Threshold at the label trained on"] == "97.0%* (50.0%)"
     assert found["ε at least"] == "0.75"
     assert "LIA-Delta-Margin at predicted, β/α 2" not in found
     unheld = row()
     unheld["honest"] = [{**unheld["honest"][0], "holm_p": 0.02}]
-    assert cells("table 5", [unheld], table=1)[0]["LIA-Threshold, fixed"] == "71.0 (51.0)"
+    assert cells("table 5", [unheld], table=1)[0]["LIA-Threshold, fixed"] == "71.0% (51.0%)"
 
 
 def test_the_paper_is_left_out_where_it_says_nothing() -> None:
     [found] = cells("table 2", [row("none", "inf", paper=None)])
     assert not any("paper" in name for name in found if name != "trained on, paper")
-    assert found["planted canaries right"] == "16×: 90 [88, 92]"
+    assert found["planted canaries right"] == "16×: 90% [88%, 92%]"
     [smoke] = cells("table 2", [row("none", "inf")], paper=False)
     assert not any("paper" in name for name in smoke)
 
@@ -111,46 +106,44 @@ def test_rivals_are_told_with_both_tests() -> None:
 
 
 def test_markdown_has_all_items(record: Row) -> None:
-    said = markdown(record)
+    said = to_markdown(summarise(record))
     assert said.startswith("*Analogue*")
     assert said.count("### ") == 7
-    assert f"### Table 8: Title of table 8\n\n{NOTHING_ASKED}" in said
+    assert "### Table 8: Title of table 8\n\nNothing was asked for that has such a row." in said
     for table in said.split("\n\n"):
         if table.startswith("| "):
             assert len({line.count("|") for line in table.splitlines()}) == 1
 
 
 def test_figures_have_distinct_names_and_their_data(record: Row) -> None:
-    figures = {figure.name: figure for figure in rerun_figures(record)}
+    figures = {figure.name: figure for figure in summarise(record).figures}
     assert list(figures) == ["figure-2-imdb", "utility-imdb"]
     data = list(csv.DictReader(io.StringIO(figures["figure-2-imdb"].csv)))
     assert [(one["panel"], one["mechanism"]) for one in data] == [("rr", "none"), ("rr", "rr"), ("rr_halved", "none"),
                                                                 ("rr_halved", "rr_halved")]
     assert {one["paper_delta_margin"] for one in data} == {"0.962"}
-    # Placebos of four conditions, and the ceiling of each; one more of each in the legend.
-    assert figures["figure-2-imdb"].body.count("area-null") == figures["figure-2-imdb"].body.count('"tolerance"') == 5
-    assert figures["utility-imdb"].body.count('class="line-') == 2
     assert len(figures["utility-imdb"].data) == 3
 
 
 def test_made_up_data_have_no_paper_beside_them(record: Row) -> None:
-    small, smoke = rerun_page(record), rerun_page({**record, "scale": "smoke"})
+    small, smoke = to_html(summarise(record)), to_html(summarise({**record, "scale": "smoke"}))
     assert "LIA-Delta-Margin, paper" in small
-    assert "dot-second" in small
-    for said in ("LIA-Delta-Margin, paper", "paper: LIA", "analogue</span>", "no noise: by"):
+    assert "LIA-Threshold</text>" in small
+    for said in ("LIA-Delta-Margin, paper", "paper's LIA", "analogue</span>", "no noise: by"):
         assert said not in smoke
 
 
 def test_the_page_says_what_was_found_first(record: Row) -> None:
-    page = rerun_page(record)
+    page = to_html(summarise(record))
     assert "reproduce blia · scale small" in page
-    assert ("imdb, no noise: by the paper&#39;s definition LIA-Delta-Margin is right 93.0% of the time, and 74.0% on "
-            "placebos; the strongest honest attack (LIA-Threshold, fixed) 71.0%, and 51.0% on placebos.") in page
-    assert page.count("<table") == 1 + 2 + 1 + 1 + 1 + 1 + len(rerun_figures(record))
+    assert ("imdb, no noise: by the paper's definition LIA-Delta-Margin is right 93.0% of the time, and 74.0% on "
+            "held-out canaries; the strongest honest attack (LIA-Threshold, fixed) 71.0%, and 51.0% on held-out "
+            "canaries.") in words_of(page)
+    assert page.count("<table") == 1 + 2 + 1 + 1 + 1 + 1 + len(summarise(record).figures)
     assert "rnn (tokens 100); rows 8000; seeds 1; references 2" in page
 
 
 def test_a_corpus_of_one_dot_has_no_frontier(record: Row) -> None:
     record["items"]["section utility"]["rows"] = [row()]
     record["items"]["figure 2"]["rows"] = [row(strongest=None)]
-    assert rerun_figures(record) == []
+    assert summarise(record).figures == []

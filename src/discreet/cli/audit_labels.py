@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,7 +76,7 @@ def labels(
         source, table = _scores(scores, epsilon)
         run = None
     found = audit_labels(table, permutations=permutations, seed=seed, law=law, tune=tune,
-                         drawn_here=trains is not None, provenance=_provenance(source))
+                         drawn_here=trains is not None, provenance=common.provenance(source, finished=True))
     if run is None:
         run = common.open_run(out, context)
     record: dict[str, Any] = {"kind": "audit labels", "schema": 1, **found.to_json(), **further}
@@ -86,7 +84,7 @@ def labels(
     if trains is not None and run is not None:
         write_scores(table, run.path / "scores.parquet")
     pages.write_run(record, report, run, quiet=quiet, n=record["provenance"]["examples"], verdict=record["verdict"])
-    _print(record, quiet, as_json)
+    pages.show(record, as_json=as_json, quiet=quiet, report=report, run=run)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
 
@@ -104,38 +102,10 @@ def _scores(scores: Path | None, epsilon: str | None) -> tuple[Path, ScoreTable]
 
 def _plan(epsilon: str | None, classes: int, guessed: float, quiet: bool, as_json: bool) -> None:
     from discreet.audit.labels.judge_plan import plan_canaries
-    from discreet.cli.labels_words import plan_lines
-    from discreet.core.files import dump_json
 
     try:
         shown = float(epsilon or 1)
     except ValueError:
         raise UsageError(f"--epsilon is {(epsilon or '')[:20]!r}; expected one number with --plan") from None
     record = {"kind": "plan labels", "schema": 1, **plan_canaries(shown, classes, guessed)}
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-        return
-    lines = plan_lines(record)
-    print("\n".join(lines[:1] if quiet else lines))
-
-
-def _provenance(path: Path) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from discreet import __version__
-    from discreet.core.files import KeyedHash
-
-    hashes = KeyedHash.from_environment()
-    return {"discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path), "hash_key": hashes.scope,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
-def _print(record: Mapping[str, Any], quiet: bool, as_json: bool) -> None:
-    from discreet.cli.labels_words import audit_lines
-    from discreet.core.files import dump_json
-
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-        return
-    lines = audit_lines(record)
-    print("\n".join(lines[:1] if quiet else lines))
+    pages.show(record, as_json=as_json, quiet=quiet)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,7 +105,8 @@ def membership(
     found = audit_membership(
         table, design=brought.design, tolerance_auc=tolerance_auc, base_rate=base_rate, texts=said,
         permutations=permutations, bootstraps=bootstraps, seed=seed, attacks=chosen,
-        provenance={**_provenance(source, brought.left_out), **brought.provenance})
+        provenance={**common.provenance(source, finished=True, split_groups_left_out=brought.left_out),
+                    **brought.provenance})
     record: dict[str, Any] = {"kind": "audit membership", "schema": 1, **found.to_json(), **brought.further}
     if with_frontier:
         record["frontier"] = _frontier(table, found.decisive.target, seed, quiet)
@@ -118,7 +118,7 @@ def membership(
         _keep(table, run)
     pages.write_run(record, report, run, quiet=quiet, texts=shown, n=record["provenance"]["examples"],
                     verdict=record["verdict"])
-    _print(record, shown, quiet, as_json)
+    pages.show(record, as_json=as_json, quiet=quiet, report=report, run=run, texts=shown)
     if code := EXIT[found.verdict]:
         raise typer.Exit(code)
 
@@ -185,19 +185,6 @@ def _text_row(place: Place, row: Mapping[str, Any]) -> tuple[str, str]:
     return str(name), text
 
 
-def _provenance(path: Path, left_out: int) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from discreet import __version__
-    from discreet.core.files import KeyedHash
-
-    hashes = KeyedHash.from_environment()
-    file = path if path.is_file() else next(iter(sorted(path.glob("scores.*"))), None)
-    return {"discreet": __version__, "input": path.name, "data_hash": None if file is None else hashes.of_file(file),
-            "hash_key": hashes.scope, "split_groups_left_out": left_out,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
 def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[str, Any]:
     import numpy as np
 
@@ -207,14 +194,3 @@ def _frontier(table: ScoreTable, target: str, seed: int, quiet: bool) -> dict[st
     return frontier(
         table, table.index(target), np.random.default_rng(seed), strengths=FRONTIER, queries=FRONTIER_QUERIES,
         draws=FRONTIER_DRAWS, each=lambda todo: progress(todo, len(todo), quiet=quiet, label="mechanisms")).to_json()
-
-
-def _print(record: Mapping[str, Any], shown: Sequence[Mapping[str, Any]], quiet: bool, as_json: bool) -> None:
-    from discreet.cli.audit_words import audit_lines, text_lines
-    from discreet.core.files import dump_json
-
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-        return
-    lines = [*audit_lines(record), *text_lines(shown)]
-    print("\n".join(lines[:1] if quiet else lines))

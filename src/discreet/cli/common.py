@@ -128,9 +128,25 @@ def _file(parameter: Any, value: object) -> Path | None:
     return Path(value.split("=", 1)[-1]) if parameter.metavar in ("F", "M", "KIND=M", "R") else None
 
 
-def printable(text: str) -> str:
-    """`text` with control characters spelled out: an id or an answer must not steer the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+def provenance(*paths: Path, finished: bool = False, **facts: Any) -> dict[str, Any]:
+    """Where a record comes from: the version, the inputs with their keyed hashes, `facts`, and when it was `finished`.
+
+    A folder of tables is known by its scores. Several inputs are listed, one is not.
+    """
+    from datetime import UTC, datetime
+
+    from discreet import __version__
+    from discreet.core.files import KeyedHash
+
+    found: dict[str, Any] = {"discreet": __version__}
+    if paths:
+        keyed = KeyedHash.from_environment()
+        files = [path if path.is_file() else next(iter(sorted(path.glob("scores.*"))), None) for path in paths]
+        names, hashes = [path.name for path in paths], [None if file is None else keyed.of_file(file) for file in files]
+        several = len(paths) > 1
+        found |= {"input": names if several else names[0], "data_hash": hashes if several else hashes[0],
+                  "hash_key": keyed.scope}
+    return {**found, **facts, **({"finished": datetime.now(UTC).isoformat(timespec="seconds")} if finished else {})}
 
 
 def coloured() -> bool:

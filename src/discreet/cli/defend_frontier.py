@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from discreet.cli import common, pages
 from discreet.cli.audit_membership import Split
 from discreet.core.errors import UsageError
-from discreet.core.numbers import counted
 
 if TYPE_CHECKING:
     from discreet.audit.defences.frontier import Todo
@@ -54,7 +52,7 @@ def frontier(
 
     from discreet.audit.defences import frontier as room
     from discreet.cli.audit_membership import enough
-    from discreet.core.files import dump_json, progress
+    from discreet.core.files import progress
     from discreet.scores.load import load_scores
 
     strengths: dict[str, Sequence[float]] = {"sigma": numbers("--sigma", sigma, float, 0.0, float("inf")),
@@ -80,13 +78,11 @@ def frontier(
         table, chosen(table, target, scores), np.random.default_rng(seed), strengths=strengths, queries=asked,
         draws=draws, positive=positive, clip=clip, jitter=jitter, per_side=per_side or None, each=each)
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
-              "provenance": _provenance(scores, seed, left_out)}
+              "provenance": common.provenance(scores, finished=True, seed=seed,
+                                               split_groups_left_out=left_out)}
     # Files first: a reader of the output who has seen enough must not cost the run its results.
     pages.write_run(record, None, run, quiet=quiet, n=len(table.examples))
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-    else:
-        print("\n".join(lines(record)))
+    pages.show(record, as_json=as_json, quiet=quiet, whole=True, run=run)
 
 
 def numbers(option: str, given: str, kind: type[N], least: float, most: float) -> list[N]:
@@ -121,53 +117,3 @@ def chosen(table: ScoreTable, name: str | None, path: Path) -> int:
     known = ", ".join(table.models[row].name for row in targets[:5]) or "no target at all"
     raise UsageError(f"{path} has no target{'' if name is None else f' {name!r}'}: it has {known}; give the model to "
                      f"defend the model_role 'target'")
-
-
-def _provenance(path: Path, seed: int, left_out: int) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from discreet import __version__
-    from discreet.core.files import KeyedHash
-
-    hashes = KeyedHash.from_environment()
-    file = path if path.is_file() else next((p for p in sorted(path.glob("scores.*"))), None)
-    return {"discreet": __version__, "input": path.name, "data_hash": None if file is None else hashes.of_file(file),
-            "hash_key": hashes.scope, "seed": seed, "split_groups_left_out": left_out,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
-def lines(record: Mapping[str, Any]) -> list[str]:
-    """What users get, then the deciding attack at every number of queries beside its placebo, and what that means."""
-    from discreet.report import frontier as said
-    from discreet.report.figures.figure import bracketed
-    from discreet.report.released import by_queries, released
-
-    first, every = record["primary"], released(record)
-    ratio = "" if first["reference_kind"] is None else f" ({first['reference_kind']}, {first['scale']} scale)"
-    out = [f"{common.printable(record['target'])} under the {first['attack']} attack{ratio}; mean of "
-           f"{counted(record['draws'], 'noise draw')}, 95% intervals", ""]
-    cells = [("what users get", "accuracy", "missed positives", "epsilon")]
-    cells += [(one.name, bracketed(one.points[0]["utility"]["accuracy"]),
-               bracketed(one.points[0]["utility"]["missed_positives"]), said.epsilon(one))
-              for one in every if one.queried == "same"]
-    out += _aligned(cells)
-    for selection, on in said.ON.items():
-        if reason := said.lacking(record, selection):
-            out += ["", f"AUC {on}: unresolved ({reason})"]
-            continue
-        cells = [(f"AUC {on}", "queries", "model", "placebo")]
-        cells += [(one.name if place == 0 else "", queries, bracketed(row["auc"]),
-                   "uncontrolled" if row["placebo_auc"]["value"] is None else bracketed(row["placebo_auc"]))
-                  for one in every for place, (queries, row) in enumerate(by_queries(record, one, selection))]
-        out += ["", *_aligned(cells)]
-    if record["clip"] is None:
-        out += ["", "No local epsilon is finite without --clip."]
-    out += ["", f"Near-duplicates: logits {record['jitter']:g} apart (standard deviation per class), independent of "
-            f"one another.", "Local epsilon is of one answer, and only about the input that was asked for."]
-    return [*out, *(common.printable(note) for note in record["notes"])]
-
-
-def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[place]) for row in cells) for place in range(len(cells[0]))]
-    return ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
-                      for place, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in cells]

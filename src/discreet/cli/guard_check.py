@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from discreet.guard.policy import Policy
     from discreet.report.batch import BatchTally
 
+COLOURS = {"safe": "green", "flag": "red", "abstain": "yellow", "failed": "magenta"}
+
 
 class Point(StrEnum):
     """The named operating points."""
@@ -179,7 +181,7 @@ def _spoken(text: str | None, question: str | None, read: bytes | None) -> dict[
 def _run(out: Path | None, report: Path | None, context: typer.Context, spoken: dict[str, bytes]) -> Run | None:
     if report is not None:
         # A missing extra is said before any work is done or any folder made.
-        from discreet.report.html import environment
+        from discreet.report.render import environment
 
         environment()
     return common.open_run(out, context, further=spoken)
@@ -189,7 +191,7 @@ def _pages(report: Path | None, run: Run | None, quiet: bool) -> list[Path]:
     wanted = [path for path in (report, run and run.report) if path]
     if not wanted:
         return []
-    from discreet.report.html import environment
+    from discreet.report.render import environment
 
     try:
         environment()
@@ -228,18 +230,19 @@ def _print(line: str, answer: Answer, row: dict[str, Any], shown: Shown) -> None
     if shown.json:
         sys.stdout.write(line)
         return
-    from discreet.cli import words
+    from discreet.report.batch import WIDEST_ACTION, verdict_lines
 
-    for printed in words.verdict_lines(row, answer.answer if shown.text else None, shown.explain, common.coloured()):
-        print(printed)
+    first, *rest = verdict_lines(row, answer.answer if shown.text else None, explain=shown.explain)
+    if common.coloured():
+        first = typer.style(first[:WIDEST_ACTION], fg=COLOURS[row["action"]], bold=True) + first[WIDEST_ACTION:]
+    print("\n".join([first, *rest]))
 
 
 def _print_summary(summary: dict[str, Any], guard: Guard, shown: Shown) -> None:
-    from discreet.cli import words
+    from discreet.report.batch import count_line
 
     if not shown.quiet:
-        line = words.summary_line(summary, guard.policy.label(), guard.point)
-        print(line, file=sys.stderr if shown.json else sys.stdout)
+        print(count_line(summary, guard.policy.label(), guard.point), file=sys.stderr if shown.json else sys.stdout)
 
 
 def _record(summary: dict[str, Any], guard: Guard, origin: str | None) -> dict[str, Any]:
@@ -269,6 +272,6 @@ def _components(guard: Guard) -> dict[str, int] | None:
 
 
 def _page(record: dict[str, Any], tally: BatchTally, show_text: bool) -> str:
-    from discreet.report.html import batch_page
+    from discreet.report import batch
 
-    return batch_page(record, tally.rows(), show_text=show_text)
+    return batch.page(record, tally.rows(), show_text=show_text)

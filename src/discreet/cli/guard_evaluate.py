@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.cli.guard_check import (
     Audience,
     Domain,
@@ -24,9 +23,7 @@ from discreet.cli.guard_pairings import evaluate_partitions
 from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.guard.evaluate import GuardEvaluation
     from discreet.guard.guard import Guard
-    from discreet.guard.policy import Policy
 
 _LABELLED = typer.Option(
     "--labelled", metavar="F",
@@ -62,7 +59,7 @@ def evaluate(
     Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy. With
     --guard, rows of another domain than the guard's are passed over.
     """
-    from discreet.core.files import dump_json, progress
+    from discreet.core.files import progress
     from discreet.data.answers import read_labelled
     from discreet.guard.evaluate import evaluate as run_evaluation
     from discreet.guard.guard import Guard
@@ -100,11 +97,9 @@ def evaluate(
     run = common.open_run(out, context)
     told = progress(rows, len(rows), quiet=quiet, label="answers judged")
     result = run_evaluation(told, guard_of, base.domain.name)
-    record = {"kind": "guard evaluate", "schema": 1, **result.to_json(), "provenance": _provenance(labelled, base)}
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-    else:
-        print("\n".join(lines(result)))
+    record = {"kind": "guard evaluate", "schema": 1, **result.to_json(),
+              "provenance": common.provenance(labelled, policy=base.label())}
+    pages.show(record, as_json=as_json, quiet=quiet, whole=True)
     if run:
         run.finish(record, n=len(rows))
 
@@ -125,31 +120,6 @@ def _fitted(folder: Path, domain: str | None, audience: str | None, policy: Path
     return found
 
 
-def _provenance(path: Path, policy: Policy) -> dict[str, Any]:
-    from discreet import __version__
-    from discreet.core.files import KeyedHash
-
-    hashes = KeyedHash.from_environment()
-    return {"policy": policy.label(), "discreet": __version__, "input": path.name, "data_hash": hashes.of_file(path),
-            "hash_key": hashes.scope}
-
-
-def lines(result: GuardEvaluation) -> list[str]:
-    """The evaluation in words and aligned figures."""
-    out = [f"Operating point: {result.point}", "", "All domains"]
-    out += _table(result.overall)
-    for name, figures in result.domains.items():
-        if len(result.domains) > 1:
-            out += ["", name.capitalize(), *_table(figures)]
-    out += ["", "Classes bound to the person"]
-    for kind, figures in result.classes.items():
-        out.append(f"  {kind:12} precision {figures['precision']}   recall {figures['recall']}")
-    out += ["", "Clusters held, by whose they are"]
-    for who, figures in result.subjects.items():
-        out.append(f"  {who:12} {figures['held']}")
-    return [*out, "", "Controls", *_table(result.controls)]
-
-
 _WORDS = {
     "auroc": "AUROC", "auroc_any_register": "AUROC, none bound in any register", "fpr95": "FPR at 95% TPR",
     "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held",
@@ -159,8 +129,3 @@ _WORDS = {
     "told_back_second_person_flagged": "told back as 'you' (should be 0)",
     "cohort_flagged": "cohort sentence added (should be 0)", "planted_held": "cluster planted (should be 1)",
 }
-
-
-def _table(figures: Mapping[str, Any]) -> list[str]:
-    return [f"  {_WORDS.get(name, name):38} {value}" + (f"   n={value.n}" if value.n is not None else "")
-            for name, value in figures.items()]

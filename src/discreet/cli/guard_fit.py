@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.cli.guard_check import Audience, PolicyFile, policy_of
 from discreet.core.errors import InputError, UsageError
+from discreet.core.names import printable
 
 Domain = Annotated[str, typer.Option("--domain", metavar="D", help="What the texts are about: " + common.DOMAINS)]
 _COLUMNS = "JSON Lines, CSV or Parquet with id, answer and, if they are there, question, kind, domain, group."
@@ -54,7 +54,6 @@ def fit(
     thresholds and to evaluate. What a grammar wrote bootstraps and demonstrates: deploy on your own or LLM-written
     texts.
     """
-    from discreet.core.files import dump_json
     from discreet.guard.fit import fit_guard
     writable(out)
     chosen = policy_of(domain, audience, policy)
@@ -63,12 +62,12 @@ def fit(
         seed=seed, out=out, cache=cache, policy=chosen, encoded=cast(Literal["answer"], encoded),
         costs=costs_of(cost_miss, cost_false_flag, cost_review, prevalence), quiet=quiet,
     )
-    if as_json:
-        record = {"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
-                  "tau": guard.tau, "card": guard.card}
-        sys.stdout.write(dump_json(record) + "\n")
-    elif not quiet:
-        print("\n".join(lines(guard.card, guard.detector.decides, out)))
+    record = {"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
+              "tau": guard.tau, "card": guard.card}
+    if as_json or not quiet:
+        pages.show(record, as_json=as_json)
+    if not as_json and not quiet:
+        print(f"guard written to {printable(str(out))}; {guard.detector.decides} decides")
 
 
 def writable(out: Path) -> None:
@@ -88,40 +87,3 @@ def costs_of(miss: float | None, false_flag: float | None, review: float, preval
     if miss is None or false_flag is None:
         raise UsageError("--cost-miss and --cost-false-flag belong together; expected both")
     return Costs(miss, false_flag, review, prevalence)
-
-
-def lines(card: dict[str, Any], decides: str, out: Path) -> list[str]:
-    """The card in words: counts, what is stored, and the figures of every discriminator on the evaluation set."""
-    from discreet.cli.common import printable
-    from discreet.guard.fitted_dual import Components
-
-    counts = card["counts"]
-    dropped = ", ".join(f"{counts[k]:,} {k.replace('_', ' ')}" for k in ("repeated", "contradictory", "direct",
-                                                                        "empty", "not_english"))
-    found = [f"{counts['read']:,} texts read; dropped: {dropped}"]
-    for part in ("fit", "calibration", "evaluation"):
-        sides = ", ".join(f"{counts.get(f'{part}_{k}', 0):,} {k}" for k in ("safe", "borderline", "unsafe"))
-        found.append(f"  {part:12} {sides}")
-    if components := card["density"]["components"]:
-        found.append(f"Gaussian mixtures of the density: {Components(**components)}")
-    stored = card["stores"]["training_embeddings"]
-    found += [f"training embeddings in the folder: {stored['safe']:,} safe, {stored['unsafe']:,} unsafe", ""]
-    for pairing, against in (("within", "safe"), ("borderline", "borderline")):
-        rows = {kind: figures[pairing] for kind, figures in card["metrics"].items() if pairing in figures}
-        if rows:
-            found.append(f"unsafe against {against} texts of the evaluation set, abstentions included")
-            found += _table(rows, decides)
-    return [*found, "", f"guard written to {printable(str(out))}; {decides} decides"]
-
-
-def _table(rows: dict[str, Any], decides: str) -> list[str]:
-    from discreet.core.records import Estimate
-
-    found = []
-    for kind, figures in rows.items():
-        full, mark = figures["full"], "*" if kind == decides else " "
-        cells = {"AUROC": full["auroc"], "TPR at 0": full["tpr_conservative"], "FPR at 0": full["fpr_conservative"],
-                 "abstained safe": figures["abstain"]["safe"]}
-        said = "   ".join(f"{name} {Estimate.from_json(value)}" for name, value in cells.items())
-        found.append(f"{mark} {kind:18} {said}")
-    return found

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.cli.guard_fit import writable
 from discreet.core.errors import UsageError
-from discreet.core.records import Estimate
-
-COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
-           "abstain_safe": "abstain (-)", "abstain_unsafe": "abstain (+)"}
-WIDTH = 20
 
 
 def evaluate_partitions(partitions: Path, domain: str | None, configurations: str | None, encoders: str,
                         save: Path | None, context: typer.Context, *, seed: int, out: Path | None, as_json: bool,
                         quiet: bool) -> None:
     """Fit every configuration on a folder of partitions, evaluate them in every pairing, print and keep the figures."""
-    from discreet.core.files import dump_json
     from discreet.encode.presets import build_encoders, default_cache
     from discreet.guard.card import card_of
     from discreet.guard.guard import Guard
@@ -56,41 +47,7 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
     if save is not None:
         card = card_of(made.corpus, detectors[DEFAULT], duals[DEFAULT], seed=seed)
         Guard(policy, detector=detectors[DEFAULT], card=card).save(save)
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-    elif not quiet:
-        print("\n".join(lines(policy.domain.name, policy.point, found, components)))
+    if as_json or not quiet:
+        pages.show(record, as_json=as_json)
     if run:
         run.finish(record, n=made.corpus.corpus.counts.get("read", 0), components=components)
-
-
-def lines(domain: str, point: str, found: Mapping[str, Mapping[str, Mapping[str, Any]]],
-          components: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """A table a pairing: figures of the texts that each configuration keeps, with intervals.
-
-    `components` are those of the configurations with Gaussian mixtures: requested, and fitted on each side.
-    """
-    from discreet.guard.fitted_dual import Components
-
-    said = [f"{domain}: texts that the detector does not abstain on; default point {point}"]
-    said += [f"{name}: Gaussian mixtures with {Components(**fitted)}" for name, fitted in components.items()]
-    pairings = list(dict.fromkeys(p for by_pairing in found.values() for p in by_pairing))
-    for pairing in pairings:
-        said += ["", pairing.replace("_", " "),
-                 "  " + "".join(h.ljust(WIDTH) for h in ("", *COLUMNS.values(), f"FPR at {point}", f"TPR at {point}"))]
-        for name, by_pairing in found.items():
-            figures = by_pairing[pairing]
-            cells = [figures[c] for c in (*COLUMNS, "fpr_point", "tpr_point")]
-            said.append("  " + "".join(c.ljust(WIDTH) for c in (name, *(short(e) for e in cells))))
-            said += [f"    {subtype:32} FPR at {point} {short(e['fpr_point'])}   abstained {short(e['abstain'])}"
-                     for subtype, e in figures.get("subtypes", {}).items() if name == "default"]
-    return said
-
-
-def short(estimate: Estimate) -> str:
-    """Two or three figures and the interval, or a dash where the sample cannot say."""
-    if estimate.value is None:
-        return "unresolved"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.2f},{estimate.high:.2f}]"

@@ -1,10 +1,9 @@
-"""Pages and figures of records: by the kind of a record, for the command that makes it and for `discreet report`."""
+"""What a command shows and keeps of its record: the terminal, `--json`, the page and the figures of its run folder."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,53 +11,28 @@ from discreet.core.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from discreet.core.runs import Run
-    from discreet.report.figures.figure import Figure
 
 Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Paged:
-    """What a kind of record is shown by: its page as HTML, and the figures of its run folder."""
+def show(record: Record, *, as_json: bool, quiet: bool = False, whole: bool = False, report: Path | None = None,
+         run: Run | None = None, **options: Any) -> None:
+    """Print a record: as JSON, or its summary, and where its page is.
 
-    page: Callable[..., str]
-    figures: Callable[[Record], Iterable[Figure]]
+    Where `quiet`, only the headline, or the `whole` summary of a command whose figures are all that it is asked for.
+    `options` are those of the record's kind (see `discreet.report.summarise`).
+    """
+    from discreet.core.files import dump_json
+    from discreet.report import summarise, to_text
 
-
-def _membership() -> Paged:
-    from discreet.report.membership import membership_figures, membership_page
-
-    return Paged(membership_page, membership_figures)
-
-
-def _labels() -> Paged:
-    from discreet.report.labels import labels_figures, labels_page
-
-    return Paged(labels_page, labels_figures)
-
-
-def _frontier() -> Paged:
-    from discreet.report.frontier import frontier_figures, frontier_page
-
-    return Paged(frontier_page, frontier_figures)
-
-
-def _reproduction() -> Paged:
-    from discreet.report.reproduction import reproduction_figures, reproduction_page
-
-    return Paged(reproduction_page, reproduction_figures)
-
-
-def _labels_rerun() -> Paged:
-    from discreet.report.reproduction_labels import rerun_figures, rerun_page
-
-    return Paged(rerun_page, rerun_figures)
-
-
-PAGED: dict[str, Callable[[], Paged]] = {"audit labels": _labels, "audit membership": _membership,
-                                         "defend-frontier": _frontier, "reproduce blia": _labels_rerun,
-                                         "reproduce mia": _reproduction}
-"""By the kind of a record; called, it imports the page's room."""
+    if as_json:
+        sys.stdout.write(dump_json(record) + "\n")
+        return
+    print(to_text(summarise(record, **options), quiet=quiet and not whole))
+    for path in (report, run and run.report):
+        if path and path.exists() and not quiet:
+            print(f"\nReport: {path}")
+            break
 
 
 def can_report(path: Path) -> None:
@@ -66,9 +40,11 @@ def can_report(path: Path) -> None:
 
     Raises MissingExtraError, or UsageError where `path` is a folder or its folder is not there.
     """
-    from discreet.report.html import environment
+    from discreet.report.figure import can_draw
+    from discreet.report.render import environment
 
     environment()
+    can_draw()
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'its folder is not there'}; "
                          "expected the name of a file in a folder that is there")
@@ -91,13 +67,13 @@ def write_pages(record: Record, report: Path | None, run: Run | None, *, quiet: 
     if report is None and run is None:
         return
     from discreet.core.files import write_atomic
-    from discreet.report.figures.figure import save_figures
+    from discreet.report import save_figures, summarise, to_html
 
-    paged = PAGED[record["kind"]]()
-    if run:
-        save_figures(paged.figures(record), run.figures)
+    summary = summarise(record, texts=texts) if texts else summarise(record)
     try:
-        page = paged.page(record, texts=texts) if texts else paged.page(record)
+        page = to_html(summary)
+        if run:
+            save_figures(summary.figures, run.figures)
     except MissingExtraError as error:
         # A run folder without its page is still a run.
         page = ""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import common, pages
+from discreet.cli import common
 from discreet.core.errors import InputError, UsageError
 
 SCHEMA = 1
@@ -66,18 +66,17 @@ def read_record(run: Path) -> Mapping[str, Any]:
 
 
 def _paged(run: Path, record: Mapping[str, Any]) -> str:
-    from discreet.report.figures.figure import save_figures
+    from discreet.report import save_figures, summarise, to_html
 
-    paged = pages.PAGED[record["kind"]]()
-    page = paged.page(record)
-    save_figures(paged.figures(record), run / "figures")
+    summary = summarise(record)
+    page = to_html(summary)
+    save_figures(summary.figures, run / "figures")
     return page
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:
     from discreet.data.rows import iter_json_lines
-    from discreet.report.batch import BatchTally
-    from discreet.report.html import batch_page
+    from discreet.report.batch import BatchTally, page
 
     path, tally = run / "verdicts.jsonl", BatchTally()
     if not path.is_file():
@@ -85,9 +84,10 @@ def _batch(run: Path, record: Mapping[str, Any]) -> str:
     with path.open("rb") as lines:
         for _, row in iter_json_lines(lines, str(path)):
             tally.add(row)
-    return batch_page(record, tally.rows())
+    return page(record, tally.rows())
 
 
 RENDERED: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {
-    "guard check": _batch, **dict.fromkeys(pages.PAGED, _paged)}
+    "guard check": _batch, **dict.fromkeys((
+        "audit labels", "audit membership", "defend-frontier", "reproduce blia", "reproduce mia"), _paged)}
 """How a run folder of each kind is rendered."""

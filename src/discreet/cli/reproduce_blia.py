@@ -54,7 +54,7 @@ def blia(
     from tempfile import TemporaryDirectory
 
     from discreet.core.files import dump_json
-    from discreet.report.reproduced_labels import markdown
+    from discreet.report import summarise, to_markdown
     from discreet.studies.blia.reproduce import known_items, reproduce
     from discreet.studies.blia.trials import Study
 
@@ -69,7 +69,7 @@ def blia(
               "provenance": _provenance(setting, data)}
     if run is not None:
         _write(_with_earlier(record, run), run, quiet)
-    sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else markdown(record))
+    sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else to_markdown(summarise(record)))
 
 
 def _setting(scale: str, seeds: str | None, corpora: str | None, epsilon: str | None) -> Setting:
@@ -94,14 +94,10 @@ def _epsilons(epsilon: str, setting: Setting) -> list[float]:
 
 
 def _provenance(setting: Setting, data: Path | None) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from discreet import __version__
-
-    return {"discreet": __version__, "data": None if data is None else data.name,
+    return {"data": None if data is None else data.name,
             "corpora": {name: {"recipe": dict(work.recipe), "rows": work.rows, "seeds": list(work.seeds),
                                "references": work.references} for name, work in setting.corpora.items()},
-            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+            **common.provenance(finished=True)}
 
 
 def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
@@ -125,8 +121,8 @@ def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
 def _write(record: dict[str, Any], run: Run, quiet: bool) -> None:
     """The record, its tables in Markdown, its page and its figures."""
     from discreet.core.files import write_atomic
-    from discreet.report.reproduced_labels import markdown
+    from discreet.report import summarise, to_markdown
 
     run.finish(record, n=len(record["items"]))
-    write_atomic(run.path / "tables.md", markdown(record))
+    write_atomic(run.path / "tables.md", to_markdown(summarise(record)))
     pages.write_pages(record, None, run, quiet=quiet)

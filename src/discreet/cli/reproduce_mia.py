@@ -59,7 +59,7 @@ def mia(
     Keeps models' scores in OUT/store, so that a run that was stopped goes on; corpora, with their texts, in OUT/data.
     """
     from discreet.core.files import dump_json
-    from discreet.report.reproduced import markdown
+    from discreet.report import summarise, to_markdown
     from discreet.studies.mia.reproduce import known_items, reproduce
 
     items = known_items(table or (), figure or (), section or ())
@@ -77,7 +77,7 @@ def mia(
               "provenance": _provenance(setting, data, paraphraser if "section 8.2" in items else None)}
     if run is not None:
         _write(_with_earlier(record, run), run, quiet)
-    sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else markdown(record))
+    sys.stdout.write(dump_json(record) + "\n" if as_json else "" if quiet else to_markdown(summarise(record)))
 
 
 def _setting(scale: str, seeds: str | None, seed: int, corpora: str | None, dtype: str) -> Setting:
@@ -114,17 +114,13 @@ def _with_paraphraser(study: Study, spec: str, seed: int) -> Study:
 
 
 def _provenance(setting: Setting, data: Path | None, paraphraser: str | None) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    from discreet import __version__
-
     corpora = list(dict.fromkeys([*setting.corpora.values(), *setting.further]))
-    return {"discreet": __version__, "seeds": list(setting.seeds), "data": None if data is None else data.name,
+    return {"seeds": list(setting.seeds), "data": None if data is None else data.name,
             "corpora": corpora, "models": {name: list(regimes) for name, regimes in setting.models.items()},
             "dtype": setting.dtype,
             # What a service is called stays; where it is, does not.
             "paraphraser": None if paraphraser is None else paraphraser.partition(":")[0],
-            "finished": datetime.now(UTC).isoformat(timespec="seconds")}
+            **common.provenance(finished=True)}
 
 
 def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
@@ -147,8 +143,8 @@ def _with_earlier(record: dict[str, Any], run: Run) -> dict[str, Any]:
 def _write(record: dict[str, Any], run: Run, quiet: bool) -> None:
     """The record, its tables in Markdown, its page and its figures."""
     from discreet.core.files import write_atomic
-    from discreet.report.reproduced import markdown
+    from discreet.report import summarise, to_markdown
 
     run.finish(record, n=len(record["items"]))
-    write_atomic(run.path / "tables.md", markdown(record))
+    write_atomic(run.path / "tables.md", to_markdown(summarise(record)))
     pages.write_pages(record, None, run, quiet=quiet)

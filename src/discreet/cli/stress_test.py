@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import common, pages
 from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.core.records import Estimate
     from discreet.data.rows import Place
-    from discreet.guard.stress import StressResult
 
 KINDS = ("unsafe", "safe", "borderline")
 REQUIRED = ("id", "kind", "score")
@@ -70,7 +67,6 @@ def stress_test(
     operating point unless --threshold says otherwise, in log-odds beyond it. Exits with 0 for pass (or without a
     gate), 1 for fail, 3 for inconclusive.
     """
-    from discreet.core.files import dump_json
     from discreet.guard.stress import stress_scores
 
     texts = {"unsafe": unsafe, "safe": safe, "borderline": borderline}
@@ -92,11 +88,8 @@ def stress_test(
     run = common.open_run(out, context)
     sources = [scores] if scores is not None else [path for paths in texts.values() for path in paths or ()]
     record = {"kind": "stress-test", "schema": 1, **result.to_json(),
-              "provenance": {**_provenance(sources, seed), **judged_by}}
-    if as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-    else:
-        print("\n".join(lines(result, {kind: len(of[kind]) for kind in KINDS})))
+              "provenance": {**common.provenance(*sources, seed=seed), **judged_by}}
+    pages.show(record, as_json=as_json, quiet=quiet, whole=True, sizes={kind: len(of[kind]) for kind in KINDS})
     if run:
         run.finish(record, n=len(rows), verdict=result.verdict)
     if code := EXIT[result.verdict]:
@@ -161,63 +154,3 @@ def _score(place: Place, value: Any) -> float:
     if not isfinite(score):
         place.fail("'score' is NaN or infinite; expected a finite number: judge the answer again, or leave it out")
     return score
-
-
-def _provenance(paths: Sequence[Path], seed: int) -> dict[str, Any]:
-    from discreet import __version__
-    from discreet.core.files import KeyedHash
-
-    hashes = KeyedHash.from_environment()
-    names, said = [path.name for path in paths], [hashes.of_file(path) for path in paths]
-    return {"discreet": __version__, "input": names[0] if len(names) == 1 else names,
-            "data_hash": said[0] if len(said) == 1 else said, "hash_key": hashes.scope, "seed": seed}
-
-
-def lines(result: StressResult, sizes: Mapping[str, int]) -> list[str]:
-    """The result in words and aligned figures, with the reasons of what is unresolved below."""
-    target = f"{100 * result.tpr:g}% TPR"
-    words = {"auroc": "AUROC", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR", "fpr_at_tpr": f"FPR at {target}"}
-    if target in ("95% TPR", "90% TPR"):
-        del words["fpr_at_tpr"]
-    points = {"fpr_at_tpr": f"at {target}"}
-    if result.threshold is not None:
-        points["fpr_at_threshold"] = f"at threshold {result.threshold:g}"
-        words["fpr_at_threshold"] = f"FPR {points['fpr_at_threshold']}"
-    out = [", ".join(f"{n:,} {kind}" for kind, n in sizes.items()), ""]
-    out += [_row("", "unsafe : safe", "unsafe : borderline")]
-    out += [_row(word, _shown(result.within[name]), _shown(result.borderline[name])) for name, word in words.items()]
-    if result.tpr_at_threshold is not None:
-        out.append(_row(f"TPR at threshold {result.threshold:g}", str(result.tpr_at_threshold)))
-    out += [_row("AUROC lost", "", _shown(result.difference))]
-    out += [_row(f"score at {target}", f"{result.threshold_at_tpr:g}")]
-    if result.subtypes:
-        out += ["", _row("borderline by subtype, FPR", *points.values())]
-        out += [_row(common.printable(name), *(_shown(rates[key]) for key in points), f"n={rates['fpr_at_tpr'].n_neg}")
-                for name, rates in result.subtypes.items()]
-    figures = result.controls
-    out += ["", "Controls",
-            _row("labels at random, AUROC", _shown(figures["placebo_auroc"]), _said(result, "placebo", "holds 1/2")),
-            _row("borderline alone, FPR", _shown(figures["unplanted_fpr"])),
-            _row("unsafe planted, FPR", _shown(figures["planted_fpr"]), _said(result, "planted", "rises"))]
-    if not result.checks["direction"]:
-        out.append("  safe texts outrank unsafe ones, though a higher score must mean unsafe")
-    if reasons := _reasons(result):
-        out += ["", "Unresolved", *(f"  {reason}" for reason in reasons)]
-    return out if result.verdict is None else [*out, "", f"{result.verdict.capitalize()}: {result.reason}"]
-
-
-def _row(*cells: str) -> str:
-    return ("  " + "".join(f"{cell:26}  " for cell in cells)).rstrip()
-
-
-def _shown(figure: Estimate) -> str:
-    return str(figure) if figure.resolved else "unresolved"
-
-
-def _said(result: StressResult, check: str, good: str) -> str:
-    return good if result.checks[check] else f"NOT: {good}"
-
-
-def _reasons(result: StressResult) -> list[str]:
-    tables = (result.within, result.borderline, {"": result.difference}, *result.subtypes.values(), result.controls)
-    return list(dict.fromkeys(e.reason for figures in tables for e in figures.values() if e.reason))

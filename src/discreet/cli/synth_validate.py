@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import common
+from discreet.core.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,5 +96,5 @@ def lines(kinds: Counter[str], failed: list[dict[str, Any]], reasons: Counter[tu
     said = [f"{total:,} record{'' if total == 1 else 's'} ({', '.join(f'{n:,} {k}' for k, n in sorted(kinds.items()))})"
             f": {len(failed):,} fail"]
     for (kind, reason), count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        said.append(f"  {kind:12} {common.printable(reason):28} {count:,}")
+        said.append(f"  {kind:12} {printable(reason):28} {count:,}")
     return said

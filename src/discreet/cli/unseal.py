@@ -46,6 +46,10 @@ def unseal(
     Exits with 1 where the model is convicted, 0 where it is not and a leak of the tolerated size would have been seen,
     3 where it would not. With --verify: 0 for a consistent certificate whatever it says, else 1.
     """
+    from discreet.core.files import dump_json
+    from discreet.report.published import certificate_summary
+    from discreet.report.render import to_text
+
     if verify is not None:
         if folder is not None or scores is not None or out is not None or sign is not None:
             raise UsageError("--verify was given with DIR, --scores, --out or --sign; expected the certificate alone")
@@ -57,7 +61,11 @@ def unseal(
         raise UsageError("--commitment or --public-key was given without --verify; expected the certificate to check")
     certificate = _certify(folder, scores, sign, alpha, tolerance, delta, folder / "certificate.json"
                            if out is None else out)
-    _say(certificate, as_json, quiet)
+    if as_json:
+        shown = {key: value for key, value in certificate.items() if key not in ("scores", "opened")}
+        sys.stdout.write(dump_json(shown) + "\n")
+    elif not quiet:
+        print(to_text(certificate_summary(certificate)))
     if code := EXIT[certificate["verdict"]]:
         raise typer.Exit(code)
 
@@ -104,6 +112,8 @@ def _verify(path: Path, commitment: str | None, public_key: Path | None, as_json
     from discreet.audit.sealed.reveal import known_commitment
     from discreet.audit.sealed.sign import read_public_key
     from discreet.core.files import dump_json
+    from discreet.report.published import checked_summary
+    from discreet.report.render import to_text
 
     certificate = read_certificate(path)
     published = None if commitment is None else known_commitment(commitment)
@@ -116,73 +126,7 @@ def _verify(path: Path, commitment: str | None, public_key: Path | None, as_json
             "signer_checked": key is not None, "verdict": None if found else certificate["verdict"],
             "alpha": None if found else certificate["alpha"],
             "openings": None if found else certificate["openings"]}) + "\n")
-    elif found:
-        print("\n".join(["The certificate is not consistent:",
-                         *(f"  {common.printable(problem)}" for problem in found)]))
-    elif not quiet:
-        print("\n".join([f"The certificate is consistent. It says {certificate['verdict']}: {certificate['reason']}",
-                         f"  {_level(certificate)}",
-                         *_opened(certificate), *_caveats(published is not None, certificate["signature"] is not None,
-                                                          key is not None)]))
+    elif found or not quiet:
+        print(to_text(checked_summary(certificate, tuple(found), published=published is not None, key=key is not None)))
     if found:
         raise typer.Exit(1)
-
-
-def _level(found: dict[str, Any]) -> str:
-    whence = "in the commitment" if found["alpha_from"] == "seal" else "chosen at the opening: the seal commits to none"
-    return f"alpha {found['alpha']:g}, {whence}"
-
-
-def _opened(found: dict[str, Any]) -> list[str]:
-    if found["openings"] == 1:
-        return []
-    return [f"  opened with {found['openings']} different files of scores, of which this is one; average e-value "
-            f"10^{found['log10_e_value_average']:.2f}"]
-
-
-def _caveats(published: bool, signed: bool, key: bool) -> list[str]:
-    said = []
-    if not published:
-        said.append("  checked against its own commitment; give the published one with --commitment")
-    if signed and not key:
-        said.append("  signed, by whoever holds the key that is in it; give the signer's with --public-key")
-    if not signed:
-        said.append("  not signed: whoever held the coins could have written other scores into it")
-    return said
-
-
-def _say(certificate: dict[str, Any], as_json: bool, quiet: bool) -> None:
-    from discreet.core.files import dump_json
-
-    if as_json:
-        shown = {key: value for key, value in certificate.items() if key not in ("scores", "opened")}
-        sys.stdout.write(dump_json(shown) + "\n")
-        return
-    if quiet:
-        return
-    print("\n".join(_lines(certificate)))
-
-
-def _lines(found: dict[str, Any]) -> list[str]:
-    from discreet.core.records import Estimate
-
-    least, ceiling = found["least_win_rate"], found["epsilon_ceiling"]
-    rows = [("pairs", f"{found['pairs']:,}")]
-    rows += [(f"trained one first, {common.printable(name)}", str(Estimate.from_json(rate)))
-             for name, rate in found["win_rate"].items()]
-    rows += [
-        ("e-value", f"10^{found['log10_e_value_max']:.2f} at its highest (convicts at {1.0 / found['alpha']:g}), "
-                    f"10^{found['log10_e_value']:.2f} after all pairs"),
-        ("first convicted after", f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"),
-        ("epsilon at least", f"{found['epsilon_lower']:.3f} (replacing one {found['unit']}; this bound can show "
-                             f"{'nothing' if ceiling is None else f'{ceiling:.3f} at the most'} with these pairs)"),
-        ("epsilon at least, anytime", f"{found['epsilon_lower_anytime']:.3f} (another bound, which also holds where "
-                                      "one stops early)"),
-        (f"power at win rate {found['tolerance']:g}", f"{found['power']:.3f} at the least"),
-        ("least win rate seen", "none" if least is None else f"{least:.3f}"), ("level", _level(found)),
-        ("openings", f"{found['openings']}" + ("" if found["openings"] == 1 else
-                                               f"; average e-value 10^{found['log10_e_value_average']:.2f}")),
-        ("commitment", found["commitment"])]
-    words = [f"  {name:30}  {value}" for name, value in rows]
-    return [*words, "", *(f"  {claim}" for claim in found["claims"]), "",
-            f"{found['verdict'].capitalize()}: {found['reason']}"]

@@ -1,4 +1,4 @@
-"""What attacks, their references and selections are called in words, for verdicts, pages and the terminal."""
+"""What attacks, their references and selections are called in words, and how any name may be shown."""
 
 from __future__ import annotations
 
@@ -62,3 +62,8 @@ def label_attack_name(row: Mapping[str, Any], *, brief: bool = False) -> str:
 def condition_name(mechanism: str, budget: float | str) -> str:
     """"rr, ε = 2"; "no mechanism"."""
     return "no mechanism" if mechanism == "none" and epsilon(budget) == "∞" else f"{mechanism}, ε = {epsilon(budget)}"
+
+
+def printable(text: str) -> str:
+    """`text` with control characters spelled out: an id or an answer must not steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

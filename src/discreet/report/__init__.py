@@ -1,1 +1,52 @@
-"""Saved records to summaries and HTML; nothing is computed here that is not in the record."""
+"""Saved records to pages, terminal text and Markdown; nothing is computed here that is not in the record.
+
+A record goes in as a mapping (`result.json`, or `to_json()` of an audit with its `kind`) and comes out as a `Summary`,
+which `to_html`, `to_text` and `to_markdown` show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from discreet.core.errors import UsageError
+from discreet.report.figure import Figure, save_figures
+from discreet.report.render import to_html, to_markdown, to_text
+from discreet.report.summary import Summary
+
+KINDS: Mapping[str, str] = {
+    "audit labels": "labels.summary", "audit membership": "membership.summary", "defend-frontier": "frontier.summary",
+    "reproduce blia": "reproduction_labels.summary", "reproduce mia": "reproduction.summary",
+    "plan labels": "labels.plan_summary", "check-table": "published.table_summary",
+    "certificate": "published.certificate_summary", "seal": "published.seal_summary",
+    "guard evaluate": "guard.evaluation_summary", "guard calibrate": "guard.calibration_summary",
+    "guard fit": "guard.fit_summary", "guard evaluate partitions": "guard.partitions_summary",
+    "stress-test": "guard.stress_summary"}
+"""The function that summarises each kind of record."""
+
+
+def summarise(record: Mapping[str, Any], **options: Any) -> Summary:
+    """The summary of a saved record.
+
+    Parameters
+    ----------
+    record : mapping
+        With its `kind`, one of `KINDS`.
+    **options
+        Of the kind: `texts` of a membership audit, where texts may be shown.
+
+    Raises
+    ------
+    UsageError
+        For a record of another kind.
+    """
+    kind = str(record.get("kind"))
+    if kind not in KINDS:
+        raise UsageError(f"a record of kind {kind[:40]!r} has no summary; expected one of {', '.join(KINDS)}")
+    module, name = KINDS[kind].split(".")
+    make: Callable[..., Summary] = getattr(import_module(f"discreet.report.{module}"), name)
+    return make(record, **options)
+
+
+__all__ = ["KINDS", "Figure", "Summary", "save_figures", "summarise", "to_html", "to_markdown", "to_text"]

@@ -1,21 +1,16 @@
-"""A saved membership audit, read row by row: what the page, the figures and the terminal all ask of it."""
+"""A saved membership audit, read row by row: what its summary and its figures ask of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-Record: TypeAlias = Mapping[str, Any]
+from discreet.report.summary import Record
 
-ATTACKS = {
-    "loss": "loss", "confidence": "confidence, top class", "confidence_true": "confidence, true class",
-    "entropy": "entropy", "reference": "reference ratio",
-    "probe": "logit probe", "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
-    "rmia": "RMIA", "rmia_offline": "RMIA offline",
-}
-REFERENCES = {None: "none", "paired": "paired", "neutral": "neutral", "population": "population"}
-SELECTIONS = {"global": "all", "boundary": "boundary", "boundary_union": "boundary, pooled"}
+ROW_OF = ("attack", "scale", "reference_kind", "nonmembers")
+"""What makes two rows figures of one attack."""
+BOUNDARY_N = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +26,15 @@ class Audited:
     tolerance : float
     peers : tuple of Record
         The rows of the other targets.
+    classes : tuple of str
+        What the labels are called; empty where the record does not say.
     """
 
     facts: Record
     rows: tuple[Record, ...]
     tolerance: float
     peers: tuple[Record, ...] = ()
+    classes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -55,6 +53,12 @@ class Audited:
         return self.first(attack="reference", scale="p", reference_kind="paired", nonmembers="reference_train",
                           selection="global")
 
+    def label(self, number: int | None) -> str:
+        """"label 1", or the name of that class; "all labels" for None."""
+        if number is None:
+            return "all labels"
+        return self.classes[number] if number < len(self.classes) else f"label {number}"
+
     def whole(self, **wanted: Any) -> list[Record]:
         """The rows without stratum whose values are `wanted`, in order."""
         return [row for row in self.rows if all(row[name] == value for name, value in wanted.items())
@@ -67,21 +71,28 @@ class Audited:
 
     def like(self, row: Record, **wanted: Any) -> list[Record]:
         """The rows of any stratum with the attack, scale, references and non-members of `row`, and what is `wanted`."""
-        return self._alike(self.rows, row, wanted)
-
-    def beside(self, row: Record, **wanted: Any) -> list[Record]:
-        """The same of the other targets."""
-        return self._alike(self.peers, row, wanted)
-
-    @staticmethod
-    def _alike(rows: Sequence[Record], row: Record, wanted: Mapping[str, Any]) -> list[Record]:
-        wanted = {**{name: row[name] for name in ("attack", "scale", "reference_kind", "nonmembers")}, **wanted}
-        return [one for one in rows if all(one[name] == value for name, value in wanted.items())]
+        wanted = {**{name: row[name] for name in ROW_OF}, **wanted}
+        return [one for one in self.rows if all(one[name] == value for name, value in wanted.items())]
 
     @property
     def structures(self) -> list[str]:
         """The structures that rows are restricted to."""
         return sorted({row["structure"] for row in self.rows if row["structure"] != self._structure})
+
+    @property
+    def parts(self) -> list[tuple[str, Record]]:
+        """The primary endpoint in each label, category and structure and at the boundary, where it has a figure."""
+        if self.primary is None:
+            return []
+        found = []
+        for row in self.like(self.primary):
+            at = row["selection"] == "boundary" and row["n"] == BOUNDARY_N
+            name = (self.label(row["label"]) if row["label"] is not None else str(row["category"] or (
+                row["structure"] if row["structure"] in self.structures else "")))
+            wanted = row["decile"] is None and (at or (row["selection"] == "global" and name != ""))
+            if wanted and row["auc"]["value"] is not None:
+                found.append((", ".join(filter(None, (name, "at the decision boundary" if at else ""))), row))
+        return found
 
     @property
     def _structure(self) -> str | None:
@@ -93,42 +104,16 @@ class Audited:
 def audited(record: Record) -> list[Audited]:
     """The targets of a record, the decisive one first."""
     tolerance = float(record["provenance"]["tolerance_auc"])
+    classes = tuple(map(str, (record.get("training") or {}).get("classes", ())))
     found = []
-    for facts in record["targets"]:
-        of = {same: tuple(row for row in record["attacks"] if (row["target"] == facts["target"]) is same)
+    for one in record["targets"]:
+        of = {same: tuple(row for row in record["attacks"] if (row["target"] == one["target"]) is same)
               for same in (True, False)}
-        found.append(Audited(facts, of[True], tolerance, of[False]))
+        found.append(Audited(one, of[True], tolerance, of[False], classes))
     decisive = next(one for one in found if one.facts["verdict"] == record["verdict"])
     return [decisive, *(one for one in found if one is not decisive)]
 
 
-def attack_words(row: Record, *, scale: bool = True) -> str:
-    """"reference ratio, neutral, logit scale"."""
-    parts = [ATTACKS.get(row["attack"], str(row["attack"]).replace("_", " "))]
-    if row["reference_kind"] is not None:
-        parts.append(REFERENCES[row["reference_kind"]])
-    if scale:
-        parts.append(f"{row['scale']} scale")
-    return ", ".join(parts)
-
-
-def listed(one: Audited) -> tuple[list[Record], list[Record]]:
-    """Rows for a table, each attack global and at the boundary: honest ones, the primary first; and oracle ones."""
-    rows = [row for row in one.whole() if row["n"] in (None, 20)]
-    first = one.primary
-    honest = [row for row in rows if not row["oracle"]]
-    if first is not None:
-        named = ("attack", "scale", "reference_kind", "selection", "nonmembers")
-        honest.sort(key=lambda row: any(row[name] != first[name] for name in named))
-    return honest, [row for row in rows if row["oracle"]]
-
-
-def said_of(facts: Record) -> list[tuple[str, str]]:
-    """Facts of a run as pairs of words, for the end of a page."""
-    shown = []
-    for name, value in facts.items():
-        said = ", ".join(f"{count} {role}" for role, count in value.items()) if isinstance(value, Mapping) else (
-            "none" if value is None else f"{value:,}" if isinstance(value, int) and not isinstance(value, bool)
-            else str(value))
-        shown.append((name.replace("_", " "), said))
-    return shown
+def below(estimate: Mapping[str, Any] | None, bound: float) -> bool:
+    """Whether the whole interval lies below `bound`."""
+    return estimate is not None and estimate["high"] is not None and estimate["high"] < bound

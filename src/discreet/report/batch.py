@@ -1,4 +1,4 @@
-"""Verdicts of one batch to a plain summary, and to the rows that a table shows.
+"""Verdicts of one batch to counts, to the lines of a terminal, and to a page with a table of the answers.
 
 A *row* is a verdict as JSON (`Verdict.to_json()`); it may also have `findings` (the evidence with `person`, `why`,
 `layer`, `counts`) and, only where text may be shown, `answer`.
@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
-from discreet.core.records import ACTIONS
+from discreet.core.names import printable
+from discreet.core.numbers import counted, percent
+from discreet.core.records import ACTIONS, SUBJECTS
+from discreet.report.render import to_html
+from discreet.report.summary import Summary, kicker
 
 HELD = ("flag", "abstain", "failed")
 ROWS_KEPT = 1000
 REASONS_KEPT = 12
+ACTION_WORDS = {
+    "safe": "passed", "flag": "a person is named or singled out",
+    "abstain": "left to a reviewer", "failed": "could not be judged",
+}
+WIDEST_ACTION = max(len(action) for action in ACTIONS)
 
 
 class BatchTally:
@@ -126,26 +136,122 @@ def _key(item: Mapping[str, Any]) -> tuple[str, str, int, int]:
 
 def headline(summary: Mapping[str, Any]) -> str:
     """The batch in one sentence: "7 of 40 answers were held: 5 could single a person out, …"."""
-    n, held = summary["n"], summary["held"]
+    n, held, by = summary["n"], summary["held"], summary["flagged_by"]
     if not held:
-        return f"{_of(n)} was held." if n != 1 else "The one answer was not held."
-    by = summary["flagged_by"]
-    parts = [
-        _clause(by.get("contextual", 0), "could single a person out", "could single a person out"),
-        _clause(by.get("direct", 0), "gives a direct identifier", "give a direct identifier"),
-        _clause(by.get("unnamed", 0), "was flagged", "were flagged"),
-        _clause(summary["actions"]["abstain"], "is left to a reviewer", "are left to a reviewer"),
-        _clause(summary["actions"]["failed"], "could not be judged", "could not be judged"),
-    ]
-    said = [part for part in parts if part]
+        return f"None of {n:,} answers was held." if n != 1 else "The one answer was not held."
+    parts = [(by.get("contextual", 0), "could single a person out", "could single a person out"),
+             (by.get("direct", 0), "gives a direct identifier", "give a direct identifier"),
+             (by.get("unnamed", 0), "was flagged", "were flagged"),
+             (summary["actions"]["abstain"], "is left to a reviewer", "are left to a reviewer"),
+             (summary["actions"]["failed"], "could not be judged", "could not be judged")]
     if n == 1:
-        return "The one answer was held: it " + said[0].split(" ", 1)[1] + "."
-    return f"{held:,} of {n:,} answers {'was' if held == 1 else 'were'} held: {', '.join(said)}."
+        return f"The one answer was held: it {next(one for count, one, _ in parts if count)}."
+    said = ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in parts if count)
+    return f"{held:,} of {n:,} answers {'was' if held == 1 else 'were'} held: {said}."
 
 
-def _of(n: int) -> str:
-    return f"None of {n:,} answers"
+def count_line(summary: Mapping[str, Any], policy: str, point: str) -> str:
+    """"40 answers: 33 safe, 5 flag, 1 abstain, 1 failed (policy …, point balanced)"."""
+    counts = ", ".join(f"{summary['actions'][action]:,} {action}" for action in ACTIONS)
+    return f"{counted(summary['n'], 'answer')}: {counts} (policy {printable(policy)}, point {printable(point)})"
 
 
-def _clause(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}" if count else ""
+def verdict_lines(row: Mapping[str, Any], answer: str | None = None, *, explain: bool = False) -> Iterator[str]:
+    """A line for a row, beginning with its action in `WIDEST_ACTION` characters; with `explain` one more per finding.
+
+    Offsets count characters, the end is not part of the span. The words behind an offset are shown where `answer` is
+    given, and only then.
+    """
+    said = "; ".join(_bound(group, answer) for group in grouped(row))
+    flagged = row["action"] == "flag"
+    told = said if flagged and said else printable(row["reason"]) + (f" [{said}]" if said else "")
+    yield f"{row['action'].ljust(WIDEST_ACTION)}  {printable(row['id'])}  {told}"
+    if not explain:
+        return
+    if flagged:
+        yield f"    because: {printable(row['reason'])}"
+    for group in grouped(row, every=True):
+        for item in group["items"]:
+            yield (f"    {_spanned(item, answer)}, {printable(group['who'])}: {printable(item['why'])} "
+                   f"({'counts' if item['counts'] else 'does not count'}, {item['layer']})")
+
+
+def _bound(group: Mapping[str, Any], answer: str | None) -> str:
+    """"person 1 (third): age 12-18, place 40-46"."""
+    who = group["who"] if group["who"] == group["subject"] else f"{group['who']} ({group['subject']})"
+    return f"{printable(who)}: {', '.join(_spanned(item, answer) for item in group['items'])}"
+
+
+def _spanned(item: Mapping[str, Any], answer: str | None) -> str:
+    """"account number 12-18", with the words of the span in quotes where they may be shown."""
+    words = "" if answer is None else f' "{printable(answer[item["start"]:item["end"]])}"'
+    return f"{printable(item['type'].replace('_', ' '))} {item['start']}-{item['end']}{words}"
+
+
+def page(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, show_text: bool = False) -> str:
+    """The report on one batch of verdicts.
+
+    Parameters
+    ----------
+    record : mapping
+        `{summary, provenance}` as `guard check` saves it in result.json.
+    rows : sequence of mappings
+        The answers of the table (see `report.batch`), which may be fewer than were judged; the page says so.
+    show_text : bool
+        Show each row's `answer` with its spans marked. Otherwise no row's text is looked at.
+    """
+    summary = record["summary"]
+    shares = [{"name": a, "n": summary["actions"][a], "words": ACTION_WORDS[a],
+               "percent": percent(summary["actions"][a] / max(1, summary["n"]))} for a in ACTIONS]
+    listed = [_listed(row, show_text) for row in rows]
+    given = record["provenance"]
+    said = Summary(kind="guard check", headline=headline(summary),
+                   kicker=kicker(record, str(given["policy"]), f"{given['point']} point"))
+    return to_html(said, "batch.html.j2", batch=summary, provenance=given, shares=shares,
+                   matrix=matrix(summary["classes"]), rows=listed, show_text=show_text,
+                   left_out=summary["n"] - len(listed), filters=_filters(listed))
+
+
+def matrix(classes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Classes by subjects: `{subjects, rows: [{type, cells: [{answers, held, passed, mentions} or None]}], most}`.
+
+    Only subjects that occur have a column; `most` is the largest number of answers in a cell, at least 1.
+    """
+    seen = {s for c in classes for s in c["subjects"]}
+    subjects = [s for s in SUBJECTS if s in seen] + sorted(seen.difference(SUBJECTS))
+    rows = []
+    for entry in classes:
+        cells = [entry["subjects"].get(s) for s in subjects]
+        rows.append({"type": entry["type"],
+                     "cells": [c and {**c, "passed": c["answers"] - c["held"]} for c in cells]})
+    most = max((c["answers"] for r in rows for c in r["cells"] if c), default=1)
+    return {"subjects": subjects, "rows": rows, "most": most}
+
+
+def segments(answer: str, items: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """`answer` cut at every edge of a span: pairs of text and the classes that cover it ("" where none does).
+
+    The texts put together are the answer. Offsets count characters; what lies beyond the end is cut.
+    """
+    cuts = sorted({0, len(answer), *(min(max(e, 0), len(answer)) for i in items for e in (i["start"], i["end"]))})
+    pieces = []
+    for start, end in pairwise(cuts):
+        kinds = dict.fromkeys(i["type"] for i in items if i["start"] <= start and end <= i["end"])
+        pieces.append((answer[start:end], ", ".join(kind.replace("_", " ") for kind in kinds)))
+    return pieces
+
+
+def _listed(row: Mapping[str, Any], show_text: bool) -> dict[str, Any]:
+    answer = row.get("answer") if show_text else None
+    return {
+        "id": row["id"], "action": row["action"], "reason": row["reason"], "layer": row["layer"],
+        "score": row["score"], "groups": grouped(row),
+        "segments": None if answer is None else segments(answer, row["evidence"]),
+    }
+
+
+def _filters(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The buttons over the table: which actions each shows, and how many rows those are."""
+    choices: list[tuple[str, tuple[str, ...]]] = [("all", ACTIONS), ("held", HELD), *((a, (a,)) for a in ACTIONS)]
+    return [{"name": name, "actions": actions, "n": sum(row["action"] in actions for row in rows)}
+            for name, actions in choices]

@@ -1,165 +1,134 @@
-"""What a record says of the models that its run trained: for the page, and in a few lines for a terminal."""
+"""What a record says of the models that its run trained, for both audits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.core.numbers import counted
-from discreet.report.audited import Record
+from discreet.core.numbers import NOTHING, counted, listed, number, percent, times
+from discreet.report.summary import Bullets, Record, Section, Table, Text, blocks, table
 
-SIDES: Mapping[str, tuple[str, str]] = {
+SETS: Mapping[str, tuple[str, str]] = {
     "a": ("A", "members of f_A, non-members of f_B"),
     "b": ("B", "members of f_B, non-members of f_A"),
     "val": ("validation", "may say when to stop training, and nothing else"),
     "cal": ("calibration", "one half trains f_S, which picks the decision boundary; the other is RMIA's population"),
     "eval": ("evaluation", "non-members: no target trains on them"),
     "neutral": ("neutral", "trains the neutral reference"),
-    "placebo": ("placebo", "trains the placebo"),
+    "placebo": ("control", "trains the control model"),
 }
 MODELS: Mapping[str, tuple[str, str]] = {
     "f_A": ("audited", "A"), "f_B": ("audited", "B"), "neutral": ("reference", "neutral"),
-    "mismatched": ("reference", "another corpus"), "placebo": ("placebo", "placebo"),
+    "mismatched": ("reference", "another corpus"), "placebo": ("control", "control"),
     "f_S": ("picks the boundary", "one half of calibration"),
 }
 HEAD = ("model", "role", "trained on", "rows", "accuracy on validation", "best step", "learning rate", "tokens seen")
-NOTHING = "–"
+CALLED = {"table": "a table", "text": "texts", "array": "arrays"}
+MOST_CLASSES = 12
 DIGEST = 12
 
 
-def training(record: Record) -> dict[str, Any] | None:
-    """What the page shows: `{lead, sides, head, models, notes}`; None where the run trained nothing.
-
-    `sides` are rows of side, records and purpose; `head` and `models` a table without the columns that nobody fills.
-    """
+def membership_training(record: Record) -> Section | None:
+    """Who was trained on what in a membership audit, and how good it is; None where the run trained nothing."""
     said = record.get("training")
     if not said:
         return None
+    classes, groups = said["classes"], said.get("groups")
+    end = "" if groups is None else f" All records of one user are in one set ({groups:,} groups)."
+    lead = (f"Every model was trained here, by the recipe {_recipe(said['recipe'])}, to tell {len(classes)} classes "
+            f"apart ({', '.join(map(str, classes))}; equally many in every set, so that a guess is right "
+            f"{percent(1 / len(classes), 0)} of the time). A draw with seed {said['seed']} decided which record is in "
+            f"which set.{end}")
     rows = [_model(name, said) for name in MODELS if name in said["models"]] + _shadows(said)
-    filled = [place for place in range(len(HEAD)) if any(row[place] != NOTHING for row in rows)]
-    return {"lead": _lead(said), "sides": _sides(said), "head": [HEAD[place] for place in filled],
-            "models": [[row[place] for place in filled] for row in rows], "notes": _notes(said)}
+    return Section("What was trained", blocks(Text(lead), _sets(said), table(HEAD, rows), Bullets("", _notes(said))),
+                   name="trained")
 
 
-def lines(record: Record) -> list[str]:
-    """The recipe, who trained on how much, how good the models are, and what was left out: a sentence each."""
+def membership_training_line(record: Record) -> str:
+    """Recipe, rows and accuracies in a sentence for the terminal; empty where the run trained nothing."""
     said = record.get("training")
     if not said:
-        return []
+        return ""
     models = {name: said["models"][name] for name in MODELS if name in said["models"]}
-    on = ", ".join(f"{name} {one['trained_on']:,}" for name, one in models.items())
-    shadows = said.get("shadows")
-    found = [f"{_recipe(said['recipe'])}; seed {said['seed']}.",
-             f"Rows trained on: {on}{f', {_counted_shadows(shadows)}' if shadows else ''}.{_planted(said)}"]
-    if any(one["validation_accuracy"] is not None for one in models.values()):
-        found.append("Accuracy on validation: " + ", ".join(
-            f"{name} {_share(one['validation_accuracy'])}" for name, one in models.items()) + ".")
-    return [*found, _duplicates(said["duplicates"]), *(f"{note}." for note in said["notes"][1:])]
+    rows = ", ".join(f"{name} {one['trained_on']:,} "
+                     f"({percent(one['validation_accuracy'], 0, missing='accuracy unknown')})"
+                     for name, one in models.items())
+    shadows = f", {said['shadows']['number']:,} shadows" if said.get("shadows") else ""
+    pool = sum(said["planted"].values())
+    planted = f" Planted in f_A or f_B: {pool:,} records." if pool else ""
+    return (f"Trained here with {_recipe(said['recipe'])}, seed {said['seed']}. Rows and accuracy on validation: {rows}"
+            f"{shadows}.{planted}")
 
 
-def provenance(record: Record) -> list[tuple[str, str]]:
+def provenance(record: Record) -> tuple[tuple[str, str], ...]:
     """Recipe with every option, and versions, as pairs of words for the end of a page."""
     said = record.get("training")
-    if not said:
-        return []
+    if not said or "versions" not in said:
+        return ()
     options = ", ".join(f"{name}={_plain(value)}" for name, value in said["recipe"].items() if name != "name")
     versions = ", ".join(f"{name} {_version(value)}" for name, value in said["versions"].items())
-    return [("recipe", f"{said['recipe']['name']}{f': {options}' if options else ''}"),
-            ("trained with", versions)]
+    return (("recipe", f"{said['recipe']['name']}{f': {options}' if options else ''}"), ("trained with", versions))
 
 
-def _lead(said: Record) -> str:
-    classes, n = ", ".join(map(str, said["classes"])), len(said["classes"])
-    groups = said.get("groups")
-    end = "" if groups is None else f" Records of one user stand on one side, all of them ({groups:,} groups)."
-    return (f"Every model was trained here, by the recipe {_recipe(said['recipe'])}, to tell {n} "
-            f"classes apart ({classes}; equally many on every side, so that a guess is right {_share(1 / n)} of the "
-            f"time). A draw with seed {said['seed']} decided which record stands on which "
-            f"side.{end}")
-
-
-def _sides(said: Record) -> list[dict[str, str]]:
-    rows = [{"name": SIDES[side][0], "records": f"{said['sides'][side]:,}", "purpose": SIDES[side][1]}
-            for side in SIDES if said["sides"].get(side)]
+def _sets(said: Record) -> Table | None:
+    rows = [(SETS[name][0], f"{said['sides'][name]:,}", SETS[name][1]) for name in SETS if said["sides"].get(name)]
     if pool := sum(said["planted"].values()):
-        times = ", ".join(f"{number:,} of them {times}×" for times, number in said["planted"].items())
-        rows.append({"name": "planted", "records": f"{pool:,}",
-                     "purpose": f"half of each kind trains f_A and half f_B: {times}"})
-    return rows
+        each = ", ".join(f"{n:,} of them {copies}×" for copies, n in said["planted"].items())
+        rows.append(("planted", f"{pool:,}", f"half of each kind trains f_A and half f_B: {each}"))
+    return table(("set", "records", "what they are for"), rows)
 
 
 def _model(name: str, said: Record) -> list[str]:
     one, (role, where) = said["models"][name], MODELS[name]
-    planted = one.get("planted_records")
-    steps, rate = one.get("steps"), one.get("learning_rate")
+    planted, steps, rate = one.get("planted_records"), one.get("steps"), one.get("learning_rate")
     return [name, role, f"{where} and {planted:,} planted records" if planted else where, f"{one['trained_on']:,}",
-            NOTHING if one["validation_accuracy"] is None else _share(one["validation_accuracy"]),
+            percent(one["validation_accuracy"], 0, missing=NOTHING),
             NOTHING if steps is None else f"{one.get('best_step', steps):,} of {one.get('planned_steps', steps):,}",
-            NOTHING if rate is None else f"{rate:g}",
-            NOTHING if one.get("token_share") is None else f"{100 * one['token_share']:.1f}%"]
+            NOTHING if rate is None else f"{rate:g}", percent(one.get("token_share"), missing=NOTHING)]
 
 
 def _shadows(said: Record) -> list[list[str]]:
     found = said.get("shadows")
     if not found:
         return []
-    rows = sorted({found["fewest_rows"], found["most_rows"]})
-    return [[f"{found['number']:,} shadows", "references", "random sets out of A, B and evaluation",
-             " to ".join(f"{one:,}" for one in rows), *[NOTHING] * (len(HEAD) - 4)]]
+    rows = " to ".join(f"{one:,}" for one in sorted({found["fewest_rows"], found["most_rows"]}))
+    return [[f"{found['number']:,} shadows", "references", "random sets out of A, B and evaluation", rows,
+             *[NOTHING] * (len(HEAD) - 4)]]
 
 
-def _notes(said: Record) -> list[str]:
-    facts = said["models"]["f_A"]
+def _notes(said: Record) -> tuple[str, ...]:
+    one = said["models"]["f_A"]
     found = [_duplicates(said["duplicates"]), *(f"{note}." for note in said["notes"])]
-    if "parameters" in facts:
-        found.append(f"The model is a {facts['family']} of {counted(facts['layers'], 'layer')} and "
-                     f"{facts['parameters']:,} parameters; {facts['trained']:,} were trained. It computes in "
-                     f"{facts['dtype']}.")
-    if "learning_rate_by" in facts:
-        found.append(f"Where the learning rate comes from: {facts['learning_rate_by']}.")
-    if facts.get("token_share", 1.0) < 1.0:
+    if "parameters" in one:
+        found.append(f"The model is a {one['family']} of {counted(one['layers'], 'layer')} and {one['parameters']:,} "
+                     f"parameters; {one['trained']:,} were trained. It computes in {one['dtype']}.")
+    if "learning_rate_by" in one:
+        found.append(f"Where the learning rate comes from: {one['learning_rate_by']}.")
+    if one.get("token_share", 1.0) < 1.0:
         found.append("Where not all tokens are seen, long records were cut: the models know nothing of the rest.")
     if said["copies"] > 1:
-        found.append(f"Every training row stood {said['copies']} times in its training set.")
-    return found
+        found.append(f"Every training row is {said['copies']} times in its training set.")
+    return tuple(found)
 
 
 def _duplicates(found: Record) -> str:
     repeated, conflicting = found["repeated_rows"], found["conflicting_rows"]
-    told = (f"{repeated + conflicting:,} of {found['rows']:,} rows were left out: the text of {repeated:,} stands in "
-            f"another row too, that of {conflicting:,} with two labels."
+    told = (f"{repeated + conflicting:,} of {found['rows']:,} rows were left out: {repeated:,} repeat the text of "
+            f"another row, {conflicting:,} have a text that occurs with two labels."
             if repeated + conflicting else f"None of {found['rows']:,} rows repeats another's text.")
     if found["near_clusters"] is None:
-        return f"{told} Rows that say nearly the same were let stand on different sides."
+        return f"{told} Near-duplicates were allowed in different sets."
     return told if not found["near_clusters"] else (
-        f"{told} {found['near_rows']:,} rows in {found['near_clusters']:,} clusters say nearly the same and stayed "
+        f"{told} {found['near_rows']:,} rows in {found['near_clusters']:,} clusters of near-duplicates were kept "
         "together.")
 
 
-def _planted(said: Record) -> str:
-    pool = sum(said["planted"].values())
-    if not pool:
-        return " No records were planted."
-    *others, last = said["planted"]
-    times = "once" if not others and last == "1" else f"{' and '.join(filter(None, [', '.join(others), last]))} times"
-    return f" Planted in f_A or f_B: {pool:,} records, {times}."
-
-
-def _counted_shadows(found: Record) -> str:
-    rows = sorted({found["fewest_rows"], found["most_rows"]})
-    return f"{found['number']:,} shadows {' to '.join(f'{one:,}' for one in rows)}"
-
-
 def _recipe(recipe: Record) -> str:
-    """ "transformer (minilm, lora, rank 64)": name and what matters most; all options are in the provenance."""
+    """"transformer (minilm, lora, rank 64)": name and what matters most; all options are in the provenance."""
     shown = [str(recipe[name]).rstrip("/").rpartition("/")[2] for name in ("base", "encoder", "regime")
              if recipe.get(name) is not None]
     shown += [f"rank {recipe['rank']}"] if recipe.get("regime") == "lora" else []
     return str(recipe["name"]) + (f" ({', '.join(shown)})" if shown else "")
-
-
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{100 * value:.0f}%"
 
 
 def _plain(value: Any) -> str:
@@ -168,5 +137,62 @@ def _plain(value: Any) -> str:
 
 def _version(value: str) -> str:
     """A distribution's version; of a package's source the beginning of its hash."""
-    version, _, source = str(value).rpartition("source:")
-    return f"{version}{source[:DIGEST]}" if source and _ else str(value)
+    version, found, source = str(value).rpartition("source:")
+    return f"{version}{source[:DIGEST]}" if source and found else str(value)
+
+
+def label_training(record: Record) -> tuple[str, ...]:
+    """Recipe and data, who is what, references, and how long a label audit trained; empty where it trained nothing."""
+    said = record.get("training")
+    if not said:
+        return ()
+    classes, seeds = [str(one)[:40] for one in said["classes"]], list(said["deals"])
+    shown = ", ".join(classes[:MOST_CLASSES]) + (", …" if len(classes) > MOST_CLASSES else "")
+    return (f"Every model was trained here by the recipe {said['recipe']['name']}, on {CALLED[said['data']]} with "
+            f"{len(classes)} classes ({shown}); {'seed' if len(seeds) == 1 else 'seeds'} {listed(seeds)}.",
+            _assigned(said), _references(said), _epochs(said))
+
+
+def _assigned(said: Record) -> str:
+    seed, sizes = next(iter(said["deals"].items()))
+    planted = [f"{n:,} {times(int(copies))}" for copies, n in sizes["planted"].items() if n]
+    also = f" Further canaries were planted in training, {listed(planted)}." if planted else ""
+    alike = all(one == sizes for one in said["deals"].values())
+    groups = " Each of these holds whole groups." if said["grouped"] else ""
+    return (f"{'Of' if alike else f'With seed {seed}, of'} {sizes['rows']:,} rows {sizes['heldout']:,} were held out. "
+            f"Of the others, {sizes['canary']:,} canaries and {sizes['placebo']:,} held-out canaries were drawn at "
+            f"random and given random labels; {sizes['train']:,} kept theirs.{also}{groups}")
+
+
+def _references(said: Record) -> str:
+    targets = sum(one["role"] == "target" for one in said["models"])
+    references = len(said["models"]) - targets
+    if not references:
+        return "No references were trained."
+    return (f"For {counted(targets, 'target')}, {counted(references, 'reference')} of an attacker "
+            f"{'was' if references == 1 else 'were'} trained on the rows of a target and its held-out canaries, with "
+            "labels of the canaries drawn afresh.")
+
+
+def _epochs(said: Record) -> str:
+    done = sorted({one["epochs_done"] for one in said["models"]})
+    found = (f"Each was trained for {' to '.join(map(str, (done[0], done[-1])[:len(done)]))} "
+             f"{'epoch' if done == [1] else 'epochs'}")
+    wanted = said["recipe"].get("until_accuracy")
+    if wanted is None:
+        return f"{found}."
+    if not said["same_epochs"]:
+        return f"{found}, until {percent(wanted, 0)} of its training rows were classified as trained, or to the end."
+    short = [f"seed {one['seed']}" for one in said["models"] if not one.get("reached", True)]
+    missed = f" That accuracy was not reached with {listed(short)}." if short else ""
+    return (f"{found}: as long as the one without noise took to classify {percent(wanted, 0)} of its training rows as "
+            f"trained.{missed}")
+
+
+def learnt_nothing(accuracy: Mapping[str, Any], classes: int) -> str:
+    """A warning where a model is hardly better than a guess among `classes`; empty where it is."""
+    if accuracy["value"] is None or accuracy["value"] > 1 / classes + 0.05:
+        return ""
+    return (f"The model has learnt next to nothing: it is right on {number(accuracy['value'])} of rows that it was not "
+            f"trained on, and a guess among {classes} classes on {number(1 / classes)}. What was not learnt cannot "
+            "leak; this verdict says nothing of a model that works.")

@@ -1,0 +1,143 @@
+"""A summary to a page, to a terminal and to Markdown. Only the page needs jinja2."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.errors import MissingExtraError
+from discreet.core.names import printable
+from discreet.core.numbers import counted, number, percent
+from discreet.report.summary import Block, Bullets, Cells, Controls, Facts, Summary, Table, Text, moment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TERMINAL = 100
+"""Columns of a terminal that sentences are wrapped at."""
+
+
+def environment() -> Environment:
+    """The templates' environment. Raises MissingExtraError where jinja2 is not installed."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise MissingExtraError("an HTML report", "report", "jinja2") from None
+    env = Environment(loader=PackageLoader("discreet.report"), autoescape=True, undefined=StrictUndefined,
+                      trim_blocks=True, lstrip_blocks=True)
+    env.filters.update(
+        words=lambda name: str(name).replace("_", " "), thousands=lambda value: f"{value:,}",
+        moment=moment, number=number, percent=percent,
+        emphasis=_emphasis, ms=lambda value: "not measured" if value is None else f"{value:,.1f} ms")
+    return env
+
+
+def to_html(summary: Summary, template: str = "page.html.j2", **further: Any) -> str:
+    """One self-contained page: no network, no fonts to load, readable in light, dark and print.
+
+    Raises MissingExtraError without jinja2, or without Matplotlib where there are figures.
+    """
+    return environment().get_template(template).render(summary=summary, **further)
+
+
+def _emphasis(sentence: str) -> Any:
+    """HTML of a sentence: its asterisks as emphasis, everything else escaped."""
+    from markupsafe import Markup
+
+    parts = escape(sentence).split("*")
+    return Markup(escape(sentence) if len(parts) % 2 == 0 else "".join(
+        f"<em>{part}</em>" if place % 2 else part for place, part in enumerate(parts)))
+
+
+def to_text(summary: Summary, *, quiet: bool = False) -> str:
+    """What a terminal shows: the verdict and what it rests on; only the headline where `quiet`."""
+    return "\n".join(printable(line) for line in ([summary.headline] if quiet else _lines(summary)))
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    yield from _wrapped(summary.headline)
+    for lead in summary.leads:
+        yield from _wrapped(lead.replace("*", ""))
+    if summary.keys:
+        yield ""
+    for key in summary.keys:
+        interval = f" [{key.interval.replace(' to ', ', ')}]" if key.interval else ""
+        control = f" ({key.control})" if key.control else ""
+        yield from _wrapped(f"{key.value}{interval}{control}: {key.text}", "  ", "    ")
+    for section in summary.sections:
+        if section.terminal:
+            yield ""
+            if section.title:
+                yield section.title
+            for block in section.blocks:
+                yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Controls):
+        for one in block.items:
+            # What holds needs no more than its name; the page has the figures.
+            text = "" if one.state in ("holds", "done") else f" {one.text}"
+            yield from _wrapped(f"{one.word}: {one.name}.{text}", "  ", "    ")
+    elif isinstance(block, Table):
+        yield from _table(block)
+    elif isinstance(block, Text):
+        yield from _wrapped(block.text.replace("*", ""), "  ", "  ")
+    elif isinstance(block, Bullets):
+        yield from ([f"  {block.title}"] if block.title else [])
+        for said in block.items:
+            yield from _wrapped(said, "  - ", "    ")
+    elif isinstance(block, Facts):
+        width = max(len(name) for name, _ in block.items)
+        for name, said in block.items:
+            yield f"  {name.ljust(width)}  {said}"
+
+
+def _table(table: Table) -> Iterator[str]:
+    groups = [(name, rows[:table.first]) for name, rows in table.groups]
+    every = [table.head, *(row for _, rows in groups for row in rows)]
+    # A long last column is a sentence, and is written below its row.
+    last = len(table.head) - (table.kinds[-1] == "long")
+    widths = [max(len(row[place]) for row in every) for place in range(last)]
+    kinds = table.kinds
+    if table.title:
+        yield from _wrapped(table.title, "  ", "  ")
+
+    def line(cells: Cells) -> str:
+        return "  " + "  ".join(cell.rjust(width) if kind == "num" else cell.ljust(width) for cell, width, kind in zip(
+            cells[:last], widths, kinds[:last], strict=True)).rstrip()
+
+    if any(table.head[:last]):
+        yield line(table.head)
+    for name, rows in groups:
+        yield from _wrapped(f"{name}:", "  ", "  ") if name else ()
+        for row in rows:
+            yield line(row)
+            yield from _wrapped(row[-1], "    ", "    ") if last < len(row) else ()
+    if left := len(table.rows) - sum(len(rows) for _, rows in groups):
+        yield f"  {counted(left, 'further row')} in --json and on the page."
+    yield from _wrapped(table.note, "  ", "  ") if table.note and table.first >= len(table.rows) else ()
+
+
+def to_markdown(summary: Summary) -> str:
+    """Every section with its tables, under the first lead."""
+    parts = list(summary.leads[:1])
+    for section in summary.sections:
+        parts.append(f"### {section.title}")
+        found = [one for one in section.blocks if isinstance(one, Table)]
+        parts += [_markdown(one) for one in found] or ["Nothing was asked for that has such a row."]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    lines: Iterable[Sequence[str]] = (table.head, ["---"] * len(table.head), *table.rows)
+    said = "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
+    return f"{table.title}\n\n{said}" if table.title else said
+
+
+def _wrapped(said: str, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(said, TERMINAL, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+
+

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import HASH_KEY_VARIABLE
-from discreet.endpoints.cache import KEY, AnswerCache
+from discreet.endpoints.chat import KEY_FILE, AnswerCache
 
 REQUEST = {"url": "http://h/v1", "body": {"model": "m", "messages": [{"role": "user", "content": "secret bread"}]}}
 
@@ -29,7 +29,7 @@ def test_an_answer_is_found_again(tmp_path: Path) -> None:
 def test_what_lies_there(tmp_path: Path) -> None:
     AnswerCache(tmp_path / "kept").put(REQUEST, "yes")
     [file] = (tmp_path / "kept").glob("*.json")
-    assert [one.stat().st_mode & 0o777 for one in (tmp_path / "kept", tmp_path / "kept" / KEY, file)] == [
+    assert [one.stat().st_mode & 0o777 for one in (tmp_path / "kept", tmp_path / "kept" / KEY_FILE, file)] == [
         0o700, 0o600, 0o600]
     assert json.loads(file.read_text()) == {"answer": "yes"}
     assert "bread" not in "".join(f"{one.name} {one.read_text()}" for one in (tmp_path / "kept").iterdir())
@@ -45,7 +45,7 @@ def test_keys_differ_between_folders_unless_the_deployment_has_one(tmp_path: Pat
     assert name("a") != name("b")
     monkeypatch.setenv(HASH_KEY_VARIABLE, "ab" * 32)
     assert name("c") == name("d")
-    assert not (tmp_path / "c" / KEY).exists()
+    assert not (tmp_path / "c" / KEY_FILE).exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"answer": 3}', b"\xff"])
@@ -61,6 +61,6 @@ def test_folders_and_keys_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"cannot keep answers in .*; name a folder"):
         AnswerCache(tmp_path / "file" / "below")
-    (tmp_path / KEY).write_text("short")
+    (tmp_path / KEY_FILE).write_text("short")
     with pytest.raises(InputError, match="not a key of hashes"):
         AnswerCache(tmp_path)

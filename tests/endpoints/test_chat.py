@@ -13,7 +13,7 @@ from tests.loopback import Service
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.endpoints import ChatEndpoint, Message
-from discreet.endpoints.chat import KEY_VARIABLE
+from discreet.endpoints.chat import KEY_VARIABLE, asked_pause
 
 pytest.importorskip("httpx")
 
@@ -94,6 +94,14 @@ def test_failures_that_pass(chat: Service) -> None:
     assert 30.0 < pauses[3] <= 60.0
 
 
+def test_pauses_double_up_to_a_bound(chat: Service) -> None:
+    statuses = (408, 425, 500, 501, 503, 529, 599, 429)
+    chat.first = [(status, {}, b"") for status in statuses]
+    pauses: list[float] = []
+    assert ChatEndpoint(chat.url, "m", retries=8, pause=pauses.append).complete(user("bread")) == "BREAD"
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
 def test_failures_that_do_not_pass(chat: Service) -> None:
     pauses: list[float] = []
     model = ChatEndpoint(chat.url, "m", retries=2, pause=pauses.append)
@@ -102,7 +110,7 @@ def test_failures_that_do_not_pass(chat: Service) -> None:
         model.complete(user("bread"))
     assert (pauses, len(chat.asked)) == ([0.5, 1.0], 3)
     assert "bread" not in str(caught.value)
-    for status in (302, 400, 401, 404):
+    for status in (204, 302, 307, 400, 401, 404, 409):
         chat.first, before = [(status, {"Location": chat.url}, b"secret bread")], len(chat.asked)
         with pytest.raises(InputError, match=f"status {status}; check") as caught:
             model.complete(user("bread"))
@@ -220,3 +228,17 @@ def test_without_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(MissingExtraError, match=r"discreet\[audit\]"):
         ChatEndpoint("http://h/v1", "m")
+
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("header", "seconds"), [
+    ("7", 7.0), (" 0 ", 0.0), (None, None), ("", None), ("soon", None), ("-3", None), ("1.5", None), ("٣", None),
+    (format_datetime(NOW + timedelta(seconds=90), usegmt=True), 90.0),
+    (format_datetime(NOW - timedelta(seconds=90), usegmt=True), 0.0),
+    ("Sun, 01 Mar 2026 12:00:05 -0000", 5.0), ("Sun, 01 Mar 2026 13:00:05 +0100", 5.0),
+    ("Sun, 99 Mar 2026 12:00:05 GMT", None),
+])
+def test_what_a_service_asks_for(header: str | None, seconds: float | None) -> None:
+    assert asked_pause(header, NOW) == seconds

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
-from discreet.endpoints.cache import AnswerCache
-from discreet.endpoints.retries import asked_pause, backoff, passes
+from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 
 Message: TypeAlias = Mapping[str, str]
 """`role` ("system", "user" or "assistant") and `content`."""
@@ -26,6 +26,17 @@ ROLES = ("system", "user", "assistant")
 PATH = "/chat/completions"
 LONGEST_ASKED = 120.0
 MOST_WORKERS = 64
+KEY_FILE = "key"
+PASSING = (408, 425, 429)
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+
+
+class _PassingError(Exception):
+    """An attempt failed in a way that passes; `pause` is what the service asks for, in seconds."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
 
 
 class ChatEndpoint:
@@ -57,9 +68,10 @@ class ChatEndpoint:
                  cache: Path | str | None = None, pause: Callable[[float], object] | None = None) -> None:
         try:
             import httpx
-        except ImportError:
-            raise MissingExtraError("asking a language model over HTTP", "audit", "httpx") from None
-        self._httpx = httpx
+            import tenacity
+        except ImportError as error:
+            raise MissingExtraError("asking a language model over HTTP", "audit", str(error.name)) from None
+        self._httpx, self._tenacity = httpx, tenacity
         parts = _parts(url)
         self._url = parts._replace(path=parts.path.rstrip("/").removesuffix(PATH) + PATH, fragment="").geturl()
         # Without the query: a message ends up in logs.
@@ -126,51 +138,55 @@ class ChatEndpoint:
                 **{name: value for name, value in further.items() if value is not None}}
 
     def _answer(self, client: Any, body: dict[str, Any], stop: threading.Event) -> str:
-        """One answer. CancelledError once `stop` is set; a failure sets it."""
-        if stop.is_set():
-            raise CancelledError
+        """One answer, kept or new. CancelledError once `stop` is set; a failure sets it."""
+        request = {"url": self._url, "body": body}
         try:
-            return self._found(client, body, stop)
+            if self._cache is not None and (kept := self._cache.get(request)) is not None:
+                return kept
+            answer = self._read(self._post(client, body, stop))
+            if self._cache is not None:
+                self._cache.put(request, answer)
+            return answer
         except BaseException:
             stop.set()
             raise
 
-    def _found(self, client: Any, body: dict[str, Any], stop: threading.Event) -> str:
-        request = {"url": self._url, "body": body}
-        if self._cache is not None and (kept := self._cache.get(request)) is not None:
-            return kept
-        answer = self._read(self._post(client, body, stop))
-        if self._cache is not None:
-            self._cache.put(request, answer)
-        return answer
-
     def _post(self, client: Any, body: dict[str, Any], stop: threading.Event) -> Any:
+        waits = self._tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+
+        def pause(state: Any) -> float:
+            asked = state.outcome.exception().pause
+            return float(waits(state) if asked is None else asked)
+
+        attempts = self._tenacity.Retrying(
+            stop=self._tenacity.stop_after_attempt(self._attempts), wait=pause, sleep=self._pause or stop.wait,
+            retry=self._tenacity.retry_if_exception_type(_PassingError), reraise=True)
+        try:
+            return attempts(self._attempt, client, body, stop)
+        except _PassingError as error:
+            self._fail(f"no answer in {self._attempts} attempt{'s'[: self._attempts > 1]}, at last {error}; see that "
+                       f"the service runs and start again")
+
+    def _attempt(self, client: Any, body: dict[str, Any], stop: threading.Event) -> Any:
+        if stop.is_set():
+            raise CancelledError
         # ASCII escapes: a lone surrogate in a text is sent as it is, where UTF-8 has no form for it.
         content, headers = json.dumps(body), {"Content-Type": "application/json"}
-        why = ""
-        for attempt in range(1, self._attempts + 1):
-            asked: float | None = None
-            try:
-                answer = client.post(self._url, content=content, headers=headers)
-            except self._httpx.TransportError as error:
-                why = type(error).__name__
-            except self._httpx.HTTPError as error:
-                self._fail(f"the request failed with {type(error).__name__}; check the address")
-            else:
-                if answer.status_code == 200:
-                    return answer
-                why = f"status {answer.status_code}"
-                if not passes(answer.status_code):
-                    self._fail(f"it answered with {why}; check address, model and key")
-                asked = asked_pause(answer.headers.get("Retry-After"), datetime.now(UTC))
-            if asked is not None and asked > LONGEST_ASKED:
-                self._fail(f"it answered with {why} and asks to wait {asked:.0f} seconds; start again then")
-            if attempt < self._attempts:
-                (self._pause or stop.wait)(backoff(attempt) if asked is None else asked)
-                if stop.is_set():
-                    raise CancelledError
-        return self._fail(f"no answer in {self._attempts} attempt{'s'[: self._attempts > 1]}, at last {why}; see that "
-                          f"the service runs and start again")
+        try:
+            answer = client.post(self._url, content=content, headers=headers)
+        except self._httpx.TransportError as error:
+            raise _PassingError(type(error).__name__) from None
+        except self._httpx.HTTPError as error:
+            self._fail(f"the request failed with {type(error).__name__}; check the address")
+        status = answer.status_code
+        if status == 200:
+            return answer
+        if status not in PASSING and status < 500:
+            self._fail(f"it answered with status {status}; check address, model and key")
+        asked = asked_pause(answer.headers.get("Retry-After"), datetime.now(UTC))
+        if asked is not None and asked > LONGEST_ASKED:
+            self._fail(f"it answered with status {status} and asks to wait {asked:.0f} seconds; start again then")
+        raise _PassingError(f"status {status}", asked)
 
     def _read(self, answer: Any) -> str:
         found: Any = None
@@ -212,3 +228,55 @@ def _headers(variable: str | None) -> dict[str, str]:
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise UsageError(f"{variable or KEY_VARIABLE} holds characters that no key has; expected ASCII without blanks")
     return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def asked_pause(header: str | None, now: datetime) -> float | None:
+    """Seconds that a header Retry-After asks for (RFC 9110, section 10.2.3): a number, or a date as of `now`.
+
+    At least 0; None without the header, and for one that is neither.
+    """
+    said = (header or "").strip()
+    if said.isascii() and said.isdecimal():
+        return float(said)
+    try:
+        then = parsedate_to_datetime(said)
+    except (ValueError, IndexError):
+        return None
+    # A date of the form "-0000" has no zone; it is in UTC all the same.
+    return max((then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp() - now.timestamp(), 0.0)
+
+
+class AnswerCache:
+    """Answers in `folder`, a file each, readable for their owner alone, under keyed hashes of the requests.
+
+    The key of the hashes is that of the deployment where DISCREET_HASH_KEY is set; else it is drawn once and lies
+    beside the answers. Raises UsageError for a folder that cannot be written, InputError for a key that is none.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._keyed = KeyedHash.kept_in(self._folder / KEY_FILE)
+        except OSError as error:
+            raise UsageError(f"cannot keep answers in {folder}: {why(error)}; name a folder that can be written"
+                             ) from None
+
+    def get(self, request: Mapping[str, Any]) -> str | None:
+        """The answer to a request of plain JSON values; None where there is none, or its file is not whole."""
+        try:
+            found = json.loads(self._file(request).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        answer = found.get("answer") if isinstance(found, dict) else None
+        return answer if isinstance(answer, str) else None
+
+    def put(self, request: Mapping[str, Any], answer: str) -> None:
+        """Keep an answer, whole or not at all."""
+        file = self._file(request)
+        write_atomic(file, dump_json({"answer": answer}))
+        file.chmod(0o600)
+
+    def _file(self, request: Mapping[str, Any]) -> Path:
+        said = json.dumps(request, sort_keys=True, ensure_ascii=True, allow_nan=False)
+        return self._folder / f"{self._keyed.of(said)}.json"

@@ -204,11 +204,11 @@ def test_a_row_is_trained_on_as_often_as_it_weighs_by_one_released_label() -> No
     np.testing.assert_array_equal(found.trained, plain.trained)
     again = fit_bank(RECIPE, inputs, plain.trained, K, [child(one, TRAINING) for one in seeds(2)], weights=weights)
     assert found.bank.logits(inputs).tobytes() == again.logits(inputs).tobytes()
-    assert [one["training_rows"] for one in found.bank.facts] == [40, 72]
+    assert [one.facts["training_rows"] for one in found.bank.models] == [40, 72]
     soft = train_labelled(RECIPE, inputs, labels, [Alibi(2.0, K)] * 2, K, seeds(2), weights=weights, soft=True)
     staged = train_in_stages(RECIPE, inputs, labels, [RRWithPrior(2.0, K)] * 2, K, seeds(2), weights=weights)
     for one in (soft, staged):
-        assert [facts["training_rows"] for facts in one.bank.facts] == [40, 72]
+        assert [model.facts["training_rows"] for model in one.bank.models] == [40, 72]
     assert set(staged.stage[0].tolist()) == {0, 1}
 
 

@@ -58,11 +58,11 @@ def test_a_bank_is_its_models_one_by_one(name: str, weighed: bool, monkeypatch: 
     bank = fit_bank(recipe, inputs, unused, 2, seeds(), weights=weights if weighed else None)
     logits = bank.logits(inputs)
     assert logits.shape == (M, N, 2)
-    for m, alone in enumerate(bank.models()):
+    for m, alone in enumerate(bank.models):
         data = Data(inputs, given[m]).take(np.repeat(np.arange(N), weights[m]))
         one = recipe.fit(data, Data(inputs[:0], given[m, :0]), 2, seeds()[m])
         np.testing.assert_allclose(one.logits(inputs), logits[m], rtol=0, atol=1e-5)
-        assert {**one.facts} == {**bank.facts[m]}
+        assert {**one.facts} == {**alone.facts}
         assert alone.logits(inputs).tobytes() == logits[m].tobytes()
     assert len(bank) == M
     assert min(np.abs(logits[m] - logits[m + 1]).max() for m in range(M - 1)) > 1e-3
@@ -83,7 +83,7 @@ def test_soft_labels_that_are_certain_are_labels() -> None:
     hard = fit_bank(RECIPES["mlp"], inputs, given, 3, seeds())
     soft = fit_bank(RECIPES["mlp"], inputs, given, 3, seeds(), soft=np.eye(3)[given])
     np.testing.assert_allclose(hard.logits(inputs), soft.logits(inputs), atol=1e-6)
-    assert [dict(one) for one in hard.facts] == [dict(one) for one in soft.facts]
+    assert [dict(one.facts) for one in hard.models] == [dict(one.facts) for one in soft.models]
 
 
 def refused(error: type[Exception], said: str, **options: Any) -> None:

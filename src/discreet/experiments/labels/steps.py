@@ -63,10 +63,10 @@ def fit(job: Job) -> dict[str, Any]:
     trained = np.full(secret.shape, UNKNOWN, dtype=np.int32)
     trained[:, inside] = done.trained
     if job.params["keep"]:
-        for (arm, number), fitted in zip(models, done.bank.models(), strict=True):
+        for (arm, number), fitted in zip(models, done.bank.models, strict=True):
             fitted.save(job.folder / model_name(arm, job.seed, number).replace("/", "-"))
     return {"logits": done.bank.logits(inputs).astype(np.float32), "secret": secret.astype(np.int32),
-            "trained": trained, "facts": [dict(one) for one in done.bank.facts]}
+            "trained": trained, "facts": [dict(one.facts) for one in done.bank.models]}
 
 
 def scheme_of(arm: Arm) -> Scheme:

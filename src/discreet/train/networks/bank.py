@@ -76,7 +76,7 @@ class NetworkRecipe(ABC):
 
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.train.base.Recipe`."""
-        return self.fit_bank(train, None, validation, n_classes, [seeds]).models()[0]
+        return self.fit_bank(train, None, validation, n_classes, [seeds]).models[0]
 
     def fit_bank(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> Bank:
@@ -125,7 +125,7 @@ class ManyNetworksRecipe(NetworkRecipe):
     def fit_many(self, train: Data, weights: IntArray, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
         """See `discreet.train.base.ManyRecipe`."""
-        return self.fit_bank(train, weights, validation, n_classes, seeds).models()
+        return list(self.fit_bank(train, weights, validation, n_classes, seeds).models)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,43 +140,46 @@ class FittedNetwork:
 
     def logits(self, inputs: Inputs) -> FloatArray:
         """(n, K), rounded to single precision."""
-        return self._scored(inputs, hidden=False)
+        return np.asarray(Bank((self,)).logits(inputs)[0], dtype=np.float64)
 
     def hidden(self, inputs: Inputs) -> FloatArray:
         """(n, h) what the last dense layer is given."""
-        return self._scored(inputs, hidden=True)
+        return np.asarray(Bank((self,)).hidden(inputs)[0], dtype=np.float64)
 
     def save(self, folder: Path) -> None:
         """Write parameters, buffers and `recipe.json`."""
         with saving(folder, self.recipe, self.n_classes, self.facts) as part:
             write_arrays(part / ARRAYS, self.state)
 
-    def _scored(self, inputs: Inputs, *, hidden: bool) -> FloatArray:
-        found: FloatArray = _scored(self.recipe, [self.state], self.shape, self.n_classes, inputs, hidden=hidden)[0]
-        return found
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bank:
-    """M trained models; `states` and `facts` (as `Fitted.facts`) have one entry each, `shape` is that of a row."""
+    """M >= 1 trained models of one recipe on rows of one shape."""
 
-    recipe: NetworkRecipe
-    states: tuple[StateDict, ...]
-    shape: tuple[int, ...]
-    n_classes: int
-    facts: tuple[Mapping[str, Any], ...]
+    models: tuple[FittedNetwork, ...]
 
     def __len__(self) -> int:
-        return len(self.states)
+        return len(self.models)
 
     def logits(self, inputs: Inputs) -> FloatArray:
-        """(M, n, K), each model's as `Fitted.logits`."""
-        return _scored(self.recipe, self.states, self.shape, self.n_classes, inputs)
+        """(M, n, K), each model's as `Fitted.logits`. Raises InputError for inputs of another shape."""
+        return self._scored(inputs, hidden=False)
 
-    def models(self) -> list[Fitted]:
-        """Each model alone, to be saved."""
-        return [FittedNetwork(self.recipe, state, self.shape, self.n_classes, facts)
-                for state, facts in zip(self.states, self.facts, strict=True)]
+    def hidden(self, inputs: Inputs) -> FloatArray:
+        """(M, n, h), each model's as `Fitted.hidden`. Raises InputError for inputs of another shape."""
+        return self._scored(inputs, hidden=True)
+
+    def _scored(self, inputs: Inputs, *, hidden: bool) -> FloatArray:
+        one, empty = self.models[0], not len(inputs)
+        # No rows may come without a shape.
+        rows = np.zeros((1, *one.shape), dtype=np.float32) if empty and isinstance(inputs, np.ndarray) else (
+            one.recipe.read(("",) if empty else inputs))
+        if rows.shape[1:] != one.shape:
+            raise InputError(f"the inputs have rows of shape {rows.shape[1:]} and the model was trained on "
+                             f"{one.shape}: give inputs of the same form")
+        network = one.recipe.network(one.shape, one.n_classes)
+        found = score(network, [each.state for each in self.models], rows, hidden=hidden)
+        return found[:, :0] if empty else found
 
 
 def fit_bank(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, n_classes: int,
@@ -230,9 +233,9 @@ def fit_bank(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, n_classes:
     own = [np.repeat(np.arange(len(inputs)), count) for count in counts]
     done = train_networks(network, rows, given.astype(np.int64) if soft is None else soft, own, n_classes, recipe.plan,
                           seeds, retarget)
-    facts = tuple(_facts(recipe.plan, one, network.buffers, mine.size, shape)
-                  for one, mine in zip(done, own, strict=True))
-    return Bank(recipe, tuple(one.state for one in done), shape, n_classes, facts)
+    return Bank(tuple(
+        FittedNetwork(recipe, one.state, shape, n_classes, _facts(recipe.plan, one, network.buffers, mine.size, shape))
+        for one, mine in zip(done, own, strict=True)))
 
 
 def _facts(plan: TrainingPlan, done: TrainedModel, buffers: frozenset[str], rows: int, shape: tuple[int, ...]
@@ -252,17 +255,3 @@ def _facts(plan: TrainingPlan, done: TrainedModel, buffers: frozenset[str], rows
         after = done.accuracy_after
         found |= {"accuracy_after": list(after), "reached": after[-1] >= plan.until_accuracy}
     return found
-
-
-def _scored(recipe: NetworkRecipe, models: Sequence[StateDict], shape: tuple[int, ...], n_classes: int, inputs: Inputs,
-            *, hidden: bool = False) -> FloatArray:
-    """(M, n, K) logits, or (M, n, h), of models of one recipe. Raises InputError for inputs of another shape."""
-    # No rows may come without a shape.
-    empty = not len(inputs)
-    rows = np.zeros((1, *shape), dtype=np.float32) if empty and isinstance(inputs, np.ndarray) else recipe.read(
-        ("",) if empty else inputs)
-    if rows.shape[1:] != shape:
-        raise InputError(f"the inputs have rows of shape {rows.shape[1:]} and the model was trained on {shape}: give "
-                         "inputs of the same form")
-    found = score(recipe.network(shape, n_classes), models, rows, hidden=hidden)
-    return found[:, :0] if empty else found

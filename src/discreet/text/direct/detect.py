@@ -1,7 +1,7 @@
 """Layer 1: direct identifiers, each by its own recogniser, found in the text and in what its runs decode to.
 
-A recogniser is one file in `recognisers/`. It reads `Facts` (the normalised text with what can be told of it at a
-glance, so that most recognisers return at once) and yields `Hit`s. Where hits overlap, the more certain wins, then
+The recognisers are in `recognisers/`. Each reads `Facts` (the normalised text with what can be told of it at a
+glance, so that most return at once) and yields `Hit`s. Where hits overlap, the more certain wins, then
 the longer, then the one nearer to its cue, then the recogniser with the higher priority.
 """
 

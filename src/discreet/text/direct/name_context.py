@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from discreet.text.resources import patterns, words
 
 _NAMED_THINGS = words("names")["named things"]
-_P = patterns("names")
+PATTERNS = patterns("names")
 _OWN = re.compile(r"'s$|'S$")
-_BEFORE = 72
-_JOINED = re.compile(r",? (?:and|&|or) |, ")
+BEFORE = 72
+"""Characters before a name that may speak of it."""
+_LISTED = re.compile(r",? (?:and|&|or) |, ")
 
 
 class Token(NamedTuple):
@@ -31,7 +32,7 @@ class Token(NamedTuple):
 def capitals(text: str) -> list[Token]:
     """The capitalised words of a text, in order."""
     found = []
-    for match in _P["capitalised"].finditer(text):
+    for match in PATTERNS["capitalised"].finditer(text):
         word = match.group()
         if word[0].isupper():
             own = _OWN.search(word) is not None
@@ -40,15 +41,10 @@ def capitals(text: str) -> list[Token]:
     return found
 
 
-def is_titlecase(word: str) -> bool:
-    """Whether a word is written as names are, in one piece or in hyphens ("McDonald", "Mary-Jane"; not "LoRA")."""
-    return _P["titlecase"].fullmatch(word) is not None
-
-
 def case_tokens(text: str, tokens: list[Token]) -> set[int]:
     """Indices of the tokens that are parties in a case name ("Brown v. Board of Education")."""
     parties: set[int] = set()
-    versus, gap = list(_P["versus"].finditer(text)), _P["party gap"]
+    versus, gap = list(PATTERNS["versus"].finditer(text)), PATTERNS["party gap"]
     starts = {t.start: i for i, t in enumerate(tokens)} if versus else {}
     ends = {_stop(t): i for i, t in enumerate(tokens)} if versus else {}
     for match in versus:
@@ -64,7 +60,7 @@ def case_tokens(text: str, tokens: list[Token]) -> set[int]:
             right += 1
             parties.add(right)
     for i, token in enumerate(tokens) if "In re" in text or "Ex parte" in text else ():
-        if _P["in re"].search(text, max(0, token.start - 40), token.start):
+        if PATTERNS["in re"].search(text, max(0, token.start - 40), token.start):
             parties.add(i)
     return parties
 
@@ -78,65 +74,44 @@ def is_bound(lower: str, start: int, end: int, *, strictly: bool) -> bool:
 
     `strictly`, for names that are also words, asks for a relative or a role right before it.
     """
-    before = lower[max(0, start - _BEFORE) : start]
-    if _P["bound before"].search(before):
+    before = lower[max(0, start - BEFORE) : start]
+    if PATTERNS["bound before"].search(before):
         return not (strictly and before.rstrip("\"'(*_ ").endswith(",") and lower[end : end + 1] != ",")
     if strictly:
         return False
-    named = _P["named before"].search(before)
+    named = PATTERNS["named before"].search(before)
     if named and named[1] not in _NAMED_THINGS:
         return True
-    if _P["bound after"].match(lower, end):
+    if PATTERNS["bound after"].match(lower, end):
         return True
-    apposition = _P["apposition"].match(lower, end)
-    return apposition is not None and not (apposition[1] and _P["act"].match(apposition[2]))
-
-
-def is_person_after(lower: str, end: int) -> bool:
-    """Whether what follows a full name is what follows a person's: an age, a deed, a relative."""
-    return _P["bound after"].match(lower, end) is not None or _P["apposition"].match(lower, end) is not None
-
-
-def is_person_before(lower: str, start: int) -> bool:
-    """Whether a relative or a role stands right before a name."""
-    return _P["bound before"].search(lower[max(0, start - _BEFORE) : start]) is not None
+    apposition = PATTERNS["apposition"].match(lower, end)
+    return apposition is not None and not (apposition[1] and PATTERNS["act"].match(apposition[2]))
 
 
 def acts(lower: str, start: int, end: int) -> bool:
     """Whether a lone name does, or suffers, what parties do in a hypothetical."""
-    apposition = _P["apposition"].match(lower, end)
-    if _P["act after"].match(lower, end) or (apposition and apposition[1] and _P["act"].match(apposition[2])):
+    apposition = PATTERNS["apposition"].match(lower, end)
+    if apposition and apposition[1] and PATTERNS["act"].match(apposition[2]):
         return True
-    return _P["act before"].search(lower[max(0, start - _BEFORE) : start]) is not None
-
-
-def in_office(text: str, lower: str, start: int, end: int) -> bool:
-    """Whether the bearer of a full name is named as a physician, judge, agent, official or author."""
-    before = lower[max(0, start - _BEFORE) : start]
-    credited = _P["credential after"].match(text, end) or _P["author after"].match(text, end)
-    return credited is not None or _P["office before"].search(before) is not None
-
-
-def is_firm(text: str, end: int, given: Mapping[str, str]) -> bool:
-    """Whether "& Name" follows, as in a firm's name, and Name is no given name."""
-    partner = _P["partner"].match(text, end)
-    return partner is not None and partner[1].lower() not in given
+    if PATTERNS["act after"].match(lower, end):
+        return True
+    return PATTERNS["act before"].search(lower[max(0, start - BEFORE) : start]) is not None
 
 
 def is_thing(lower: str, end: int, *, own: bool) -> bool:
     """Whether what follows makes a name that of a disease, a test or a law; `own` where "'s" may stand between."""
-    match = _P["thing after"].match(lower, end)
+    match = PATTERNS["thing after"].match(lower, end)
     return match is not None and (own or not match.group().startswith(("'", "’")))
 
 
-def joined(text: str, end: int, start: int) -> bool:
-    """Whether two names are listed together ("Tyler and Jake", "Tyler, Jake")."""
-    return _JOINED.fullmatch(text, end, start) is not None
+def is_list_gap(gap: str) -> bool:
+    """Whether what stands between two names lists them together ("Tyler and Jake", "Tyler, Jake")."""
+    return _LISTED.fullmatch(gap) is not None
 
 
 def labels(text: str, lower: str) -> Iterator[tuple[int, bool]]:
     """Where a form's field for a name begins, and whether its label alone says so ("Patient name: …")."""
-    for field in _P["field"].finditer(text):
-        label = _P["label"].search(lower[max(0, field.start() - _BEFORE) : field.start()])
+    for field in PATTERNS["field"].finditer(text):
+        label = PATTERNS["label"].search(lower[max(0, field.start() - BEFORE) : field.start()])
         if label:
             yield field.end(), label["sure"] is not None

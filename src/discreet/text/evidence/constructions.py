@@ -105,7 +105,7 @@ def _joined(context: Context, begin: int, at: int, verb: int) -> bool:
 
 
 def _has_tail(context: Context, begin: int, at: int) -> bool:
-    """ "the patient in bed four works as …": a person, and a short phrase that hangs on them."""
+    """ "the patient in bed four works as …": a person, and a short phrase that describes them."""
     doc = context.doc
     found = context.referents
     last = bisect_left(found, at + 1, key=lambda r: r.first)

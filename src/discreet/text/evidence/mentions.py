@@ -1,4 +1,4 @@
-"""Mentions and attributes: the records between the taggers and the binding, and the taggers' door.
+"""Mentions and attributes: the records between the taggers and the binding, and the taggers' registry.
 
 Quasi-identifier evidence is found in two stages. *Taggers* (plug-ins, one class of attribute each) find mentions:
 "52-year-old" is an age, "from Omaha" a place. *Binding* then says whose mention it is, from the referents around it

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from discreet.text.direct import name_context as near
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.name_context import BEFORE, PATTERNS
 from discreet.text.evidence import gazetteers
 from discreet.text.resources import words
 
@@ -85,26 +86,26 @@ class _Names:
         return last
 
     def _adjacent(self, i: int) -> bool:
-        one, two = self.tokens[i], self.tokens[i + 1]
-        gap = self.facts.text[one.end : two.start]
+        """Whether the next capitalised word goes on with the name: over a blank, a particle, a shortened word."""
+        one, two, gap = self.tokens[i], self.tokens[i + 1], self._gap(i)
         if one.own:
             return False
-        short = len(one.word) == 1 or one.lower in _WORDS["titles"] or one.lower in _WORDS["place heads"]
-        return gap == " " or (gap == ". " and (short or one.lower in _WORDS["offices"])) or gap in _PARTICLES or (
-            gap == ", " and two.lower in _WORDS["suffixes"]
-        )  # fmt: skip
+        if gap == ". ":
+            return len(one.word) == 1 or any(one.lower in _WORDS[w] for w in ("titles", "place heads", "offices"))
+        return gap == " " or gap in _PARTICLES or (gap == ", " and two.lower in _WORDS["suffixes"])
+
+    def _gap(self, i: int) -> str:
+        """What stands between a token and the next."""
+        return self.facts.text[self.tokens[i].end : self.tokens[i + 1].start]
 
     def _is_given(self, i: int) -> bool:
         token = self.tokens[i]
-        shouted = token.word.isupper()
-        if shouted and (len(token.word) < 4 or self._is_word(token.lower)):
+        if token.word.isupper():
+            return len(token.word) >= 4 and not self._is_word(token.lower) and token.lower in self.given
+        if PATTERNS["titlecase"].fullmatch(token.word) is None:
             return False
-        if not shouted and not near.is_titlecase(token.word):
-            return False
-        if token.lower in self.given:
-            return True
         parts = token.lower.split("-")
-        return len(parts) == 2 and all(part in self.given for part in parts) and not shouted
+        return token.lower in self.given or (len(parts) == 2 and all(part in self.given for part in parts))
 
     def _is_word(self, lower: str) -> bool:
         """Whether a given name is as likely an ordinary word, a place or a brand."""
@@ -157,11 +158,14 @@ class _Names:
         if things and not (surname_only and not self._is_word(self.tokens[first].lower)):
             return True
         end = self.tokens[last].end
-        return near.is_thing(self.facts.lower, end, own=False) or near.is_firm(self.facts.text, end, self.given)
+        # "& Name" makes a firm's name, where Name is no given name.
+        partner = PATTERNS["partner"].match(self.facts.text, end)
+        firm = partner is not None and partner[1].lower() not in self.given
+        return firm or near.is_thing(self.facts.lower, end, own=False)
 
     def _passes(self, first: int, last: int) -> bool:
         """Whether a name is of somebody in office, of a case, of a place, or public."""
-        one, end = self.tokens[first], self.tokens[last].end
+        start, end = self.tokens[first].start, self.tokens[last].end
         if self._is_cited(first, last) or self._is_public(first, last):
             return True
         if first and self._adjacent(first - 1):
@@ -170,15 +174,17 @@ class _Names:
                 return True
             if len(before) == 1 and (first == last or self.tokens[max(0, first - 2)].lower in _WORDS["offices"]):
                 return True
-        return self._follows_officials(first) or near.in_office(self.facts.text, self.facts.lower, one.start, end)
+        if any(PATTERNS[name].match(self.facts.text, end) for name in ("credential after", "author after")):
+            return True
+        before_it = self.facts.lower[max(0, start - BEFORE) : start]
+        return PATTERNS["office before"].search(before_it) is not None or self._follows_officials(first)
 
     def _follows_officials(self, first: int) -> bool:
         """Whether a name stands in a list that a plural title opened ("Drs. Jane Park and John Lee")."""
         for k in range(first - 1, max(-1, first - 8), -1):
             if self.tokens[k].lower in _WORDS["offices plural"]:
                 return True
-            end, start = self.tokens[k].end, self.tokens[k + 1].start
-            if self.facts.text[end:start] not in (" ", ". ") and not near.joined(self.facts.text, end, start):
+            if self._gap(k) not in (" ", ". ") and not near.is_list_gap(self._gap(k)):
                 return False
         return False
 
@@ -197,7 +203,9 @@ class _Names:
         if not self._is_word(one.lower):
             return True
         lower, end = self.facts.lower, self.tokens[last].end
-        if near.is_person_before(lower, one.start) or near.is_person_after(lower, end):
+        if PATTERNS["bound after"].match(lower, end) or PATTERNS["apposition"].match(lower, end):
+            return True
+        if PATTERNS["bound before"].search(lower[max(0, one.start - BEFORE) : one.start]):
             return True
         placed = lower[max(0, one.start - 6) : one.start].endswith(("in ", "near ", "at ", "since ", "by "))
         return self.tokens[last].lower in _WORDS["surnames"] and not placed
@@ -207,7 +215,7 @@ class _Names:
         bound: set[int] = set()
         for i in lone:
             one = self.tokens[i]
-            listed = i - 1 in bound and near.joined(self.facts.text, self.tokens[i - 1].end, one.start)
+            listed = i - 1 in bound and near.is_list_gap(self._gap(i - 1))
             if near.is_thing(self.facts.lower, one.end, own=True):
                 continue
             if listed or near.is_bound(self.facts.lower, one.start, one.end, strictly=self._is_word(one.lower)):
@@ -217,11 +225,9 @@ class _Names:
         yield from (self._hit("person_name", i, i, BOUND) for i in sorted(bound))
         yield from (self._hit("person_name", i, i) for i in free if self.tokens[i].lower in people)
         free = [i for i in free if self.tokens[i].lower not in people]
-        acting = {self._paragraph(i) for i in free if near.acts(self.facts.lower, *self.tokens[i][:2])}
-        yield from (self._hit("person_name_hypothetical", i, i) for i in free if self._paragraph(i) in acting)
-
-    def _paragraph(self, i: int) -> int:
-        return bisect(self.breaks, self.tokens[i].start)
+        paragraph = {i: bisect(self.breaks, self.tokens[i].start) for i in free}
+        acting = {paragraph[i] for i in free if near.acts(self.facts.lower, *self.tokens[i][:2])}
+        yield from (self._hit("person_name_hypothetical", i, i) for i in free if paragraph[i] in acting)
 
     def _labelled(self) -> Iterator[Hit]:
         """Names in a form's field, also surname first ("Patient: Whitfield, Jane")."""
@@ -231,9 +237,7 @@ class _Names:
             if first is None:
                 continue
             last = first
-            while last + 1 < len(self.tokens) and last - first < 3 and (
-                self.facts.text[self.tokens[last].end : self.tokens[last + 1].start] in (" ", ", ", ". ")
-            ):  # fmt: skip
+            while last + 1 < len(self.tokens) and last - first < 3 and self._gap(last) in (" ", ", ", ". "):
                 last += 1
             chosen = [k for k in range(first, last + 1) if self._is_namelike(k, self.tokens[k].word.isupper())]
             chosen = [k for n, k in enumerate(chosen) if k == first + n]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.types import FloatArray
 from discreet.mechanisms.base import (
-    FloatArray,
     canonical,
     checked_logits,
     checked_queries,

@@ -9,9 +9,10 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 
 from discreet.core.errors import InputError
+from discreet.core.types import FloatArray, IntArray
 from discreet.scores.check import check_table
 from discreet.scores.duplicate_models import COPY, DISTINCT, Shown, order_agreement, signals
-from discreet.scores.table import Examples, FloatArray, IntArray, Model, Role, ScoreTable
+from discreet.scores.table import Examples, Model, Role, ScoreTable
 
 
 def table_of(one: FloatArray, other: FloatArray, label: IntArray | None = None, *, as_prob: bool = False,

@@ -23,7 +23,7 @@ from discreet.stats import (
     permuted_labels,
     tpr_at_fpr,
 )
-from discreet.stats.steps import CELLS
+from discreet.stats.roc import CELLS
 
 LABELS = np.repeat([1, 0], [30, 50])
 SCORES = np.round(np.random.default_rng(5).normal(size=80) + LABELS, 1)

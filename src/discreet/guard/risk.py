@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.records import Estimate
+from discreet.core.types import BoolArray
 from discreet.guard.defaults import TPRS
 from discreet.guard.exact import FloatArray
 from discreet.guard.points import Costs, Thetas, tau_at_tpr, tau_by_costs, thetas
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
-from discreet.stats.arrays import BoolArray, binary_labels, finite_scores, same_length, share
+from discreet.stats.arrays import binary_labels, finite_scores, same_length, share
 
 LEVEL = 0.95
 

@@ -26,9 +26,10 @@ from numpy.typing import ArrayLike
 
 from discreet.core.errors import DiscreetError, InputError, UsageError
 from discreet.core.records import Answer, Estimate
+from discreet.core.types import FloatArray
 from discreet.guard import stress_figures as figures
 from discreet.guard.guard import Guard
-from discreet.stats.arrays import FloatArray, finite_scores
+from discreet.stats.arrays import finite_scores
 
 Gate = Literal["pass", "fail", "inconclusive"]
 KINDS = ("unsafe", "safe", "borderline")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.records import Estimate
+from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import (
     auroc_estimate,
     bootstrap_weights,
@@ -21,7 +22,6 @@ from discreet.stats import (
     permuted_labels,
     share_estimate,
 )
-from discreet.stats.arrays import BoolArray, FloatArray
 from discreet.stats.estimates import MISORDERED
 from discreet.stats.roc import Reweighting, RocCore
 

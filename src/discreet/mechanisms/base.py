@@ -1,29 +1,27 @@
 """What an output mechanism is, what they share, and the door for plug-ins.
 
 An interface has a model's logits for an input and answers a query with less than their softmax: noisy, rounded, or the
-top label alone. A mechanism is one file in `outputs/`: a class with the members of `OutputMechanism`, registered under
-its name with `@output_mechanisms.register("name")`.
+top label alone. A mechanism is one file in `outputs/`: a subclass of `OutputMechanism`, registered under its name with
+`@output_mechanisms.register("name")`.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from discreet.core.registry import Registry
-
-FloatArray: TypeAlias = NDArray[np.float64]
+from discreet.core.types import FloatArray
 
 Noise: TypeAlias = Literal["fresh", "keyed", "none"]
 """Drawn anew for every query; fixed by a secret key and the input; or not there."""
 
 
-class OutputMechanism(Protocol):
+class OutputMechanism:
     """What an interface releases for a query, and what an attacker makes of many answers.
 
     `logits` are (N, K), finite, K >= 2; `inputs` are the N inputs as `canonical` gives them.
@@ -38,9 +36,9 @@ class OutputMechanism(Protocol):
         Where an answer's randomness comes from. Only "fresh" noise differs between two equal queries.
     """
 
-    knob: ClassVar[str | None]
-    strengths: ClassVar[tuple[float, ...]]
-    noise: ClassVar[Noise]
+    knob: ClassVar[str | None] = None
+    strengths: ClassVar[tuple[float, ...]] = ()
+    noise: ClassVar[Noise] = "none"
 
     @classmethod
     def at(cls, strength: float | None, clip: float | None, rng: Generator) -> Self:
@@ -48,18 +46,18 @@ class OutputMechanism(Protocol):
 
         ValueError for a strength that cannot be.
         """
-        ...
+        return cls()
 
     def release(self, logits: FloatArray, inputs: Sequence[bytes], rng: Generator) -> FloatArray:
         """The answer to one query of each input: (N, K) numbers in [0, 1], the larger the likelier the class."""
-        ...
+        raise NotImplementedError
 
     def pooled(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, rng: Generator) -> FloatArray:
         """What averaging the answers to `queries` equal queries of each input leaves: (N, K) log scores.
 
         Up to a constant per row, which a log-softmax removes.
         """
-        ...
+        raise NotImplementedError
 
     def near_duplicates(
         self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float, rng: Generator
@@ -69,7 +67,7 @@ class OutputMechanism(Protocol):
         A near-duplicate has another key, and the input's own logits plus independent normal errors of standard
         deviation `jitter` per class.
         """
-        ...
+        return None
 
     def epsilon(self, n_classes: int, queries: int = 1) -> float | None:
         """Exact local ε (pure) of the answers to `queries` equal queries of *one* input; None where none is finite.
@@ -77,7 +75,7 @@ class OutputMechanism(Protocol):
         Whatever two logit vectors stand behind the answers, no set of answers is more than e^ε times as likely under
         one as under the other. It says nothing of what queries of *other* inputs reveal about the same training set.
         """
-        ...
+        return None
 
 
 output_mechanisms: Registry[type[OutputMechanism]] = Registry(

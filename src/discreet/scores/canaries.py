@@ -7,21 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.core.numbers import counted
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.data.columns import WHOLE, ColumnFile
 from discreet.scores.read import Grid, ObjectArray, ScoreFiles, grid_of, model_facts, per_key, short
-from discreet.scores.table import (
-    CANARY,
-    EXAMPLE_ROLES,
-    PLACEBO,
-    UNKNOWN,
-    BoolArray,
-    Canaries,
-    FloatArray,
-    IntArray,
-    MemberArray,
-    Model,
-    ScoreTable,
-)
+from discreet.scores.table import CANARY, EXAMPLE_ROLES, PLACEBO, UNKNOWN, Canaries, MemberArray, Model, ScoreTable
 
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
 OLD_LABEL = "label_secret"

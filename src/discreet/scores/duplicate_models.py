@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import phi, query_mean
-from discreet.scores.table import FloatArray, IntArray, ScoreTable
+from discreet.scores.table import ScoreTable
 
 COPY = 0.9999
 """Rank correlation from which two models are one."""

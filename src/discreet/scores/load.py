@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from discreet.core.numbers import counted
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.data.columns import WHOLE, ColumnFile, Frame, name_order
 from discreet.scores.canaries import CANARY_COLUMNS, read_canaries
 from discreet.scores.check import check_label_table, check_table
@@ -32,10 +33,7 @@ from discreet.scores.table import (
     REFERENCE_KINDS,
     ROLES,
     UNKNOWN,
-    BoolArray,
     Examples,
-    FloatArray,
-    IntArray,
     MemberArray,
     Model,
     ScoreTable,

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
+from discreet.core.types import BoolArray, IntArray
 from discreet.data.columns import FORMATS, Coded, ColumnFile, Frame, frame_columns, open_columns
-from discreet.scores.table import NO_MECHANISM, BoolArray, IntArray
+from discreet.scores.table import NO_MECHANISM
 
 ObjectArray = NDArray[np.object_]
 Key = Literal["model", "example"]

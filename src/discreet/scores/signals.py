@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from discreet.scores.table import BoolArray, FloatArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 
 P_CLIP = 1e-7
 """Probabilities are clipped to [P_CLIP, 1 - P_CLIP] before two logs are compared (the paper's code)."""

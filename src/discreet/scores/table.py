@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
+from discreet.core.types import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 MemberArray = NDArray[np.int8]
 
 Role = Literal["target", "reference", "shadow", "selection", "placebo"]

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from discreet.stats.delong import AucVariance, auc_covariance, auc_variance, placements
+from discreet.stats.delong import (
+    AucVariance,
+    PairedAuc,
+    auc_covariance,
+    auc_variance,
+    benjamini_hochberg,
+    delong_test,
+    fisher_exact,
+    holm,
+    mcnemar_exact,
+    placements,
+)
 from discreet.stats.estimates import (
     AtThreshold,
     PrecisionRecall,
@@ -42,6 +53,7 @@ from discreet.stats.resample import (
 from discreet.stats.roc import (
     RocCore,
     RocCurve,
+    StepCounts,
     auroc,
     fpr_at_tpr,
     roc_curve,
@@ -49,15 +61,6 @@ from discreet.stats.roc import (
     weighted_auroc,
     weighted_fpr_at_tpr,
     weighted_tpr_at_fpr,
-)
-from discreet.stats.steps import StepCounts
-from discreet.stats.testing import (
-    PairedAuc,
-    benjamini_hochberg,
-    delong_test,
-    fisher_exact,
-    holm,
-    mcnemar_exact,
 )
 
 __all__ = [

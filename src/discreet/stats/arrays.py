@@ -6,14 +6,14 @@ which may be user ids.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
+from discreet.core.errors import MissingExtraError
+from discreet.core.types import BoolArray, FloatArray, IntArray
 
 
 def finite_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
@@ -83,3 +83,11 @@ def counts(k: int, n: int, name: str = "k") -> tuple[int, int]:
 def _one_axis(given: NDArray[Any], name: str) -> None:
     if given.ndim != 1:
         raise ValueError(f"{name} have shape {given.shape}: expected one value per example, shape (n,)")
+
+
+def scipy_module(name: str, purpose: str) -> Any:
+    """`scipy.<name>`, or MissingExtraError saying that `purpose` needs the extra `audit`."""
+    try:
+        return import_module(f"scipy.{name}")
+    except ImportError:
+        raise MissingExtraError(purpose, "audit", "scipy") from None

@@ -26,9 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.stats.arrays import counts, share
+from discreet.stats.arrays import counts, scipy_module, share
 from discreet.stats.evalues import log_e_average, rank_weights, score_rows, wins_needed
-from discreet.stats.extras import scipy_module
 from discreet.stats.intervals import binomial_lower
 
 RUNGS = (1.0, 0.5, 0.25, 0.125)

@@ -26,7 +26,8 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.stats.arrays import FloatArray, finite_scores, share
+from discreet.core.types import FloatArray
+from discreet.stats.arrays import finite_scores, share
 
 STAKES = (np.arange(32, dtype=np.float64) + 0.5) / 32.0
 """The shares λ that are staked, each with the same part of the money."""

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.stats.arrays import BoolArray, binary_labels, counts, finite_scores, group_codes, scored_labels, share
+from discreet.core.types import BoolArray
+from discreet.stats.arrays import binary_labels, counts, finite_scores, group_codes, scipy_module, scored_labels, share
 from discreet.stats.delong import AucVariance
-from discreet.stats.extras import scipy_module
-from discreet.stats.steps import most_count
+from discreet.stats.roc import most_count
 
 
 class Interval(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.stats.arrays import BoolArray, FloatArray, IntArray, same_length
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.stats.arrays import same_length
 from discreet.stats.intervals import Interval, agresti_coull, effective_sample, effective_size
 from discreet.stats.resample import bootstrap_weights
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.stats.arrays import FloatArray, IntArray, group_codes, same_length, share
-from discreet.stats.roc import Reweighting, RocCore
-from discreet.stats.steps import CELLS, StepCounts
+from discreet.core.types import FloatArray, IntArray
+from discreet.stats.arrays import group_codes, same_length, share
+from discreet.stats.roc import CELLS, Reweighting, RocCore, StepCounts
 
 Statistic: TypeAlias = Callable[[StepCounts], FloatArray]
 """From resampled counts to one number per row, e.g. `StepCounts.auroc` or `lambda c: c.fpr_at_tpr(.95)`."""

@@ -19,8 +19,9 @@ from discreet.audit.labels.conformance import (
     labels_needed,
 )
 from discreet.core.files import dump_json
+from discreet.core.types import IntArray
 from discreet.mechanisms.labels.alibi import Alibi
-from discreet.mechanisms.labels.base import IntArray, label_mechanism, truth_probability
+from discreet.mechanisms.labels.base import label_mechanism, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse, halved_truth
 from discreet.mechanisms.labels.rr_with_prior import RRWithPrior

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.audit.membership.view import Attack, References, Scale, View, attacks
 from discreet.core.registry import Registry
-from discreet.scores.table import REFERENCE_KINDS, IntArray, ReferenceKind
+from discreet.core.types import IntArray
+from discreet.scores.table import REFERENCE_KINDS, ReferenceKind
 
 N, K = 240, 3
 Case = tuple[str, Scale, ReferenceKind | None]

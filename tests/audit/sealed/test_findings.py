@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 from discreet.audit.sealed import findings
-from discreet.stats.arrays import FloatArray
+from discreet.core.types import FloatArray
 from discreet.stats.epsilon import anytime_epsilon, conviction_power, least_rate, one_run_epsilon
 from discreet.stats.evalues import log_e_average
 from discreet.stats.intervals import clopper_pearson

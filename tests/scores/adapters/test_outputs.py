@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.core.errors import InputError
+from discreet.core.types import FloatArray
 from discreet.scores.adapters.outputs import as_logits, class_codes, columns_like
 from discreet.scores.adapters.scorer import Kind
-from discreet.scores.table import FloatArray
 
 
 def softmax(logits: FloatArray) -> FloatArray:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InputError
+from discreet.core.types import FloatArray
 from discreet.scores.adapters.run import score_texts
 from discreet.scores.adapters.scorer import Kind
-from discreet.scores.table import FloatArray
 
 TEXTS = [f"text {n}" for n in range(100)]
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from discreet.scores.table import BoolArray, FloatArray, IntArray, MemberArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import MemberArray
 from discreet.stats import max_t_p
 
 CELLS = 1 << 22

@@ -14,9 +14,9 @@ from math import sqrt
 import numpy as np
 from numpy.random import Generator
 
-from discreet.scores.table import BoolArray, FloatArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats import bootstrap_weights
-from discreet.stats.steps import most_count
+from discreet.stats.roc import most_count
 
 
 @dataclass(frozen=True, slots=True, eq=False)

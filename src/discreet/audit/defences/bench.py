@@ -17,9 +17,10 @@ from discreet.audit.membership.plan import NO_SELECTOR, Lens
 from discreet.audit.membership.rows import Asked
 from discreet.audit.membership.selection import everything
 from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.mechanisms.base import canonical
 from discreet.scores.signals import clipped_log_p, phi, true_log_p
-from discreet.scores.table import BoolArray, FloatArray, IntArray, MemberArray, ReferenceKind, ScoreTable
+from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
 
 NO_PLACEBO = "the table has no placebo: score the examples with a model trained on neither side (model_role 'placebo')"
 FIRST = slice(0, 1)

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from discreet.audit.defences.bench import NO_PLACEBO, Case
 from discreet.audit.membership.rows import Asked
 from discreet.core.records import Estimate
-from discreet.scores.table import BoolArray, FloatArray
+from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore, auroc_estimate, percentile_interval, tpr_at_fpr_estimate
-from discreet.stats.steps import most_count
+from discreet.stats.roc import most_count
 
 Queried = Literal["same", "near-duplicates"]
 

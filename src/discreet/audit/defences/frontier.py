@@ -21,8 +21,9 @@ from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Quer
 from discreet.audit.membership.evaluation_sets import sides_of
 from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.core.records import Estimate
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.mechanisms.base import OutputMechanism, log_softmax, output_mechanisms
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ScoreTable
+from discreet.scores.table import ScoreTable
 from discreet.stats import share_estimate
 
 Todo: TypeAlias = tuple[str, float | None]

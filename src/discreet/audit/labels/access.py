@@ -19,7 +19,8 @@ from discreet.audit.labels.view import (
     View,
 )
 from discreet.core.errors import InputError
-from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, IntArray, ScoreTable
+from discreet.core.types import IntArray
+from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 
 Truth = Literal["secret", "trained"]
 Side = Literal["canary", "placebo"]

@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike
 
 from discreet.core.records import Estimate
 from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
-from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, share
+from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, scipy_module, share
 from discreet.stats.epsilon import one_run_epsilon
-from discreet.stats.extras import scipy_module
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 RUNGS = (1.0, 0.6, 0.35, 0.2, 0.1)

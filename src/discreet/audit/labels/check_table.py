@@ -31,9 +31,8 @@ from discreet.audit.labels.flips import Flips, implied_flips
 from discreet.audit.labels.table_rows import Cell
 from discreet.core.records import Estimate
 from discreet.mechanisms.labels.rr_halved import halved_truth
-from discreet.stats.arrays import share
+from discreet.stats.arrays import scipy_module, share
 from discreet.stats.estimates import rate_estimate
-from discreet.stats.extras import scipy_module
 
 # A count such as .769 · 1000 must not be missed by a rounding of floats.
 FUZZ = 1e-9

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.records import Estimate
-from discreet.mechanisms.labels.base import FloatArray, IntArray, LabelMechanism, checked_labels
-from discreet.stats.arrays import counts, share
+from discreet.core.types import FloatArray, IntArray
+from discreet.mechanisms.labels.base import LabelMechanism, checked_labels
+from discreet.stats.arrays import counts, scipy_module, share
 from discreet.stats.estimates import rate_estimate
-from discreet.stats.extras import scipy_module
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 LEVEL = 0.999

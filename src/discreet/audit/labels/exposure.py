@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.records import Estimate
-from discreet.stats.arrays import FloatArray, finite_scores, share
-from discreet.stats.extras import scipy_module
+from discreet.core.types import FloatArray
+from discreet.stats.arrays import finite_scores, scipy_module, share
 
 LEAST_REFERENCE = 30
 """Fewer losses do not fix the three parameters of a skew normal."""

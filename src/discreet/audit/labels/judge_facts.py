@@ -14,9 +14,10 @@ from discreet.audit.labels.exposure import class_exposure, mean_exposure
 from discreet.audit.labels.judge_rows import Sides
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
+from discreet.core.types import BoolArray
 from discreet.mechanisms.labels.base import label_mechanisms
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN, BoolArray, ScoreTable
+from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_upper
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from discreet.audit.labels.access import Trial, Truth
 from discreet.audit.labels.judge_rows import Sides
 from discreet.core.records import Estimate
+from discreet.core.types import FloatArray
 from discreet.scores.table import UNKNOWN
-from discreet.stats.arrays import FloatArray
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 

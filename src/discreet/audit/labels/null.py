@@ -20,7 +20,8 @@ from numpy.random import Generator
 
 from discreet.audit.labels.access import Trial, Truth, require, run
 from discreet.audit.labels.view import ABSTAINED, LabelAttack, Looked, OracleView
-from discreet.scores.table import UNKNOWN, FloatArray, IntArray
+from discreet.core.types import FloatArray, IntArray
+from discreet.scores.table import UNKNOWN
 
 Redraw = Literal["permute", "uniform", "shift"]
 REDRAWS: tuple[Redraw, ...] = get_args(Redraw)

@@ -12,18 +12,10 @@ from math import inf
 import numpy as np
 from numpy.random import Generator
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.mechanisms.labels.rr import randomised_response
-from discreet.scores.table import (
-    CANARY,
-    PLACEBO,
-    Canaries,
-    FloatArray,
-    IntArray,
-    MemberArray,
-    Model,
-    ScoreTable,
-)
+from discreet.scores.table import CANARY, PLACEBO, Canaries, MemberArray, Model, ScoreTable
 
 
 @dataclass(frozen=True, slots=True)

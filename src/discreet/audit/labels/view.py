@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from discreet.core.registry import Registry
-from discreet.scores.table import BoolArray, FloatArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 
 Access = Literal["outputs", "privileged", "oracle"]
 LossLabels = Literal["predicted", "original", "secret", "trained"]

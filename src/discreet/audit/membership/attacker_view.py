@@ -9,7 +9,8 @@ import numpy as np
 
 from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.view import References, View
-from discreet.scores.table import OUT, FloatArray, ReferenceKind, ScoreTable
+from discreet.core.types import FloatArray
+from discreet.scores.table import OUT, ReferenceKind, ScoreTable
 
 
 def target_view(table: ScoreTable, sides: Sides) -> View:

@@ -18,7 +18,8 @@ from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.protocol import Units
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.records import Estimate
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ScoreTable
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate
 
 FOLDS = 5

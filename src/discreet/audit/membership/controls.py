@@ -12,7 +12,8 @@ from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.protocol import NO_PLACEBO, Units
 from discreet.audit.membership.scored import Scored
 from discreet.core.records import Estimate
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ScoreTable
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, delong_test
 
 FEWEST_PLANTED_OUT = 10

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.membership.plan import Plan
-from discreet.scores.table import BoolArray, FloatArray
+from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore
 
 POINTS = 200

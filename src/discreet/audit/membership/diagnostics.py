@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from discreet.audit.membership.selection import BOUNDARY_N, Ranking
 from discreet.core.records import Estimate
-from discreet.scores.table import BoolArray, FloatArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats import auroc, auroc_estimate, holm, permutation_p, share_estimate
 
 K = 10

@@ -19,7 +19,8 @@ from discreet.audit.membership.plan import Lens
 from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.numbers import counted
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ScoreTable
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import ScoreTable
 
 Method = Literal["pca", "tsne"]
 

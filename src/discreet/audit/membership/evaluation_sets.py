@@ -17,7 +17,8 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import InputError
-from discreet.scores.table import IN, OUT, UNKNOWN, BoolArray, IntArray, ReferenceKind, ScoreTable
+from discreet.core.types import BoolArray, IntArray
+from discreet.scores.table import IN, OUT, UNKNOWN, ReferenceKind, ScoreTable
 
 NonMembers = Literal["clean", "reference_train"]
 """Non-members that no reference of the row trained on (the verdict's), or that the paired reference trained on."""

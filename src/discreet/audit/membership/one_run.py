@@ -10,7 +10,7 @@ from discreet.audit.membership.protocol import Units
 from discreet.audit.membership.scored import Scored
 from discreet.core.design import Design, decides
 from discreet.core.records import Estimate
-from discreet.scores.table import BoolArray, FloatArray
+from discreet.core.types import BoolArray, FloatArray
 from discreet.stats.epsilon import one_run_epsilon
 
 RUNGS = (1.0, 0.5, 0.25, 0.125, 0.05, 0.02)

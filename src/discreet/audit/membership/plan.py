@@ -14,7 +14,8 @@ from discreet.audit.membership.evaluation_sets import NonMembers, Sides
 from discreet.audit.membership.rows import Asked, Selection
 from discreet.audit.membership.scored import Scored
 from discreet.audit.membership.selection import BOUNDARY_N, Pool, Ranking, cells, curve_sizes, deciles, everything
-from discreet.scores.table import BoolArray, FloatArray, IntArray, MemberArray, ScoreTable
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import MemberArray, ScoreTable
 
 NO_SELECTOR = ("the table has no scores of a selection model that says it was not trained on the examples, and the "
                "target may not select for itself: score them with a model trained on other data (model_role "

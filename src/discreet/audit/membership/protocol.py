@@ -14,7 +14,8 @@ from discreet.audit.membership.plan import Plan
 from discreet.audit.membership.rows import AttackRow
 from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.core.records import Estimate
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ScoreTable
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr_at_fpr_estimate
 
 FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.audit.membership.view import Attack, References, Scale, View
-from discreet.scores.table import BoolArray, ReferenceKind
+from discreet.core.types import BoolArray
+from discreet.scores.table import ReferenceKind
 
 
 def out_models(references: References, kind: ReferenceKind) -> BoolArray:

@@ -12,7 +12,8 @@ import numpy as np
 from discreet.audit.membership.attacker_view import placebo_view, target_view
 from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.view import Attack, Scale, View, attacks
-from discreet.scores.table import FloatArray, ReferenceKind, ScoreTable
+from discreet.core.types import FloatArray
+from discreet.scores.table import ReferenceKind, ScoreTable
 
 KIND_NAMES: dict[ReferenceKind | None, str] = {
     None: "no reference", "paired": "paired references", "neutral": "neutral references",

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.scores.table import BoolArray, FloatArray, IntArray, MemberArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import MemberArray
 
 Pool = Literal["independent", "union"]
 

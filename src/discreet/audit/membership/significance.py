@@ -13,7 +13,7 @@ from discreet.audit.membership.plan import Lens, Plan
 from discreet.audit.membership.protocol import Units
 from discreet.audit.membership.rows import AttackRow
 from discreet.core.records import Estimate
-from discreet.scores.table import IntArray
+from discreet.core.types import IntArray
 
 FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (
     ("honest rows", False, "clean"), ("rows with paired references", True, "clean"),

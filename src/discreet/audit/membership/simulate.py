@@ -14,7 +14,8 @@ from math import log2
 import numpy as np
 from numpy.random import Generator
 
-from discreet.scores.table import IN, FloatArray, IntArray, Model, Role, ScoreTable
+from discreet.core.types import FloatArray, IntArray
+from discreet.scores.table import IN, Model, Role, ScoreTable
 from discreet.scores.table import Examples as ExampleTable
 from discreet.scores.table import ReferenceKind as Kind
 

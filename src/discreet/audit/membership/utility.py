@@ -10,7 +10,8 @@ import numpy as np
 from discreet.audit.membership.evaluation_sets import Sides
 from discreet.audit.membership.protocol import Units
 from discreet.core.records import Estimate
-from discreet.scores.table import IntArray, ScoreTable
+from discreet.core.types import IntArray
+from discreet.scores.table import ScoreTable
 from discreet.stats import share_estimate
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
+from discreet.core.types import FloatArray
 from discreet.data.columns import open_columns, written
-from discreet.scores.table import FloatArray
 
 COLUMN = re.compile(r"e(0|[1-9][0-9]{0,5})")
 EXPECTED = "an array 'example' (n,) of names and an array 'vectors' (n, d) of numbers, d at least 2"

@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 from numpy.random import Generator
 
 from discreet.core.registry import Registry
-from discreet.scores.table import FloatArray, IntArray, MemberArray, ReferenceKind
+from discreet.core.types import FloatArray, IntArray
+from discreet.scores.table import MemberArray, ReferenceKind
 
 Scale = Literal["p", "logit"]
 Access = Literal["outputs", "privileged", "oracle"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.audit.sealed.commit import Source, Unit
 from discreet.core.records import Estimate
-from discreet.stats.arrays import FloatArray
+from discreet.core.types import FloatArray
 from discreet.stats.epsilon import (
     anytime_epsilon,
     conviction_power,

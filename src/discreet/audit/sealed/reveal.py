@@ -15,7 +15,7 @@ from discreet.audit.sealed.plan import COINS_KIND, COMMITMENT_KIND
 from discreet.audit.sealed.scores import Scores
 from discreet.core.errors import InputError
 from discreet.core.files import KeyedHash, why
-from discreet.stats.arrays import FloatArray
+from discreet.core.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.types import FloatArray
 from discreet.data.answers import unique
 from discreet.data.rows import Place, iter_rows, json_type
-from discreet.stats.arrays import FloatArray
 
 PREFIXES = ("logit_", "prob_")
 LEAST_PROB = 1e-300

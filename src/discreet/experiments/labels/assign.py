@@ -10,8 +10,9 @@ from numpy.random import Generator
 
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
+from discreet.core.types import BoolArray, IntArray
 from discreet.data.canaries import Law, draw_canaries
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, BoolArray, IntArray
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
 
 PLANTED_SHARE = 0.1
 """Planted canaries of each kind, as a share of the others."""

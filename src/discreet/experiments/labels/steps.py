@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from discreet.core.errors import InputError
+from discreet.core.types import IntArray
 from discreet.data.datasets import Dataset, Inputs, read_dataset
 from discreet.engine import Job, seeds_of
 from discreet.experiments.labels.assign import deal
 from discreet.experiments.labels.experiment import NONE, Arm
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, label_mechanism
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, IntArray
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN
 from discreet.train import recipe_of
 
 if TYPE_CHECKING:

@@ -15,17 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.base import (
-    FloatArray,
-    IntArray,
-    checked_epsilon,
+    LabelMechanism,
     checked_labels,
     checked_prior,
     label_mechanisms,
@@ -82,23 +81,11 @@ def _quadrature() -> tuple[FloatArray, FloatArray]:
 
 
 @label_mechanisms.register("alibi")
-@dataclass(frozen=True, slots=True)
-class Alibi:
-    """ALIBI at `epsilon` above 0 over `n_classes` >= 2; ValueError for others."""
+@dataclass(frozen=True)
+class Alibi(LabelMechanism):
+    """ALIBI: its ε is that of the noisy one-hot vector; hard and soft labels made of it have no more."""
 
-    epsilon: float
-    n_classes: int
-
-    broken: ClassVar[bool] = False
     takes_prior: ClassVar[str] = "optional"
-
-    def __post_init__(self) -> None:
-        checked_epsilon(self.epsilon, self.n_classes)
-
-    @classmethod
-    def at(cls, epsilon: float, n_classes: int) -> Self:
-        """As the class."""
-        return cls(*checked_epsilon(epsilon, n_classes))
 
     @property
     def scale(self) -> float:
@@ -140,10 +127,6 @@ class Alibi:
         """`map_truth` for every label, (N,), without a prior; None with one."""
         size = checked_labels(labels, self.n_classes).size
         return None if prior is not None else np.full(size, map_truth(self.epsilon, self.n_classes))
-
-    def exact_epsilon(self, prior: ArrayLike | None = None) -> float:
-        """`epsilon`, that of the noisy one-hot vector; hard and soft labels made of it have no more."""
-        return self.epsilon
 
     def _observed(self, observed: ArrayLike) -> FloatArray:
         given = np.asarray(observed, dtype=np.float64)

@@ -1,7 +1,7 @@
 """What a label mechanism is, what they share, and the door for plug-ins.
 
 A label mechanism randomises the labels of a training set once, before training; what is then trained on them is
-post-processing and costs nothing more. A mechanism is one file in this package: a class with the members of
+post-processing and costs nothing more. A mechanism is one file in this package: a subclass of
 `LabelMechanism`, registered under its name with `@label_mechanisms.register("name")`.
 
 A *prior* is what is known of the labels without those that are being randomised: one distribution over the K classes
@@ -11,23 +11,23 @@ prior that has seen the labels at hand voids every ε here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp, inf, isnan, log
-from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.core.errors import UsageError
 from discreet.core.registry import Registry
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
+from discreet.core.types import FloatArray, IntArray
 
 ROW_SUM_TOLERANCE = 1e-9
 
 
-class LabelMechanism(Protocol):
+@dataclass(frozen=True)
+class LabelMechanism:
     """What is done to labels 0 … K − 1 before anything is trained on them.
 
     Attributes
@@ -37,50 +37,48 @@ class LabelMechanism(Protocol):
     takes_prior : "no", "optional" or "needed"
         Whether `apply` and `transition` make use of a prior.
     epsilon : float
-        The ε that it claims, above 0; infinity for no noise.
+        The ε that it claims, above 0; infinity for no noise. ValueError for others.
     n_classes : int
-        K >= 2.
+        K >= 2. ValueError for others.
     """
 
-    broken: ClassVar[bool]
-    takes_prior: ClassVar[str]
+    epsilon: float
+    n_classes: int
 
-    @property
-    def epsilon(self) -> float:
-        """As above."""
-        ...
+    broken: ClassVar[bool] = False
+    takes_prior: ClassVar[str] = "no"
 
-    @property
-    def n_classes(self) -> int:
-        """As above."""
-        ...
+    def __post_init__(self) -> None:
+        checked_epsilon(self.epsilon, self.n_classes)
 
     @classmethod
     def at(cls, epsilon: float, n_classes: int) -> Self:
         """The mechanism for K classes that claims this ε. ValueError for an ε that is not above 0, or K < 2."""
-        ...
+        return cls(*checked_epsilon(epsilon, n_classes))
 
     def apply(self, labels: ArrayLike, rng: Generator, prior: ArrayLike | None = None) -> IntArray:
         """The labels (N,) to train on: every label drawn once, independently of all others."""
-        ...
+        raise NotImplementedError
 
     def transition(self, prior: ArrayLike | None = None) -> FloatArray | None:
         """P(released = column | label = row), (K, K); None where it is not known in closed form.
 
         ValueError for a prior per example: each example then has its own matrix.
         """
-        ...
+        return None
 
     def should_stay(self, labels: ArrayLike, prior: ArrayLike | None = None) -> FloatArray | None:
         """The chance with which each label is released as it is if `epsilon` is held, (N,); None as for `transition`.
 
-        It is what a conformance check holds observed flips against. A broken mechanism does something else.
+        It is what a conformance check holds observed flips against. A broken mechanism does something else. Here that
+        of K-ary randomised response, e^ε / (e^ε + K − 1).
         """
-        ...
+        size = checked_labels(labels, self.n_classes).size
+        return np.full(size, truth_probability(self.epsilon, self.n_classes))
 
     def exact_epsilon(self, prior: ArrayLike | None = None) -> float:
         """The least ε that holds for what is released; it may differ from `epsilon`, which is what is claimed."""
-        ...
+        return self.epsilon
 
 
 @runtime_checkable

@@ -8,16 +8,14 @@ classes is another mechanism with a larger ε, see `rr_halved`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import (
-    FloatArray,
-    IntArray,
-    checked_epsilon,
+    LabelMechanism,
     checked_labels,
     label_mechanisms,
     symmetric,
@@ -34,23 +32,9 @@ def randomised_response(labels: ArrayLike, truth: float, n_classes: int, rng: Ge
 
 
 @label_mechanisms.register("rr")
-@dataclass(frozen=True, slots=True)
-class RandomisedResponse:
+@dataclass(frozen=True)
+class RandomisedResponse(LabelMechanism):
     """K-ary randomised response at `epsilon` above 0 over `n_classes` >= 2; ValueError for others."""
-
-    epsilon: float
-    n_classes: int
-
-    broken: ClassVar[bool] = False
-    takes_prior: ClassVar[str] = "no"
-
-    def __post_init__(self) -> None:
-        checked_epsilon(self.epsilon, self.n_classes)
-
-    @classmethod
-    def at(cls, epsilon: float, n_classes: int) -> Self:
-        """As the class."""
-        return cls(*checked_epsilon(epsilon, n_classes))
 
     def apply(self, labels: ArrayLike, rng: Generator, prior: ArrayLike | None = None) -> IntArray:
         """The labels to train on, (N,)."""
@@ -59,12 +43,3 @@ class RandomisedResponse:
     def transition(self, prior: ArrayLike | None = None) -> FloatArray:
         """(K, K); the prior plays no part."""
         return symmetric(truth_probability(self.epsilon, self.n_classes), self.n_classes)
-
-    def should_stay(self, labels: ArrayLike, prior: ArrayLike | None = None) -> FloatArray:
-        """e^ε / (e^ε + K − 1) for every label, (N,)."""
-        size = checked_labels(labels, self.n_classes).size
-        return np.full(size, truth_probability(self.epsilon, self.n_classes))
-
-    def exact_epsilon(self, prior: ArrayLike | None = None) -> float:
-        """`epsilon`."""
-        return self.epsilon

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, log, log1p
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import (
-    FloatArray,
-    IntArray,
-    checked_epsilon,
+    LabelMechanism,
     checked_labels,
     label_mechanisms,
     symmetric,
@@ -35,23 +34,11 @@ def halved_truth(epsilon: float, n_classes: int) -> float:
 
 
 @label_mechanisms.register("rr_halved")
-@dataclass(frozen=True, slots=True)
-class HalvedRandomisedResponse:
+@dataclass(frozen=True)
+class HalvedRandomisedResponse(LabelMechanism):
     """Claims `epsilon` above 0 over `n_classes` >= 2 and does not hold it; ValueError for others."""
 
-    epsilon: float
-    n_classes: int
-
     broken: ClassVar[bool] = True
-    takes_prior: ClassVar[str] = "no"
-
-    def __post_init__(self) -> None:
-        checked_epsilon(self.epsilon, self.n_classes)
-
-    @classmethod
-    def at(cls, epsilon: float, n_classes: int) -> Self:
-        """As the class."""
-        return cls(*checked_epsilon(epsilon, n_classes))
 
     def apply(self, labels: ArrayLike, rng: Generator, prior: ArrayLike | None = None) -> IntArray:
         """The labels to train on, (N,)."""
@@ -62,11 +49,6 @@ class HalvedRandomisedResponse:
     def transition(self, prior: ArrayLike | None = None) -> FloatArray:
         """What it really does, (K, K)."""
         return symmetric(halved_truth(self.epsilon, self.n_classes), self.n_classes)
-
-    def should_stay(self, labels: ArrayLike, prior: ArrayLike | None = None) -> FloatArray:
-        """How often each label would survive under the `epsilon` that it claims, (N,): less often than it does."""
-        size = checked_labels(labels, self.n_classes).size
-        return np.full(size, truth_probability(self.epsilon, self.n_classes))
 
     def exact_epsilon(self, prior: ArrayLike | None = None) -> float:
         """ln(1 + K e^ε / (K − 1)), above the `epsilon` that it claims."""

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import (
-    FloatArray,
-    IntArray,
+    LabelMechanism,
     checked_epsilon,
     checked_labels,
     checked_prior,
@@ -80,19 +80,16 @@ def truth_of_k(epsilon: float, k: IntArray) -> FloatArray:
 
 
 @label_mechanisms.register("rr_top_k")
-@dataclass(frozen=True, slots=True)
-class RRTopK:
+@dataclass(frozen=True)
+class RRTopK(LabelMechanism):
     """RRTop-k with a k that was fixed beforehand, 1 <= k <= K; needs a prior. ValueError for others."""
 
-    epsilon: float
-    n_classes: int
     k: int
 
-    broken: ClassVar[bool] = False
     takes_prior: ClassVar[str] = "needed"
 
     def __post_init__(self) -> None:
-        checked_epsilon(self.epsilon, self.n_classes)
+        super().__post_init__()
         if self.k != int(self.k) or not 1 <= self.k <= self.n_classes:
             raise ValueError(f"k is {self.k}: expected a whole number from 1 to {self.n_classes}")
 

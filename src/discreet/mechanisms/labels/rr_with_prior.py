@@ -9,16 +9,15 @@ k* = K, so that without a prior it is plain randomised response. Ties go to the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import (
-    FloatArray,
-    IntArray,
-    checked_epsilon,
+    LabelMechanism,
     checked_labels,
     checked_prior,
     label_mechanisms,
@@ -43,23 +42,11 @@ def best_k(prior: FloatArray, epsilon: float) -> IntArray:
 
 
 @label_mechanisms.register("rr_with_prior")
-@dataclass(frozen=True, slots=True)
-class RRWithPrior:
+@dataclass(frozen=True)
+class RRWithPrior(LabelMechanism):
     """RRWithPrior at `epsilon` above 0 over `n_classes` >= 2; ValueError for others."""
 
-    epsilon: float
-    n_classes: int
-
-    broken: ClassVar[bool] = False
     takes_prior: ClassVar[str] = "optional"
-
-    def __post_init__(self) -> None:
-        checked_epsilon(self.epsilon, self.n_classes)
-
-    @classmethod
-    def at(cls, epsilon: float, n_classes: int) -> Self:
-        """As the class."""
-        return cls(*checked_epsilon(epsilon, n_classes))
 
     def apply(self, labels: ArrayLike, rng: Generator, prior: ArrayLike | None = None) -> IntArray:
         """The labels to train on, (N,)."""

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.base import checked_logits, softmax
-from discreet.mechanisms.labels.base import FloatArray, IntArray
 
 
 def stage_parts(n: int, rng: Generator, n_stages: int = 2) -> tuple[IntArray, ...]:

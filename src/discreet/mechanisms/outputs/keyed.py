@@ -22,7 +22,8 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import UsageError
-from discreet.mechanisms.base import FloatArray, Noise, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.core.types import FloatArray
+from discreet.mechanisms.base import Noise, OutputMechanism, checked_logits, checked_queries, output_mechanisms, softmax
 from discreet.mechanisms.outputs.laplace import SIGMAS, check_scale, clipped, laplace_epsilon, mean_laplace, needed
 
 KEY_BYTES = 32
@@ -34,7 +35,7 @@ PER_BLOCK = 4
 
 @output_mechanisms.register("keyed")
 @dataclass(frozen=True, slots=True)
-class KeyedLaplace:
+class KeyedLaplace(OutputMechanism):
     """Laplace noise of scale `sigma` >= 0 under `key`, on logits that are centred and clipped first if `clip` is given.
 
     UsageError for a key under 16 bytes, ValueError for another `sigma` or `clip`.

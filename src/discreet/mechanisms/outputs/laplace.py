@@ -13,7 +13,8 @@ largest (one left over where K is odd), so
     ε = 4c ⌊K / 2⌋ / σ
 
 for one answer. It is exact: approached, not attained, where the released log odds go to infinity. Fresh answers to
-k queries have k ε. The bound is for real numbers: doubles leak in their last bits (Mironov, CCS 2012).
+k queries have k ε. Near-duplicates gain nothing that the same query does not. The bound is for real numbers: doubles
+leak in their last bits (Mironov, CCS 2012).
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from discreet.mechanisms.base import FloatArray, Noise, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.core.types import FloatArray
+from discreet.mechanisms.base import Noise, OutputMechanism, checked_logits, checked_queries, output_mechanisms, softmax
 
 SIGMAS = (0.25, 0.5, 1.0, 2.0)
 
 
 @output_mechanisms.register("laplace")
 @dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(OutputMechanism):
     """Fresh Laplace noise of scale `sigma` >= 0 on logits, which are centred and clipped first if `clip` > 0 is given.
 
     ValueError for another `sigma` or `clip`.
@@ -62,12 +64,6 @@ class Laplace:
         """z plus the mean of `queries` draws, at the cost of one."""
         bounded = clipped(checked_logits(logits, inputs), self.clip)
         return bounded + self.sigma * mean_laplace(bounded.shape, queries, rng)
-
-    def near_duplicates(
-        self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float, rng: Generator
-    ) -> FloatArray | None:
-        """None: repeating the same query already averages the noise out."""
-        return None
 
     def epsilon(self, n_classes: int, queries: int = 1) -> float | None:
         """`queries` × 4c⌊K / 2⌋ / σ; None without `clip` or without noise."""

@@ -1,4 +1,7 @@
-"""Probabilities rounded to a few decimals. Deterministic: no local ε is finite, and asking again gains nothing."""
+"""Probabilities rounded to a few decimals. Deterministic: no local ε is finite, and asking again gains nothing.
+
+Near-duplicates are not simulated: they dither a rounded output too, where they differ by a unit or more.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from discreet.mechanisms.base import FloatArray, Noise, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.core.types import FloatArray
+from discreet.mechanisms.base import OutputMechanism, checked_logits, checked_queries, output_mechanisms, softmax
 from discreet.mechanisms.outputs.laplace import needed
 
 MOST_DECIMALS = 15
@@ -17,14 +21,13 @@ MOST_DECIMALS = 15
 
 @output_mechanisms.register("rounding")
 @dataclass(frozen=True, slots=True)
-class Rounding:
+class Rounding(OutputMechanism):
     """Probabilities rounded to `decimals` places, 0 to 15. ValueError for another number."""
 
     decimals: int
 
     knob: ClassVar[str | None] = "decimals"
     strengths: ClassVar[tuple[float, ...]] = (3, 2, 1)
-    noise: ClassVar[Noise] = "none"
 
     def __post_init__(self) -> None:
         if self.decimals != int(self.decimals) or not 0 <= self.decimals <= MOST_DECIMALS:
@@ -50,13 +53,3 @@ class Rounding:
         checked_queries(queries)
         quarter = 0.25 * 10.0**-self.decimals
         return np.log(np.clip(self.release(logits, inputs, rng), quarter, 1.0 - quarter))
-
-    def near_duplicates(
-        self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float, rng: Generator
-    ) -> FloatArray | None:
-        """None: not simulated. Near-duplicates dither a rounded output too, where they differ by a unit or more."""
-        return None
-
-    def epsilon(self, n_classes: int, queries: int = 1) -> float | None:
-        """None: two vectors that round differently are told apart for certain."""
-        return None

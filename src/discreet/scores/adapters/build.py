@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.types import BoolArray, IntArray
 from discreet.data.columns import name_order
 from discreet.data.texts import LabelledText, read_texts
 from discreet.scores.adapters.outputs import class_codes, columns_like
@@ -20,9 +21,7 @@ from discreet.scores.table import (
     OUT,
     REFERENCE_KINDS,
     UNKNOWN,
-    BoolArray,
     Examples,
-    IntArray,
     MemberArray,
     Model,
     ReferenceKind,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, why, write_atomic
-from discreet.scores.table import FloatArray
+from discreet.core.types import FloatArray
 
 KEY = "key"
 SUFFIX = ".npz"

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.types import FloatArray
 from discreet.scores.adapters.python_object import rounded
 from discreet.scores.adapters.scorer import Kind
-from discreet.scores.table import FloatArray
 
 TOKEN_VARIABLE = "DISCREET_MODEL_TOKEN"
 SCORES: dict[str, Kind] = {"logits": "logit", "probabilities": "prob"}

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from discreet.core.errors import InputError
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.adapters.scorer import Kind
 from discreet.scores.load import CLIP, ROUNDING, SUM_TOLERANCE, TWO_DECIMALS
-from discreet.scores.table import BoolArray, FloatArray, IntArray
 
 Classes = tuple[str, ...]
 

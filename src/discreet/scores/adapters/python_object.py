@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.types import FloatArray
 from discreet.scores.adapters.scorer import PYTHON, Kind
-from discreet.scores.table import FloatArray
 
 SPEC = re.compile(rf"{PYTHON}(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<object>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 DECIMALS = 4

@@ -12,10 +12,10 @@ import numpy as np
 
 from discreet.core.errors import InputError
 from discreet.core.files import progress
+from discreet.core.types import FloatArray
 from discreet.scores.adapters.cache import ScoreCache
 from discreet.scores.adapters.outputs import as_logits
 from discreet.scores.adapters.scorer import Scorer
-from discreet.scores.table import FloatArray
 
 CHUNK_BATCHES = 16
 PROBES = 16

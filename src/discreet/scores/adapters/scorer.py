@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from discreet.core.errors import UsageError
-from discreet.scores.table import FloatArray
+from discreet.core.types import FloatArray
 from discreet.train.transformer.reading import AUTO, NONE, prompt_of
 
 Kind = Literal["logit", "prob", "either"]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.types import FloatArray
 from discreet.scores.adapters.loading import load, need
 from discreet.scores.adapters.scorer import Settings
-from discreet.scores.table import FloatArray
 from discreet.train.transformer.batches import length_batches, padded, unused
 from discreet.train.transformer.reading import AUTO, Reader, Tokens, prompt_of, share_seen, token_limit
 

@@ -26,7 +26,8 @@ from discreet.audit.labels.stronger import compare_attacks
 from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
 from discreet.core.names import label_attack_name
 from discreet.core.records import Estimate
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, IntArray, ScoreTable
+from discreet.core.types import IntArray
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.studies.mia.cells import averaged

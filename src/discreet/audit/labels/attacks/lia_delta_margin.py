@@ -42,7 +42,7 @@ from discreet.audit.labels.view import (
     View,
     label_attacks,
 )
-from discreet.scores.table import FloatArray, IntArray
+from discreet.core.types import FloatArray, IntArray
 
 Margin = Literal["p1-second", "max-second"]
 MARGINS: tuple[Margin, ...] = get_args(Margin)

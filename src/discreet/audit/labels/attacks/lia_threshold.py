@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.audit.labels.view import Guesses, LabelAttack, Settings, View, label_attacks
-from discreet.scores.table import FloatArray, IntArray
+from discreet.core.types import FloatArray, IntArray
 
 Threshold = Literal["fixed", "mean", "median"]
 

@@ -16,7 +16,7 @@ from discreet.audit.labels.attacks.likeliest import best_class
 from discreet.audit.labels.attacks.reference import NEEDS
 from discreet.audit.labels.view import ABSTAINED, Guesses, LabelAttack, References, Settings, View, label_attacks
 from discreet.audit.membership.attacks.lira import STD_FLOOR, log_ratio
-from discreet.scores.table import BoolArray, FloatArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 
 Fit = Literal["own", "pooled", "shift", "offline"]
 FITS: tuple[Fit, ...] = get_args(Fit)

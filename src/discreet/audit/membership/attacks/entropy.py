@@ -6,8 +6,9 @@ from numpy.random import Generator
 
 from discreet.audit.membership.requirements import lacking, must_have
 from discreet.audit.membership.view import Scale, View, attacks
+from discreet.core.types import FloatArray
 from discreet.scores.signals import entropy, query_mean
-from discreet.scores.table import FloatArray, ReferenceKind
+from discreet.scores.table import ReferenceKind
 
 
 @attacks.register("entropy")

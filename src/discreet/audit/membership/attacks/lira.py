@@ -13,9 +13,10 @@ from numpy.random import Generator
 
 from discreet.audit.membership.requirements import in_models, lacking, must_have, out_models
 from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.signals import masked_moments, per_model, phi, query_mean
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ReferenceKind
-from discreet.stats.extras import scipy_module
+from discreet.scores.table import ReferenceKind
+from discreet.stats.arrays import scipy_module
 
 MIN_MODELS = 2
 """Models a side that a deviation of a row's own needs."""

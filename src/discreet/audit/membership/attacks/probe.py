@@ -12,8 +12,9 @@ from numpy.random import Generator
 from discreet.audit.membership.requirements import lacking, must_have
 from discreet.audit.membership.view import Scale, View, attacks
 from discreet.core.errors import MissingExtraError
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.signals import entropy, margin, query_mean, top_p, true_rank
-from discreet.scores.table import BoolArray, FloatArray, IntArray, ReferenceKind
+from discreet.scores.table import ReferenceKind
 
 MIN_ROWS = 10
 """Member and non-member rows, each, that a probe is trained on at least."""

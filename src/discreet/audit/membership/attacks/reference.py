@@ -11,8 +11,9 @@ from numpy.random import Generator
 
 from discreet.audit.membership.requirements import lacking, must_have, out_models
 from discreet.audit.membership.view import Scale, View, attacks
+from discreet.core.types import FloatArray
 from discreet.scores.signals import clipped_log_p, masked_mean, per_model, phi, query_mean
-from discreet.scores.table import FloatArray, ReferenceKind
+from discreet.scores.table import ReferenceKind
 
 
 @attacks.register("reference")

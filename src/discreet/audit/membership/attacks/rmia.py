@@ -12,8 +12,9 @@ from numpy.random import Generator
 
 from discreet.audit.membership.requirements import in_models, lacking, must_have, out_models
 from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import masked_mean, per_model, query_mean, true_p
-from discreet.scores.table import FloatArray, IntArray, ReferenceKind
+from discreet.scores.table import ReferenceKind
 
 P_FLOOR = 1e-30
 """Probabilities are at least this, so that a ratio of ratios is always finite."""

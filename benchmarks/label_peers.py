@@ -34,7 +34,7 @@ from discreet.audit.labels.conformance import conform
 from discreet.audit.labels.judge import audit_labels
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable
-from discreet.stats.delong import fisher_exact
+from discreet.stats.testing import fisher_exact
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results" / "label_peers.md"

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.stats.delong import (
-    AucVariance,
-    PairedAuc,
-    auc_covariance,
-    auc_variance,
-    benjamini_hochberg,
-    delong_test,
-    fisher_exact,
-    holm,
-    mcnemar_exact,
-    placements,
-)
+from discreet.stats.delong import AucVariance, auc_covariance, auc_variance, placements
 from discreet.stats.estimates import (
     AtThreshold,
     PrecisionRecall,
@@ -62,6 +51,7 @@ from discreet.stats.roc import (
     weighted_fpr_at_tpr,
     weighted_tpr_at_fpr,
 )
+from discreet.stats.testing import PairedAuc, benjamini_hochberg, delong_test, fisher_exact, holm, mcnemar_exact
 
 __all__ = [
     "AtThreshold", "AucVariance", "Interval", "Kappa", "PairedAuc", "Permutation", "PrecisionRecall", "RocCore",

@@ -20,7 +20,7 @@ from discreet.audit.labels.view import all_attacks
 from discreet.core.errors import InputError, UsageError
 from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
 from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, ScoreTable, stacked
-from discreet.stats.delong import holm
+from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
 HONEST = tuple(attack for attack in all_attacks(2) if attack.access == "outputs")

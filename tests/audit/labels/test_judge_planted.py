@@ -8,7 +8,7 @@ from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.judge_planted import planted_of
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.stats import fisher_exact
-from discreet.stats.delong import holm
+from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
 ATTACKS = (LiaThreshold(), LiaThreshold("median"), lia_delta_margin(loss_labels="secret"))

@@ -22,7 +22,7 @@ from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.scores.check import check_canary_labels
 from discreet.scores.table import CANARY, UNKNOWN, ScoreTable
-from discreet.stats.delong import holm
+from discreet.stats.testing import holm
 
 LAWS: Mapping[str, Redraw] = {"uniform": "permute", "exact_half": "shift"}
 

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from discreet.audit.labels.judge_rows import LabelRow, judge_model, planted_copies, sides_of
 from discreet.audit.labels.view import LabelAttack
 from discreet.scores.table import ScoreTable
-from discreet.stats.delong import holm
+from discreet.stats.testing import holm
 
 ALPHA = 0.05
 

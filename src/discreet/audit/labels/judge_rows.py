@@ -31,9 +31,9 @@ from discreet.audit.labels.tune import delta_margin_grid, threshold_grid, tuned
 from discreet.audit.labels.view import Access, Guesses, LabelAttack, LossLabels, Settings
 from discreet.core.records import Estimate
 from discreet.scores.table import CANARY, PLACEBO, UNKNOWN, Model, ScoreTable
-from discreet.stats.delong import fisher_exact
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
+from discreet.stats.testing import fisher_exact
 
 LEVEL = 0.95
 TUNED_SOURCES: tuple[LossLabels, ...] = ("predicted", "original", "secret", "trained")

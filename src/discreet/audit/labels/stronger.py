@@ -34,8 +34,8 @@ from discreet.audit.labels.view import ABSTAINED
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
 from discreet.stats.arrays import share
-from discreet.stats.delong import fisher_exact, holm, mcnemar_exact
 from discreet.stats.estimates import rate_estimate
+from discreet.stats.testing import fisher_exact, holm, mcnemar_exact
 
 PLACEBO_ALPHA = 0.01
 ALPHA = 0.05

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from discreet.core.names import label_attack_name
-from discreet.stats.delong import holm
+from discreet.stats.testing import holm
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.paper import TABLES, paper_figures, paper_sizes
 from discreet.studies.blia.settings import HALVED, RR, Setting

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from numpy.random import Generator as Rng
 
-from discreet.core.errors import UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
-from discreet.domains import Domain
+from discreet.domains import Domain, load_domain
 from discreet.synth import campaign
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import PARTITIONS, Plan, equal_sizes, make_plan
@@ -196,3 +196,17 @@ def test_what_could_not_be_written_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 def test_equal_sizes_cover_all_partitions() -> None:
     assert Plan.partitions(make_plan("law", equal_sizes(2), 0)) == list(PARTITIONS)
+
+
+def test_a_domain_may_be_mended_before_anything_was_written(tmp_path: Path) -> None:
+    load_domain("law").save(tmp_path / "mine")
+    templates = tmp_path / "mine" / "templates.yaml"
+    whole = templates.read_text(encoding="utf-8")
+    templates.write_text(whole.replace("topics:", "subjects:"), encoding="utf-8")
+    with pytest.raises(InputError, match="topics is missing"):
+        run_campaign(make_plan(tmp_path / "mine", {"safe": 6}, 0), tmp_path / "run")
+    templates.write_text(whole, encoding="utf-8")
+    assert run_campaign(make_plan(tmp_path / "mine", {"safe": 6}, 0), tmp_path / "run")["domain"] == "law"
+    templates.write_text(whole + "# changed\n", encoding="utf-8")
+    with pytest.raises(InputError, match="was changed since: plan again, into a new folder"):
+        run_campaign(make_plan(tmp_path / "mine", {"safe": 6}, 0), tmp_path / "run")

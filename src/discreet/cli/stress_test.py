@@ -15,6 +15,7 @@ from discreet.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from discreet.data.rows import Place
+    from discreet.guard.corpus import Kind
 
 KINDS = ("unsafe", "safe", "borderline")
 REQUIRED = ("id", "kind", "score")
@@ -69,11 +70,12 @@ def stress_test(
     """
     from discreet.guard.stress import stress_scores
 
-    texts = {"unsafe": unsafe, "safe": safe, "borderline": borderline}
+    texts: dict[Kind, list[Path] | None] = {"unsafe": unsafe, "safe": safe, "borderline": borderline}
+    judged_by: dict[str, str] = {}
     if scores is not None:
         common.one_of(**{"--scores": scores, "--guard": guard, "--domain": domain},
                       **{f"--{kind}": paths or None for kind, paths in texts.items()})
-        rows, judged_by = read_scores(scores), {}
+        rows = read_scores(scores)
     else:
         rows, judged_by = judged_rows(guard, domain, texts, quiet)
         threshold = 0.0 if threshold is None else threshold
@@ -104,7 +106,7 @@ def read_scores(path: Path) -> list[ScoredRow]:
     return [row for _, row in unique(iter_rows(path, COLUMNS, REQUIRED), _scored_row, lambda row: row.id)]
 
 
-def judged_rows(folder: Path | None, domain: str | None, texts: Mapping[str, list[Path] | None],
+def judged_rows(folder: Path | None, domain: str | None, texts: Mapping[Kind, list[Path] | None],
                 quiet: bool) -> tuple[list[ScoredRow], dict[str, str]]:
     """Every text of the three kinds with the score that the guard gives it, and what judged it."""
     from discreet.cli.guard_check import guard_of
@@ -118,7 +120,8 @@ def judged_rows(folder: Path | None, domain: str | None, texts: Mapping[str, lis
         raise UsageError(f"{' and '.join(lacking)} is missing; expected texts of all three kinds: --unsafe, --safe, "
                          "--borderline")
     guard = guard_of(folder, domain, None, None, None)
-    samples = [sample for kind in KINDS for sample in read_side(texts[kind] or [], kind, guard.policy.domain.name)]
+    samples = [sample for kind, paths in texts.items()
+               for sample in read_side(paths or [], kind, guard.policy.domain.name)]
     shown = progress(samples, len(samples), quiet=quiet, label="texts judged")
     scores = guard_scores(guard, (sample.answer for sample in shown))
     rows = [ScoredRow(sample.answer.id, sample.kind, score, sample.subtype)

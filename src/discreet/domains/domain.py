@@ -216,7 +216,9 @@ def table_rows(file: Traversable, columns: int, defaults: tuple[str, ...] = ()) 
             row = line.rstrip("\r").split("\t")
             row += defaults[len(row) - columns:] if columns - len(defaults) <= len(row) < columns else ()
             if len(row) != columns:
-                raise InputError(f"{file}, line {number}: {len(row)} columns; expected {columns}, separated by tabs")
+                fewest = f"{columns - len(defaults)} to " if defaults else ""
+                raise InputError(f"{file}, line {number}: {len(row)} columns; expected {fewest}{columns}, separated by "
+                                 "tabs")
             yield row
 
 

@@ -158,8 +158,9 @@ class ChatEndpoint:
             asked = state.outcome.exception().pause
             return float(waits(state) if asked is None else asked)
 
+        sleep: Any = self._pause or stop.wait
         attempts = self._tenacity.Retrying(
-            stop=self._tenacity.stop_after_attempt(self._attempts), wait=pause, sleep=self._pause or stop.wait,
+            stop=self._tenacity.stop_after_attempt(self._attempts), wait=pause, sleep=sleep,
             retry=self._tenacity.retry_if_exception_type(_PassingError), reraise=True)
         try:
             return attempts(self._attempt, client, body, stop)

@@ -90,8 +90,9 @@ class Policy:
     @classmethod
     def restore(cls, said: Mapping[str, Any], domain: Domain) -> Policy:
         """The policy whose `settings` were saved. Raises TypeError where they are of another form."""
-        settings = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
-        return cls(**{**settings, "domain": domain})
+        settings: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
+        settings["domain"] = domain
+        return cls(**settings)
 
     @classmethod
     def load(cls, path: Path, audience: str | None = None, domain: DomainLike | None = None) -> Policy:

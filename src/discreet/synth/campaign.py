@@ -94,14 +94,17 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
 
 def _opened(plan: Plan, out: Path, key: str) -> dict[str, Any] | None:
     """Make or check the folder; the manifest where this campaign is finished already."""
-    kept = out / "plan.json"
+    kept, shards = out / "plan.json", out / ".shards"
+    # Where nothing was written yet, the plan may still change: the domain was not ready, say.
+    if kept.exists() and not (out / "manifest.json").exists() and not (shards.is_dir() and any(shards.iterdir())):
+        kept.unlink()
     if kept.exists():
         if Plan.load(kept) != plan:
             raise UsageError(f"{out} holds a campaign of another plan: name a new folder, or remove this one")
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif out.exists() and (not out.is_dir() or {*out.iterdir()} - {shards}):
         raise UsageError(f"{out} is not an empty folder: name a new one for the partitions")
     try:
-        (out / ".shards").mkdir(parents=True, exist_ok=True)
+        shards.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {out}: {why(error)}; name another") from None
     if not kept.exists():
@@ -113,7 +116,7 @@ def _opened(plan: Plan, out: Path, key: str) -> dict[str, Any] | None:
     whole = manifest.get("key") == key and all((out / p["file"]).is_file() for p in manifest["partitions"].values())
     if not whole:
         return None
-    shutil.rmtree(out / ".shards", ignore_errors=True)
+    shutil.rmtree(shards, ignore_errors=True)
     return manifest
 
 

@@ -118,7 +118,7 @@ class Plan:
         except UsageError as error:
             raise InputError(f"{where}: {error}") from None
         if said.domain_hash not in (None, domain.hash):
-            raise InputError(f"{where}: the domain in {domain.folder} was changed since: plan again")
+            raise InputError(f"{where}: the domain in {domain.folder} was changed since: plan again, into a new folder")
         for number, batch in enumerate(said.batches, start=1):
             if batch.partition not in PARTITIONS or batch.mode not in axes.MODES:
                 raise InputError(f"{where}, batch {number}: partition {batch.partition!r} and mode {batch.mode!r}; "

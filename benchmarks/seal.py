@@ -29,9 +29,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from discreet.audit.sealed import Datum, findings, make_certificate, problems, reveal, seal_data
+from discreet.audit.sealed import Certificate, Datum, Scores, findings, make_certificate, reveal
+from discreet.audit.sealed import seal as seal_data
 from discreet.audit.sealed.certificate import digest_of
-from discreet.audit.sealed.scores import Scores
 from discreet.cli.main import run
 from discreet.core.files import KeyedHash, write_atomic
 from discreet.stats.epsilon import ladder_epsilon, pairs_needed, rate_of_epsilon
@@ -249,14 +249,15 @@ def end_to_end(name: str, data: Sequence[Datum], pairs: int, seed: int) -> list[
         codes.append(run(["unseal", "--verify", str(out), "--commitment", str(seal / "commitment.json"), "--quiet"]))
         took = time.perf_counter() - start
         certificate = json.loads(out.read_text())
-        rows = [[what, "yes" if problems({**other, "signature": None}) else "NO"] for what, other in tampered(certificate)]
+        rows = [[what, "yes" if Certificate({**other, "signature": None}).problems() else "NO"]
+                for what, other in tampered(certificate)]
         sealed = seal_data(data, pairs, seed=seed + 1)
         forged = make_certificate(reveal(sealed.opening, KeyedHash(sealed.key), Model("overfitted", 0, train).scores(
             sealed.probe)))
         for what, known in (("all of it made anew on another seal, against its own commitment", {}),
                             ("the same, against the published commitment", {"commitment": certificate["commitment"]}),
                             ("the same, against the signer's key", {"public_key": certificate["signature"]["public_key"]})):
-            rows.append([what, "yes" if problems(forged, **known) else "no: it is consistent with itself"])
+            rows.append([what, "yes" if forged.problems(**known) else "no: it is consistent with itself"])
         coins = (seal / "coins.json").read_text()
         (seal / "coins.json").write_text(coins.replace(sent := json.loads(coins)["opened"]["coins"], sent[::-1]))
         code = run(["unseal", str(seal), "--scores", str(folder / "scores.jsonl"), "--out", str(folder / "no"), "--quiet"])

@@ -97,7 +97,7 @@ def system_coins(monkeypatch: pytest.MonkeyPatch) -> None:
     A false positive has probability alpha, so that with real coins a test would fail now and then.
     """
     rng = random.Random(0)
-    monkeypatch.setattr("discreet.audit.sealed.plan.secrets",
+    monkeypatch.setattr("discreet.audit.sealed.sealing.secrets",
                         SimpleNamespace(randbits=rng.getrandbits, token_bytes=rng.randbytes))
 
 

@@ -52,7 +52,7 @@ def keys(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("logits", [False, True])
-def test_a_leak_is_convicted_and_the_certificate_verifies(cli: Cli, sealed: Path, tmp_path: Path, logits: bool) -> None:
+def test_a_leak_is_found_and_the_certificate_verifies(cli: Cli, sealed: Path, tmp_path: Path, logits: bool) -> None:
     out = tmp_path / "certificate.json"
     ended = cli("unseal", sealed, "--scores", scores(sealed, 2.5, logits=logits), "--out", out)
     assert (ended.code, ended.err) == (1, "")
@@ -79,7 +79,7 @@ def test_a_leak_is_convicted_and_the_certificate_verifies(cli: Cli, sealed: Path
 
 
 @pytest.mark.parametrize(("more", "code", "verdict"), [([], 3, "inconclusive"), (["--tolerance", "0.9"], 0, "pass")])
-def test_an_innocent_is_not_convicted(cli: Cli, sealed: Path, more: list[str], code: int, verdict: str) -> None:
+def test_no_leak_is_found_where_there_is_none(cli: Cli, sealed: Path, more: list[str], code: int, verdict: str) -> None:
     ended = cli("unseal", sealed, "--scores", scores(sealed, 0.0), "--json", *more)
     record = json.loads(ended.out)
     assert (ended.code, record["verdict"], record["rejected"], record["pairs"]) == (code, verdict, False, 60)

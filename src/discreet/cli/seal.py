@@ -21,7 +21,7 @@ Canaries = Annotated[Path | None, typer.Option("--canaries", metavar="F", help="
                                                "(the same columns) and train on DATA whole.")]
 SealOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder for train.jsonl, probe.jsonl, "
                                        "commitment.json (publish it) and coins.json (keep it secret).")]
-Alpha = Annotated[float, typer.Option("--alpha", metavar="R", help="Largest chance of convicting an innocent model. "
+Alpha = Annotated[float, typer.Option("--alpha", metavar="R", help="Largest chance of a false finding. "
                                       "The commitment holds it, so that nobody can choose it by the scores.")]
 SealSeed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Draw pairs and coins from a seed: "
                                               "reproducible, not secret, proves nothing to others. By default they "
@@ -37,13 +37,12 @@ def seal(
 
     Then publish commitment.json, train on train.jsonl, score all of probe.jsonl, and call discreet unseal.
     """
-    from discreet.audit.sealed import read_data, seal_data
+    from discreet.audit.sealed import seal as seal_pairs
 
-    records = read_data(data, group)
-    sealed = seal_data(records, pairs, canaries=[] if canaries is None else read_data(canaries, group), seed=seed,
-                       alpha=alpha)
+    sealed = seal_pairs(data, pairs, group=group, canaries=() if canaries is None else canaries, seed=seed,
+                        alpha=alpha)
     facts = {**sealed.facts, "alpha": alpha, **_can_show(pairs, alpha)}
-    sealed.write(out, group)
+    sealed.save(out)
     record = {"kind": "seal", "schema": 1, "commitment": sealed.opening.commitment(), "out": str(out), **facts,
               "coins_from": sealed.opening.source}
     if as_json or not quiet:

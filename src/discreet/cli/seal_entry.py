@@ -40,8 +40,7 @@ def read_seal(folder: Path | None, commitment: str | None) -> Coins | None:
         if commitment is not None:
             raise UsageError("--commitment was given without --seal; expected the folder of the seal too")
         return None
-    from discreet.audit.sealed import read_coins
-    from discreet.audit.sealed.reveal import known_commitment
+    from discreet.audit.sealed import known_commitment, read_coins
 
     opening, keyed = read_coins(folder)
     if commitment is not None and known_commitment(commitment) != opening.commitment():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,8 +20,8 @@ Scores = Annotated[Path | None, typer.Option(
 CertificateOut = Annotated[Path | None, typer.Option("--out", metavar="F", help="Where the certificate goes [default: "
                                                      "DIR/certificate.json].")]
 Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEYFILE", help="Sign with this Ed25519 key (PEM).")]
-Alpha = Annotated[float | None, typer.Option("--alpha", metavar="R", help="Largest chance of convicting an innocent "
-                                             "model, for an old seal that commits to none [default: the seal's].")]
+Alpha = Annotated[float | None, typer.Option("--alpha", metavar="R", help="Largest chance of a false finding, "
+                                             "for an old seal that commits to none [default: the seal's].")]
 Tolerance = Annotated[float, typer.Option("--tolerance", metavar="R", help="Win rate over pairs that must not be "
                                           "missed; without the power to see it the verdict is inconclusive.")]
 Delta = Annotated[float, typer.Option("--delta", metavar="R", help="The delta of the lower bound on epsilon.")]
@@ -43,9 +43,10 @@ def unseal(
 
     DIR/opened.json keeps count of the files of scores that the seal was opened with, and a certificate says how many.
 
-    Exits with 1 where the model is convicted, 0 where it is not and a leak of the tolerated size would have been seen,
-    3 where it would not. With --verify: 0 for a consistent certificate whatever it says, else 1.
+    Exits with 1: a leak found; 0: no leak found, and the test had the power to find one; 3: inconclusive. With
+    --verify: 0 for a consistent certificate whatever it says, else 1.
     """
+    from discreet.audit.sealed import unseal as open_seal
     from discreet.core.files import dump_json
     from discreet.report.published import certificate_summary
     from discreet.report.render import to_text
@@ -59,8 +60,8 @@ def unseal(
         raise UsageError("DIR or --scores is missing; expected discreet unseal DIR --scores F, or --verify certificate")
     if commitment is not None or public_key is not None:
         raise UsageError("--commitment or --public-key was given without --verify; expected the certificate to check")
-    certificate = _certify(folder, scores, sign, alpha, tolerance, delta, folder / "certificate.json"
-                           if out is None else out)
+    certificate = open_seal(folder, scores, sign=sign, alpha=alpha, tolerance=tolerance, delta=delta,
+                            out=folder / "certificate.json" if out is None else out)
     if as_json:
         shown = {key: value for key, value in certificate.items() if key not in ("scores", "opened")}
         sys.stdout.write(dump_json(shown) + "\n")
@@ -70,55 +71,16 @@ def unseal(
         raise typer.Exit(code)
 
 
-def _certify(folder: Path, scores: Path, sign: Path | None, alpha: float | None, tolerance: float, delta: float,
-             out: Path) -> dict[str, Any]:
-    from discreet import __version__
-    from discreet.audit.sealed import (
-        make_certificate,
-        others_than,
-        read_coins,
-        read_openings,
-        read_scores,
-        record_opening,
-        reveal,
-    )
-    from discreet.audit.sealed.findings import ALPHA, in_range
-    from discreet.audit.sealed.openings import FILE
-    from discreet.audit.sealed.plan import FILES
-    from discreet.audit.sealed.sign import Signer
-    from discreet.core.files import dump_json, write_atomic
-
-    if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):
-        given = "" if alpha is None else f"alpha {alpha:g}, "
-        raise UsageError(f"{given}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
-                         f"a tolerance between .5 and 1, and a delta from 0 to below 1")
-    if any(out.resolve() == kept.resolve() for kept in (scores, *(folder / name for name in (*FILES, FILE)))):
-        raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
-                         f"certificate")
-    signer = None if sign is None else Signer.read(sign)
-    opening, keyed = read_coins(folder)
-    revealed = reveal(opening, keyed, read_scores(scores), scores)
-    openings = read_openings(folder, opening.commitment())
-    certificate = make_certificate(revealed, alpha=alpha, tolerance=tolerance, delta=delta, signer=signer,
-                                   others=others_than(openings, revealed), version=__version__)
-    # The record first: a certificate that exists has been counted.
-    record_opening(folder, openings, certificate)
-    write_atomic(out, dump_json(certificate, indent=1) + "\n")
-    return certificate
-
-
 def _verify(path: Path, commitment: str | None, public_key: Path | None, as_json: bool, quiet: bool) -> None:
-    from discreet.audit.sealed import problems, read_certificate
-    from discreet.audit.sealed.reveal import known_commitment
-    from discreet.audit.sealed.sign import read_public_key
+    from discreet.audit.sealed import Certificate, known_commitment, read_public_key
     from discreet.core.files import dump_json
     from discreet.report.published import checked_summary
     from discreet.report.render import to_text
 
-    certificate = read_certificate(path)
+    certificate = Certificate.load(path)
     published = None if commitment is None else known_commitment(commitment)
     key = None if public_key is None else read_public_key(public_key)
-    found = problems(certificate, commitment=published, public_key=key)
+    found = certificate.problems(commitment=published, public_key=key)
     if as_json:
         sys.stdout.write(dump_json({
             "kind": "certificate-check", "schema": 1, "consistent": not found, "problems": found,

@@ -2,7 +2,7 @@
 
 A difference between two sets of rows is leakage only where nothing but training tells the sets apart. Coins that were
 tossed before training give that; two files that happened to lie around do not, whatever the score. That coins were
-tossed can be shown (`discreet.audit.sealed.checked`) or only said, and a verdict says which.
+tossed can be shown (`discreet.audit.sealed.under_seal`) or only said, and a verdict says which.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discreet.audit.sealed import Datum, Revealed, Scores, Sealed, reveal, seal_data
+from discreet.audit.sealed import Datum, Revealed, Scores, Sealed, reveal, seal
 from discreet.core.files import KeyedHash
 
 
@@ -33,7 +33,7 @@ def audit() -> Callable[..., Revealed]:
         shift: float, pairs: int = 100, users: int = 0, names: tuple[str, ...] = ("score",), seed: int = 5,
         alpha: float = 0.05, scored: int = 1,
     ) -> Revealed:
-        sealed = seal_data(_data(users=users), pairs, seed=seed, alpha=alpha)
+        sealed = seal(_data(users=users), pairs, seed=seed, alpha=alpha)
         return reveal(sealed.opening, KeyedHash(sealed.key), _scored(sealed, shift, scored, names=names))
 
     return run

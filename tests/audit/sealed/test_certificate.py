@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization as s
+from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.audit.sealed import Revealed, findings, make_certificate, problems, read_certificate
-from discreet.audit.sealed.certificate import digest_of
-from discreet.audit.sealed.commit import canonical
+from discreet.audit.sealed import Certificate, Revealed, findings, make_certificate
+from discreet.audit.sealed.certificate import Signer, digest_of, read_public_key, same, verifies
+from discreet.audit.sealed.opening import canonical
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
 
@@ -18,6 +24,10 @@ Audit = Callable[..., Revealed]
 
 ASKED = {"e_value", "rejected", "alpha", "epsilon_lower", "pairs", "power", "commitment", "scores", "opened",
          "signature"}
+
+
+def problems(certificate: dict[str, Any], **known: Any) -> list[str]:
+    return Certificate(certificate).problems(**known)
 
 
 def test_it_carries_all_that_a_check_needs(audit: Audit) -> None:
@@ -45,8 +55,8 @@ def test_no_text_and_no_id(audit: Audit) -> None:
 def test_it_survives_a_file(audit: Audit, tmp_path: Path) -> None:
     certificate = make_certificate(audit(1.0, names=("a", "b")))
     (tmp_path / "c.json").write_text(dump_json(certificate, indent=1))
-    assert problems(read_certificate(tmp_path / "c.json")) == []
-    assert json.loads(dump_json(certificate)) == read_certificate(tmp_path / "c.json")
+    assert problems(Certificate.load(tmp_path / "c.json")) == []
+    assert json.loads(dump_json(certificate)) == Certificate.load(tmp_path / "c.json")
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", "x", '{"kind": "discreet.certificate", "schema": 1}',
@@ -54,7 +64,7 @@ def test_it_survives_a_file(audit: Audit, tmp_path: Path) -> None:
 def test_no_certificate(tmp_path: Path, content: str) -> None:
     (tmp_path / "c.json").write_text(content)
     with pytest.raises(InputError, match=r"expected (what|a certificate of) discreet unseal"):
-        read_certificate(tmp_path / "c.json")
+        Certificate.load(tmp_path / "c.json")
 
 
 def test_the_level_is_that_of_the_seal(audit: Audit) -> None:
@@ -72,12 +82,213 @@ def test_an_old_seal_takes_the_level_that_is_given_and_says_so(audit: Audit) -> 
     for given, alpha in ((None, 0.05), (0.2, 0.2)):
         certificate = json.loads(dump_json(make_certificate(old, alpha=given)))
         assert (certificate["alpha"], certificate["alpha_from"]) == (alpha, "unsealing")
-        assert any("was chosen at the opening" in claim for claim in certificate["claims"])
+        assert "level_chosen_late" in certificate["claim_codes"]
         assert problems(certificate) == []
-    assert not any("chosen at the opening" in claim for claim in make_certificate(revealed)["claims"])
+    assert "level_chosen_late" not in make_certificate(revealed)["claim_codes"]
 
 
 def test_a_byte_order_mark_is_no_hindrance(audit: Audit, tmp_path: Path) -> None:
     certificate = make_certificate(audit(1.0))
     (tmp_path / "c.json").write_text(dump_json(certificate), encoding="utf-8-sig")
-    assert problems(read_certificate(tmp_path / "c.json")) == []
+    assert problems(Certificate.load(tmp_path / "c.json")) == []
+
+
+SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+
+
+def pem(path: Path, key: ed25519.Ed25519PrivateKey | x25519.X25519PrivateKey, password: bytes | None = None) -> Path:
+    lock = s.NoEncryption() if password is None else s.BestAvailableEncryption(password)
+    path.write_bytes(key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, lock))
+    return path
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    return pem(tmp_path / "key.pem", ed25519.Ed25519PrivateKey.from_private_bytes(SEED))
+
+
+def test_rfc_8032_test_1(key: Path) -> None:
+    signed = Signer.read(key).sign(b"")
+    assert signed["public_key"] == "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+    assert signed["value"].startswith("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb882159")
+    assert verifies(signed, b"")
+    assert SEED.hex() not in repr(Signer.read(key))
+
+
+def test_openssl_agrees(tmp_path: Path) -> None:
+    made, public = tmp_path / "k.pem", tmp_path / "p.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", made], check=True, capture_output=True)
+    subprocess.run(["openssl", "pkey", "-in", made, "-pubout", "-out", public], check=True, capture_output=True)
+    assert read_public_key(public) == read_public_key(made) == Signer.read(made).sign(b"x")["public_key"]
+
+
+@pytest.mark.parametrize("change", [
+    {"value": "00" * 64}, {"value": "zz"}, {"value": 1}, {"public_key": "00" * 32}, {"public_key": "d7"},
+    {"algorithm": "RSA"}, {"public_key": None},
+])
+def test_what_does_not_verify(key: Path, change: dict[str, object]) -> None:
+    signed: dict[str, object] = dict(Signer.read(key).sign(b"content"))
+    assert verifies(signed, b"content")
+    assert not verifies(signed, b"Content")
+    assert not verifies({**signed, **change}, b"content")
+    assert not verifies("x", b"content")
+    assert not verifies({k: v for k, v in signed.items() if k not in change}, b"content")
+
+
+def test_other_keys(tmp_path: Path) -> None:
+    locked = pem(tmp_path / "l.pem", ed25519.Ed25519PrivateKey.generate(), b"secret")
+    other = pem(tmp_path / "x.pem", x25519.X25519PrivateKey.generate())
+    (tmp_path / "n.pem").write_text("no key")
+    for path in (locked, other, tmp_path / "n.pem"):
+        with pytest.raises(InputError, match="no Ed25519 private key"):
+            Signer.read(path)
+        with pytest.raises(InputError, match="no Ed25519 key"):
+            read_public_key(path)
+    with pytest.raises(InputError, match="cannot read"):
+        Signer.read(tmp_path / "none.pem")
+
+
+Audit = Callable[..., Revealed]
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def first(values: dict[str, list[Any]]) -> list[Any]:
+    return next(iter(values.values()))
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "coin": (lambda c: c["opened"].update(coins=c["opened"]["coins"].translate({48: 49, 49: 48})), "do not hash"),
+    "order": (lambda c: c["opened"]["pairs"].reverse(), "do not hash"),
+    "sides": (lambda c: c["opened"]["pairs"][3].reverse(), "do not hash"),
+    "salt": (lambda c: c["opened"].update(salt="0" * 64), "do not hash"),
+    "source": (lambda c: c["opened"].update(source="os"), "do not hash"),
+    "commitment": (lambda c: c.update(commitment="0" * 64), "do not hash"),
+    "dropped pair": (lambda c: c["opened"].update(pairs=c["opened"]["pairs"][:-1], coins=c["opened"]["coins"][:-1]),
+                     "exactly the members"),
+    "dropped score": (lambda c: c["scores"]["values"].popitem(), "exactly the members"),
+    "score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 99.0), "is not what coins and scores give"),
+    "score of text": (lambda c: first(c["scores"]["values"]).__setitem__(0, "1"), "one finite number"),
+    "score too long": (lambda c: first(c["scores"]["values"]).append(1.0), "one finite number"),
+    "huge score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 10**400), "one finite number"),
+    "no names": (lambda c: c["scores"].update(names=[]), "no names"),
+    "two names": (lambda c: c["scores"].update(names=["a", "a"]), "a name twice"),
+    "no scores": (lambda c: c.pop("scores"), "not names and values"),
+    "no opening": (lambda c: c.pop("opened"), "no opened seal"),
+    "alpha": (lambda c: c.update(alpha=0.5), "'alpha' is not the 0.05 that was committed to"),
+    "another opening": (lambda c: c.update(other_openings=[]), "'openings' is not what coins and scores give"),
+    "openings of text": (lambda c: c.update(other_openings="none"), "is no list of openings"),
+    "no openings": (lambda c: c.pop("other_openings"), "other_openings of a certificate of schema 2 is missing"),
+    "an opening twice": (lambda c: c["other_openings"].append(c["other_openings"][0]), "is no list of openings"),
+    "its own opening": (lambda c: c["other_openings"][0].update(scores=c["scores_hash"]), "is no list of openings"),
+    "an opening beyond all": (lambda c: c["other_openings"][0].update(log10_e_value=1e300), "is no list of openings"),
+    "hash of scores": (lambda c: c.update(scores_hash="0" * 64), "'scores_hash' is not that of the scores"),
+    "alpha of text": (lambda c: c.update(alpha="0.05"), "alpha, tolerance or delta"),
+    "tolerance": (lambda c: c.update(tolerance=2), "alpha, tolerance or delta"),
+    "no delta": (lambda c: c.pop("delta"), "alpha, tolerance or delta"),
+    "added to scores": (lambda c: c["scores"].update(note="all is well"), "not names and values"),
+    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 2 is missing"),
+    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 2 is missing"),
+    "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
+    "wording": (lambda c: c.update(wording=1), "2 fields are not of a certificate"),
+    "wording of text": (lambda c: c.update(wording="1"), "'wording' is none of 1 and 2"),
+    "kind": (lambda c: c.update(kind="other"), "no certificate of schema 2"),
+}
+FIGURES = ("rejected", "rejected_at", "e_value", "log10_e_value", "e_value_max", "log10_e_value_max", "openings",
+           "e_value_average", "log10_e_value_average", "alpha_from", "p_value", "pairs", "pairs_untied", "win_rate",
+           "epsilon_lower", "epsilon_lower_add_remove", "epsilon_lower_anytime", "epsilon_level", "epsilon_from",
+           "epsilon_ceiling", "power", "least_win_rate", "least_epsilon", "verdict", "reason", "claims", "design",
+           "unit", "coins_from", "reason_code", "claim_codes")
+
+
+@pytest.fixture
+def certificate(audit: Audit) -> dict[str, Any]:
+    earlier = {"when": "2026-01-01T00:00:00+00:00", "scores": "a" * 64, "log10_e_value": 0.5}
+    made: dict[str, Any] = json.loads(json.dumps(make_certificate(audit(1.0, names=("a", "b")), others=[earlier])))
+    assert made["rejected"]
+    assert problems(made) == []
+    return made
+
+
+def renewed(certificate: dict[str, Any], change: Change) -> dict[str, Any]:
+    other = copy.deepcopy(certificate)
+    change(other)
+    return {**other, "digest": digest_of(other)}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_alteration_is_noticed_though_the_digest_is_renewed(certificate: dict[str, Any], name: str) -> None:
+    change, said = CHANGES[name]
+    found = problems(renewed(certificate, change))
+    assert any(said in problem for problem in found), found
+    assert all("\n" not in problem for problem in found)
+
+
+def test_figures_cover_all_that_is_claimed(certificate: dict[str, Any]) -> None:
+    rest = {"kind", "schema", "discreet", "made", "commitment", "alpha", "tolerance", "delta", "scores", "opened",
+            "digest", "signature", "other_openings", "scores_hash", "wording"}
+    assert set(FIGURES) == set(certificate) - rest
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_recomputed(certificate: dict[str, Any], name: str) -> None:
+    value = certificate[name]
+    other = (not value) if isinstance(value, bool) else value * 1.001 + 1 if isinstance(value, int | float) else "x"
+    assert f"'{name}' is not what coins and scores give: it was altered" in problems(
+        renewed(certificate, lambda c: c.update({name: other})))
+    assert problems(renewed(certificate, lambda c: c.pop(name)))
+
+
+@pytest.mark.parametrize("name", ["made", "discreet"])
+def test_the_digest_covers_the_rest(certificate: dict[str, Any], name: str) -> None:
+    assert problems({**certificate, name: "2001"}) == ["the digest does not fit: something was altered"]
+
+
+@pytest.mark.parametrize("name", ["alpha", "e_value", "made"])
+def test_a_number_that_is_not_finite_is_an_alteration(certificate: dict[str, Any], name: str) -> None:
+    # What json.loads makes of 1e999.
+    assert problems({**certificate, name: float("inf")}) == [
+        "it holds a number that is not finite: something was altered"]
+
+
+def test_an_innocent_certificate_is_consistent_too(audit: Audit) -> None:
+    made = make_certificate(audit(0.0))
+    assert not made["rejected"]
+    assert problems(made) == []
+
+
+def test_another_seal_is_found_out_by_the_published_commitment(certificate: dict[str, Any], audit: Audit) -> None:
+    other = make_certificate(audit(0.0, seed=9))
+    assert problems(other) == []
+    assert problems(other, commitment=other["commitment"]) == []
+    assert problems(other, commitment=certificate["commitment"]) == [
+        "the opened coins do not hash to the commitment that was published: they are of another seal"]
+
+
+def test_signatures(audit: Audit) -> None:
+    signer, stranger = (Signer(Ed25519PrivateKey.generate()) for _ in range(2))
+    revealed = audit(1.0)
+    signed, forged = make_certificate(revealed, signer=signer), make_certificate(audit(0.0), signer=stranger)
+    key = signed["signature"]["public_key"]
+    assert problems(signed) == problems(signed, public_key=key) == problems(forged) == []
+    assert "it is not signed with the key that was given" in problems(forged, public_key=key)
+    assert "it is not signed with the key that was given" in problems(make_certificate(revealed), public_key=key)
+    altered = renewed(signed, lambda c: c.update(made="2001"))
+    assert problems(altered) == ["the signature does not fit: something was altered, or another key signed"]
+    claimed = {**forged, "signature": {**forged["signature"], "public_key": key}}
+    assert problems(claimed, public_key=key) == problems(altered)
+    assert problems({**signed, "signature": "x"}, public_key=key)
+
+
+def test_same_allows_for_the_arithmetic_of_another_machine_only() -> None:
+    assert same(1.0 + 1e-9, 1.0)
+    assert same(3, 3.0)
+    assert not same(1.0 + 1e-5, 1.0)
+    assert not same(True, 1.0)
+    assert not same(1, True)
+    assert not same(1.0, 1)
+    assert same({"a": [1.0, None]}, {"a": (1.0, None)})
+    assert not same({"a": [1.0]}, {"a": [1.0, 2.0]})
+    assert not same({"a": 1}, {"b": 1})
+    assert not same(None, 0.0)
+    assert not same(float("inf"), 1.0)

@@ -17,28 +17,32 @@ P(wealth ever >= 1/α) <= α (`discreet.stats.evalues`). The same holds by user,
 records of a user, for there the coin decides over the whole user.
 
 **One seal, one opening.** All this holds for scores that were fixed before the coins were known, which after the first
-opening they no longer can be; and several files of scores are several chances (`discreet.audit.sealed.openings`).
+opening they no longer can be; and several files of scores are several chances (`read_openings`).
 
 **What breaks it**: a scorer who knows the coins (keep `coins.json` and `train.jsonl` from who scores), coins that
-were not fair (a seal from `--seed` says so), a seal chosen after training (publish the commitment before). A
-model trained on both of a pair, or on neither, is not unfairly convicted by it; it makes the audit blind.
+were not fair (a seal from `--seed` says so), a seal chosen after training (publish the commitment before). A model
+trained on both of a pair, or on neither, is not wrongly called leaking; it makes the audit blind.
 """
 
 from __future__ import annotations
 
-from discreet.audit.sealed.certificate import make_certificate, read_certificate
-from discreet.audit.sealed.checked import under_seal
-from discreet.audit.sealed.commit import Opening
-from discreet.audit.sealed.data import Datum, read_data
+from discreet.audit.sealed.certificate import Certificate, Signer, make_certificate, read_public_key, unseal
 from discreet.audit.sealed.findings import findings
-from discreet.audit.sealed.openings import others_than, read_openings, record_opening
-from discreet.audit.sealed.plan import Sealed, seal_data
-from discreet.audit.sealed.reveal import Revealed, read_coins, reveal
+from discreet.audit.sealed.opening import Opening
 from discreet.audit.sealed.scores import Scores, read_scores
-from discreet.audit.sealed.verify import problems
+from discreet.audit.sealed.sealing import Datum, Sealed, read_data, seal
+from discreet.audit.sealed.unsealing import (
+    Revealed,
+    known_commitment,
+    read_coins,
+    read_openings,
+    record_opening,
+    reveal,
+    under_seal,
+)
 
 __all__ = [
-    "Datum", "Opening", "Revealed", "Scores", "Sealed", "findings", "make_certificate", "others_than", "problems",
-    "read_certificate", "read_coins", "read_data", "read_openings", "read_scores", "record_opening", "reveal",
-    "seal_data", "under_seal",
+    "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings", "known_commitment",
+    "make_certificate", "read_coins", "read_data", "read_openings", "read_public_key", "read_scores",
+    "record_opening", "reveal", "seal", "under_seal", "unseal",
 ]

@@ -1,36 +1,178 @@
-"""The certificate: coins, scores, figures and commitment in one JSON object that can be checked by itself."""
+"""The certificate: coins, scores, figures and commitment in one JSON object, and the check that anybody can make of it.
+
+Its digest finds an alteration by who does not renew it, its signature (Ed25519, RFC 8032; keys are PEM files) also one
+by who does. The check recomputes every figure: no text, no model, no training.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import isclose, isfinite
 from pathlib import Path
 from typing import Any
 
-from discreet.audit.sealed.commit import canonical
-from discreet.audit.sealed.findings import ALPHA, TOLERANCE, findings
-from discreet.audit.sealed.openings import hash_of_scores
-from discreet.audit.sealed.reveal import Revealed, read_object
-from discreet.audit.sealed.sign import Signer
-from discreet.core.errors import InputError, UsageError
+from discreet import __version__
+from discreet.audit.sealed.findings import ALPHA, TOLERANCE, WORDING, findings, in_range
+from discreet.audit.sealed.opening import Opening, canonical, hash_of, read_object
+from discreet.audit.sealed.scores import MOST_SCORE, Rows, read_scores
+from discreet.audit.sealed.sealing import FILES
+from discreet.audit.sealed.unsealing import (
+    OPENINGS_FILE,
+    SHOWN,
+    Revealed,
+    are_openings,
+    read_coins,
+    read_openings,
+    record_opening,
+    reveal,
+)
+from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.files import dump_json, why, write_atomic
 
 KIND = "discreet.certificate"
 SCHEMA = 2
+ALGORITHM = "Ed25519"
 SEALS = ("digest", "signature")
 """Fields that cover all others."""
+HEAD = ("kind", "schema", "discreet", "made", "commitment")
+TAIL = ("other_openings", "scores_hash", "scores", "opened", *SEALS)
+SETTINGS = {"alpha", "tolerance", "delta"}
+RELATIVE = 1e-6
+"""What another machine's arithmetic may change."""
+
+
+class Certificate(dict[str, Any]):
+    """What was found, with all that a check needs, as plain JSON values; `findings` says what the figures are."""
+
+    @property
+    def verdict(self) -> str:
+        """"pass", "fail" or "inconclusive"."""
+        return str(self["verdict"])
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        return str(self["reason"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `save` writes."""
+        return dict(self)
+
+    def save(self, path: Path | str) -> None:
+        """Write the certificate to a file."""
+        write_atomic(path, dump_json(self.to_json(), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: Path | str) -> Certificate:
+        """The certificate in a file, not yet checked; InputError where it claims to be none of this schema."""
+        value = read_object(Path(path), "a certificate of discreet unseal")
+        if value.get("kind") != KIND or value.get("schema") != SCHEMA:
+            raise InputError(f"{path} is no certificate of schema {SCHEMA}; expected what discreet unseal --out wrote")
+        return cls(value)
+
+    def problems(self, *, commitment: str | None = None, public_key: str | None = None) -> list[str]:
+        """Why the certificate is not consistent, one line each; empty where it is.
+
+        Parameters
+        ----------
+        commitment : str or None
+            The hash that was published before training. Without it the certificate is only checked against its own.
+        public_key : str or None
+            Raw Ed25519 key in hexadecimal digits; where given, the certificate must be signed with it.
+        """
+        try:
+            return list(_problems(self, commitment, public_key))
+        except (InputError, RecursionError) as error:
+            return [str(error)]
+        except ValueError:
+            # JSON spells a number beyond all floats as 1e999; nothing that discreet writes holds one.
+            return ["it holds a number that is not finite: something was altered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A private key."""
+
+    _key: Any = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Signer:
+        """The key of a PEM file without a password; InputError for anything else."""
+        ed25519, serialization = _cryptography()
+        try:
+            key = serialization.load_pem_private_key(_key_bytes(Path(path)), password=None)
+        except (ValueError, TypeError):
+            key = None
+        if not isinstance(key, ed25519.Ed25519PrivateKey):
+            raise InputError(f"{path} is no Ed25519 private key without a password; expected the PEM file that "
+                             f"'openssl genpkey -algorithm ed25519' writes")
+        return cls(key)
+
+    def sign(self, content: bytes) -> dict[str, str]:
+        """`{algorithm, public_key, value}`, the latter two in hexadecimal digits."""
+        return {"algorithm": ALGORITHM, "public_key": self._key.public_key().public_bytes_raw().hex(),
+                "value": self._key.sign(content).hex()}
+
+
+def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tolerance: float = TOLERANCE,
+           delta: float = 0.0, sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
+    """After training and scoring: open the coins of a seal and say what the scores give away.
+
+    The folder keeps a record of the opening (`opened.json`), also where no certificate is written.
+
+    Parameters
+    ----------
+    folder : path
+        What `seal(…).save(folder)` wrote.
+    scores : path, data frame, or mappings
+        As `read_scores`: id and score for every record of `probe.jsonl`.
+    alpha, tolerance, delta
+        As `findings`; α for an old seal that commits to none.
+    sign : path, optional
+        The PEM file of an Ed25519 key to sign with.
+    out : path, optional
+        Where the certificate is written; no file of the seal.
+
+    Raises
+    ------
+    UsageError
+        For settings out of range, another α than the seal's, and an `out` that is a file of the seal.
+    InputError
+        For a folder that is no seal or was altered, and scores that do not fit it.
+    """
+    folder = Path(folder)
+    if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):
+        given = "" if alpha is None else f"alpha {alpha:g}, "
+        raise UsageError(f"{given}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
+                         f"a tolerance between .5 and 1, and a delta from 0 to below 1")
+    kept = [folder / name for name in (*FILES, OPENINGS_FILE)] + ([Path(scores)] if isinstance(scores, str | Path) else [])
+    if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:
+        raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
+                         f"certificate")
+    signer = None if sign is None else Signer.read(sign)
+    opening, keyed = read_coins(folder)
+    source = str(scores) if isinstance(scores, str | Path) else "the given data"
+    revealed = reveal(opening, keyed, read_scores(scores), source)
+    openings = read_openings(folder, opening.commitment())
+    others = [one for one in openings if one["scores"] != revealed.scores_hash()]
+    certificate = make_certificate(revealed, alpha=alpha, tolerance=tolerance, delta=delta, signer=signer,
+                                   others=others)
+    # The record first: a certificate that exists has been counted.
+    record_opening(folder, openings, certificate)
+    if out is not None:
+        certificate.save(out)
+    return certificate
 
 
 def make_certificate(revealed: Revealed, *, alpha: float | None = None, tolerance: float = TOLERANCE,
                      delta: float = 0.0, others: Sequence[Mapping[str, Any]] = (), signer: Signer | None = None,
-                     version: str | None = None) -> dict[str, Any]:
-    """A certificate as plain JSON values; see `findings` for the figures and their arguments.
+                     ) -> Certificate:
+    """The certificate of an opening; see `findings` for the figures and their arguments.
 
     `alpha` is that of the seal; a seal that commits to none takes the one given (.05 if none is). UsageError for
-    another than the seal's. `others` are the openings with other scores, as `others_than` returns them.
-
-    `digest` is the SHA-256 of everything else and finds an alteration by who does not renew it; `signature` (Ed25519,
-    null without `signer`) also one by who does. `version` is that of the program, for the record.
+    another than the seal's. `others` are the recorded openings with other scores.
     """
     opening = revealed.opening
     if None not in (opening.alpha, alpha) and alpha != opening.alpha:
@@ -38,29 +180,155 @@ def make_certificate(revealed: Revealed, *, alpha: float | None = None, toleranc
                          f"was fixed before training")
     level = next(one for one in (opening.alpha, alpha, ALPHA) if one is not None)
     body = {
-        "kind": KIND, "schema": SCHEMA, "discreet": version,
+        "kind": KIND, "schema": SCHEMA, "discreet": __version__, "wording": WORDING,
         "made": datetime.now(UTC).isoformat(timespec="seconds"), "commitment": opening.commitment(),
         **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, alpha=level,
                    tolerance=tolerance, delta=delta, committed=opening.alpha is not None,
                    others=[one["log10_e_value"] for one in others]),
-        "other_openings": [dict(one) for one in others],
-        "scores_hash": hash_of_scores(revealed.names, revealed.scores),
+        "other_openings": [{name: one[name] for name in SHOWN} for one in others],
+        "scores_hash": revealed.scores_hash(),
         "scores": {"names": list(revealed.names), "values": {k: list(v) for k, v in revealed.scores.items()}},
         "opened": opening.to_json(),
     }
-    signed = {**body, "digest": digest_of(body)}
-    return {**signed, "signature": None if signer is None else signer.sign(canonical(signed))}
+    signed = {**body, "digest": hash_of(body)}
+    return Certificate({**signed, "signature": None if signer is None else signer.sign(canonical(signed))})
 
 
 def digest_of(certificate: Mapping[str, Any]) -> str:
     """SHA-256 of everything but `SEALS`, as 64 hexadecimal digits."""
-    body = {key: value for key, value in certificate.items() if key not in SEALS}
-    return hashlib.sha256(canonical(body)).hexdigest()
+    return hash_of({key: value for key, value in certificate.items() if key not in SEALS})
 
 
-def read_certificate(path: Path) -> dict[str, Any]:
-    """The object in a file, not yet checked; InputError where it claims to be no certificate of this schema."""
-    value = read_object(path, "a certificate of discreet unseal")
-    if value.get("kind") != KIND or value.get("schema") != SCHEMA:
-        raise InputError(f"{path} is no certificate of schema {SCHEMA}; expected what discreet unseal --out wrote")
-    return value
+def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key: str | None) -> Iterator[str]:
+    yield from _seal_problems(certificate, public_key)
+    opening = Opening.from_json(certificate.get("opened"), "certificate")
+    found = opening.commitment()
+    if certificate.get("commitment") != found:
+        yield "the opened coins do not hash to the certificate's commitment: one of them was altered"
+    if commitment is not None and found != commitment:
+        yield "the opened coins do not hash to the commitment that was published: they are of another seal"
+    revealed = _revealed(opening, certificate.get("scores"))
+    if isinstance(revealed, str):
+        yield revealed
+        return
+    settings = {name: float(certificate[name]) for name in SETTINGS if _is_number(certificate.get(name))}
+    if set(settings) != SETTINGS or not in_range(**settings):
+        yield "alpha, tolerance or delta is missing or out of range"
+        return
+    if opening.alpha is not None and settings["alpha"] != opening.alpha:
+        yield f"'alpha' is not the {opening.alpha:g} that was committed to: it was altered"
+    mine, others = revealed.scores_hash(), certificate.get("other_openings")
+    if certificate.get("scores_hash") != mine:
+        yield "'scores_hash' is not that of the scores: one of them was altered"
+    if not are_openings(others) or any(one["scores"] == mine for one in others or ()):
+        yield "'other_openings' is no list of openings with other scores: it was altered"
+        return
+    wording = certificate.get("wording", 1)
+    if wording not in (1, WORDING) or isinstance(wording, bool):
+        yield f"'wording' is none of 1 and {WORDING}: it was altered"
+        return
+    expected = findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source,
+                        committed=opening.alpha is not None, wording=wording,
+                        others=[float(one["log10_e_value"]) for one in others or ()], **settings)
+    for name, value in expected.items():
+        if name not in certificate or not same(certificate[name], value):
+            yield f"'{name}' is not what coins and scores give: it was altered"
+    if extra := sorted(set(certificate) - set(expected) - {*HEAD, *TAIL, "wording"}):
+        yield f"{len(extra)} fields are not of a certificate of schema {SCHEMA}: they were added"
+
+
+def _seal_problems(certificate: Mapping[str, Any], public_key: str | None) -> Iterator[str]:
+    """What is wrong with kind, fields, digest and signature."""
+    if certificate.get("kind") != KIND or certificate.get("schema") != SCHEMA:
+        yield f"it is no certificate of schema {SCHEMA}"
+    if missing := sorted({*HEAD, *TAIL} - set(certificate)):
+        yield f"{', '.join(missing)} of a certificate of schema {SCHEMA} is missing: it was taken out"
+    if certificate.get("digest") != digest_of(certificate):
+        yield "the digest does not fit: something was altered"
+    signature = certificate.get("signature")
+    body = {key: value for key, value in certificate.items() if key != "signature"}
+    if signature is not None and not verifies(signature, canonical(body)):
+        yield "the signature does not fit: something was altered, or another key signed"
+    if public_key is not None and (not isinstance(signature, Mapping) or signature.get("public_key") != public_key):
+        yield "it is not signed with the key that was given"
+
+
+def _revealed(opening: Opening, scores: Any) -> Revealed | str:
+    """Opening and scores, or what is wrong with the scores."""
+    if not isinstance(scores, Mapping) or set(scores) != {"names", "values"}:
+        return "the scores are not names and values"
+    names, values = scores["names"], scores["values"]
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        return "the scores have no names"
+    if len(set(names)) < len(names) or not isinstance(values, Mapping):
+        return "the scores have a name twice, or no values"
+    if set(values) != {k for pair in opening.pairs for side in pair for k in side}:
+        return "the scores are not of exactly the members of the pairs"
+    for row in values.values():
+        whole = isinstance(row, list) and len(row) == len(names)
+        if not whole or not all(_is_number(v) and abs(v) <= MOST_SCORE for v in row):
+            return "the scores hold something else than one finite number per name"
+    return Revealed(opening, tuple(names), values)
+
+
+def same(given: Any, expected: Any) -> bool:
+    """Equal JSON values; floats up to `RELATIVE`."""
+    if isinstance(expected, Mapping):
+        return isinstance(given, Mapping) and set(given) == set(expected) and all(
+            same(given[key], value) for key, value in expected.items())
+    if isinstance(expected, list | tuple):
+        return isinstance(given, list) and len(given) == len(expected) and all(map(same, given, expected))
+    if isinstance(expected, float):
+        return _is_number(given) and isclose(given, expected, rel_tol=RELATIVE, abs_tol=1e-9)
+    return type(given) is type(expected) and bool(given == expected)
+
+
+def _is_number(value: Any) -> bool:
+    # A whole number of JSON may be too large for a float.
+    ordinary = isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1000)
+    return ordinary and not isinstance(value, bool) and isfinite(value)
+
+
+def read_public_key(path: Path) -> str:
+    """The raw public key of a PEM file (public, or private without a password), as 64 hexadecimal digits."""
+    ed25519, serialization = _cryptography()
+    content = _key_bytes(path)
+    for load in (serialization.load_pem_public_key, lambda c: serialization.load_pem_private_key(c, None).public_key()):
+        try:
+            key = load(content)
+        except (ValueError, TypeError):
+            continue
+        if isinstance(key, ed25519.Ed25519PublicKey):
+            return str(key.public_bytes_raw().hex())
+    raise InputError(f"{path} is no Ed25519 key; expected the PEM file that 'openssl pkey -pubout' writes")
+
+
+def verifies(signature: Any, content: bytes) -> bool:
+    """Whether `signature` is what `Signer.sign` makes of `content`. False, never an error, for anything malformed."""
+    ed25519, _ = _cryptography()
+    from cryptography.exceptions import InvalidSignature
+
+    if not isinstance(signature, Mapping) or signature.get("algorithm") != ALGORITHM:
+        return False
+    try:
+        key = ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature["public_key"]))
+        key.verify(bytes.fromhex(signature["value"]), content)
+    except (InvalidSignature, ValueError, TypeError, KeyError):
+        return False
+    return True
+
+
+def _key_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {why(error)}; expected an Ed25519 key in a PEM file") from None
+
+
+def _cryptography() -> tuple[Any, Any]:
+    try:
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise MissingExtraError("a signature", "audit", "cryptography") from None
+    return ed25519, serialization

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from math import exp, log
+from functools import cache
+from importlib.resources import files
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
 
-from discreet.audit.sealed.commit import Source, Unit
-from discreet.core.records import Estimate
+from discreet.audit.sealed.opening import Source, Unit
 from discreet.core.types import FloatArray
 from discreet.stats.epsilon import (
     anytime_epsilon,
@@ -26,11 +28,13 @@ ALPHA = 0.05
 TOLERANCE = 0.55
 POWER = 0.8
 LOG_MOST = 709.0
+WORDING = 2
+"""Version of the sentences; certificates keep that of their time, so that the old ones can be checked."""
 
 
 def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, source: Source, alpha: float = ALPHA,
              tolerance: float = TOLERANCE, delta: float = 0.0, committed: bool = False,
-             others: Sequence[float] = ()) -> dict[str, Any]:
+             others: Sequence[float] = (), wording: int = WORDING) -> dict[str, Any]:
     """The figures of a certificate.
 
     Parameters
@@ -47,14 +51,16 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         Whether the commitment holds `alpha`.
     others : sequence of float
         log10 of the `e_value` of every other file of scores that the seal was opened with.
+    wording : 1 or 2
+        Version of the sentences; the first has no codes.
 
     Returns
     -------
     dict of plain JSON values. `e_value` is the e-process after all pairs and `e_value_max` its highest point, which
     `rejected` is about and `p_value` is 1 over, valid at any time (both at most 8e307; their `log10_…` have no such
     limit). `e_value_average` is that of all `openings`. `power` is a lower bound of the chance that a leak of win rate
-    `tolerance` is convicted by these pairs, `least_win_rate` what they convict with chance .8, and `least_epsilon` the
-    least ε that allows such a win rate.
+    `tolerance` is found by these pairs, `least_win_rate` the one that is found with chance .8, and `least_epsilon` the
+    least ε that allows such a win rate. `reason_code` and `claim_codes` stay when the sentences change.
     """
     path = log_e_average(differences, 0.5)
     crossing = first_crossing(path, alpha)
@@ -65,10 +71,8 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     threshold = KINDS * scores / alpha
     bound = ladder_epsilon(differences, alpha, delta=delta)
     least = least_rate(betting, threshold, POWER)
-    level = 1.0 - alpha / scores
-    rates = {name: rate_estimate(w, m, level=level, unit="pair", of="pairs without a tie")
+    rates = {name: rate_estimate(w, m, level=1.0 - alpha / scores, unit="pair", of="pairs without a tie")
              for name, w, m in zip(names, wins, untied, strict=True)}
-    power = conviction_power(betting, tolerance, threshold)
     found: dict[str, Any] = {
         "design": "sealed", "unit": unit, "coins_from": "operating system" if source == "os" else "seed: not secret",
         "alpha": alpha, "alpha_from": "seal" if committed else "unsealing",
@@ -81,11 +85,29 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         "epsilon_lower_anytime": anytime_epsilon(differences, alpha), "delta": delta, "epsilon_level": 1.0 - alpha,
         "epsilon_from": {"score": names[bound.score], "guesses": bound.guesses, "correct": bound.correct},
         "epsilon_ceiling": epsilon_ceiling(betting, alpha, scores=scores) if betting else None,
-        "power": power, "tolerance": tolerance, "least_win_rate": least,
+        "power": conviction_power(betting, tolerance, threshold), "tolerance": tolerance, "least_win_rate": least,
         "least_epsilon": None if least is None else epsilon_of_rate(least),
-    }  # fmt: skip
-    found["verdict"], found["reason"] = _verdict(found, rates)
-    return {**found, "claims": claims(found)}
+    }
+    high = max(inf if rate.high is None else rate.high for rate in rates.values())
+    verdict, reason = _verdict(found, high)
+    claims = _claims(found)
+    facts = {**found, "who": "record" if unit == "record" else "user", "odds": 1.0 / alpha, "least_power": POWER,
+             "high": high, "any_false": min(1.0, found["openings"] * alpha)}
+    said = _sentences()[str(wording)]
+    found |= {"verdict": verdict, "reason": said[reason].format_map(facts),
+              "claims": [said[code].format_map(facts) for code in claims]}
+    return found if wording == 1 else {**found, "reason_code": reason, "claim_codes": claims}
+
+
+def in_range(alpha: float, tolerance: float, delta: float) -> bool:
+    """Whether the three settings of `findings` can be."""
+    return 0.0 < alpha < 1.0 and 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0
+
+
+@cache
+def _sentences() -> dict[str, dict[str, str]]:
+    text = files("discreet.audit.sealed").joinpath("sentences.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def _e_values(path: FloatArray, others: Sequence[float]) -> dict[str, float]:
@@ -97,48 +119,19 @@ def _e_values(path: FloatArray, others: Sequence[float]) -> dict[str, float]:
             **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}}
 
 
-def in_range(alpha: float, tolerance: float, delta: float) -> bool:
-    """Whether the three settings of `findings` can be."""
-    return 0.0 < alpha < 1.0 and 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0
-
-
-def _verdict(found: dict[str, Any], rates: dict[str, Estimate]) -> tuple[str, str]:
+def _verdict(found: dict[str, Any], high: float) -> tuple[str, str]:
+    """The verdict and the code of its reason; `high` is the upper end of the largest win rate."""
     if found["rejected"]:
-        return "fail", (f"the scores tell which of a pair was trained on: after {found['rejected_at']} of "
-                        f"{found['pairs']} pairs the evidence stood at {1.0 / found['alpha']:g} to 1 or more")
-    seen = f"the chance of convicting a win rate of {found['tolerance']:g} was {found['power']:.2f}"
+        return "fail", "leak_found"
     if found["power"] < POWER:
-        return "inconclusive", f"{seen} at the least, less than {POWER:g}: more pairs are needed"
-    high = max(np.inf if rate.high is None else rate.high for rate in rates.values())
-    if high > found["tolerance"]:
-        return "inconclusive", (f"the win rate may be as high as {high:.3f}, above the tolerance "
-                                f"{found['tolerance']:g}: more pairs are needed")
-    return "pass", f"the win rate is at most {high:.3f}, and {seen} at the least"
+        return "inconclusive", "power_too_low"
+    return ("inconclusive", "win_rate_unclear") if high > found["tolerance"] else ("pass", "no_leak_found")
 
 
-def claims(found: dict[str, Any]) -> list[str]:
-    """What may be concluded, and what may not, one sentence each."""
-    who = "record" if found["unit"] == "record" else "user"
-    said = [f"An innocent model (scores independent of the coins) is convicted with chance {found['alpha']:g} at the "
-            f"most, whatever the data and however often one looked."]
-    if found["rejected"]:
-        said.append(f"This model's scores carry which {who} of a pair was trained on; with confidence "
-                    f"{found['epsilon_level']:g} training has no epsilon (replacing one {who}) below "
-                    f"{found['epsilon_lower']:.3g}.")
-    else:
-        said.append("That it was not convicted is no proof of privacy: only these scores of these pairs were tried.")
-    said.append(f"An epsilon above {found['epsilon_ceiling']:.3g} could not have been shown with so many pairs."
-                if found["epsilon_ceiling"] is not None else "No pair differs in score: nothing could have been shown.")
-    said.append("The certificate proves coins and arithmetic, not where the scores came from: whoever scored must not "
-                "have known the coins.")
-    if (n := found["openings"]) > 1:
-        said.append(f"This seal was opened with {n} different files of scores. That one of {n} innocent ones is "
-                    f"convicted has chance {min(1.0, n * found['alpha']):g} at the most. Together they convict where "
-                    f"the average of their e-values is {1.0 / found['alpha']:g} or more (it is "
-                    f"10^{found['log10_e_value_average']:.2f}), provided that all were settled before the first was "
-                    f"opened. Scores that were made or picked by who had seen an earlier opening prove nothing.")
-    if found["alpha_from"] != "seal":
-        said.append(f"The level {found['alpha']:g} was chosen at the opening: this seal does not commit to one.")
-    if found["coins_from"] != "operating system":
-        said.append("The coins came from a seed and were no secret: this demonstrates the method and proves nothing.")
-    return said
+def _claims(found: dict[str, Any]) -> list[str]:
+    """Codes of what may be concluded, and what may not."""
+    last = {"several_openings": found["openings"] > 1, "level_chosen_late": found["alpha_from"] != "seal",
+            "seeded": found["coins_from"] != "operating system"}
+    return ["false_findings", "what_leaks" if found["rejected"] else "no_proof_of_privacy",
+            "no_difference" if found["epsilon_ceiling"] is None else "largest_epsilon", "blind_scorer",
+            *(code for code, applies in last.items() if applies)]

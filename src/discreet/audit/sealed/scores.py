@@ -1,17 +1,22 @@
-"""Scores of the pair members: one or several numbers per id, where a higher one says "member"."""
+"""Scores of the records in the pairs: one or several numbers per id, where a higher one says "member"."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import FloatArray
 from discreet.data.answers import unique
-from discreet.data.rows import Place, iter_rows, json_type
+from discreet.data.column_files import Frame
+from discreet.data.rows import Place, Row, iter_rows, json_type
+
+Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]
+"""A JSON Lines, CSV or Parquet file, a data frame, or mappings."""
 
 PREFIXES = ("logit_", "prob_")
 LEAST_PROB = 1e-300
@@ -42,8 +47,32 @@ class _Wanted(Collection[str]):
         return 3
 
 
-def read_scores(path: Path | str) -> Scores:
-    """Scores of a JSON Lines, CSV or Parquet file.
+def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
+    """The rows of a file (see `iter_rows`), of a data frame or of mappings, each with its place.
+
+    InputError for a row without one of the `required` columns, and for no rows.
+    """
+    if isinstance(source, str | Path):
+        yield from iter_rows(Path(source), columns, required)
+        return
+    if hasattr(source, "__arrow_c_stream__"):
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise MissingExtraError("reading a data frame", "audit", "pyarrow") from None
+        source = pa.table(source).to_pylist()
+    number = 0
+    for number, row in enumerate(source, start=1):
+        place = Place("the given data", "row", number)
+        if absent := [name for name in required if name not in row]:
+            place.fail(f"there is no {absent[0]!r}; expected {', '.join(required)}")
+        yield place, row
+    if not number:
+        raise InputError(f"the given data hold no rows; expected at least one with {', '.join(required)}")
+
+
+def read_scores(source: Rows) -> Scores:
+    """Scores of a JSON Lines, CSV or Parquet file, a data frame, or mappings.
 
     Columns: `id` and `score` (and any `score_…`, each a score of its own); or `id`, `label` and `logit_<class>` (or
     `prob_<class>`) of every class, of which two scores are made: `log_p`, the log probability of the label (minus
@@ -52,7 +81,6 @@ def read_scores(path: Path | str) -> Scores:
     Raises InputError for neither, for an id twice, a value that is no finite number, a label without its column, and
     probabilities that do not sum to 1.
     """
-    source = Path(path)
     kept: list[str] = []
 
     def row_scores(place: Place, row: Mapping[str, Any]) -> tuple[str, list[float]]:
@@ -67,7 +95,7 @@ def read_scores(path: Path | str) -> Scores:
         numbers = [_number(place, column, row[column]) for column in columns]
         return str(name), (numbers if _is_score(columns[0]) else _of_classes(place, columns, numbers, row["label"]))
 
-    found = [record for _, record in unique(iter_rows(source, _Wanted(), ("id",)), row_scores, lambda r: r[0])]
+    found = [record for _, record in unique(rows_of(source, _Wanted(), ("id",)), row_scores, lambda r: r[0])]
     names = tuple(kept) if _is_score(kept[0]) else ("log_p", "margin")
     return Scores(names, tuple(name for name, _ in found), np.array([v for _, v in found], dtype=np.float64))
 
@@ -77,19 +105,17 @@ def _is_score(column: str) -> bool:
 
 
 def _columns(place: Place, row: Mapping[str, Any]) -> list[str]:
-    scores = sorted(name for name in row if _is_score(name))
-    for prefix in PREFIXES:
-        if scores:
-            break
-        columns = sorted(name for name in row if name.startswith(prefix))
-        if columns and "label" not in row:
-            place.fail(f"there is '{prefix}…' and no 'label'; expected the label of every row, or a column 'score'")
-        if len(columns) == 1:
-            place.fail(f"there is one column '{prefix}…'; expected one for every class")
-        scores = columns
-    if not scores:
+    if scores := sorted(name for name in row if _is_score(name)):
+        return scores
+    prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in row)), None)
+    if prefix is None:
         place.fail("there is neither 'score' nor 'logit_…'; expected id and score, or id, label and logit_0 … logit_K")
-    return scores
+    columns = sorted(name for name in row if name.startswith(prefix))
+    if "label" not in row:
+        place.fail(f"there is '{prefix}…' and no 'label'; expected the label of every row, or a column 'score'")
+    if len(columns) == 1:
+        place.fail(f"there is one column '{prefix}…'; expected one for every class")
+    return columns
 
 
 def _number(place: Place, column: str, value: Any) -> float:

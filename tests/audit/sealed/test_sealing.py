@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
-from discreet.audit.sealed import Datum, plan, read_coins, seal_data
+from discreet.audit.sealed import Datum, read_coins, read_data, seal
+from discreet.audit.sealed.sealing import FILES
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash
 
@@ -20,7 +23,7 @@ Data = Callable[..., list[Datum]]
 
 def test_one_of_each_pair_is_trained_on_and_all_others(data: Data) -> None:
     rows = data()
-    sealed = seal_data(rows, 80, seed=1)
+    sealed = seal(rows, 80, seed=1)
     keyed, inside = KeyedHash(sealed.key), {d.id for d in sealed.train}
     of = {keyed.of(d.id): d for d in rows}
     trained, left = sealed.opening.members()
@@ -36,7 +39,7 @@ def test_one_of_each_pair_is_trained_on_and_all_others(data: Data) -> None:
 
 def test_users_go_whole(data: Data) -> None:
     rows = data(users=60)
-    sealed = seal_data(rows, 20, seed=1)
+    sealed = seal(rows, 20, seed=1)
     inside = Counter(d.group for d in sealed.train)
     assert set(inside.values()) == {4}
     assert len(inside) == 60 - 20
@@ -48,7 +51,7 @@ def test_users_go_whole(data: Data) -> None:
 def test_copies_of_a_text_are_in_no_pair(data: Data) -> None:
     rows = data()
     twice = [*rows, *(Datum(f"c{i}", f"  {rows[i].text.upper()}", rows[i].label) for i in range(30))]
-    sealed = seal_data(twice, 100, seed=1)
+    sealed = seal(twice, 100, seed=1)
     copies = {f"r{i}" for i in range(30)} | {f"c{i}" for i in range(30)}
     assert not copies & {d.id for d in sealed.probe}
     assert copies <= {d.id for d in sealed.train}
@@ -57,20 +60,20 @@ def test_copies_of_a_text_are_in_no_pair(data: Data) -> None:
 
 def test_canaries_alone_are_paired(data: Data) -> None:
     rows, canaries = data(), [Datum(f"k{d.id}", d.text + "k", d.label) for d in data(60, seed=3)]
-    sealed = seal_data(rows, 25, canaries=canaries, seed=1)
+    sealed = seal(rows, 25, canaries=canaries, seed=1)
     assert {d.id for d in rows} <= {d.id for d in sealed.train}
     assert all(d.id.startswith("k") for d in sealed.probe)
     assert len(sealed.train) == 240 + 60 - 25
     with pytest.raises(InputError, match="240 ids of the canaries are ids of the data"):
-        seal_data(rows, 25, canaries=rows)
+        seal(rows, 25, canaries=rows)
 
 
 def test_a_seed_repeats_and_says_so_and_the_system_does_neither(data: Data) -> None:
-    one, again, other = (seal_data(data(), 50, seed=s) for s in (3, 3, 4))
+    one, again, other = (seal(data(), 50, seed=s) for s in (3, 3, 4))
     assert (one.opening, one.key) == (again.opening, again.key)
     assert one.opening.coins != other.opening.coins
     assert one.opening.source == "seed"
-    first, second = (seal_data(data(), 50).opening for _ in range(2))
+    first, second = (seal(data(), 50).opening for _ in range(2))
     assert first.source == "os"
     assert first.salt != second.salt
     assert first.coins != second.coins
@@ -78,17 +81,19 @@ def test_a_seed_repeats_and_says_so_and_the_system_does_neither(data: Data) -> N
 
 @pytest.mark.usefixtures("system_coins")
 def test_coins_are_fair_whatever_stands_first(data: Data) -> None:
-    coins = "".join(seal_data(data(), 100).opening.coins for _ in range(30))
+    coins = "".join(seal(data(), 100).opening.coins for _ in range(30))
     assert binomtest(coins.count("1"), len(coins)).pvalue > 1e-6
     assert binomtest(sum(a != b for a, b in pairwise(coins)), len(coins) - 1).pvalue > 1e-6
 
 
 def test_the_files(data: Data, tmp_path: Path) -> None:
-    sealed = seal_data(data(users=60), 20)
-    sealed.write(tmp_path / "new" / "s", "user")
+    sealed = seal([d.to_json("user") for d in data(users=60)], 20, group="user")
+    sealed.save(tmp_path / "new" / "s")
     folder = tmp_path / "new" / "s"
-    assert sorted(p.name for p in folder.iterdir()) == sorted(plan.FILES)
-    assert stat.S_IMODE((folder / "coins.json").stat().st_mode) == 0o600
+    assert sorted(p.name for p in folder.iterdir()) == sorted(FILES)
+    for name in ("coins.json", "train.jsonl"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder / "probe.jsonl").stat().st_mode) & 0o400
     assert [p.name for p in folder.parent.iterdir()] == ["s"]
     train = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
     assert train == [d.to_json("user") for d in sealed.train]
@@ -105,7 +110,7 @@ def test_the_files(data: Data, tmp_path: Path) -> None:
 
 
 def test_a_seeded_seal_is_marked(data: Data, tmp_path: Path) -> None:
-    seal_data(data(), 20, seed=1).write(tmp_path / "s")
+    seal(data(), 20, seed=1).save(tmp_path / "s")
     assert "not secret" in json.loads((tmp_path / "s" / "commitment.json").read_text())["coins"]
     assert "not secret" in json.loads((tmp_path / "s" / "coins.json").read_text())["note"]
 
@@ -114,43 +119,101 @@ def test_all_files_or_none(data: Data, tmp_path: Path, monkeypatch: pytest.Monke
     def broken(*_: object) -> None:
         raise KeyboardInterrupt
 
-    sealed = seal_data(data(), 20)
-    monkeypatch.setattr("discreet.audit.sealed.plan.os.fsync", broken)
+    sealed = seal(data(), 20)
+    monkeypatch.setattr("discreet.audit.sealed.sealing.os.fsync", broken)
     with pytest.raises(KeyboardInterrupt):
-        sealed.write(tmp_path / "s")
+        sealed.save(tmp_path / "s")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_seal_is_never_written_over(data: Data, tmp_path: Path) -> None:
-    sealed = seal_data(data(), 20)
+    sealed = seal(data(), 20)
     (tmp_path / "empty").mkdir()
-    sealed.write(tmp_path / "empty")
+    sealed.save(tmp_path / "empty")
     with pytest.raises(UsageError, match="never written over"):
-        sealed.write(tmp_path / "empty")
+        sealed.save(tmp_path / "empty")
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is a file"):
-        sealed.write(tmp_path / "file")
+        sealed.save(tmp_path / "file")
     with pytest.raises(UsageError, match="cannot make the folder"):
-        sealed.write(tmp_path / "file" / "below")
+        sealed.save(tmp_path / "file" / "below")
 
 
 def test_what_cannot_be_sealed(data: Data) -> None:
     with pytest.raises(InputError, match=r"500 pairs were asked for and about 1\d\d alike ones"):
-        seal_data(data(), 500)
+        seal(data(), 500)
     with pytest.raises(UsageError, match="--pairs is 0"):
-        seal_data(data(), 0)
+        seal(data(), 0)
     with pytest.raises(InputError, match="all 240 records have the same label"):
-        seal_data([Datum(d.id, d.text, "x") for d in data()], 20)
+        seal([Datum(d.id, d.text, "x") for d in data()], 20)
     with pytest.raises(InputError, match="0 alike ones"):
-        seal_data([Datum("a", "long enough", 0), Datum("b", "long enough", 1)], 1)
+        seal([Datum("a", "long enough", 0), Datum("b", "long enough", 1)], 1)
 
 
 def test_level_and_key_are_committed_to(data: Data) -> None:
-    one, other = (seal_data(data(), 20, seed=3, alpha=alpha) for alpha in (0.05, 0.01))
+    one, other = (seal(data(), 20, seed=3, alpha=alpha) for alpha in (0.05, 0.01))
     assert (one.opening.alpha, other.opening.alpha) == (0.05, 0.01)
     assert one.opening.coins == other.opening.coins
     assert one.opening.commitment() != other.opening.commitment()
     assert one.opening.key_hash == hashlib.sha256(one.key).hexdigest()
     for alpha in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(UsageError, match="--alpha is"):
-            seal_data(data(), 20, alpha=alpha)
+            seal(data(), 20, alpha=alpha)
+
+
+GOOD: dict[str, Any] = {"id": "a", "text": "MARK", "label": "x", "user": "u"}
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_json_and_csv(tmp_path: Path) -> None:
+    there = read_data(write(tmp_path / "d.jsonl", GOOD, {**GOOD, "id": 7, "label": 1, "user": 9, "more": 1}), "user")
+    assert there == [Datum("a", "MARK", "x", "u"), Datum("7", "MARK", 1, "9")]
+    (tmp_path / "d.csv").write_text("id,text,label\na,MARK,x\n")
+    assert read_data(tmp_path / "d.csv") == [Datum("a", "MARK", "x")]
+    assert "MARK" not in repr(there)
+
+
+def test_files_frames_and_mappings_are_one(tmp_path: Path) -> None:
+    rows = [{"id": f"r{i}", "text": f"some text {i}", "label": i % 2} for i in range(12)]
+    path = write(tmp_path / "d.jsonl", *rows)
+    found = [seal(source, 3, seed=1).opening for source in (path, rows, pa.Table.from_pylist(rows), read_data(path))]
+    assert found[0] == found[1] == found[2] == found[3]
+    with pytest.raises(InputError, match="row 2: there is no 'text'"):
+        seal([rows[0], {"id": "x", "label": 1}], 3)
+    with pytest.raises(InputError, match="hold no rows"):
+        read_data([])
+
+
+def test_text_key_is_the_unit_of_deduplication() -> None:
+    assert Datum("1", " Ａ  straße\n", "x").text_key == Datum("2", "a STRASSE", "x").text_key
+    assert Datum("1", "a b", "x").text_key != Datum("2", "ab", "x").text_key
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"text": None}, "'text' is null"), ({"text": "  "}, "'text' is empty"), ({"text": 3}, "'text' is a number"),
+    ({"label": None}, "'label' is null"), ({"label": 0.5}, "'label' is a number"), ({"label": " "}, "'label' is empty"),
+    ({"label": True}, "'label' is true or false"), ({"id": None}, "'id' is null"), ({"user": None}, "'user' is null"),
+    ({"user": ""}, "'user' is empty"), ({"id": "b"}, "used before, in line 1"),
+])
+def test_bad_rows(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    path = write(tmp_path / "d.jsonl", {**GOOD, "id": "b"}, {**GOOD, **change})
+    with pytest.raises(InputError, match=said) as caught:
+        read_data(path, "user")
+    assert "line 2" in str(caught.value)
+    assert "MARK" not in str(caught.value)
+
+
+@pytest.mark.parametrize("column", ["id", "text", "label", "user"])
+def test_missing_columns(tmp_path: Path, column: str) -> None:
+    path = write(tmp_path / "d.jsonl", {key: value for key, value in GOOD.items() if key != column})
+    with pytest.raises(InputError, match=f"there is no '{column}'"):
+        read_data(path, "user")
+
+
+def test_the_group_is_a_column_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--group label is one of"):
+        read_data(write(tmp_path / "d.jsonl", GOOD), "label")

@@ -15,13 +15,17 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NoReturn
 
 from discreet.core.errors import InputError
+from discreet.core.files import why
 
 KIND = "discreet.seal"
 SCHEMA = 2
-OLDEST = 1
+FIRST_KEYS = {"kind", "schema", "salt", "unit", "source", "pairs", "coins"}
+KEYS = {1: FIRST_KEYS, SCHEMA: FIRST_KEYS | {"alpha", "key_hash"}}
+"""What an opening of each schema holds."""
 HEX64 = re.compile("[0-9a-f]{64}")
 
 Side = tuple[str, ...]
@@ -32,6 +36,16 @@ Source = Literal["os", "seed"]
 def canonical(value: Any) -> bytes:
     """The one byte string of a JSON value: sorted keys, no spaces, ASCII, shortest floats. ValueError for NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+def hash_of(value: Any) -> str:
+    """SHA-256 of the canonical bytes of a JSON value, 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def is_hash(value: Any) -> bool:
+    """Whether this is 64 hexadecimal digits."""
+    return isinstance(value, str) and HEX64.fullmatch(value) is not None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,8 +64,7 @@ class Opening:
     coins : str
         One "0" or "1" a pair: the side that is trained on.
     alpha : float in (0, 1) or None
-        Largest chance of convicting an innocent model, fixed before training. None, as the hash of the key, in seals
-        of schema 1.
+        Largest chance of a false finding, fixed before training. None, as the hash of the key, in seals of schema 1.
     key_hash : str or None
         SHA-256 of the key of the ids, 64 hexadecimal digits.
     """
@@ -67,13 +80,13 @@ class Opening:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `commitment` is their hash."""
         first = self.alpha is None
-        return {"kind": KIND, "schema": OLDEST if first else SCHEMA, "salt": self.salt, "unit": self.unit,
+        return {"kind": KIND, "schema": 1 if first else SCHEMA, "salt": self.salt, "unit": self.unit,
                 "source": self.source, "pairs": [[list(side) for side in pair] for pair in self.pairs],
                 "coins": self.coins, **({} if first else {"alpha": self.alpha, "key_hash": self.key_hash})}
 
     def commitment(self) -> str:
         """64 hexadecimal digits."""
-        return hashlib.sha256(canonical(self.to_json())).hexdigest()
+        return hash_of(self.to_json())
 
     def members(self) -> tuple[list[Side], list[Side]]:
         """The sides that are trained on and those that are not, in the order of pairs."""
@@ -83,36 +96,22 @@ class Opening:
     @classmethod
     def from_json(cls, given: Any, where: str) -> Opening:
         """Read back what `to_json` wrote; InputError, beginning with `where`, for anything that is no opening."""
-        if not isinstance(given, Mapping) or given.get("kind") != KIND or given.get("schema") not in (OLDEST, SCHEMA):
-            raise InputError(f"{where} holds no opened seal of schema {OLDEST} or {SCHEMA}; expected what discreet "
-                             f"seal wrote")
-        later = set() if given["schema"] == OLDEST else {"alpha", "key_hash"}
-        if set(given) != {"kind", "schema", "salt", "unit", "source", "pairs", "coins"} | later:
+        schema = given.get("schema") if isinstance(given, Mapping) and given.get("kind") == KIND else None
+        if schema not in (1, SCHEMA):
+            raise InputError(f"{where} holds no opened seal of schema 1 or {SCHEMA}; expected what discreet seal wrote")
+        if set(given) != KEYS[schema]:
             raise InputError(f"{where}: the opened seal has keys that discreet seal does not write; expected it whole")
-        salt, unit, source, coins = (given[key] for key in ("salt", "unit", "source", "coins"))
-        if not isinstance(salt, str) or not HEX64.fullmatch(salt):
-            raise InputError(f"{where}: 'salt' is not 64 hexadecimal digits; expected it unaltered")
-        if unit not in ("record", "group") or source not in ("os", "seed"):
-            raise InputError(f"{where}: 'unit' or 'source' is not one that is known; expected them unaltered")
-        pairs = _pairs(given["pairs"], where)
-        if not isinstance(coins, str) or not re.fullmatch("[01]+", coins) or len(coins) != len(pairs):
-            raise InputError(f"{where}: 'coins' is not one 0 or 1 for each of {len(pairs)} pairs; expected it whole")
-        return cls(salt, unit, source, pairs, coins, *(_later(given, where) if later else ()))
-
-
-def _later(given: Mapping[str, Any], where: str) -> tuple[float, str]:
-    """What schema 2 has besides."""
-    alpha, key_hash = given["alpha"], given["key_hash"]
-    if not isinstance(alpha, float) or not 0.0 < alpha < 1.0:
-        raise InputError(f"{where}: 'alpha' is not a number between 0 and 1; expected it unaltered")
-    if not isinstance(key_hash, str) or not HEX64.fullmatch(key_hash):
-        raise InputError(f"{where}: 'key_hash' is not 64 hexadecimal digits; expected it unaltered")
-    return alpha, key_hash
-
-
-def hash_of_key(key: bytes) -> str:
-    """`Opening.key_hash` of a key."""
-    return hashlib.sha256(key).hexdigest()
+        coins, alpha, pairs = given["coins"], given.get("alpha"), _pairs(given["pairs"], where)
+        sound = {
+            "salt": is_hash(given["salt"]), "unit": given["unit"] in ("record", "group"),
+            "source": given["source"] in ("os", "seed"),
+            "coins": isinstance(coins, str) and re.fullmatch("[01]+", coins) and len(coins) == len(pairs),
+            "alpha": schema == 1 or (isinstance(alpha, float) and 0.0 < alpha < 1.0),
+            "key_hash": schema == 1 or is_hash(given["key_hash"])}
+        for name, fine in sound.items():
+            if not fine:
+                raise InputError(f"{where}: {name!r} is not what discreet seal writes; expected it unaltered")
+        return cls(given["salt"], given["unit"], given["source"], pairs, coins, alpha, given.get("key_hash"))
 
 
 def _pairs(given: Any, where: str) -> tuple[tuple[Side, Side], ...]:
@@ -130,5 +129,22 @@ def _pairs(given: Any, where: str) -> tuple[tuple[Side, Side], ...]:
 
 def _is_pair(pair: Any) -> bool:
     return isinstance(pair, list) and len(pair) == 2 and all(
-        isinstance(side, list) and side and all(isinstance(k, str) and HEX64.fullmatch(k) for k in side)
-        for side in pair)
+        isinstance(side, list) and side and all(map(is_hash, side)) for side in pair)
+
+
+def read_object(path: Path, expected: str) -> dict[str, Any]:
+    """The JSON object in a file, with or without a byte order mark; InputError in one line where there is none."""
+    def no_constant(name: str) -> NoReturn:
+        raise ValueError(name)
+
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=no_constant)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; expected {expected}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {why(error)}; expected {expected}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is not JSON; expected {expected}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path} holds no JSON object; expected {expected}")
+    return value

@@ -1,0 +1,277 @@
+"""Sealing: data to pairs, coins, a commitment and the four files, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.sealed.findings import ALPHA
+from discreet.audit.sealed.opening import Opening, Source, Unit
+from discreet.audit.sealed.scores import Rows, rows_of
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import KeyedHash, dump_json, why
+from discreet.data.answers import clean, unique
+from discreet.data.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
+from discreet.data.rows import Place, json_type
+
+COINS_KIND = "discreet.coins"
+COMMITMENT_KIND = "discreet.commitment"
+FILES = ("train.jsonl", "probe.jsonl", "commitment.json", "coins.json")
+PRIVATE = ("train.jsonl", "coins.json")
+"""Files that give the coins away: mode 0600."""
+REQUIRED = ("id", "text", "label")
+SECRET_NOTE = "secret until the scores are in: who knows the coins can forge scores"
+SEEDED_NOTE = "seeded: not secret; for demonstrations and experiments, proves nothing to others"
+
+
+@dataclass(frozen=True, slots=True)
+class Datum:
+    """One record. `label` keeps the type of the file; `group` is None where pairs are made of records."""
+
+    id: str
+    text: str = field(repr=False)
+    label: str | int
+    group: str | None = None
+
+    def to_json(self, group_column: str | None = None) -> dict[str, Any]:
+        """The row of `train.jsonl` and `probe.jsonl`."""
+        row: dict[str, Any] = {"id": self.id, "text": self.text, "label": self.label}
+        return row if group_column is None else {**row, group_column: self.group}
+
+    @property
+    def text_key(self) -> str:
+        """The unit of deduplication: Unicode-normalised, case-folded, white space collapsed."""
+        return " ".join(unicodedata.normalize("NFKC", self.text).casefold().split())
+
+
+def read_data(source: Rows, group: str | None = None) -> list[Datum]:
+    """All records of a JSON Lines, CSV or Parquet file, a data frame, or mappings; further columns are passed over.
+
+    Raises InputError, naming file and line and never the text, for rows without id, text, label or group, for other
+    types than strings (and whole numbers, for id, label and group), and for an id used twice.
+    """
+    columns = REQUIRED if group is None else (*REQUIRED, group)
+    if group in REQUIRED:
+        raise InputError(f"--group {group} is one of {', '.join(REQUIRED)}; expected the column that names the user")
+
+    def named(place: Place, row: Mapping[str, Any], column: str) -> str | int:
+        value = row[column]
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            place.fail(f"{column!r} is {json_type(value)}; expected a string or a whole number")
+        if isinstance(value, str) and not value.strip():
+            place.fail(f"{column!r} is empty; expected a string or a whole number")
+        return clean(value) if isinstance(value, str) else value
+
+    def datum(place: Place, row: Mapping[str, Any]) -> Datum:
+        text = row["text"]
+        if not isinstance(text, str) or not text.strip():
+            place.fail(f"'text' is {json_type(text) if not isinstance(text, str) else 'empty'}; expected a string")
+        user = None if group is None else str(named(place, row, group))
+        return Datum(str(named(place, row, "id")), clean(text), named(place, row, "label"), user)
+
+    return [record for _, record in unique(rows_of(source, columns, columns), datum, lambda record: record.id)]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sealed:
+    """A seal that is not written yet.
+
+    Attributes
+    ----------
+    opening : Opening
+        Pairs and coins under keyed ids.
+    key : bytes
+        The key of the ids.
+    train, probe : list of Datum
+        What to train on, in the order of the data; both of every pair, in the committed order.
+    facts : dict
+        Counts for people: records, unpaired units, copies kept out of pairs, likeness of the pairs.
+    group : str or None
+        The column that names the users, where pairs are made of them.
+    """
+
+    opening: Opening
+    key: bytes
+    train: list[Datum]
+    probe: list[Datum]
+    facts: dict[str, Any]
+    group: str | None = None
+
+    def save(self, folder: Path | str) -> None:
+        """Write `FILES` into a new or empty folder: all four, or none. `PRIVATE` ones have the file mode 0600."""
+        opened, commitment = self.opening.to_json(), self.opening.commitment()
+        secret_coins = self.opening.source == "os"
+        public = {"kind": COMMITMENT_KIND, "schema": 1, "commitment": commitment, "pairs": len(self.opening.pairs),
+                  "unit": self.opening.unit, "alpha": self.opening.alpha,
+                  "coins": "operating system" if secret_coins else SEEDED_NOTE,
+                  "made": datetime.now(UTC).isoformat(timespec="seconds")}
+        secret = {"kind": COINS_KIND, "schema": 1, "note": SECRET_NOTE if secret_coins else SEEDED_NOTE,
+                  "commitment": commitment, "key": self.key.hex(), "opened": opened}
+        rows = {name: (json.dumps(d.to_json(self.group), ensure_ascii=False) + "\n" for d in data)
+                for name, data in (("train.jsonl", self.train), ("probe.jsonl", self.probe))}
+        contents: dict[str, Iterable[str]] = {
+            **rows, "commitment.json": [dump_json(public, indent=2) + "\n"], "coins.json": [dump_json(secret) + "\n"]}
+        _write_folder(Path(folder), contents)
+
+
+class _Draws:
+    """Where salt, key, coins and the order of pairs come from.
+
+    Coins, salt and key are from the operating system's cryptographic generator, whose next bit cannot be told from
+    those before: a pseudo-random generator of simulations could be guessed from its seed. With a seed all of it is
+    reproducible, and no secret.
+    """
+
+    def __init__(self, seed: int | None) -> None:
+        self.source: Source = "os" if seed is None else "seed"
+        self.rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+        self.bytes: Callable[[int], bytes] = secrets.token_bytes if seed is None else self.rng.bytes
+
+    def coins(self, n: int) -> str:
+        bits = np.unpackbits(np.frombuffer(self.bytes((n + 7) // 8), dtype=np.uint8))[:n]
+        return "".join(map(str, bits.tolist()))
+
+
+def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
+         canaries: Rows | Sequence[Datum] = (), seed: int | None = None, alpha: float = ALPHA) -> Sealed:
+    """Before training: pair alike records, let coins decide which of a pair is trained on, and commit to the coins.
+
+    Write it with `Sealed.save`, publish its `commitment.json`, train on `train.jsonl`, score all of `probe.jsonl`, and
+    `unseal`.
+
+    Parameters
+    ----------
+    data : path, data frame, mappings, or sequence of Datum
+        With the columns id, text and label. Trained on but for the side of each pair that lost. A record whose text
+        occurs again is in no pair: its copy would be trained on whatever the coin says.
+    pairs : int
+        How many pairs, 1 or more.
+    group : str, optional
+        The column of users: pairs are made of users, whose records go the same way.
+    canaries : as `data`
+        If there are any, pairs are made of these only, and `data` is trained on whole.
+    seed : int or None
+        None for coins of the operating system; a number for a reproducible seal that proves nothing to others.
+    alpha : float in (0, 1)
+        Largest chance of a false finding; committed to, so that nobody can choose it by the scores.
+
+    Raises
+    ------
+    UsageError
+        For a number of pairs, a seed or an α out of range.
+    InputError
+        As `read_data`; if an id stands in data and canaries, all labels are alike, or too few units are alike.
+    """
+    if pairs < 1:
+        raise UsageError(f"--pairs is {pairs}; expected 1 or more")
+    if seed is not None and seed < 0:
+        raise UsageError(f"--seed is {seed}; expected 0 or more, or none for coins of the operating system")
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"--alpha is {alpha:g}; expected a number between 0 and 1, such as 0.05")
+    own, others = _records(data, group), _records(canaries, group)
+    everything = [*own, *others]
+    twice = [name for name, times in Counter(d.id for d in everything).items() if times > 1]
+    if twice:
+        raise InputError(f"{len(twice)} ids of the canaries are ids of the data too; expected ids of their own")
+    codes: dict[str, int] = {}
+    labels = [codes.setdefault(str(d.label), len(codes)) for d in everything]
+    if len(codes) < 2:
+        raise InputError(f"all {len(everything)} records have the same label; expected the two or more labels of a "
+                         f"classifier")
+    unit: Unit = "record" if everything[0].group is None else "group"
+    rows, units, eligible, copies = _units(everything, labels, unit, len(own) if others else 0)
+    draws = _Draws(seed)
+    try:
+        chosen = draw_pairs(units, pairs, eligible, draws.rng)
+    except ValueError:
+        possible = len(all_pairs(units, eligible, draws.rng))
+        raise InputError(f"{pairs} pairs were asked for and about {possible} alike ones can be made of "
+                         f"{int(eligible.sum())} {unit}s (same labels, lengths within {MOST_RATIO:g} times; texts that "
+                         f"occur twice are in no pair); bring more data, or ask for fewer") from None
+    ratio = np.exp(np.abs(np.diff(np.log(units.length[chosen]), axis=1))).ravel()
+    opening, key = _toss(everything, rows, chosen, draws, unit, float(alpha))
+    lost = {row for pair, coin in zip(chosen, opening.coins, strict=True) for row in rows[pair[1 - int(coin)]]}
+    train = [d for row, d in enumerate(everything) if row not in lost]
+    probe = [everything[row] for pair in chosen for index in pair for row in rows[index]]
+    return Sealed(opening, key, train, probe, {
+        "pairs": len(chosen), "unit": unit, "train": len(train), "probe": len(probe), "copies_kept_out": copies,
+        "unpaired": int(eligible.sum()) - 2 * pairs, "length_ratio_median": float(np.median(ratio)),
+        "length_ratio_most": float(ratio.max())}, group)
+
+
+def _records(source: Rows | Sequence[Datum], group: str | None) -> Sequence[Datum]:
+    given = isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(d, Datum) for d in source)
+    return cast("Sequence[Datum]", source) if given else read_data(cast("Rows", source), group)
+
+
+def _units(
+    data: Sequence[Datum], labels: Sequence[int], unit: Unit, first: int
+) -> tuple[list[list[int]], Units, NDArray[np.bool_], int]:
+    """Rows of each unit, the units, which of them may be paired (from row `first` on), and how many copies may not."""
+    names: dict[str, int] = {}
+    owner = [names.setdefault(d.id if d.group is None else d.group, len(names)) for d in data]
+    rows: list[list[int]] = [[] for _ in names]
+    for row, name in enumerate(owner):
+        rows[name].append(row)
+    units = Units.of(labels, [len(d.text) for d in data], owner)
+    eligible = np.array([of[0] >= first for of in rows])
+    copies = 0
+    if unit == "record":
+        times = Counter(d.text_key for d in data)
+        single = np.array([times[d.text_key] == 1 for d in data])
+        copies = int((eligible & ~single).sum())
+        eligible &= single
+    return rows, units, eligible, copies
+
+
+def _toss(data: Sequence[Datum], rows: Sequence[Sequence[int]], chosen: NDArray[np.int64], draws: _Draws, unit: Unit,
+          alpha: float) -> tuple[Opening, bytes]:
+    """The opening of these pairs with fresh coins, and the key of its ids."""
+    key = draws.bytes(32)
+    keyed = KeyedHash(key)
+    pairs = tuple((tuple(keyed.of(data[row].id) for row in rows[a]), tuple(keyed.of(data[row].id) for row in rows[b]))
+                  for a, b in chosen)
+    coins = draws.coins(len(chosen))
+    return Opening(draws.bytes(32).hex(), unit, draws.source, pairs, coins, alpha, hashlib.sha256(key).hexdigest()), key
+
+
+def _write_folder(folder: Path, contents: dict[str, Iterable[str]]) -> None:
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; expected a folder for the seal")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty; a seal is never written over: name a new folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # A fresh folder beside it, closed to others while the coins are written, then renamed as one.
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {why(error)}; name another") from None
+    try:
+        for name, lines in contents.items():
+            with (part / name).open("x", encoding="utf-8", newline="\n") as handle:
+                handle.writelines(lines)
+                handle.flush()
+                os.fsync(handle.fileno())
+            if name in PRIVATE:
+                (part / name).chmod(0o600)
+        mask = os.umask(0)
+        os.umask(mask)
+        part.chmod(0o777 & ~mask)
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

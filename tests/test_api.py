@@ -8,7 +8,8 @@ import pytest
 
 import discreet
 
-NAMES = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "stress_test"]
+NAMES = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "seal",
+         "stress_test", "unseal"]
 
 
 def test_the_list() -> None:

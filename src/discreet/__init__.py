@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet.audit.sealed.certificate import unseal
+    from discreet.audit.sealed.sealing import seal
     from discreet.core.records import Answer, Estimate, Evidence, Verdict
     from discreet.guard.dual_density import DualDensity
     from discreet.guard.fit import fit_guard
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from discreet.guard.policy import Policy
     from discreet.guard.stress import stress_test
 
-__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "stress_test"]
+__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "seal",
+           "stress_test", "unseal"]
 
 _HOMES = {
     "Answer": "discreet.core.records",
@@ -29,7 +32,9 @@ _HOMES = {
     "Policy": "discreet.guard.policy",
     "Verdict": "discreet.core.records",
     "fit_guard": "discreet.guard.fit",
+    "seal": "discreet.audit.sealed.sealing",
     "stress_test": "discreet.guard.stress",
+    "unseal": "discreet.audit.sealed.certificate",
 }
 
 

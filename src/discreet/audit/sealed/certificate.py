@@ -147,7 +147,9 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
         given = "" if alpha is None else f"alpha {alpha:g}, "
         raise UsageError(f"{given}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
                          f"a tolerance between .5 and 1, and a delta from 0 to below 1")
-    kept = [folder / name for name in (*FILES, OPENINGS_FILE)] + ([Path(scores)] if isinstance(scores, str | Path) else [])
+    kept = [folder / name for name in (*FILES, OPENINGS_FILE)]
+    if isinstance(scores, str | Path):
+        kept.append(Path(scores))
     if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:
         raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
                          f"certificate")

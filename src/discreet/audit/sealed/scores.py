@@ -12,7 +12,7 @@ import numpy as np
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import FloatArray
 from discreet.data.answers import unique
-from discreet.data.column_files import Frame
+from discreet.data.columns import Frame
 from discreet.data.rows import Place, Row, iter_rows, json_type
 
 Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]

@@ -3,20 +3,32 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO := $(VENV)/.demo
 
-.PHONY: demo test lint types bench docs fix clean
+.PHONY: demo test test-services lint types bench docs fix clean
 
-$(STAMP): pyproject.toml
+$(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $(STAMP)
 
-demo: $(STAMP)
+# The demo needs neither linters nor Ray nor Presidio: an extra of its own.
+$(DEMO): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $(DEMO)
+
+$(STAMP): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(STAMP) $(DEMO)
+
+demo: $(DEMO)
 	$(BIN)/python examples/demo.py --out demo
 
 test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+# What needs more than pip brings: fails where it cannot run, and never skips.
+test-services: $(STAMP)
+	$(BIN)/python -m pytest -q -m services -o addopts= tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -31,6 +43,7 @@ fix: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python tools/make_docs.py
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
 # Peers live in environments of their own. jax-privacy says what it needs; of what PrivacyGuard says, RMIA needs these.
 PEERS := .benchenv

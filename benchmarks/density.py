@@ -1,12 +1,14 @@
 """Ratios, in one run, of the guard's densities against scikit-learn's one-class SVM.
 
-    python benchmarks/density.py [--only scorer sweep rff drift] [--scale 1.0] [--repeat 3]
+    python benchmarks/density.py [--only scorer sweep gram rff drift] [--scale 1.0] [--repeat 3]
 
 `scorer`  `SupportScorer.score` against `OneClassSVM.decision_function` with the same support vectors at 3,072
           dimensions, in batches and one row at a time, interleaved, best of `--repeat`; largest difference; whether a
           row scores the same bits alone as in a batch.
 `sweep`   `sweep_nu` against the plain loop (4 ν × 5 folds × 2 sides of `OneClassSVM`), both whole and on the same folds
           and widths, at 2 × 10,000 · scale rows of 3,072, and the ν that each chooses; then ours alone at twice as many.
+`gram`    `sweep_nu` against the same loop over a Gram matrix that is computed once a side and sliced (`OneClassSVM` with
+          kernel "precomputed"), at 2 × 2,000, 4,000 and 10,000 · scale rows of 384: CPU seconds, and peak memory.
 `rff`     `RandomFourier` and `OneClassSvm` on 46,000 · scale rows of 3,072, each in a process of its own: seconds, and
           peak memory, the data included. How near δ of random features is to that of the one-class SVM.
 `drift`   Shares flagged at τ = 0 of two blobs, by scale, ν and class sizes.
@@ -31,15 +33,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from discreet.guard.densities.ocsvm import OneClassSvm
+from discreet.guard.densities.ocsvm import OneClassSvm, SupportScorer
 from discreet.guard.densities.rff import RandomFourier
 from discreet.guard.density import Density, median_gamma
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.nu_sweep import NUS, TIE, View, sweep_nu
-from discreet.guard.support import SupportScorer
 
 DIM = 3_072
 RANK = 40
@@ -140,8 +142,44 @@ def sweep(scale: float, repeat: int) -> dict[str, Any]:
         "ratio": round(peer / seconds, 1), "ours_nu": found.nu, "peer_nu": nu,
         "ours_auroc": [round(m, 5) for m in found.mean.values()], "peer_auroc": [round(m, 5) for m in means],
         "ours_alone_rows_a_side": large, "ours_alone_s": round(whole, 1), "ours_alone_nu": at_size.nu,
-        "ours_alone_kernel": at_size.kernel, "peak_rss_gib": _peak(),
+        "peak_rss_gib": _peak(),
     }
+
+
+def shared_gram(own: np.ndarray, other: np.ndarray, seed: int) -> None:
+    """One side of the sweep with scikit-learn's solver on one Gram matrix."""
+    gamma = median_gamma(own, np.random.default_rng(seed))
+    matrix, cross = rbf_kernel(own, own, gamma), rbf_kernel(other, own, gamma)
+    fold_of = np.random.default_rng(seed).permutation(np.arange(len(own)) % 5)
+    for fold in range(5):
+        members = np.flatnonzero(fold_of != fold)
+        part = np.ascontiguousarray(matrix[np.ix_(members, members)])
+        for nu in NUS:
+            fitted = OneClassSVM(kernel="precomputed", nu=nu).fit(part)
+            support, weights = members[fitted.support_], fitted.dual_coef_[0]
+            matrix[:, support] @ weights, cross[:, support] @ weights  # noqa: B018
+
+
+def sweep_once(whose: str, n: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    sides = [embeddings(n, which, 50 + which)[:, rng.permutation(DIM)[:384]].astype(np.float64) for which in (0, 1)]
+    start = time.process_time()
+    if whose == "ours":
+        sweep_nu(View(*sides), View(*sides[::-1]), rng=np.random.default_rng(5))
+    else:
+        for own, other in (sides, sides[::-1]):
+            shared_gram(own, other, 5)
+    return {"cpu_s": round(time.process_time() - start, 2), "peak_rss_gib": _peak()}
+
+
+def gram(scale: float, threads: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"dim": 384}
+    for n in (2_000, 4_000, round(10_000 * scale)):
+        for whose in ("ours", "peer"):
+            call = [sys.executable, __file__, "--sweep-once", whose, str(n), "--threads", str(threads)]
+            ended = subprocess.run(call, check=True, capture_output=True, text=True)
+            found[f"{whose}_{n}"] = json.loads(ended.stdout)
+    return found
 
 
 def fit_once(kind: str, n: int) -> dict[str, Any]:
@@ -208,20 +246,24 @@ def _peak() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sections = ("scorer", "sweep", "rff", "drift")
+    sections = ("scorer", "sweep", "gram", "rff", "drift")
     parser.add_argument("--only", nargs="+", choices=sections, default=sections)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--fit-once", nargs=2, metavar=("KIND", "ROWS"), help=argparse.SUPPRESS)
+    parser.add_argument("--sweep-once", nargs=2, metavar=("WHOSE", "ROWS"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     with threadpool_limits(args.threads):
+        if args.sweep_once:
+            print(json.dumps(sweep_once(args.sweep_once[0], int(args.sweep_once[1]))))
+            return
         if args.fit_once:
             print(json.dumps(fit_once(args.fit_once[0], int(args.fit_once[1]))))
             return
         runs: dict[str, Callable[[], dict[str, Any]]] = {
             "scorer": lambda: scorer(args.scale, args.repeat), "sweep": lambda: sweep(args.scale, args.repeat),
-            "rff": lambda: rff(args.scale, args.threads), "drift": lambda: drift(args.scale),
+            "gram": lambda: gram(args.scale, args.threads), "rff": lambda: rff(args.scale, args.threads), "drift": lambda: drift(args.scale),
         }
         for name in args.only:
             print(json.dumps({"benchmark": f"density_{name}", "threads": args.threads, **runs[name]()}), flush=True)

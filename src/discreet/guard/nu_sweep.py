@@ -2,9 +2,8 @@
 
 For each ν and fold both sides are fitted on the other folds, and δ = σ_u − σ_s ranks the rows of the fold left out;
 the ν of the largest mean AUROC wins, the smallest of equals. γ is one a side, so all fits of a side share one Gram
-matrix, of which only the rows of support vectors and candidates are ever computed; a fit starts from the solution of
-the next smaller ν, and its gradient is at once the score of the rows left out. Above `GRAM_ROWS` rows a side the
-kernel is approximated by random Fourier features, the same frequencies for both sides.
+matrix (`one_class.py`); a fit starts from the solution of the next smaller ν, and its gradient is at once the score of
+the rows left out. Of more than `MOST_ROWS` rows a side as many are drawn.
 """
 
 from __future__ import annotations
@@ -16,17 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.guard.densities.ocsvm import fit_dual
 from discreet.guard.density import TooFewRowsError, checked_nu, width
 from discreet.guard.exact import FloatArray, as_rows
-from discreet.guard.fourier import FeatureRows, RandomFeatures
-from discreet.guard.kernel_rows import KernelRows, RbfRows
+from discreet.guard.one_class import GramRows, fit_dual
 from discreet.stats import auroc
 
 NUS = (0.005, 0.01, 0.02, 0.05)
 FOLDS = 5
-GRAM_ROWS = 20_000
-SWEEP_FREQUENCIES = 1_024
+MOST_ROWS = 20_000
 TIE = 1e-4
 """Mean AUROCs nearer than that are equal. Where every support vector is free the solution is the same for every small
 ν, and the solver's tolerance alone would choose."""
@@ -55,8 +51,6 @@ class NuSweep:
         Those tried, ascending.
     auroc : (len(nus), folds)
         AUROC of δ on each fold left out.
-    kernel : "gram" or "rff"
-        Whether the kernel was exact.
     converged : bool
         Whether every fit reached the tolerance.
     """
@@ -64,7 +58,6 @@ class NuSweep:
     nu: float
     nus: tuple[float, ...]
     auroc: FloatArray = field(repr=False)
-    kernel: str
     converged: bool
 
     @property
@@ -83,7 +76,7 @@ class _Side(NamedTuple):
 
 def sweep_nu(
     safe: View, unsafe: View, *, rng: np.random.Generator, nus: Sequence[float] = NUS, folds: int = FOLDS,
-    gamma: float | str = "median", normalised: bool = True, gram_rows: int = GRAM_ROWS,
+    gamma: float | str = "median", normalised: bool = True, most_rows: int = MOST_ROWS,
 ) -> NuSweep:
     """The ν that ranks unlabelled rows best.
 
@@ -92,7 +85,7 @@ def sweep_nu(
     safe, unsafe : View
         Rows of each class as each side sees them.
     rng : Generator
-        Draws the folds (stratified by class), the rows of the median heuristic, and random features where needed.
+        Draws the folds (stratified by class), the rows of the median heuristic, and rows where there are too many.
     nus : sequence of float
         In (0, 1].
     folds : int
@@ -101,8 +94,8 @@ def sweep_nu(
         One per side, over all of its rows.
     normalised : bool
         Whether σ is divided by ν·n before δ is taken.
-    gram_rows : int
-        Largest side that is fitted with the exact kernel.
+    most_rows : int
+        Rows of a class that are used at the most.
 
     Raises
     ------
@@ -112,27 +105,28 @@ def sweep_nu(
     tried = tuple(sorted({checked_nu(nu) for nu in nus}))
     if not tried or folds < 2:
         raise ValueError(f"{len(tried)} values of nu in {folds} folds: expected at least 1 and 2")
+    if max(safe.own.shape[0], unsafe.own.shape[0]) > most_rows:
+        safe, unsafe = _drawn(safe, unsafe, most_rows, rng)
     sizes = (safe.own.shape[0], unsafe.own.shape[0])
     if min(sizes) < 4:
         raise TooFewRowsError("the smaller class of a sweep over nu", min(sizes), 4)
     count = min(folds, min(sizes) // 2)
     fold_of = [_folds(n, count, rng) for n in sizes]
-    seed = int(rng.integers(2**53)) if max(sizes) > gram_rows else None
     sides = []
     for view, among in zip((safe, unsafe), fold_of, strict=True):
         own = as_rows(view.own)
         other = as_rows(view.other, own.shape[1], "other")
-        side_gamma = width(gamma, own, rng)
-        kernel: KernelRows
-        if seed is None:
-            kernel = RbfRows(own, side_gamma)
-        else:
-            kernel = FeatureRows(RandomFeatures(seed, side_gamma, own.shape[1], SWEEP_FREQUENCIES), own)
-        sides.append(_fitted(kernel, other, tried, among, normalised))
+        sides.append(_fitted(GramRows(own, width(gamma, own, rng)), other, tried, among, normalised))
     table = _aurocs(sides[0], sides[1], fold_of, (len(tried), count))
     means = table.mean(axis=1)
     best = tried[int(np.flatnonzero(means >= means.max() - TIE)[0])]
-    return NuSweep(best, tried, table, "gram" if seed is None else "rff", all(side.converged for side in sides))
+    return NuSweep(best, tried, table, all(side.converged for side in sides))
+
+
+def _drawn(safe: View, unsafe: View, most: int, rng: np.random.Generator) -> tuple[View, View]:
+    """At most so many rows of each class, the same of them in both views."""
+    kept = [np.sort(rng.permutation(view.own.shape[0])[:most]) for view in (safe, unsafe)]
+    return View(safe.own[kept[0]], safe.other[kept[1]]), View(unsafe.own[kept[1]], unsafe.other[kept[0]])
 
 
 def _folds(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -141,11 +135,11 @@ def _folds(n: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _fitted(
-    kernel: KernelRows, other: NDArray[Any], nus: tuple[float, ...], fold_of: NDArray[np.int64], normalised: bool
+    gram: GramRows, other: NDArray[Any], nus: tuple[float, ...], fold_of: NDArray[np.int64], normalised: bool
 ) -> _Side:
     count = int(fold_of.max()) + 1
-    own = np.empty((kernel.n, len(nus), count))
-    weights = np.empty((kernel.n, len(nus), count))
+    own = np.empty((gram.n, len(nus), count))
+    weights = np.empty((gram.n, len(nus), count))
     offsets = np.empty((len(nus), count))
     scales = np.ones((len(nus), count))
     converged = True
@@ -154,14 +148,14 @@ def _fitted(
         members = fold_of != fold
         start = first
         for i, nu in enumerate(nus):
-            dual = fit_dual(kernel, nu, members=members, start=start)
+            dual = fit_dual(gram, nu, members=members, start=start)
             start = dual.alpha
             first = dual.alpha if i == 0 else first
             own[:, i, fold], weights[:, i, fold], offsets[i, fold] = dual.gradient, dual.alpha, dual.rho
             if normalised:
                 scales[i, fold] = nu * int(members.sum())
             converged &= dual.converged
-    theirs = kernel.cross(other, weights.reshape(kernel.n, -1)).reshape(other.shape[0], len(nus), count)
+    theirs = gram.cross(other, weights.reshape(gram.n, -1)).reshape(other.shape[0], len(nus), count)
     return _Side((own - offsets) / scales, (theirs - offsets) / scales, converged)
 
 

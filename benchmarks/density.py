@@ -157,7 +157,7 @@ def shared_gram(own: np.ndarray, other: np.ndarray, seed: int) -> None:
         for nu in NUS:
             fitted = OneClassSVM(kernel="precomputed", nu=nu).fit(part)
             support, weights = members[fitted.support_], fitted.dual_coef_[0]
-            matrix[:, support] @ weights, cross[:, support] @ weights  # noqa: B018
+            matrix[:, support] @ weights, cross[:, support] @ weights
 
 
 def sweep_once(whose: str, n: int) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.report import summarise, to_html, to_text
-from discreet.report.label_rows import published, rows_of, strongest
+from discreet.report.audited import published, rows_of, strongest
 from discreet.report.labels import controls, headline, row_cells
+from discreet.report.summary import Table
 from discreet.report.training import label_training
 from discreet.scores.table import PLACEBO, TRAIN, ScoreTable, stacked
 
@@ -85,7 +86,7 @@ class TestSummary:
 
     def test_oracles_and_privileged_rows_are_headed_as_such(self, leaking: Record) -> None:
         [table] = [one for one in next(part for part in summarise(leaking).sections if part.name == "in-detail").blocks
-                   if one.block == "table" and "attack" in one.head]
+                   if isinstance(one, Table) and "attack" in one.head]
         assert [title.split(":")[0] for title, _ in table.groups] == [
             "On outputs alone", "With the original label (privileged)",
             "Shown the label that it claims to infer (oracle)"]

@@ -14,8 +14,9 @@ from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import interval
 from discreet.report import summarise, to_html, to_text
 from discreet.report.audited import audited
-from discreet.report.membership import controls, headline, keys, merged, turned
-from discreet.report.summary import Control, Section, Summary, Table
+from discreet.report.membership import headline, merged, turned
+from discreet.report.membership_controls import controls, keys
+from discreet.report.summary import Control, Section, Summary, Table, Text
 
 Record = dict[str, Any]
 
@@ -135,7 +136,12 @@ class TestVerdict:
         assert "B" not in headline(two)
         table = section(found, "models").blocks[0]
         assert isinstance(table, Table)
-        assert [row[-1] for row in table.rows] == [two["targets"][0]["reasons"][0]] * 2
+        # The first reason of the decisive model is read before.
+        assert "why" not in table.head
+        two["targets"][1]["reasons"] = ["Another reason.", *two["targets"][1]["reasons"]]
+        other = section(summarise(two), "models").blocks[0]
+        assert isinstance(other, Table)
+        assert [row[-1] for row in other.rows] == ["", "Another reason."]
         assert any("corrected for 2 models" in lead for lead in found.leads)
         names = [figure.name for figure in found.figures]
         assert len(names) == len(set(names)) == 16
@@ -279,7 +285,7 @@ class TestParts:
         one = audited(innocent)[0]
         assert one.paper is not None
         said = " ".join(block.text for block in section(summarise(innocent), "published").blocks
-                        if block.block == "text")
+                        if isinstance(block, Text))
         assert f"{one.paper['placebo_auc']['value']:.2f}"[1:] in said
         assert "published" not in [part.name for part in summarise(bare).sections]
         alone = copy.deepcopy(innocent)

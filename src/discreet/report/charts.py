@@ -50,7 +50,7 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
     width, row = (NARROW, 2 * ROW - 4) if narrow else (WIDTH, ROW)
     left, right = (4.0, width - 10) if narrow else (labels, width - 24 - notes)
     top = 40.0 + (20.0 * (len(legend) if narrow else 1) if legend else 0.0)
-    places, y = [], top
+    places, y = list[float](), top
     for one in lines:
         y += GAP if one.space and places else 0.0
         height = ROW if one.heading else row
@@ -207,4 +207,4 @@ def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, 
     width, height = canvas.get_size_inches() * 72
     canvas.legend(handles, [said for _, said in entries], loc="upper left", ncols=1 if narrow else len(entries),
                   frameon=False, fontsize=12, labelcolor=COLOURS["soft"], borderpad=0, borderaxespad=0,
-                  handlelength=1.4, columnspacing=1.6, bbox_to_anchor=(left / width, 1 - 2 / height))
+                  handlelength=1.8, columnspacing=1.6, bbox_to_anchor=(left / width, 1 - 2 / height))

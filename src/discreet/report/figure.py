@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from discreet.core.errors import MissingExtraError
 from discreet.core.files import write_atomic
+from discreet.report.words import words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -63,6 +64,14 @@ class Figure:
     data: tuple[Row, ...]
     table: tuple[Row, ...] = ()
     narrow: Callable[[], Canvas] | None = None
+
+    @classmethod
+    def of(cls, name: str, draw: Callable[[], Canvas], data: tuple[Row, ...], table: tuple[Row, ...] = (),
+           narrow: Callable[[], Canvas] | None = None, words: str = "", **given: Any) -> Figure:
+        """A figure whose title and caption are those of `words`, or of its name, in `words.yaml`, with what is `given`.
+        """
+        said = words_of("figures")[words or name]
+        return cls(name, said["title"].format(**given), said["caption"].format(**given), draw, data, table, narrow)
 
     def named(self, prefix: str) -> Figure:
         """The same figure under `prefix` and its own name."""
@@ -129,7 +138,8 @@ def svg_body(canvas: Canvas, name: str) -> str:
     # A glyph that Matplotlib's font lacks is in one of the reader's: text stays text.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "discreet"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        FigureCanvasSVG(canvas).print_svg(written, metadata={"Date": None, "Creator": None})
+        draw: Any = FigureCanvasSVG(canvas).print_svg
+        draw(written, metadata={"Date": None, "Creator": None})
     body = written.getvalue().partition("</metadata>")[2].rpartition("</svg>")[0]
     body = body.partition("</defs>")[2]
     for role, colour in COLOURS.items():

@@ -12,10 +12,12 @@ from discreet.core.numbers import counted, interval
 from discreet.report.charts import Line, dots
 from discreet.report.figure import Figure, Row, ends
 from discreet.report.summary import Record, Section, Summary, Table, Text, blocks, facts, kicker, table
+from discreet.report.words import words_of
+
+WORDS = words_of("frontier")
 
 TITLE = "The benefit of releasing less, and what it costs"
-MECHANISMS = {"none": "all scores, as they are", "laplace": "fresh noise", "keyed": "keyed noise",
-              "rounding": "rounding", "top_label": "top label only"}
+MECHANISMS = WORDS["mechanisms"]
 ON = {"global": "on all judged examples", "boundary": "at the decision boundary"}
 FIGURES = {"global": "frontier", "boundary": "frontier-boundary"}
 
@@ -100,13 +102,9 @@ def drawn(record: Record, selection: str = "global") -> Figure | None:
     legend = [("target hollow", "one query"), ("target", counted(most, "query", "queries")),
               *([("placebo", "the same, control model")] if any(one.soft for one in lines) else [])]
     where = "" if selection == "global" else f" {ON[selection]}"
-    return Figure(
-        FIGURES[selection], f"The benefit of releasing less{where}", f"The deciding attack{where} when less is "
-        f"released: after one query (ring) and after {most} (dot); fresh noise averages out, keyed noise does not "
-        "unless near-duplicates are asked for. What the control model, under the same mechanism, has too is no memory. "
-        "Thin lines are 95% intervals. To the right, what users get: accuracy, and the share of class "
-        f"{record['positive']} that is missed.", partial(dots, lines, notes=262, labels=282, legend=legend,
-                                                         note_title="accuracy / missed, 95% intervals"), tuple(data))
+    return Figure.of(FIGURES[selection], partial(dots, lines, notes=262, labels=282, legend=legend,
+                                                 note_title="accuracy / missed, 95% intervals"), tuple(data),
+                     words="frontier", where=where, most=most, positive=record["positive"])
 
 
 def tables(record: Record) -> list[Table | None]:

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from discreet.core.numbers import NOTHING, given, interval
 from discreet.report.summary import Record, Section, Summary, Table, Text, blocks, grouped_table, table
+from discreet.report.words import words_of
 
-EVALUATED = {
-    "auroc": "AUROC", "auroc_any_register": "AUROC, none bound in any register", "fpr95": "FPR at 95% TPR",
-    "fpr90": "FPR at 90% TPR", "tpr_point": "clusters held", "fpr_point": "held though nothing is bound",
-    "fpr_point_any_register": "the same, any register", "contextual_fpr_point": "the same, contextual layer",
-    "held_with_one_attribute": "held with one attribute", "abstain": "abstained", "failed": "failed",
-    "told_back_verbatim_flagged": "echoed word for word (should be 0)",
-    "told_back_second_person_flagged": "echoed as 'you' (should be 0)",
-    "cohort_flagged": "cohort sentence added (should be 0)", "planted_held": "cluster planted (should be 1)"}
-PRICES = {"leak_recall": "leaks flagged", "leaks_held": "leaks flagged or reviewed", "false_flags": "false flags",
-          "review_load": "answers to review", "expected_cost": "cost per answer"}
+WORDS = words_of("guard")
+
+EVALUATED = WORDS["evaluated"]
+PRICES = WORDS["prices"]
 FITTED = {"AUROC": "auroc", "TPR at 0": "tpr_conservative", "FPR at 0": "fpr_conservative"}
 PAIRED = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
           "abstain_safe": "abstain (-)", "abstain_unsafe": "abstain (+)"}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from discreet.core.names import label_attack_name
 from discreet.core.numbers import epsilon
+from discreet.report.audited import published, rows_of, strongest
 from discreet.report.charts import across, curve, dot, panels, titled, upright
 from discreet.report.figure import COLOURS, Figure, Row, ends
-from discreet.report.label_rows import published, rows_of, strongest
 from discreet.report.summary import Record
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ def success(record: Record) -> Figure | None:
                      "seed": one["seed"], "attack": label_attack_name(row), **ends("success", row["success"]),
                      **ends("placebo", row["placebo"]), "ceiling": row["ceiling"], "holm_p": row["holm_p"],
                      **ends("oracle", oracle.get("success")), **ends("oracle_placebo", oracle.get("placebo"))})
-    return Figure(
-        "success", "Labels guessed right, over ε", "Share of labels guessed right at every ε. Left to right the noise "
-        "grows. What the grey band covers, the control has too, and is no memory. The dashed line is the most that "
-        "anyone can be right about canary labels under that ε; the label that was trained on has no such line. The "
-        "oracle is shown the label: where its ring is as high as its dot, it says nothing of the model. Thin lines are "
-        "95% intervals.",
-        partial(_success, known, record), tuple(data))
+    return Figure.of("success", partial(_success, known, record), tuple(data))
 
 
 def _success(known: Sequence[Found], record: Record) -> Canvas:
@@ -102,11 +96,7 @@ def confidence(record: Record) -> Figure | None:
                   **{part: None if one["histogram"][part] is None else one["histogram"][part][place]
                      for part in ("canary", "placebo")}}
                  for _, one in chosen for edges in [one["histogram"]["edges"]] for place in range(len(edges) - 1))
-    return Figure(
-        "confidence", "How sure the model is of canary labels", "How sure each model is of the canary label. These "
-        "labels are drawn by chance, so that without memory the two lines are alike; memory moves canaries to the "
-        "right.",
-        partial(_confidence, chosen), data)
+    return Figure.of("confidence", partial(_confidence, chosen), data)
 
 
 def _confidence(chosen: Sequence[tuple[str, Record]]) -> Canvas:
@@ -131,10 +121,7 @@ def utility(record: Record) -> Figure | None:
              and (row := strongest(rows_of(record, one), "secret")) is not None]
     if len(found) < 2:
         return None
-    return Figure(
-        "utility-leak", "Accuracy against leak", "What noise costs and its benefit: test accuracy, and how often the "
-        "strongest attack on outputs guesses the canary label right; its control is a ring. Good models lie low and to "
-        "the right.", partial(_utility, found), tuple(
+    return Figure.of("utility-leak", partial(_utility, found), tuple(
             {"model": one["target"], "mechanism": one["mechanism"], "epsilon": one["epsilon"], "seed": one["seed"],
              **ends("test_accuracy", one["utility"]["test_accuracy"]), **ends("success", row["success"]),
              **ends("placebo", row["placebo"])} for one, row in found))

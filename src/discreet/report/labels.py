@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.core.names import condition_name, label_attack_name
 from discreet.core.numbers import NOTHING, bound, epsilon, interval, number, p_value, percent, share, times
 from discreet.report import label_charts
-from discreet.report.label_rows import decisive, kinds, published, resolved, rows_of, strongest
+from discreet.report.audited import decisive, kinds, published, resolved, rows_of, strongest
 from discreet.report.summary import (
     MOST_OPEN,
     Block,
@@ -29,33 +29,18 @@ from discreet.report.summary import (
     table,
 )
 from discreet.report.training import label_training, learnt_nothing, provenance
+from discreet.report.words import words_of
 
-HEADLINES = {
-    "pass": "Pass: no attack that was tried knows training labels of {model} better than labels that nobody trained "
-            "on.",
-    "fail": "Fail: outputs of {model} give away labels that {they} trained on.",
-    "inconclusive": "Inconclusive: from these scores one cannot say whether outputs of {model} give away training "
-                    "labels.",
-}
+WORDS = words_of("labels")
+
+HEADLINES: Mapping[str, str] = WORDS["headlines"]
 HEAD = ("attack", "label", "guesses", "right", "control", "ceiling", "p", "after Holm", "null p", "ε at least", "")
-ACCESS = {
-    "outputs": "On outputs alone",
-    "privileged": "With the original label (privileged): no part in the verdict",
-    "oracle": "Shown the label that it claims to infer (oracle): printed as the paper's, no part in the verdict"}
+ACCESS = WORDS["access"]
 WITH_REFERENCES = ("reference", "lira_label")
-LABELS = {"secret": "canary label", "trained": "label trained on"}
+LABELS = WORDS["labels"]
 MODELS = ("model", "labels", "seed", "verdict", "canary label right", "control", "ceiling", "oracle / control",
           "ε at least", "test accuracy", "why")
-GLOSSARY = (
-    ("canary", "A training example whose label was drawn at random on purpose; the canary label is that draw, before "
-               "any mechanism. Nothing but memory can tell it."),
-    ("held-out canary (placebo)", "The same, but never trained on: what an attack gets right there is no memory. It is "
-                                  "the control of every figure."),
-    ("ceiling", "The largest share of canary labels that anyone can guess right under the ε of the mechanism."),
-    ("oracle", "An attack that is shown the label it claims to infer, as in the paper. It decides nothing."),
-    ("planted", "Canaries repeated in training: they show which memory the audit can see."),
-    ("Holm, null p", "p corrected for the number of attacks tried; p from labels drawn again, with everything that the "
-                     "attack saw of them."))
+GLOSSARY = tuple(WORDS["glossary"].items())
 
 
 def summary(record: Record) -> Summary:
@@ -111,7 +96,8 @@ def headline(record: Record) -> str:
 def _leads(record: Record, one: Record) -> tuple[str, ...]:
     rows = rows_of(record, one)
     classes = int(record["provenance"]["classes"])
-    row, found = strongest(rows), [learnt_nothing(one["utility"]["test_accuracy"], classes)]
+    row, found = strongest(rows), [] if record["verdict"] == "fail" else [
+        learnt_nothing(one["utility"]["test_accuracy"], classes)]
     if record["verdict"] == "pass" and not any(r["attack"] in WITH_REFERENCES for r in resolved(rows)):
         found.append("No attack with reference models was tried, and such attacks are the stronger ones: this pass is "
                      "about the attacks listed here alone.")
@@ -234,10 +220,11 @@ def _model_cells(record: Record, target: Record) -> Cells:
     return (str(target["target"]), condition_name(target["mechanism"], target["epsilon"]),
             NOTHING if target["seed"] is None else str(target["seed"]), target["verdict"],
             interval(best and best["success"]), interval(best and best["placebo"], missing="no control"),
-            number(best and best["ceiling"], missing=NOTHING), NOTHING if oracle is None else " / ".join(
-                number(oracle[name]["value"], missing=NOTHING) for name in ("success", "placebo")),
+            NOTHING if best is None else number(best["ceiling"], missing=NOTHING),
+            NOTHING if oracle is None else " / ".join(number(oracle[name]["value"], missing=NOTHING)
+                                                      for name in ("success", "placebo")),
             bound(target["epsilon_lower"]), number(target["utility"]["test_accuracy"]["value"]),
-            target["reasons"][0] if target["reasons"] and target["verdict"] != "pass" else "")
+            "" if target["reasons"][0] in record["reasons"] else target["reasons"][0])
 
 
 def row_cells(row: Record, *, brief: bool = False) -> Cells:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.core.design import DEALT, STATED, WORDS, decides, off, reads_apart
 from discreet.core.names import REFERENCES, SELECTIONS, attack_name
-from discreet.core.numbers import NOTHING, bound, given, interval, number, p_value, percent, times
-from discreet.core.records import Estimate
+from discreet.core.numbers import NOTHING, given, interval, number, p_value
 from discreet.report import frontier, membership_charts, training
 from discreet.report.audited import BOUNDARY_N, Audited, audited, below
 from discreet.report.figure import Figure
+from discreet.report.membership_controls import controls, keys
 from discreet.report.summary import (
     MOST_OPEN,
     Block,
@@ -20,7 +19,6 @@ from discreet.report.summary import (
     Control,
     Controls,
     Facts,
-    Key,
     Record,
     Section,
     Summary,
@@ -31,47 +29,21 @@ from discreet.report.summary import (
     kicker,
     table,
 )
+from discreet.report.words import words_of
 
-HEADLINES = {
-    "pass": "Pass: no attack that was tried tells, beyond the tolerance, who was in the training set of {model}.",
-    "fail": "Fail: {model} gives away who was in its training set.",
-    "inconclusive": "Inconclusive: from these scores one cannot say whether {model} gives away who was in its training "
-                    "set.",
-}
+WORDS = words_of("membership")
+
+HEADLINES: Mapping[str, str] = WORDS["headlines"]
 LABEL_FREE = ("confidence", "entropy")
 LEVEL = 0.05
 OF_TARGET = {one.__name__: one for one in (
     membership_charts.protocols, membership_charts.attacks, membership_charts.roc, membership_charts.boundary,
     membership_charts.sizes, membership_charts.deciles, membership_charts.strata)}
-WHY_NOT = {
-    "boundary": "The decision boundary is unresolved: no selection model was scored that says it was trained on other "
-                "records, and a target never selects for itself.",
-    "sizes": "There is no curve over n without a selection model.",
-    "strata": "The records have no two categories or structures to compare.",
-}
-DIAGNOSTICS = {
-    "outlier_boundary": "further from their {k} nearest: boundary than other records of the label (AUC)",
-    "outlier_boundary_members": "further from their {k} nearest: boundary members than non-members (AUC)",
-    "side_agreement_boundary": "the {k} nearest in the same set: boundary records",
-    "side_agreement": "the {k} nearest in the same set: all records",
-    "label_agreement_boundary": "the {k} nearest with the same label: boundary records",
-}
+WHY_NOT = WORDS["why_not"]
+DIAGNOSTICS: Mapping[str, str] = WORDS["diagnostics"]
 HEAD = ("attack", "scale", "reference", "records", "members + others", "AUC", "control", "difference", "p")
-ORACLE = ("With the paired reference, or against the non-members that it was trained on (oracle): the paper's figures, "
-          "no part in the verdict")
-GLOSSARY = (
-    ("control model (placebo)", "A model trained on neither set, attacked in the same way: what the attack finds there "
-                                "is not memory of the audited model."),
-    ("reference ratio", "The attack that asks how much surer your model is of a record than a reference model is."),
-    ("neutral, population, paired", "Who the reference was trained on: neither set; random halves; exactly the "
-                                    "non-members (the paper's, which remembers them, so that it decides nothing)."),
-    ("p scale, logit scale", "Whether scores are compared as probabilities or as log-odds, where the differences "
-                             "between sure answers are still visible."),
-    ("decision boundary", f"The {BOUNDARY_N} records per label and set whose true class another model finds least "
-                          "likely."),
-    ("planted records", "Records repeated in training on purpose, assigned at random: they show which leak the audit "
-                        "can see."),
-)
+ORACLE = WORDS["oracle"]
+GLOSSARY = tuple(WORDS["glossary"].items())
 
 
 def summary(record: Record, texts: Sequence[Mapping[str, Any]] = ()) -> Summary:
@@ -134,7 +106,7 @@ def _leads(targets: Sequence[Audited], record: Record) -> tuple[str, ...]:
                    f" On a model that has seen neither, the same attack picks {_in_100(primary['placebo_auc'])}.")
         found.append(f"Shown one record from the training set and one from outside, an attacker picks the right one "
                      f"{_in_100(primary['auc'])} times in 100; a coin toss picks 50.{control}")
-    if "test" in utility:
+    if "test" in utility and one.facts["verdict"] != "fail":
         labels = sum(name not in ("all", "target") for name in one.facts["utility"])
         found.append(training.learnt_nothing(utility["test"], max(2, labels)))
     detectable = one.facts["controls"].get("detectable_auc")
@@ -152,154 +124,19 @@ def _in_100(estimate: Mapping[str, Any]) -> str:
     return f"{100 * estimate['value']:.0f}"
 
 
-def keys(one: Audited, record: Record) -> tuple[Key, ...]:
-    """The figures that say what a leak, or its absence, means, each with its control's."""
-    primary, facts_, base = one.primary, one.facts["controls"], record["provenance"]["base_rate"]
-    if primary is None:
-        return ()
-    difference = primary["difference"].get("tpr_at_1pct_fpr")
-    paired = "" if not difference or difference["value"] is None else (
-        f"difference {interval(difference, show=lambda value: f'{100 * value:+.1f}')} points")
-    found = [
-        ("chance that a random member outranks a random non-member (AUC); a coin toss gives .500", primary["auc"],
-         number, interval(primary["placebo_auc"], missing="")),
-        ("of members found while 1% of others are wrongly named", primary["tpr_at_1pct_fpr"], percent,
-         _control_tpr(primary)),
-        (f"of those an attacker names are members, where {percent(base, 0) if base >= 0.01 else percent(base)} of "
-         "people are and 5% of the others are wrongly named", facts_.get("ppv"), percent,
-         interval(facts_.get("placebo_ppv"), show=percent, missing="")),
-        ("is the least that the privacy parameter ε of this training run can be, with 95% confidence; 0 says nothing",
-         facts_.get("epsilon_lower"), lambda value: f"{value:.2f}",
-         bound(facts_.get("placebo_epsilon_lower"), missing=""))]
-    if (facts_.get("group_auc") or {}).get("value") is not None:
-        found.insert(1, ("the same for all records of one person together", facts_["group_auc"], number,
-                         interval(facts_.get("placebo_group_auc"), missing="")))
-    made = [_key(text, estimate, show, f"control {control}" if control else "no "
-                                                                            "control") for text, estimate, show, control
-            in found if estimate is not None]
-    if paired and len(made) > 1:
-        place = next(k for k, key in enumerate(made) if "1% of others" in key.text)
-        made[place] = Key(made[place].value, made[place].text, made[place].interval, f"{made[place].control}, {paired}")
-    return (*made, *_worst(one))
-
-
-def _key(text: str, estimate: Mapping[str, Any], show: Any, control: str) -> Key:
-    if estimate["value"] is None:
-        return Key(NOTHING, f"{text}. Unresolved: {estimate['reason']}.")
-    said = interval(estimate, show=show)
-    return Key(show(estimate["value"]), text, said.partition(" ")[2].strip("[]").replace(", ", " to "), control)
-
-
-def _control_tpr(primary: Record) -> str:
-    """The control's TPR: the target's less their difference on the same rows."""
-    one, difference = primary["tpr_at_1pct_fpr"], primary["difference"].get("tpr_at_1pct_fpr")
-    if one["value"] is None or not difference or difference["value"] is None:
-        return ""
-    # The difference of two shares of the same members: what rounding leaves below 0 is none.
-    return percent(max(0.0, one["value"] - difference["value"]))
-
-
-def _worst(one: Audited) -> tuple[Key, ...]:
-    """The most exposed of the parts of the data, shown where it is more exposed than all records together."""
-    parts = one.parts
-    if len(parts) < 2 or one.primary is None or one.primary["auc"]["value"] is None:
-        return ()
-    name, row = max(parts, key=lambda pair: float(pair[1]["auc"]["value"]))
-    if row["auc"]["value"] <= one.primary["auc"]["value"]:
-        return ()
-    control = interval(row["placebo_auc"], missing="")
-    return (_key(f"AUC in the most exposed of {len(parts)} parts: {name} ({row['n_members']:,} members, "
-                 f"{row['n_nonmembers']:,} others). Chosen as the largest, so it may be too large", row["auc"], number,
-                 f"control {control}" if control else "no control"),)
-
-
-def controls(one: Audited, record: Record) -> tuple[Control, ...]:
-    """What was checked besides the figure."""
-    design, found = record["design"], one.facts["controls"]
-    state = "stated" if design in STATED else "holds" if decides(design) else "lacking"
-    said = f"{WORDS[design][0].upper()}{WORDS[design][1:]}."
-    return (Control("Chance alone decided who was trained on", state, said),
-            _placebo(found.get("placebo_auc"), one.tolerance), _blind(found["blind_auc"], one.tolerance, design),
-            _planted(found["planted"], found.get("detectable_auc"), design), _family(one, record["provenance"]))
-
-
-def _placebo(estimate: Mapping[str, Any] | None, tolerance: float) -> Control:
-    name = "The same attack finds nothing on the control model"
-    if estimate is None or estimate["value"] is None:
-        return Control(name, "lacking", "There is no control model, so no figure here can pass.")
-    if off(Estimate.from_json(estimate), tolerance):
-        return Control(name, "broken", f"It gets {interval(estimate)} there: it recognises something else than memory.")
-    near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
-    state, few = _within(estimate, tolerance)
-    return Control(name, state, f"It gets {interval(estimate)} there, "
-                                f"{'as a coin toss would' if near else 'off chance by less than the tolerance'}.{few}")
-
-
-def _blind(estimate: Mapping[str, Any], tolerance: float, design: str) -> Control:
-    name = "Without any model, the two sets cannot be told apart"
-    if estimate["value"] is None:
-        return Control(name, "lacking", f"Not known: {estimate['reason']}.")
-    source = "the texts" if "on texts" in estimate["method"] else (
-        "labels, categories and lengths (where they are known)")
-    state, few = _within(estimate, tolerance)
-    if reads_apart(Estimate.from_json(estimate), tolerance):
-        # A draw that the run made itself is random whatever the texts show.
-        state, few = ("unshown", " The draw was random all the same: see the verdict's reasons.") if (
-            design == DEALT) else ("broken", "")
-    return Control(name, state, f"From {source} alone one gets {interval(estimate)}.{few}")
-
-
-def _within(estimate: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
-    """Whether a control that should be ½ is shown to be under the tolerance, and what to say where it is not."""
-    if estimate["high"] is not None and estimate["high"] < tolerance:
-        return "holds", ""
-    return "unshown", f" The records are too few to rule out {number(tolerance)}, the tolerance."
-
-
-def _planted(planted: Sequence[Record], detectable: Mapping[str, Any] | None, design: str) -> Control:
-    name = "A leak would have been seen"
-    smallest = "" if detectable is None or detectable["value"] is None else (
-        f" With this many records a leak of AUC {number(detectable['value'])} in all members is found four times in "
-        "five, a smaller one less often.")
-    if not planted:
-        return Control(name, "holds" if design == "sealed" and smallest else "lacking",
-                       "No records were planted on purpose." + smallest)
-    said = "; ".join(f"{times(one['repetitions'])} {_one_planted(one)}" for one in planted)
-    if all(one["auc"]["value"] is None for one in planted):
-        return Control(name, "lacking", f"Records were planted on purpose, but too few to say: {said}.{smallest}")
-    seen, level = any(one["detected"] for one in planted), planted[0]["auc"]["level"]
-    weak = all(one.get("weak", False) for one in planted)
-    if not seen and weak:
-        smallest = " They are too few for that to mean much." + smallest
-    return Control(name, "holds" if seen else "unshown" if weak else "broken",
-                   f"Records planted on purpose {'stand out' if seen else 'do not stand out'}; AUC with "
-                   f"{100 * level:.3g}% interval where planted {said}.{smallest}")
-
-
-def _one_planted(one: Record) -> str:
-    if one["auc"]["value"] is None:
-        return f"unresolved ({one['auc']['reason']})"
-    control = "no control" if one["placebo_auc"]["value"] is None else f"control {interval(one['placebo_auc'])}"
-    return f"{interval(one['auc'])}, {control}, {'seen' if one['detected'] else 'not seen'}"
-
-
-def _family(one: Audited, provenance: Record) -> Control:
-    name = "The attack that decides was chosen before any score was read"
-    tested = [row["null_p"]["value"] for row in one.rows if not row["oracle"] and row["null_p"]["value"] is not None]
-    if not tested:
-        return Control(name, "holds", "The other rows were not tested: no permutations were asked for.")
-    return Control(name, "holds", f"The other {len(tested) - 1:,} honest rows are tested together, so that luck among "
-                                  f"many does not count as a leak: the smallest p of all is {p_value(min(tested))}, "
-                                  f"after {provenance['permutations']:,} permutations of the membership labels.")
-
-
 def _models(targets: Sequence[Audited]) -> Section | None:
     if not targets[1:]:
         return None
     rows = [(one.name, one.facts["verdict"], *(interval(one.primary and one.primary[name]) for name in (
-        "auc", "placebo_auc")), one.facts["reasons"][0].replace("*", "")) for one in targets]
+        "auc", "placebo_auc")), why(one.facts, targets[0].facts)) for one in targets]
     return Section("The models audited", blocks(table(("model", "verdict", "deciding AUC", "control", "why"), rows)),
                    name="models", terminal=True)
+
+
+def why(facts_: Record, decisive: Record) -> str:
+    """The first reason of a model's verdict, where it is not that of the decisive one, which is read before."""
+    first: str = facts_["reasons"][0]
+    return "" if first == decisive["reasons"][0] else first.replace("*", "")
 
 
 def _published(one: Audited) -> Section | None:

@@ -42,12 +42,10 @@ def standing(one: Audited) -> Figure | None:
     seen = (" Records that were planted on purpose should lie to the right of it, and the control model there at "
             "chance: then the audit can see a leak." if planted else "")
     draw = partial(dots, lines, tolerance=one.tolerance, labels=320, notes=60)
-    return Figure(
-        "standing", "Where the model stands", "The deciding attack on your model should lie where chance and the "
-        f"control model lie, and left of the tolerance.{seen} Thin lines are 95% intervals{wider}.",
-        partial(draw, axis="chance that a random member outranks a random non-member (AUC)"),
+    return Figure.of(
+        "standing", partial(draw, axis="chance that a random member outranks a random non-member (AUC)"),
         tuple({"what": label, "members": n, **ends("auc", estimate)} for label, _, estimate, n in rows),
-        narrow=partial(draw, narrow=True))
+        narrow=partial(draw, narrow=True), seen=seen, wider=wider)
 
 
 def protocols(one: Audited) -> Figure | None:
@@ -62,11 +60,8 @@ def protocols(one: Audited) -> Figure | None:
                                     ("control model, trained on neither set", row["placebo_auc"], "placebo hollow")):
             lines.append(Line(who, [(mark, estimate)], note=number(estimate["value"], 2)))
             data.append({"protocol": title, "model": who, **ends("auc", estimate)})
-    return Figure(
-        "protocols", "The published protocol and this audit, on your model and on a control model",
-        f"The published protocol gives {interval(paper['auc'], 2)} on your model and "
-        f"{interval(paper['placebo_auc'], 2)} on a model that was trained on neither set; what both have in common "
-        "cannot be your model's memory.", partial(dots, lines, tolerance=one.tolerance, notes=60), tuple(data))
+    return Figure.of("protocols", partial(dots, lines, tolerance=one.tolerance, notes=60), tuple(data),
+                     ours=interval(paper["auc"], 2), control=interval(paper["placebo_auc"], 2))
 
 
 def attacks(one: Audited) -> Figure | None:
@@ -78,15 +73,12 @@ def attacks(one: Audited) -> Figure | None:
     for row in rows:
         low, high = row["null_band"] or (None, None)
         lines.append(Line(attack_name(row), [("placebo hollow", row["placebo_auc"]), ("target", row["auc"])],
-                          band=row["null_band"] and (low, high)))
+                          band=None if low is None or high is None else (low, high)))
         data.append({"attack": row["attack"], "scale": row["scale"], "reference_kind": row["reference_kind"],
                      **ends("auc", row["auc"]), **ends("placebo_auc", row["placebo_auc"]), "null_low": low,
                      "null_high": high, "p": row["null_p"]["value"]})
     legend = [*MODEL, ("null area", "95% of permutations of the membership labels")]
-    return Figure(
-        "attacks", "Every honest attack beside its control", "Every attack that an outsider could run, over all judged "
-        "records: a leak shows as a dot outside the grey band and away from its control.",
-        partial(dots, lines, tolerance=one.tolerance, legend=legend), tuple(data))
+    return Figure.of("attacks", partial(dots, lines, tolerance=one.tolerance, legend=legend), tuple(data))
 
 
 def boundary(one: Audited) -> Figure | None:
@@ -114,10 +106,7 @@ def boundary(one: Audited) -> Figure | None:
         return None
     legend = [("target hollow", "all records"), ("target", f"the {BOUNDARY_N} least likely per label and set"),
               ("placebo", "the same, control model")]
-    return Figure(
-        "boundary", "From all records to the decision boundary", "From all records (ring) to the decision boundary "
-        "(dot): where a line points right and its control's does not, records at the boundary are more exposed than "
-        "the rest.", partial(dots, lines, tolerance=one.tolerance, legend=legend, labels=352), tuple(data))
+    return Figure.of("boundary", partial(dots, lines, tolerance=one.tolerance, legend=legend, labels=352), tuple(data))
 
 
 def _picked(one: Audited, row: Record, label: int | None, selection: str, n: int | None) -> Record | None:
@@ -148,11 +137,8 @@ def strata(one: Audited) -> Figure | None:
                          "nonmembers": row["n_nonmembers"], "reason": row["auc"]["reason"]})
     if not data:
         return None
-    return Figure(
-        "strata", "Parts of the data", "The deciding attack within each part of the data, the most exposed first; a "
-        "record may have several categories, and with many parts some will lie off chance by accident.",
-        partial(dots, lines, tolerance=one.tolerance, notes=120, note_title="members / others", legend=MODEL),
-        tuple(data))
+    return Figure.of("strata", partial(dots, lines, tolerance=one.tolerance, notes=120, note_title="members / others",
+                                       legend=MODEL), tuple(data))
 
 
 def deciles(one: Audited) -> Figure | None:
@@ -168,11 +154,7 @@ def deciles(one: Audited) -> Figure | None:
                   **ends("placebo_auc", row["placebo_auc"]), "members": row["n_members"],
                   "nonmembers": row["n_nonmembers"], "least_of_all_models": low, "most_of_all_models": high}
                  for by, part in parts.items() for row, (low, high) in part)
-    return Figure(
-        "deciles", "Tenths by confidence", "The deciding attack within each tenth of the records, from those whose "
-        "true class is found least likely (1) to most likely (10): leaks usually sit on the left, and a control off "
-        "chance in one tenth warns that the tenth itself, not memory, makes the figure.",
-        partial(_deciles, one, {name: part for name, part in parts.items() if part}), data)
+    return Figure.of("deciles", partial(_deciles, one, {name: part for name, part in parts.items() if part}), data)
 
 
 def _spread(one: Audited, row: Record) -> tuple[float, float]:
@@ -223,10 +205,7 @@ def sizes(one: Audited) -> Figure | None:
             data.append({"panel": title, "n": row["n"], **ends("auc", row["auc"]),
                          **ends("placebo_auc", row["placebo_auc"]), "null_low": low, "null_high": high,
                          "members": row["n_members"], "nonmembers": row["n_nonmembers"]})
-    return Figure(
-        "sizes", "How far into the boundary", "The attack on only the n records per label and set that another model "
-        "finds least likely, from few to all: a leak at the boundary is a line that leaves the grey band on the left.",
-        partial(_sizes, found, one.tolerance), tuple(data))
+    return Figure.of("sizes", partial(_sizes, found, one.tolerance), tuple(data))
 
 
 def _sizes(found: Sequence[tuple[str, Sequence[Record], str]], tolerance: float) -> Canvas:
@@ -244,8 +223,9 @@ def _sizes(found: Sequence[tuple[str, Sequence[Record], str]], tolerance: float)
         for name, key, alpha in (("null", "null_band", 1.0), (role, "auc", 0.16)):
             ends_ = [(row["n"], *(row[key] if name == "null" else (row[key]["low"], row[key]["high"])))
                      for row in rows if (row[key] if name == "null" else row[key]["low"]) is not None]
-            panel.fill_between(*(zip(*ends_, strict=True) if ends_ else ([], [], [])), color=COLOURS[name], alpha=alpha,
-                               lw=0, zorder=0 if name == "null" else 1)
+            ns, lows, highs = ([end[place] for end in ends_] for place in range(3))
+            panel.fill_between(ns, lows, highs, color=COLOURS[name], alpha=alpha, lw=0,
+                               zorder=0 if name == "null" else 1)
         curve(panel, [(row["n"], row["placebo_auc"]["value"]) for row in rows
                       if row["placebo_auc"]["value"] is not None], "placebo")
         curve(panel, [(row["n"], row["auc"]["value"]) for row in rows], role)
@@ -277,10 +257,7 @@ def roc(one: Audited) -> Figure | None:
         {"panel": title, "attack": attack_name(row), "TPR at 1% FPR": interval(row["tpr_at_1pct_fpr"]),
          "TPR at 5% FPR": interval(row["tpr_at_5pct_fpr"]), "AUC": interval(row["auc"]),
          "control's AUC": interval(row["placebo_auc"])} for title, row, _, _ in chosen]
-    return Figure(
-        "roc", "Members found at few false accusations", "How many members an attacker finds (TPR) while being wrong "
-        "about few others (FPR), both axes in powers of ten: a leak lifts the solid line over the dashed one on the "
-        "left, where accusations are nearly always right.", partial(_roc, chosen), data, tuple(table))
+    return Figure.of("roc", partial(_roc, chosen), data, tuple(table))
 
 
 def _chosen(one: Audited) -> list[tuple[str, Record, Record, str]]:
@@ -300,6 +277,8 @@ def _chosen(one: Audited) -> list[tuple[str, Record, Record, str]]:
 
 
 def _roc(chosen: Sequence[tuple[str, Record, Record, str]]) -> Canvas:
+    from matplotlib.ticker import NullLocator
+
     # Half a person is where the axes begin: no rate but zero lies below.
     left, low = (0.5 / max(row[side] for _, row, _, _ in chosen) for side in ("n_nonmembers", "n_members"))
     there = {role for *_, role in chosen} | {"placebo" for _, _, both, _ in chosen if both["placebo"] is not None}
@@ -311,7 +290,7 @@ def _roc(chosen: Sequence[tuple[str, Record, Record, str]]) -> Canvas:
         panel.set(xscale="log", yscale="log", xlim=(left, 1), ylim=(low, 1))
         for axis in (panel.xaxis, panel.yaxis):
             axis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
-            axis.set_minor_locator(type(axis.get_minor_locator())(subs=()))
+            axis.set_minor_locator(NullLocator())
         titled(panel, title, beside=attack_name(row, scale=False), x="FPR", y="TPR" if title == chosen[0][0] else "")
         panel.plot([max(left, low), 1], [max(left, low), 1], color=COLOURS["soft"], lw=1, ls=(0, (2, 3)))
         for points, mark in ((both["placebo"], "placebo"), (both["curve"], role)):
@@ -334,11 +313,10 @@ def embedding(record: Record | None) -> Figure | None:
     if record.get("method") == "pca" and record.get("explained"):
         first, second = record["explained"][:2]
         made = f" (the two directions of most variance, {first:.0%} and {second:.0%} of it)"
-    return Figure(
-        "embedding", "Where the boundary lies", f"Records in two dimensions of {record['representation']}{made}: where "
-        "members and non-members of the boundary mix, the representation does not tell them apart. Two dimensions can "
-        "hide what the others hold.", partial(_scatter, record),
-        tuple({"set": point["set"], "x": point["x"], "y": point["y"]} for point in record["points"]))
+    return Figure.of(
+        "embedding", partial(_scatter, record),
+        tuple({"set": point["set"], "x": point["x"], "y": point["y"]} for point in record["points"]),
+        representation=record["representation"], made=made)
 
 
 def _scatter(record: Mapping[str, Any]) -> Canvas:

@@ -6,13 +6,11 @@ from math import inf
 
 from discreet.core.numbers import counted, epsilon, interval, number, p_value, percent
 from discreet.report.summary import Bullets, Facts, Record, Section, Summary, Table, Text, table
+from discreet.report.words import words_of
 
-FITS = {
-    "claimed": "as epsilon says",
-    "halved": "SUSPECT: half of what epsilon says, as if the lie were drawn from all classes",
-    "neither": "undecided: the model fits the noise, or its accuracy on clean labels moved",
-    "both": "undecided: both predictions are near",
-}
+WORDS = words_of("published")
+
+FITS = WORDS["fits"]
 CELL = ("row", "benchmark", "attack", "epsilon", "n", "success")
 
 

@@ -13,7 +13,6 @@ from discreet.report.membership import diagnostic_name
 from discreet.report.reproduction_charts import at_boundary, name_of
 from discreet.report.summary import (
     MOST_OPEN,
-    Drawing,
     Record,
     Section,
     Summary,
@@ -24,35 +23,16 @@ from discreet.report.summary import (
     table,
     without_constant,
 )
+from discreet.report.words import words_of
+
+WORDS = words_of("reproduction")
 
 Columns = Sequence[tuple[str, Callable[[Record], str]]]
 
-TITLES: Mapping[str, str] = {
-    "smoke": "A trial of the commands on made-up sentences",
-    "small": "An analogue of the membership paper, by its definitions and by honest ones",
-    "paper": "The membership paper's figures, by its definitions and by honest ones"}
-LEADS: Mapping[str, str] = {
-    "smoke": "Every sentence here is made up: the figures show that everything runs, and say nothing of any model.",
-    "small": "*Analogue*: other models and other data than the paper's, whose figures are shown for orientation; no "
-             "row is a reproduction.",
-    "paper": "Trained anew on the paper's models and data, by its definitions and by honest ones."}
-DEFINED = ("By the paper's definition the reference is trained on the very non-members in question, on the probability "
-           "scale. By the honest ones it is trained on neither set, non-members were seen by no model, and the logit "
-           "scale is shown next to that of probabilities. Every figure has its control: the same attack on a model "
-           "trained on neither set, which has nothing to remember.")
-NOTES: Mapping[str, str] = {
-    "table 1": "A and B are the two training sets; the paper has neither a neutral reference nor a control model.",
-    "table 2": "Words here, the models' own tokens in the paper.",
-    "table 7": "Intervals are those of one training run, averaged over the two directions, as the paper averages them.",
-    "figure 3": "Categories are of all records in them: a boundary of 20 a label leaves too few of any. Bars of the "
-                "paper are means over regimes, and so are these.",
-    "section 7.1": "Whether records at the boundary can be told from others by their content.",
-    "figure 4": "f_A of the first seed; means over noise draws (50 in the paper), the boundary set that of no noise.",
-    "section 8.2": "Copies or paraphrases are in the training sets of every model but the selector, so that the "
-                   "boundary stays the same.",
-    "size": "Everything but the training sets keeps its size.",
-    "mismatched": "The neutral reference against one trained on another corpus, as public guard weights would be.",
-    "users": "A user counts by the mean score of their records; records are resampled by user."}
+TITLES: Mapping[str, str] = WORDS["titles"]
+LEADS: Mapping[str, str] = WORDS["leads"]
+DEFINED = WORDS["defined"]
+NOTES: Mapping[str, str] = WORDS["notes"]
 FIRST: Mapping[str, int] = {"section 7.1": 2}
 """Figures of an item that stand open, if not four; the others are folded."""
 PLACES = ("structure", "corpus", "model", "regime")
@@ -88,9 +68,13 @@ def section(name: str, item: Record, record: Record, note: str, tables: Sequence
             first: int) -> tuple[Section, ...]:
     """One item: its figures, the `first` of them open, and its tables."""
     shown = [replace(one, open=len(one.rows) <= MOST_OPEN and not figures) for one in tables]
-    one = Section(heading(name, item), blocks(Text(note) if note else None, *figures[:first], *(shown or [NO_ROWS])),
+    # Several figures have their titles above them; one has that of the item.
+    drawn = figures[:first] if len(figures) == 1 else [
+        part for figure in figures[:first] for part in (Text(figure.title, "heading"), figure)]
+    one = Section(heading(name, item), blocks(Text(note) if note else None, *drawn, *(shown or [NO_ROWS])),
                   name=f"item-{name_of(name)}", badge="analogue" if record["analogue"] and beside_paper(record) else "")
-    further = [Section(f"Further figures: {heading(name, item)}", tuple(map(Drawing, figures[first:])),
+    further = [Section(f"Further figures: {heading(name, item)}", blocks(*(
+        part for figure in figures[first:] for part in (Text(figure.title, "heading"), figure))),
                        name=f"{one.name}-further", folded=True)] if figures[first:] else []
     return (one, *further)
 

@@ -56,12 +56,10 @@ def gains(rows: Sequence[Record], corpus: str, *, paper: bool) -> Figure | None:
                              "placebo_gain")})
     if not data:
         return None
-    return Figure(
-        f"figure-2-{corpus}", f"From all records to the boundary: {corpus}", "From all records (ring) to the 20 least "
-        "likely of each label and set (dot), by label. A gain that the control under it shows too comes from the "
-        "definition, not from memory. Thin lines are 95% intervals at the boundary.",
-        partial(dots, lines, legend=[("target hollow", "all records"), *LEGEND], notes=220, labels=270,
-                note_title="gain" + (" (paper's)" if paper else "")), tuple(data))
+    return Figure.of(
+        f"figure-2-{corpus}", partial(dots, lines, legend=[("target hollow", "all records"), *LEGEND], notes=220,
+                                      labels=270, note_title="gain" + (" (paper's)" if paper else "")),
+        tuple(data), words="figure-2", corpus=corpus)
 
 
 def copies(rows: Sequence[Record], *, paper: bool) -> Figure | None:
@@ -81,13 +79,10 @@ def copies(rows: Sequence[Record], *, paper: bool) -> Figure | None:
                              "accuracy")})
     if not data:
         return None
-    return Figure(
-        "section-8.2", "Duplicated and paraphrased training sets", "The reference attack off the boundary (ring) and "
-        "at it (dot) when every row of the training set occurs there several times, or with paraphrases of it; epochs "
-        "are equal, so copies also mean more steps. To the right, the change at the boundary against the plain "
-        "training set.",
-        partial(dots, lines, legend=[("target hollow", "off the boundary"), *LEGEND], notes=260, labels=330,
-                note_title="change at the boundary" + (" (paper's)" if paper else "")), tuple(data))
+    return Figure.of(
+        "section-8.2", partial(dots, lines, legend=[("target hollow", "off the boundary"), *LEGEND], notes=260,
+                               labels=330, note_title="change at the boundary" + (" (paper's)" if paper else "")),
+        tuple(data))
 
 
 def sizes(rows: Sequence[Record]) -> Figure | None:
@@ -102,9 +97,7 @@ def sizes(rows: Sequence[Record]) -> Figure | None:
         lines.append(Line(row["variant"], [("placebo hollow", row["placebo"]), (ROLES[row["definition"]], row["auc"])]))
         data.append({**{name: row[name] for name in ("model", "regime", "variant", "definition")},
                      **ends("auc", row["auc"]), **ends("placebo_auc", row["placebo"])})
-    return None if not data else Figure(
-        "size", "Training-set size", "The reference attack on all records by the size of the training set; evaluation "
-        "sets are of one size.", partial(dots, lines, legend=LEGEND, labels=330), tuple(data))
+    return None if not data else Figure.of("size", partial(dots, lines, legend=LEGEND, labels=330), tuple(data))
 
 
 def categories(rows: Sequence[Record], model: str, regime: str) -> Figure | None:
@@ -125,11 +118,9 @@ def categories(rows: Sequence[Record], model: str, regime: str) -> Figure | None
                 ("placebo hollow", row["placebo"]), (ROLES[definition], row["auc"])], space=place == 0))
             data.append({"category": category, "definition": definition, **ends("auc", row["auc"]),
                          **ends("placebo_auc", row["placebo"]), "reason": row["auc"]["reason"]})
-    return Figure(
-        f"figure-3-categories-{name_of(model)}", f"Categories: {model}", "The reference attack within each category "
-        f"of {model}, {regime}, the highest by the paper's definition first. A record may have several categories; "
-        "with many, some lie off chance by accident.", partial(dots, lines, legend=[
-            *LEGEND[:2], ("placebo hollow", "its control")]), tuple(data))
+    legend = [*LEGEND[:2], ("placebo hollow", "its control")]
+    return Figure.of(f"figure-3-categories-{name_of(model)}", partial(dots, lines, legend=legend), tuple(data),
+                     words="categories", model=model, regime=regime)
 
 
 def _pair(label: str, row: Record, places: tuple[str, str], notes: tuple[str, str]) -> list[Line]:
@@ -165,11 +156,7 @@ def tenths(rows: Sequence[Record]) -> Figure | None:
     """AUC by tenths of confidence, two panels a model and regime; None where no tenth has a figure."""
     known = [row for row in rows if row["decile"] is not None and row["definition"] in ROLES
              and row["auc"]["value"] is not None]
-    return None if not known else Figure(
-        "figure-3-tenths", "Tenths by confidence", "The reference attack within each tenth of the records, from those "
-        "whose true class is found least likely (1) to most likely (10). Vertical lines go from the least to the most "
-        "of the two directions. A control off chance in a tenth means that the tenth, not memory, makes the figure.",
-        partial(_tenths, known), tuple(
+    return None if not known else Figure.of("figure-3-tenths", partial(_tenths, known), tuple(
             {"model": row["model"], "regime": row["regime"], "by": row["decile_by"], "tenth": row["decile"] + 1,
              "definition": row["definition"], **ends("auc", row["auc"]), **ends("placebo_auc", row["placebo"]),
              "least": row.get("least"), "most": row.get("most")} for row in known))
@@ -219,11 +206,7 @@ def tradeoff(rows: Sequence[Record]) -> Figure | None:
          **ends("placebo_auc", figure["placebo_auc"]), **ends("accuracy", point["utility"]["accuracy"])}
         for row, _ in known for point in row["frontier"]["points"] if point["queried"] == "same"
         for name in DEFINED if (figure := at_boundary(point, name)) is not None]
-    return None if not data else Figure(
-        "figure-4-noise", "The Laplace frontier", "Each line goes from no noise (σ 0, marked) to the strongest, with "
-        "the boundary of σ 0: to the left answers are worse, down the attack is. Fresh noise averages out over "
-        "queries, keyed noise does not. Where the control lies as high, there was nothing to defend.",
-        partial(_tradeoff, known, most), tuple(data))
+    return None if not data else Figure.of("figure-4-noise", partial(_tradeoff, known, most), tuple(data))
 
 
 def _curves(row: Record, definition: str, most: int) -> dict[str, list[tuple[float, float, float, float | None]]]:
@@ -292,12 +275,9 @@ def over_epsilon(rows: Sequence[Record], corpus: str, *, paper: bool = True) -> 
                 **ends("oracle", oracle.get("success")), **ends("oracle_placebo", oracle.get("placebo")),
                 **ends("train_accuracy", row["train_accuracy"]["trained"]), "paper_threshold": said.get("threshold"),
                 "paper_delta_margin": said.get("delta_margin"), "paper_train_accuracy": said.get("train_accuracy")})
-    return None if not mine else Figure(
-        f"figure-2-{corpus.replace('_', '-')}", f"Success over ε: {corpus}", "Share of canary labels (before the "
-        "mechanism) guessed right, canaries of all seeds together; the honest attack is chosen on one half of them and "
-        "judged on the other. What the grey band covers, the control has too, and is no memory. The dashed line is the "
-        "most that ε allows anyone. The paper's second attack is shown the label: where its ring is as high as its "
-        "dot, it says nothing of the model.", partial(_over_epsilon, mine, shown, paper), tuple(data))
+    return None if not mine else Figure.of(
+        f"figure-2-{corpus.replace('_', '-')}", partial(_over_epsilon, mine, shown, paper), tuple(data),
+        words="over-epsilon", corpus=corpus)
 
 
 def _over_epsilon(mine: Sequence[Record], shown: Sequence[str], paper: bool) -> Canvas:
@@ -335,15 +315,14 @@ def utility_leak(rows: Sequence[Record], corpus: str) -> Figure | None:
     """Test accuracy against the strongest honest attack, a line for each mechanism; None for fewer than two dots."""
     mine = [row for row in rows if row["corpus"] == corpus and row["strongest"] is not None
             and row["test_accuracy"]["value"] is not None]
-    return None if len(mine) < 2 else Figure(
-        f"utility-{corpus.replace('_', '-')}", f"Accuracy against leak: {corpus}", "What noise costs, to the left, and "
-        "its benefit, down: the strongest attack on outputs at the canary label, chosen on one half of the canaries "
-        "and judged on the other, and its control (small rings). Each line goes from no noise to the least ε, which is "
-        "written where there is room.", partial(_utility_leak, mine), tuple(
-            {"corpus": corpus, "mechanism": row["mechanism"], "epsilon": row["epsilon"],
-             "attack": row["strongest"]["name"], **ends("test_accuracy", row["test_accuracy"]),
-             **ends("success", row["strongest"]["success"]), **ends("placebo", row["strongest"]["placebo"]),
-             "ceiling": row["ceiling"], "epsilon_lower": row["epsilon_lower"]["value"]} for row in mine))
+    data: list[Row] = [
+        {"corpus": corpus, "mechanism": row["mechanism"], "epsilon": row["epsilon"],
+         "attack": row["strongest"]["name"], **ends("test_accuracy", row["test_accuracy"]),
+         **ends("success", row["strongest"]["success"]), **ends("placebo", row["strongest"]["placebo"]),
+         "ceiling": row["ceiling"], "epsilon_lower": row["epsilon_lower"]["value"]} for row in mine]
+    return None if len(mine) < 2 else Figure.of(
+        f"utility-{corpus.replace('_', '-')}", partial(_utility_leak, mine), tuple(data), words="utility-leak-rerun",
+        corpus=corpus)
 
 
 def _utility_leak(mine: Sequence[Record]) -> Canvas:

@@ -10,44 +10,18 @@ from discreet.report.figure import Figure
 from discreet.report.reproduction import Columns, beside_paper, chosen, rerun, section, word
 from discreet.report.reproduction_charts import over_epsilon, utility_leak
 from discreet.report.summary import Record, Summary
+from discreet.report.words import words_of
 
-TITLES: Mapping[str, str] = {
-    "smoke": "A trial of the commands on made-up data",
-    "small": "An analogue of the label inference paper, by its definitions and by honest ones",
-    "paper": "The label inference paper's figures, by its definitions and by honest ones"}
-LEADS: Mapping[str, str] = {
-    "smoke": "All data here are made up: the figures show that everything runs, and say nothing of any model.",
-    "small": "*Analogue*: parts of the data, and small models; the paper's figures are shown for orientation, and no "
-             "row is a reproduction. 95% intervals in brackets.",
-    "paper": "Trained anew on the paper's data, as far as they are public, with its architectures. 95% intervals in "
-             "brackets."}
-DEFINED = ("Canaries have their label redrawn by a fair coin before training; that is the canary label, and mechanisms "
-           "come after it. The paper's LIA-Delta-Margin takes its loss at the canary label itself, and is no attack; "
-           "it is shown because its figures fit nothing else. Honest attacks see outputs alone, with models of their "
-           "own where they need them; the strongest of them is chosen on one half of the canaries and judged on the "
-           "other. Every figure has its control: the same attack on held-out canaries, drawn alike and never trained "
-           "on, where there is nothing to remember. The ceiling is what ε allows anyone to guess right. Canaries of "
-           "all seeds count together; every seed draws them anew.")
-NOTES: Mapping[str, str] = {
-    "table 2": "Trained until the paper's train accuracy. Planted canaries are repeated in training: what would be "
-               "seen if it were remembered.",
-    "figure 2": "The right panel's mechanism keeps a label with the chance p of randomised response and else draws one "
-                "at random, the same one among them: it flips half as often as its ε demands, as the paper's train "
-                "accuracies suggest. Its ceiling is that of the ε it claims.",
-    "section utility": "The attack is chosen on every other canary and judged on those between. The bound on ε is of "
-                       "all canaries, and corrected for the number of attacks.",
-    "section stronger": "Only where any attack on outputs beats its control at p < .01, canaries of all seeds "
-                        "together. Then McNemar's exact test on the same canaries against the type of LIA-Threshold "
-                        "that is hardest to beat, Holm over all attacks of a condition.",
-    "section prevalence": "The same model and data with other shares of class 1, trained for a few epochs. What is "
-                          "shown the label is right as often on the control, and the more often the commoner class 1 "
-                          "is: its figure follows that share. What is remembered, honest attacks show."}
-OVER = ("By mechanism and ε. A star marks success and control that differ at p < .01, after Holm over the attacks of "
-        "the row.")
+WORDS = words_of("reproduction_labels")
+
+TITLES: Mapping[str, str] = WORDS["titles"]
+LEADS: Mapping[str, str] = WORDS["leads"]
+DEFINED = WORDS["defined"]
+NOTES: Mapping[str, str] = WORDS["notes"]
+OVER = WORDS["over"]
 FIRST = 6
 STARRED = 0.01
-MECHANISMS = {"none": "none", "rr": "rr", "rr_halved": "rr, flips halved", "alibi": "ALIBI",
-              "rr_with_prior": "RRWithPrior"}
+MECHANISMS = WORDS["mechanisms"]
 
 
 def summary(record: Record) -> Summary:

@@ -7,21 +7,12 @@ from typing import Any
 
 from discreet.core.numbers import NOTHING, counted, listed, number, percent, times
 from discreet.report.summary import Bullets, Record, Section, Table, Text, blocks, table
+from discreet.report.words import words_of
 
-SETS: Mapping[str, tuple[str, str]] = {
-    "a": ("A", "members of f_A, non-members of f_B"),
-    "b": ("B", "members of f_B, non-members of f_A"),
-    "val": ("validation", "may say when to stop training, and nothing else"),
-    "cal": ("calibration", "one half trains f_S, which picks the decision boundary; the other is RMIA's population"),
-    "eval": ("evaluation", "non-members: no target trains on them"),
-    "neutral": ("neutral", "trains the neutral reference"),
-    "placebo": ("control", "trains the control model"),
-}
-MODELS: Mapping[str, tuple[str, str]] = {
-    "f_A": ("audited", "A"), "f_B": ("audited", "B"), "neutral": ("reference", "neutral"),
-    "mismatched": ("reference", "another corpus"), "placebo": ("control", "control"),
-    "f_S": ("picks the boundary", "one half of calibration"),
-}
+WORDS = words_of("training")
+
+SETS: Mapping[str, tuple[str, str]] = WORDS["sets"]
+MODELS: Mapping[str, tuple[str, str]] = WORDS["models"]
 HEAD = ("model", "role", "trained on", "rows", "accuracy on validation", "best step", "learning rate", "tokens seen")
 CALLED = {"table": "a table", "text": "texts", "array": "arrays"}
 MOST_CLASSES = 12

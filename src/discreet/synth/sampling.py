@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from numpy.random import Generator as Rng
@@ -50,28 +51,30 @@ def class_sets(sizes: Sequence[int], classes: Sequence[str], rng: Rng) -> list[t
     one). Sets keep the order of `classes`.
     """
     needs_shared = any(c in SHARED for c in classes)
-    sets = [_draw(k, classes, needs_shared, rng) for k in sizes]
-    _balance(sets, classes, needs_shared, rng)
+
+    def sound(chosen: set[str]) -> bool:
+        return not needs_shared or not chosen.isdisjoint(SHARED)
+
+    sets: list[set[str]] = []
+    for k in sizes:
+        chosen: set[str] = set()
+        while not chosen or not sound(chosen):
+            chosen = {classes[int(i)] for i in rng.permutation(len(classes))[:k]}
+        sets.append(chosen)
+    _balance(sets, classes, sound, rng)
     return [tuple(c for c in classes if c in chosen) for chosen in sets]
 
 
-def _draw(k: int, classes: Sequence[str], needs_shared: bool, rng: Rng) -> set[str]:
-    while True:
-        chosen = {classes[int(i)] for i in rng.permutation(len(classes))[:k]}
-        if not needs_shared or not chosen.isdisjoint(SHARED):
-            return chosen
-
-
-def _balance(sets: list[set[str]], classes: Sequence[str], needs_shared: bool, rng: Rng) -> None:
+def _balance(sets: list[set[str]], classes: Sequence[str], sound: Callable[[set[str]], bool], rng: Rng) -> None:
     used = Counter(c for chosen in sets for c in chosen)
     while sets:
         most, least = max(classes, key=lambda c: used[c]), min(classes, key=lambda c: used[c])
         if used[most] - used[least] <= 1:
             return
-        for i in _probes(len(sets), rng):
-            chosen = sets[i]
-            changed = (chosen - {most}) | {least}
-            if most in chosen and least not in chosen and not (needs_shared and changed.isdisjoint(SHARED)):
+        # A few draws, which nearly always find a set, then every place once.
+        for i in chain(rng.integers(0, len(sets), 64), _each(len(sets), rng)):
+            changed = (sets[i] - {most}) | {least}
+            if most in sets[i] and least not in sets[i] and sound(changed):
                 sets[i] = changed
                 used[most] -= 1
                 used[least] += 1
@@ -80,7 +83,6 @@ def _balance(sets: list[set[str]], classes: Sequence[str], needs_shared: bool, r
             return
 
 
-def _probes(n: int, rng: Rng) -> Iterator[int]:
-    """Places to look at in random order: a few draws, which nearly always suffice, then every place once."""
-    yield from map(int, rng.integers(0, n, 64))
+def _each(n: int, rng: Rng) -> Iterator[int]:
+    """Every place once, in an order that is drawn only when it is asked for."""
     yield from map(int, rng.permutation(n))

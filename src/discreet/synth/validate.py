@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from discreet.core.errors import UsageError
 from discreet.core.unicode import Prepared, prepare
 from discreet.domains import DomainLike, load_domain
-from discreet.synth.records import Record, Slot
+from discreet.synth.records import Record
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.extract import find_evidence
-from discreet.text.evidence.mentions import IDENTIFYING, Attribute
+from discreet.text.evidence.mentions import IDENTIFYING
 
 Check = Callable[[Record], Sequence[str]]
 
@@ -61,8 +61,7 @@ class Validator:
         if not self._sound_request(record):
             return ("request",)
         prepared = prepare(record.draft.answer)
-        return self._slots(record) or self._forbidden(record) or self._direct(prepared) or self._evidence(
-            record, prepared)
+        return self._slots(record) or self._words_in(record, prepared) or self._evidence(record, prepared)
 
     def _sound_request(self, record: Record) -> bool:
         qi, kind = record.spec.qi, record.spec.kind
@@ -78,41 +77,29 @@ class Validator:
         stated = {s.qi for s in slots}
         return tuple(f"missing:{qi}" for qi in record.spec.qi if slots and qi not in stated)
 
-    def _forbidden(self, record: Record) -> tuple[str, ...]:
-        words = record.draft.forbidden
-        held = words and re.search("|".join(rf"(?<!\w){re.escape(w)}(?!\w)" for w in words), record.draft.answer, re.I)
-        return ("forbidden",) if held else ()
-
-    def _direct(self, prepared: Prepared) -> tuple[str, ...]:
+    def _words_in(self, record: Record, prepared: Prepared) -> tuple[str, ...]:
+        """Forbidden words, and direct identifiers that the domain does not allow."""
+        if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", record.draft.answer, re.I) for w in record.draft.forbidden):
+            return ("forbidden",)
         found = {span.type for span in find_direct(prepared)}
         return tuple(f"direct:{kind}" for kind in sorted(found.difference(self.domain.allowed_direct)))
 
     def _evidence(self, record: Record, prepared: Prepared) -> tuple[str, ...]:
-        # Where a leak is only claimed, what the question says is told back and leaks nothing.
-        question = record.draft.question if record.spec.qi and not record.draft.slots else None
+        slots = record.draft.slots
+        # Where a leak is only claimed, what the question already contains is no leak.
+        question = record.draft.question if record.spec.qi and not slots else None
         found = [a for a in find_evidence(Doc(prepared), self.domain, question) if a.subject in _COUNTED]
         if record.spec.kind in ("safe", "borderline"):
-            return ("cluster",) if _clustered(found) else ()
+            bound: dict[str, set[tuple[str, str]]] = defaultdict(set)
+            for a in found:
+                if a.kind in IDENTIFYING:
+                    bound[a.person].add((a.kind, a.value))
+            return ("cluster",) if any(len(said) >= 2 for said in bound.values()) else ()
+        wanted = {self.domain.labels[qi]: qi for qi in record.spec.qi}
         kinds = {a.kind for a in found}
-        wanted = {self.domain.labels[qi] for qi in record.spec.qi}
-        missing = () if record.draft.slots else tuple(
-            f"missing:{qi}" for qi in record.spec.qi if self.domain.labels[qi] not in kinds)
-        return missing or _unplanned(found, wanted, record.draft.slots)
-
-
-def _clustered(found: Collection[Attribute]) -> bool:
-    bound: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for a in found:
-        if a.kind in IDENTIFYING:
-            bound[a.person].add((a.kind, a.value))
-    return any(len(said) >= 2 for said in bound.values())
-
-
-def _unplanned(found: Collection[Attribute], wanted: Collection[str], slots: Sequence[Slot]) -> tuple[str, ...]:
-    """Kinds of identifying attributes, weak cues aside, that are neither wanted nor within what was asked for."""
-    kinds = {
-        a.kind for a in found
-        if a.kind in IDENTIFYING and not a.weak and a.kind not in wanted
-        and not any(s.start < a.end and a.start < s.end for s in slots)
-    }
-    return tuple(f"unplanned:{kind}" for kind in sorted(kinds))
+        if not slots and (missing := [qi for kind, qi in wanted.items() if kind not in kinds]):
+            return tuple(f"missing:{qi}" for qi in missing)
+        # Strong identifying attributes that are neither wanted nor within what was asked for.
+        unplanned = {a.kind for a in found if a.kind in IDENTIFYING and not a.weak and a.kind not in wanted
+                     and not any(s.start < a.end and a.start < s.end for s in slots)}
+        return tuple(f"unplanned:{kind}" for kind in sorted(unplanned))

@@ -30,14 +30,13 @@ from discreet.core.records import Estimate
 from discreet.data.answers import LabelledAnswer, read_labelled
 from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
-from discreet.guard.defaults import DEFAULT_DENSITY
+from discreet.guard.corpus import read_corpus
 from discreet.guard.detector import Detector, rows_of_many
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fit import fit_detector
+from discreet.guard.fit import DEFAULT_DENSITY, encode_corpus, fit_detector
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
-from discreet.guard.prepare import encode_corpus, read_corpus
 from discreet.guard.reading import read_answer
 from discreet.stats import auroc_estimate, delong_test, share_estimate
 from discreet.synth.campaign import run_campaign

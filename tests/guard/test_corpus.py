@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Answer
-from discreet.guard.corpus import PARTS, Kind, Sample, deal, normalised, read_side, without_repeats
+from discreet.guard.corpus import PARTS, Kind, Sample, normalised, read_side, split, without_repeats
 
 
 def sample(text: str, kind: Kind = "safe", group: str | None = None) -> Sample:
@@ -58,7 +59,7 @@ def many(n: int = 200, groups: int | None = None) -> list[Sample]:
 
 def test_shares_kind_by_kind() -> None:
     given = many(600)
-    found = Counter(zip(deal(given, 1), (s.kind for s in given), strict=True))
+    found = Counter(zip(split(given, 1), (s.kind for s in given), strict=True))
     for kind in ("safe", "unsafe", "borderline"):
         assert [found[(part, kind)] for part in PARTS] == [140, 30, 30]
 
@@ -66,10 +67,10 @@ def test_shares_kind_by_kind() -> None:
 def test_groups_stay_together() -> None:
     given = many(600, groups=41)
     parts: dict[str | None, set[str]] = {}
-    for part, s in zip(deal(given, 3), given, strict=True):
+    for part, s in zip(split(given, 3), given, strict=True):
         parts.setdefault(s.group, set()).add(part)
     assert all(len(found) == 1 for found in parts.values())
-    shares = Counter(deal(given, 3))
+    shares = Counter(split(given, 3))
     assert abs(shares["fit"] / 600 - 0.7) < 0.07
 
 
@@ -77,13 +78,37 @@ def test_the_order_of_the_file_does_not_matter_and_the_seed_does() -> None:
     given = many()
     shuffled = given.copy()
     random.Random(0).shuffle(shuffled)
-    home = dict(zip((s.answer.id for s in given), deal(given, 5), strict=True))
-    assert home == dict(zip((s.answer.id for s in shuffled), deal(shuffled, 5), strict=True))
-    assert home != dict(zip((s.answer.id for s in given), deal(given, 6), strict=True))
+    home = dict(zip((s.answer.id for s in given), split(given, 5), strict=True))
+    assert home == dict(zip((s.answer.id for s in shuffled), split(shuffled, 5), strict=True))
+    assert home != dict(zip((s.answer.id for s in given), split(given, 6), strict=True))
 
 
 def test_too_few() -> None:
     with pytest.raises(InputError, match="39 unsafe texts are left to fit on: at least 40"):
-        deal([sample(f"s{i}") for i in range(50)] + [sample(f"u{i}", "unsafe") for i in range(39)], 0)
+        split([sample(f"s{i}") for i in range(50)] + [sample(f"u{i}", "unsafe") for i in range(39)], 0)
     with pytest.raises(InputError, match="groups of the unsafe texts are so few"):
-        deal([sample(f"s{i}") for i in range(50)] + [sample(f"u{i}", "unsafe", "one") for i in range(50)], 0)
+        split([sample(f"s{i}") for i in range(50)] + [sample(f"u{i}", "unsafe", "one") for i in range(50)], 0)
+
+
+def test_texts_in_memory_are_those_of_a_file(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"id": "1", "answer": "a", "question": "q", "document": "d"},
+                                  {"id": "2", "answer": "b", "kind": "unsafe"}, {"id": "3", "answer": "c"}]
+    path = write(tmp_path / "rows.jsonl", *rows)
+    by_file = read_side(path, "safe", "law")
+    assert read_side(str(path), "safe", "law") == read_side([path], "safe", "law") == by_file
+    assert read_side(rows, "safe", "law") == read_side(pd.DataFrame(rows).fillna(""), "safe", "law") == by_file
+    mixed = read_side([path, "d", Answer("x", "e"), {"answer": "f"}], "safe", "law")
+    assert [(s.answer.id, s.answer.answer) for s in mixed] == [
+        ("1", "a"), ("3", "c"), ("safe-1", "d"), ("x", "e"), ("safe-3", "f")]
+    assert read_side((), "safe", "law") == []
+
+
+@pytest.mark.parametrize(("given", "error", "said"), [
+    (["a", 7], InputError, "the safe texts, item 2: found a int; expected a string"),
+    ([{"text": "a"}], InputError, "item 1: there is no 'answer'"),
+    ([{"id": 1, "answer": "a"}, {"id": 1, "answer": "b"}], InputError, "item 2: the id of this row was used before"),
+    ([__file__], UsageError, "item 1 is the name of a file; in a list, give files as pathlib.Path"),
+])
+def test_what_is_no_text(given: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        read_side(given, "safe", "law")

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from discreet.core.records import Answer, Estimate, Verdict
 from discreet.domains import builtin_domains, load_domain
-from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate
+from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate, in_second_person
 from discreet.guard.guard import Finding, Guard, Judgement
 from discreet.guard.policy import Policy
-from discreet.guard.told_back import in_second_person
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import discreet
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Answer
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
-from discreet.guard.corpus import normalised
+from discreet.guard.corpus import Corpus, normalised, read_corpus
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fit import fit_detector, fit_guard
+from discreet.guard.fit import EncodedCorpus, encode_corpus, fit_detector, fit_guard
 from discreet.guard.guard import Guard
 from discreet.guard.points import Costs
 from discreet.guard.policy import Policy
-from discreet.guard.prepare import Corpus, EncodedCorpus, encode_corpus, read_corpus
 
 Files = Mapping[str, Path]
 
@@ -95,6 +95,15 @@ def test_without_borderline_texts_is_v3(rows: EncodedCorpus) -> None:
     assert one.dual.stored_rows()["safe"] < two.dual.stored_rows()["safe"]
     assert one.dual.stored_rows()["unsafe"] == two.dual.stored_rows()["unsafe"]
     assert set(one.points) == {DENSITY}
+
+
+def test_texts_in_memory_make_the_guard_of_their_files(side_files: Files, fitted_guard: Guard) -> None:
+    texts = [[json.loads(line)["answer"] for line in side_files[side].read_text().splitlines()]
+             for side in ("safe", "unsafe", "borderline")]
+    made = discreet.fit_guard("medical", *texts, encoders=[HashedEncoder(256), EvidenceEncoder("medical")])
+    assert made.card["counts"] == fitted_guard.card["counts"]
+    assert made.card["data"]["files"] == []
+    assert made.check(texts[1][0]).delta == fitted_guard.check(texts[1][0]).delta
 
 
 @pytest.mark.parametrize("density", ["ocsvm", "gmm", "rff"])

@@ -45,7 +45,9 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
               "seed": seed, "encoders": encoders, "counts": dict(made.corpus.corpus.counts), "components": components,
               "configurations": found}
     if save is not None:
-        card = card_of(made.corpus, detectors[DEFAULT], duals[DEFAULT], seed=seed)
+        rows = made.corpus
+        card = card_of(rows.corpus, (rows.kinds("evaluation"), rows.held["evaluation"]), detectors[DEFAULT],
+                       duals[DEFAULT], seed=seed)
         Guard(policy, detector=detectors[DEFAULT], card=card).save(save)
     if as_json or not quiet:
         pages.show(record, as_json=as_json)

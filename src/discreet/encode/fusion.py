@@ -62,9 +62,11 @@ class Fusion:
         return cls.fit_encode(encoders, texts, questions)[0]
 
     @classmethod
-    def fit_encode(cls, encoders: Sequence[Encoder], texts: Sequence[str],
-                   questions: Questions | None = None) -> tuple[Fusion, NDArray[np.float32]]:
+    def fit_encode(cls, encoders: Sequence[Encoder], texts: Sequence[str], questions: Questions | None = None,
+                   readings: Sequence[Reading] | None = None) -> tuple[Fusion, NDArray[np.float32]]:
         """`fit` and the (n, dim) rows of the same texts, so that they are encoded once.
+
+        Encoders of the whole text take `readings` where the caller has already read the texts.
 
         Raises
         ------
@@ -74,7 +76,7 @@ class Fusion:
         if not texts:
             raise UsageError("no texts to scale the encoders on: expected those that the density is fitted on")
         plain = cls(encoders, [1.0] * len(encoders))
-        blocks = plain._blocks(texts, questions)
+        blocks = plain._blocks(texts, questions, readings)
         squared = [float(np.mean(np.sum(b.astype(np.float64) ** 2, axis=1))) for b in blocks]
         fused = cls(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
         return fused, fused._join(blocks)
@@ -108,12 +110,13 @@ class Fusion:
             pieces = [part for piece in pieces for part in encoder.chunks(piece)]
         return pieces
 
-    def _blocks(self, texts: Sequence[str], questions: Questions | None) -> list[NDArray[np.float32]]:
+    def _blocks(self, texts: Sequence[str], questions: Questions | None,
+                readings: Sequence[Reading] | None = None) -> list[NDArray[np.float32]]:
         if isinstance(texts, str) or (questions is not None and len(questions) != len(texts)):
             raise UsageError("expected a list of texts, and where questions are given one (or None) for each text")
         asked = questions if questions is not None else [None] * len(texts)
         return [
-            e.rows([e.read(t, q) for t, q in zip(texts, asked, strict=True)])
+            e.rows(readings or [e.read(t, q) for t, q in zip(texts, asked, strict=True)])
             if isinstance(e, WholeText) else e.encode(texts)
             for e in self.encoders
         ]

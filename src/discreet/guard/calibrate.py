@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict
-from discreet.guard.defaults import TPRS
 from discreet.guard.evaluate import Labelled
 from discreet.guard.guard import Guard
-from discreet.guard.points import BY_COSTS, Costs, Held, operating_points
+from discreet.guard.points import BY_COSTS, TPRS, Costs, Held, operating_points
 from discreet.guard.scoring import EvidenceScore, fitted
 from discreet.stats import share_estimate
 

@@ -1,25 +1,35 @@
-"""Texts to fit a guard on: read, freed of repeats, and dealt into three sets that share no text and no group."""
+"""Texts to fit a guard on: read, freed of repeats, and split into three sets that share no text and no group."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import progress
 from discreet.core.records import Answer
 from discreet.core.unicode import prepare
 from discreet.data.answers import COLUMNS, REQUIRED, answer_from_row, unique
-from discreet.data.rows import Place, iter_rows
-from discreet.guard.defaults import LEAST_TEXTS, SHARES
+from discreet.data.rows import Place, Row, iter_rows
+from discreet.guard.policy import Policy
+from discreet.guard.reading import Read, counts_directly, read_answer
 
 Kind = Literal["safe", "unsafe", "borderline"]
 Part = Literal["fit", "calibration", "evaluation"]
 PARTS: tuple[Part, ...] = ("fit", "calibration", "evaluation")
-MORE_COLUMNS = ("kind", "domain", "group", "document", "profile", "lineage", "register", "subtype", "generator")
+SHARES = (0.7, 0.15, 0.15)
+"""Of the texts of each side: to fit, to calibrate, to evaluate."""
+LEAST_TEXTS = 40
+"""Distinct texts a side that a fit needs: 28 to fit and 6 each to calibrate and to evaluate."""
+MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "register", "subtype", "generator")
+
+Texts = Path | str | Sequence[Path | str | Mapping[str, Any] | Answer]
+"""A file, or a list: of strings (texts), of mappings (rows, with `answer` and what else a file may have), of answers,
+or of paths (files). A string that stands alone is the name of a file; in a list, files are given as `Path`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class Sample:
     ----------
     group : str or None
         The document or user that several texts may come from; such texts stay in one set.
-    profile, register, subtype : str or None
+    lineage, register, subtype : str or None
         What tables are broken down by.
     generator : str or None
         What wrote it, where a machine did.
@@ -39,53 +49,135 @@ class Sample:
     answer: Answer = field(repr=False)
     kind: Kind
     group: str | None = None
-    profile: str | None = None
+    lineage: str | None = None
     register: str | None = None
     subtype: str | None = None
     generator: str | None = None
 
-    @property
-    def unsafe(self) -> bool:
-        """Whether it holds a leak; borderline texts hold none."""
-        return self.kind == "unsafe"
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """Texts that layer 1 lets pass, what was read in each, and the set that each belongs to.
+
+    Attributes
+    ----------
+    counts : mapping
+        Texts `read`; `repeated`, `contradictory`, `direct`, `empty` and `not_english` ones that were dropped, in this
+        order; and `PART_KIND` for what was left.
+    files : tuple of (kind, path)
+        Where they came from.
+    """
+
+    policy: Policy
+    samples: Sequence[Sample] = field(repr=False)
+    reads: Sequence[Read] = field(repr=False)
+    parts: Sequence[Part] = field(repr=False)
+    counts: Mapping[str, int]
+    files: tuple[tuple[Kind, Path], ...] = ()
+
+    def of(self, part: Part) -> tuple[list[Sample], list[Read]]:
+        """The texts of one set."""
+        places = [i for i, p in enumerate(self.parts) if p == part]
+        return [self.samples[i] for i in places], [self.reads[i] for i in places]
 
 
-def read_side(paths: Sequence[Path], kind: Kind, domain: str) -> list[Sample]:
-    """The texts of one side from JSON Lines, CSV or Parquet files with `id, answer` (and `question`).
+def read_corpus(policy: Policy, safe: Texts, unsafe: Texts, borderline: Texts = (), *, seed: int = 42,
+                quiet: bool = True) -> Corpus:
+    """Read the texts of all sides, drop repeats and what never reaches layer 2, and split the rest into three sets.
 
-    Where a file has the columns `kind` or `domain`, rows of another kind or domain are passed over, so that one file
-    may hold several.
+    What layer 1 flags, what is empty and what is not English never reaches layer 2.
+
+    Raises
+    ------
+    InputError
+        For files that cannot be read and sides with too few texts.
+    """
+    sides: dict[Kind, Texts] = {"safe": safe, "unsafe": unsafe, "borderline": borderline}
+    samples = [s for kind, given in sides.items() for s in read_side(given, kind, policy.domain.name)]
+    counts = Counter(read=len(samples))
+    samples, repeats = without_repeats(samples)
+    reads = [read_answer(s.answer, policy) for s in progress(samples, len(samples), quiet=quiet, label="texts read")]
+    lost = [never_judged(read, policy) for read in reads]
+    counts.update({**repeats, **{why: lost.count(why) for why in ("direct", "empty", "not_english")}})
+    kept = [i for i, why in enumerate(lost) if why is None]
+    samples, reads = [samples[i] for i in kept], [reads[i] for i in kept]
+    parts = split(samples, seed)
+    counts.update(f"{part}_{s.kind}" for part, s in zip(parts, samples, strict=True))
+    files = tuple((kind, item) for kind, given in sides.items() for item in _items(given) if isinstance(item, Path))
+    return Corpus(policy, samples, reads, parts, dict(counts), files)
+
+
+def never_judged(read: Read, policy: Policy) -> str | None:
+    """Why layer 2 would never be asked about a text."""
+    if any(counts_directly(span, subject, policy) for span, subject in read.direct):
+        return "direct"
+    if read.empty:
+        return "empty"
+    return None if read.english else "not_english"
+
+
+def read_side(given: Texts, kind: Kind, domain: str) -> list[Sample]:
+    """The texts of one side.
+
+    Files are JSON Lines, CSV or Parquet with `id, answer` (and `question`). Rows that say another `kind` or `domain`
+    are passed over, so that one file may hold several.
 
     Raises
     ------
     InputError
         Where a file cannot be read, or none of its rows is of this kind and domain.
+    UsageError
+        For a list of strings that names a file.
     """
+    items = _items(given)
     found: list[Sample] = []
-    for path in paths:
-        rows = iter_rows(path, (*COLUMNS, *MORE_COLUMNS), REQUIRED)
-        kept = [s for _, s in unique(rows, lambda place, row: _sample(place, row, kind, domain), _identity)
-                if isinstance(s, Sample)]
+    for path in (item for item in items if isinstance(item, Path)):
+        kept = _of_kind(iter_rows(path, (*COLUMNS, *MORE_COLUMNS), REQUIRED), kind, domain)
         if not kept:
             raise InputError(f"{path} holds no {kind} text of {domain}: the columns 'kind' and 'domain' say otherwise; "
                              "name another file, or drop the columns")
         found += kept
-    return found
+    return found + _of_kind(_rows_in_memory([item for item in items if not isinstance(item, Path)], kind), kind, domain)
 
 
-def _identity(found: Sample | str) -> str:
-    return found if isinstance(found, str) else found.answer.id
+def _items(given: Texts) -> list[Any]:
+    if isinstance(given, str | Path):
+        return [Path(given)]
+    if hasattr(given, "to_dict"):  # a DataFrame, which yields the names of its columns
+        return list(given.to_dict("records"))
+    return list(given)
 
 
-def _sample(place: Place, row: Mapping[str, Any], kind: Kind, domain: str) -> Sample | str:
-    """A sample, or only its id where the row is of another kind or domain."""
-    answer = answer_from_row(place, row)
-    said = {name: _word(place, row, name) for name in MORE_COLUMNS}
-    if said["kind"] not in (None, kind) or said["domain"] not in (None, domain):
-        return answer.id
-    said["profile"] = said["profile"] or said["lineage"]
-    more = {name: said[name] for name in ("profile", "register", "subtype", "generator")}
-    return Sample(answer, kind, said["group"] or said["document"], **more)
+def _rows_in_memory(items: Sequence[Any], kind: Kind) -> Iterable[Row]:
+    for number, item in enumerate(items, start=1):
+        place = Place(f"the {kind} texts", "item", number)
+        row: Mapping[str, Any] = {}
+        if isinstance(item, str):
+            if len(item) < 256 and Path(item).is_file():
+                raise UsageError(f"{place} is the name of a file; in a list, give files as pathlib.Path")
+            row = {"answer": item}
+        elif isinstance(item, Answer):
+            row = {"id": item.id, "answer": item}
+        elif isinstance(item, Mapping):
+            row = item
+        else:
+            place.fail(f"found a {type(item).__name__}; expected a string, a mapping with 'answer', an Answer, a Path")
+        yield place, {"id": f"{kind}-{number}", **row}
+
+
+def _of_kind(rows: Iterable[Row], kind: Kind, domain: str) -> list[Sample]:
+    def sample(place: Place, row: Mapping[str, Any]) -> Sample | str:
+        """A sample, or only its id where the row is of another kind or domain."""
+        given = row.get("answer")
+        answer = given if isinstance(given, Answer) else answer_from_row(place, row)
+        said = {name: _word(place, row, name) for name in MORE_COLUMNS}
+        if said["kind"] not in (None, kind) or said["domain"] not in (None, domain):
+            return answer.id
+        more = {name: said[name] for name in ("lineage", "register", "subtype", "generator")}
+        return Sample(answer, kind, said["group"] or said["document"], **more)
+
+    found = unique(rows, sample, lambda one: one if isinstance(one, str) else one.answer.id)
+    return [s for _, s in found if isinstance(s, Sample)]
 
 
 def _word(place: Place, row: Mapping[str, Any], name: str) -> str | None:
@@ -103,7 +195,7 @@ def normalised(text: str) -> str:
 
 
 def without_repeats(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, int]]:
-    """Each text once, the first of them; a text that stands on both sides is dropped from both.
+    """Each text once, the first of them; a text that is both unsafe and not is dropped.
 
     Returns
     -------
@@ -111,12 +203,12 @@ def without_repeats(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, 
         `counts` says how many were `repeated` and how many `contradictory`.
     """
     keys = [normalised(s.answer.answer) for s in samples]
-    sides: dict[str, set[bool]] = {}
+    leaks: dict[str, set[bool]] = {}
     for key, sample in zip(keys, samples, strict=True):
-        sides.setdefault(key, set()).add(sample.unsafe)
+        leaks.setdefault(key, set()).add(sample.kind == "unsafe")
     kept, seen, counts = [], set(), Counter(repeated=0, contradictory=0)
     for key, sample in zip(keys, samples, strict=True):
-        if len(sides[key]) > 1:
+        if len(leaks[key]) > 1:
             counts["contradictory"] += 1
         elif key in seen:
             counts["repeated"] += 1
@@ -126,8 +218,8 @@ def without_repeats(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, 
     return kept, dict(counts)
 
 
-def deal(samples: Sequence[Sample], seed: int) -> list[Part]:
-    """To which set each text belongs, by the shares of `defaults.SHARES`, kind by kind.
+def split(samples: Sequence[Sample], seed: int) -> list[Part]:
+    """To which set each text belongs, by `SHARES`, kind by kind.
 
     The order in which texts are given does not matter: groups (texts without one are their own) are taken in the
     order of a hash of the seed and their name or text. A group that has texts of several kinds stays in one set.
@@ -135,40 +227,35 @@ def deal(samples: Sequence[Sample], seed: int) -> list[Part]:
     Raises
     ------
     InputError
-        Where a side has fewer than `defaults.LEAST_TEXTS` texts, or so few groups that a set stays empty.
+        Where a side has fewer than `LEAST_TEXTS` texts, or so few groups that a set stays empty.
     """
+    totals = Counter(s.kind for s in samples)
     for kind in ("safe", "unsafe"):
-        have = sum(s.kind == kind for s in samples)
-        if have < LEAST_TEXTS:
-            raise InputError(f"{have} {kind} texts are left to fit on: at least {LEAST_TEXTS} are needed, add texts")
-    names = [_group(s) for s in samples]
-    members: dict[str, Counter[str]] = {}
+        if totals[kind] < LEAST_TEXTS:
+            raise InputError(f"{totals[kind]} {kind} texts are left to fit on: at least {LEAST_TEXTS} are needed, add "
+                             "texts")
+    names = [f"g:{s.group}" if s.group is not None else f"t:{normalised(s.answer.answer)}" for s in samples]
+    members: dict[str, Counter[Kind]] = {}
     for name, sample in zip(names, samples, strict=True):
         members.setdefault(name, Counter())[sample.kind] += 1
-    totals: Counter[str] = Counter(s.kind for s in samples)
-    have_so_far: dict[Part, Counter[str]] = {part: Counter() for part in PARTS}
+    have: dict[Part, Counter[Kind]] = {part: Counter() for part in PARTS}
     home: dict[str, Part] = {}
-    # The largest first, so that they do not burst a small set that is nearly full.
-    for name in sorted(members, key=lambda n: (-members[n].total(), _order(seed, n))):
-        home[name] = max(PARTS, key=lambda p: _room(p, members[name], have_so_far, totals))
-        have_so_far[home[name]] += members[name]
+
+    def order(name: str) -> tuple[int, str]:
+        # The largest first, so that they do not burst a small set that is nearly full.
+        return -members[name].total(), hashlib.sha256(f"{seed}\n{name}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    def room(part: Part, group: Counter[Kind]) -> float:
+        """How far a set is from its share of the group's kinds, in shares of the set; the fuller, the lower."""
+        share = SHARES[PARTS.index(part)]
+        return sum(count * (1.0 - (have[part][kind] + count) / (share * totals[kind])) for kind, count in group.items())
+
+    for name in sorted(members, key=order):
+        home[name] = max(PARTS, key=lambda part: room(part, members[name]))
+        have[home[name]] += members[name]
     for part in PARTS:
         for kind in ("safe", "unsafe"):
-            if not have_so_far[part][kind]:
+            if not have[part][kind]:
                 raise InputError(f"the groups of the {kind} texts are so few that none is left for {part}: give finer "
                                  "groups, or more of them")
     return [home[name] for name in names]
-
-
-def _group(sample: Sample) -> str:
-    return f"g:{sample.group}" if sample.group is not None else f"t:{normalised(sample.answer.answer)}"
-
-
-def _order(seed: int, name: str) -> str:
-    return hashlib.sha256(f"{seed}\n{name}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _room(part: Part, group: Counter[str], have: Mapping[Part, Counter[str]], totals: Counter[str]) -> float:
-    """How far a set is from its share of the group's kinds, in shares of the set; the fuller, the lower."""
-    share = SHARES[PARTS.index(part)]
-    return sum(count * (1.0 - (have[part][kind] + count) / (share * totals[kind])) for kind, count in group.items())

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer
 from discreet.domains import Domain
-from discreet.encode.base import Encoder, WholeText
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.encode.reading import Reading
@@ -218,20 +217,3 @@ def rows_of_many(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[An
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
     return Rows(joined, owner, evidence.rows([reading_of(read) for read in reads]))
-
-
-def fit_fusion(encoders: Sequence[Encoder], answers: Sequence[Answer], reads: Sequence[Read],
-               encoded: Encoded) -> tuple[Fusion, NDArray[np.float32]]:
-    """A fusion whose blocks have a mean squared norm of 1 on these answers, and their (n, dim) rows.
-
-    Here a row stands for a whole answer: what a long text says in the mean is what its class is like.
-    """
-    if not answers:
-        raise UsageError("no texts to scale the encoders on: expected those that the density is fitted on")
-    readings = [reading_of(read) for read in reads]
-    texts = [text_of(answer, encoded) for answer in answers]
-    blocks = [e.rows(readings) if isinstance(e, WholeText) else e.encode(texts) for e in encoders]
-    squared = [float(np.mean(np.sum(b.astype(np.float64) ** 2, axis=1))) for b in blocks]
-    # A block that is zero on all of them says nothing about its scale.
-    fusion = Fusion(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
-    return fusion, np.hstack([b * np.float32(w) for b, w in zip(blocks, fusion.weights, strict=True)])

@@ -11,13 +11,13 @@ voice where the file names registers. Answers with exactly one are reported apar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from discreet.core.records import Answer, Estimate, Verdict
 from discreet.guard.guard import Guard, Judgement
-from discreet.guard.told_back import in_second_person
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, precision_recall_estimates, share_estimate
 from discreet.text.evidence.mentions import IDENTIFYING
 
@@ -261,3 +261,26 @@ def _with(answer: Answer, sentence: str, guard: Guard) -> Answer:
     domain = guard.policy.domain
     said = sentence.format(person=domain.person, people=domain.people)
     return replace(answer, answer=answer.answer.rstrip() + said)
+
+
+_SECOND = {
+    "i am": "you are", "i'm": "you're", "i was": "you were", "i've": "you've", "i have": "you have", "i'd": "you'd",
+    "i'll": "you'll", "am i": "are you", "was i": "were you", "i": "you", "me": "you", "my": "your", "mine": "yours",
+    "myself": "yourself", "we": "you", "us": "you", "our": "your", "ours": "yours", "we're": "you're",
+    "we've": "you've", "im": "you're", "ive": "you've",
+}  # fmt: skip
+_FIRST = re.compile(r"\b(?:" + "|".join(sorted(map(re.escape, _SECOND), key=len, reverse=True)) + r")\b", re.I)
+
+
+def in_second_person(text: str) -> str:
+    """First person to second, word by word: how an assistant says back what the user said. A control, no rewriter."""
+
+    def swap(match: re.Match[str]) -> str:
+        word = match.group()
+        other = _SECOND.get(word.lower())  # None for the dotted capital I, which matches "i" and is none
+        if word == "US" or other is None:
+            return word
+        before = text[max(0, match.start() - 2) : match.start()].rstrip()[-1:]
+        return other[0].upper() + other[1:] if before in (".", "!", "?", "\n", "") else other
+
+    return _FIRST.sub(swap, text.replace("’", "'"))

@@ -1,4 +1,4 @@
-"""Fit a guard: read, deal, encode, fit, calibrate, evaluate, save.
+"""Fit a guard: read, split, encode, fit, calibrate, evaluate, save.
 
 Fit, calibration and evaluation are three sets that share no text and no group. ν is chosen by five folds inside the
 first; θ and τ come from the second; the figures of the card from the third.
@@ -6,32 +6,68 @@ first; θ and τ come from the second; the figures of the card from the third.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core.errors import UsageError
 from discreet.domains import DomainLike, load_domain
 from discreet.encode.base import Encoder
+from discreet.encode.encoders.evidence import EvidenceEncoder
+from discreet.encode.fusion import Fusion
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.card import card_of
-from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, DEFAULT_ENCODERS, THETA_PERCENTILE
+from discreet.guard.corpus import PARTS, Corpus, Part, Texts, read_corpus
 from discreet.guard.density import densities
-from discreet.guard.detector import Detector, Encoded
+from discreet.guard.detector import ENCODED, Detector, Encoded, Rows, reading_of, rows_of_many, text_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given, unfitted
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.guard import Guard
-from discreet.guard.points import Costs, operating_points, thetas
+from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy
-from discreet.guard.prepare import EncodedCorpus, Files, encode_corpus, read_corpus
 
 EVERY = tuple(DISCRIMINATORS)
+DEFAULT_DISCRIMINATOR = "evidence+logistic"
+"""What decides between safe and flag: what did best on real text at matched review load (`docs/results/guard.md`). The
+density always decides what is out of distribution."""
+DEFAULT_DENSITY = "ocsvm"
+"""The paper's T3+OCSVM (V-B)."""
+DEFAULT_ENCODERS = "embedded"
+"""The packaged MiniLM."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedCorpus:
+    """A corpus as rows.
+
+    Attributes
+    ----------
+    features : (n, dim) float32
+        Of the fit set, a row a text.
+    evidence : (n, k) float32
+        Of the fit set.
+    held : mapping
+        Rows of the calibration and the evaluation set.
+    """
+
+    corpus: Corpus
+    encoded: Encoded
+    fusion: Fusion
+    reader: EvidenceEncoder
+    features: NDArray[np.float32] = field(repr=False)
+    evidence: NDArray[np.float32] = field(repr=False)
+    held: Mapping[Part, Rows] = field(repr=False)
+
+    def kinds(self, part: Part) -> NDArray[np.str_]:
+        """ "safe", "unsafe" or "borderline" of each text of a set."""
+        return np.array([sample.kind for sample in self.corpus.of(part)[0]])
 
 
 def fit_guard(
-    domain: DomainLike, safe: Files, unsafe: Files, borderline: Files | None = None, *,
+    domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
     encoders: str | Sequence[Encoder] = DEFAULT_ENCODERS, density: str = DEFAULT_DENSITY,
     discriminator: str | None = None, seed: int = 42, out: Path | str | None = None, cache: Path | str | None = None,
     policy: Policy | None = None, encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
@@ -42,13 +78,15 @@ def fit_guard(
     ----------
     domain : Domain, str or Path
         Name of a built-in domain, or the folder of one.
-    safe, unsafe, borderline : path or paths
-        See `corpus.read_side`. The safe side of the density is safe + borderline (the paper's v4; without borderline
-        texts its v3).
+    safe, unsafe, borderline : path, list of str, of mappings, of Answer or of Path
+        At least 40 distinct texts each that do not leak, and that do; optionally texts in the voice of a leak without
+        one. A file (JSON Lines, CSV, Parquet) has `id, answer` and, if they are there, `question, kind, domain, group`;
+        so have mappings, whose `id` may be left out. The safe side of the density is safe + borderline (the paper's
+        v4; without borderline texts its v3).
     encoders : str or sequence of Encoder
         See `encode.presets`.
     density : str
-        "ocsvm", "gmm" or "rff"; decides what is out of distribution.
+        A name in the registry of densities, "ocsvm", "gmm" or "rff"; decides what is out of distribution.
     discriminator : str, optional
         Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`; `DEFAULT_DISCRIMINATOR` by
         default. All are fitted and saved.
@@ -76,16 +114,35 @@ def fit_guard(
     if policy.domain != domain:
         raise UsageError(f"--domain is {domain.name!r}, but the policy is for {policy.domain.name!r}; expected the "
                          "same domain")
-    corpus = read_corpus(policy, safe, unsafe, borderline or (), seed=seed, quiet=quiet)
+    corpus = read_corpus(policy, safe, unsafe, () if borderline is None else borderline, seed=seed, quiet=quiet)
     if isinstance(encoders, str):
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())
     rows = encode_corpus(corpus, encoders, encoded)
     dual = DualDensity(density, random_state=seed)
     detector = fit_detector(rows, dual, decides=decides, seed=seed, costs=costs)
-    guard = Guard(policy, detector=detector, card=card_of(rows, detector, dual, seed=seed, costs=costs))
+    evaluated = (rows.kinds("evaluation"), rows.held["evaluation"])
+    guard = Guard(policy, detector=detector, card=card_of(corpus, evaluated, detector, dual, seed=seed, costs=costs))
     if out is not None:
         guard.save(out)
     return guard
+
+
+def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded = "answer") -> EncodedCorpus:
+    """The rows of every set; the encoders are weighed on the fit set. Raises UsageError for an unknown `encoded`.
+
+    A row of the fit set stands for a whole answer: what a long text says in the mean is what its class is like.
+    """
+    if encoded not in ENCODED:
+        raise UsageError(f"--encoded {encoded!r}: expected one of {', '.join(ENCODED)}")
+    reader = EvidenceEncoder(corpus.policy.domain)
+    samples, reads = corpus.of("fit")
+    readings = [reading_of(read) for read in reads]
+    fusion, features = Fusion.fit_encode(encoders, [text_of(s.answer, encoded) for s in samples], readings=readings)
+    held: dict[Part, Rows] = {}
+    for part in PARTS[1:]:
+        samples, reads = corpus.of(part)
+        held[part] = rows_of_many(fusion, reader, [s.answer for s in samples], reads, encoded)
+    return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held)
 
 
 def fit_detector(
@@ -120,9 +177,9 @@ def _calibrated(rows: EncodedCorpus, bare: Detector, wanted: Sequence[str], cost
     safe = among & ~unsafe
     sigmas = bare.dual.sigmas(held.features)
     by_density = bare.deciding(DENSITY).score(held, sigmas)
-    spread = float(np.std(by_density.delta[among]))
+    scale = float(np.std(by_density.delta[among]))
     gate = thetas(by_density.sigmas[safe], by_density.sigmas[unsafe], percentile)
-    gated = replace(bare, thetas=gate, spread=spread if spread > 0 else 1.0)
+    gated = replace(bare, thetas=gate, spread=scale if scale > 0 else 1.0)
     points = {}
     for kind in (DENSITY, *bare.discriminators):
         scores = gated.deciding(kind).score(held, sigmas)

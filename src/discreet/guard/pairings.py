@@ -21,18 +21,17 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.encode.base import Encoder
-from discreet.guard.corpus import Kind, Sample, read_side
-from discreet.guard.defaults import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, PAPER_PERCENTILE
+from discreet.guard.card import UNIT, population
+from discreet.guard.corpus import Kind, Sample, never_judged, read_corpus, read_side
 from discreet.guard.detector import Detector, Rows, Scores, rows_of_many
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fit import fit_detector
+from discreet.guard.fit import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, EncodedCorpus, encode_corpus, fit_detector
+from discreet.guard.points import PAPER_PERCENTILE
 from discreet.guard.policy import Policy
-from discreet.guard.prepare import EncodedCorpus, encode_corpus, never_judged, read_corpus
 from discreet.guard.reading import read_answer
-from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
+from discreet.stats import share_estimate
 
-UNIT = "text"
 DEFAULT = "default"
 CONFIGURATIONS: dict[str, tuple[str, bool]] = {
     "gmm-v3": ("gmm", False), "gmm-v4": ("gmm", True), "ocsvm-v3": ("ocsvm", False), "ocsvm-v4": ("ocsvm", True),
@@ -167,23 +166,15 @@ def evaluate_pairings(partitions: Partitions, detectors: Mapping[str, Detector])
 
 def _figures(unsafe: Scores, safe: Scores, tau: float, point: str) -> Figures:
     """Of those that are kept, with all of them under `full`."""
-    abstain = {"abstain_safe": _share(safe.abstains, "negatives"), "abstain_unsafe": _share(unsafe.abstains, "unsafe")}
+    abstain = {"abstain_safe": _share(safe.abstains, "negative"), "abstain_unsafe": _share(unsafe.abstains, "unsafe")}
     every = _population(unsafe.delta, safe.delta, tau, point) | abstain
     kept = _population(unsafe.delta[unsafe.kept], safe.delta[safe.kept], tau, point) | abstain
     return kept | {"full": every}
 
 
 def _population(unsafe: NDArray[np.float64], safe: NDArray[np.float64], tau: float, point: str) -> Figures:
-    scores = np.concatenate([unsafe, safe])
-    labels = np.repeat([True, False], [unsafe.size, safe.size])
-    return {
-        "auroc": auroc_estimate(scores, labels, unit=UNIT),
-        "fpr95": fpr_at_tpr_estimate(scores, labels, 0.95, unit=UNIT),
-        "fpr90": fpr_at_tpr_estimate(scores, labels, 0.90, unit=UNIT),
-        "fpr_tau0": _share(safe > 0, "negatives"), "tpr_tau0": _share(unsafe > 0, "unsafe"),
-        "n_kept": count(scores.size, unsafe.size, safe.size),
-        "point": point, "fpr_point": _share(safe > tau, "negatives"), "tpr_point": _share(unsafe > tau, "unsafe"),
-    }  # fmt: skip
+    figures = population(unsafe, safe, {"tau0": 0.0, "point": tau}, "negative")
+    return {**figures, "n_kept": count(unsafe.size + safe.size, unsafe.size, safe.size), "point": point}
 
 
 def count(n: int, n_pos: int, n_neg: int) -> Estimate:
@@ -196,9 +187,9 @@ def _by_subtype(scores: Scores, subtypes: NDArray[np.str_], tau: float) -> dict[
     found = {}
     for name in sorted(set(subtypes) - {""}):
         among = scores.of(subtypes == name)
-        found[str(name)] = {"fpr_tau0": _share(among.delta > 0, "negatives"),
-                            "fpr_point": _share(among.delta > tau, "negatives"),
-                            "abstain": _share(among.abstains, "negatives")}
+        found[str(name)] = {"fpr_tau0": _share(among.delta > 0, "negative"),
+                            "fpr_point": _share(among.delta > tau, "negative"),
+                            "abstain": _share(among.abstains, "negative")}
     return found
 
 

@@ -11,8 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.guard.defaults import TPRS
 from discreet.guard.exact import FloatArray
+
+PAPER_PERCENTILE = 5.0
+"""θ of the paper's detectors, of each side's calibration scores; both under it is out of distribution (V-D)."""
+
+THETA_PERCENTILE = 1.0
+"""The same of a fitted guard. At the paper's 5 a new writer on the very topics is sent to review in one answer of ten;
+at 1 in one of thirty, and texts of other domains are still held back (`docs/results/guard.md`, "gate")."""
+
+TPRS = {"balanced": 0.90, "strict": 0.95}
+"""True-positive rates of the operating points on the calibration set (V-C); conservative is τ = 0."""
 
 BY_COSTS = "costs"
 """The operating point that minimises stated costs; the others are named in `policy.POINTS`."""

@@ -18,7 +18,6 @@ import typer
 from discreet.core.errors import DiscreetError
 from discreet.core.files import why
 
-ISSUES = "https://discreet.invalid/issues"
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -53,8 +52,8 @@ def _in_words(error: Exception, argv: Sequence[str]) -> str:
         return usage_message(error, argv)
     if isinstance(error, OSError) and error.strerror:
         return f"the system refused{f' {error.filename}' if error.filename else ''}: {why(error)}"
-    return (f"unexpected {type(error).__name__}{_place(error)}; this is a mistake in discreet: please report it at "
-            f"{ISSUES} (DISCREET_DEBUG=1 shows the traceback, which may quote answers)")
+    return (f"unexpected {type(error).__name__}{_place(error)}; this is a mistake in discreet: please open an issue "
+            "at the project's repository (DISCREET_DEBUG=1 shows the traceback, which may quote answers)")
 
 
 def usage_message(error: Exception, argv: Sequence[str]) -> str:

@@ -43,9 +43,9 @@ class TestBadInput:
         (no_label, (), "'label'"),
         (some_groups, (), "419 of 420 rows have no group"),
         (None, ("--sizes", "a=9000"), "class 'safe' has 210 examples"),
-        (None, ("--sizes", "a=0", "--planted", "none"), "side 'a' has 0 examples, and none of class 'safe'"),
-        (None, ("--sizes", "a=60,eval=0"), "side 'eval' has 0 examples"),
-        (None, ("--sizes", "a=60,cal=2"), "side 'cal', halved, has 1 examples"),
+        (None, ("--sizes", "a=0", "--planted", "none"), "set 'a' has 0 examples, and none of class 'safe'"),
+        (None, ("--sizes", "a=60,eval=0"), "set 'eval' has 0 examples"),
+        (None, ("--sizes", "a=60,cal=2"), "set 'cal', halved, has 1 examples"),
     ])
     def test_data_that_cannot_be_dealt_are_one_line(
         self, cli: Cli, data: Path, tmp_path: Path, spoil: Callable[[dict[str, Any]], dict[str, Any]] | None,
@@ -126,7 +126,7 @@ def test_a_log_is_named_only_where_it_is_kept(cli: Cli, data: Path, tmp_path: Pa
     def broken(*_: object) -> None:
         raise ValueError("MARK")
 
-    monkeypatch.setattr("discreet.experiments.membership.steps.deal", broken)
+    monkeypatch.setattr("discreet.experiments.membership.steps.assign", broken)
     more = ("--store", tmp_path / "store") if kept else ()
     ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

@@ -15,7 +15,7 @@ from discreet.core.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.engine import DataFile
-    from discreet.experiments.labels.experiment import Trial
+    from discreet.experiments import LabelExperiment
     from discreet.scores.table import ScoreTable
 
 Recipe = Annotated[str | None, typer.Option(
@@ -64,7 +64,7 @@ MOST_SEEDS = 1000
 class Trains:
     """What there is to train, as the options say it."""
 
-    trials: tuple[Trial, ...]
+    experiments: tuple[LabelExperiment, ...]
     engine: str
     workers: int | None
     address: str | None
@@ -86,8 +86,7 @@ class Trains:
                 raise UsageError(f"--recipe and --{name} were given together; expected one of --recipe, --scores and "
                                  "--plan")
         from discreet.engine import DataFile
-        from discreet.experiments.labels.experiment import Trial, arms_of
-        from discreet.experiments.labels.train_trials import check_trial
+        from discreet.experiments.labels import LabelExperiment, arms_of
         from discreet.mechanisms.labels.base import label_mechanism
         from discreet.scores.table import NO_MECHANISM
 
@@ -99,7 +98,7 @@ class Trains:
             # An arm takes broken mechanisms too, and would name them among those that there are.
             if name != NO_MECHANISM:
                 label_mechanism(name, 1.0, 2)
-        trial = Trial(
+        experiment = LabelExperiment(
             DataFile.of(given["data"]), target, given["recipe"],
             arms_of(mechanisms, epsilons_of(given["epsilon"] or "inf")), given["seed"], given["canaries"],
             given["placebo"], planted_of(given["planted"]), heldout=given["heldout"],
@@ -107,27 +106,28 @@ class Trains:
             positive=None if given["positive"] is None else words_of("positive", given["positive"]),
             drop=() if given["drop"] is None else words_of("drop", given["drop"]), keep_models=given["keep_models"])
         # What cannot be is said before a run folder is made.
-        check_trial(trial)
-        return cls(tuple(trial.with_seed(given["seed"] + number) for number in range(given["seeds"])), given["engine"],
-                   given["workers"], given["address"], given["store"])
+        experiment.check()
+        seeds = range(given["seed"], given["seed"] + given["seeds"])
+        return cls(tuple(experiment.with_seed(seed) for seed in seeds), given["engine"], given["workers"],
+                   given["address"], given["store"])
 
     def scored(self, out: Path | None, *, quiet: bool) -> tuple[ScoreTable, dict[str, Any]]:
         """The table of all seeds, and what the report says of the training.
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.
         """
-        from discreet.experiments.labels.collect import training_record
-        from discreet.experiments.labels.train_trials import joined, train_trials
+        from discreet.experiments import train
+        from discreet.experiments.labels import joined, training_record
 
         with store_of(self.store, out) as store:
-            trained = train_trials(self.trials, store, engine=self.engine, workers=self.workers, address=self.address,
-                                   quiet=quiet)
+            trained = train(self.experiments, store, engine=self.engine, workers=self.workers, address=self.address,
+                            quiet=quiet)
             return joined(trained), training_record(trained)
 
     @property
     def source(self) -> Path:
         """The file of the data."""
-        return self.trials[0].data.path
+        return self.experiments[0].data.path
 
 
 def epsilons_of(given: str) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from discreet.cli import model_entry
 from discreet.core.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.experiments.membership.experiment import World
+    from discreet.experiments import MembershipExperiment
     from discreet.scores.table import ScoreTable
 
 Recipe = Annotated[str | None, typer.Option(
@@ -51,7 +51,7 @@ ALONE: Mapping[str, Any] = {"data": None, "sizes": None, "shadows": 0, "planted"
 class Trains:
     """What there is to train, as the options say it."""
 
-    world: World
+    experiment: MembershipExperiment
     engine: str
     workers: int | None
     address: str | None
@@ -73,27 +73,28 @@ class Trains:
             raise UsageError(f"--recipe and --{wrong[0].replace('_', '-')} were given together; expected one of "
                              "--recipe, --model and --scores, each with its own options")
         from discreet.engine import DataFile
-        from discreet.experiments.membership.experiment import World, tasks_of
+        from discreet.experiments import MembershipExperiment
 
         mismatched = given["mismatched"]
-        world = World(DataFile.of(data), recipe, given["seed"], sizes_of(given["sizes"]), given["shadows"],
-                      planted_of(given["planted"]), keep_models=given["keep_models"], allow_near=given["allow_near"],
-                      mismatched=None if mismatched is None else DataFile.of(mismatched))
+        experiment = MembershipExperiment(
+            DataFile.of(data), recipe, given["seed"], sizes_of(given["sizes"]), given["shadows"],
+            planted_of(given["planted"]), keep_models=given["keep_models"], allow_near=given["allow_near"],
+            mismatched=None if mismatched is None else DataFile.of(mismatched))
         # A recipe that is not there, or takes no texts, is said before a run folder is made.
-        tasks_of(world)
-        return cls(world, given["engine"], given["workers"], given["address"], given["store"])
+        experiment.tasks()
+        return cls(experiment, given["engine"], given["workers"], given["address"], given["store"])
 
     def scored(self, out: Path | None, *, quiet: bool) -> tuple[ScoreTable, dict[str, str], dict[str, Any]]:
         """The table, the text of each example, and what the report says of the training.
 
         Results of steps, which hold no text, are kept in the store, or for the time of the run where there is none.
         """
-        from discreet.experiments.membership.train_and_audit import train
+        from discreet.experiments import train
 
         with store_of(self.store, out) as store:
-            (trained,) = train([self.world], store, engine=self.engine, workers=self.workers, address=self.address,
+            (trained,) = train([self.experiment], store, engine=self.engine, workers=self.workers, address=self.address,
                                quiet=quiet)
-            reference = "neutral" if self.world.mismatched is None else "mismatched"
+            reference = "neutral" if self.experiment.mismatched is None else "mismatched"
             return trained.table(reference=reference), trained.texts(), trained.training()
 
     def provenance(self) -> dict[str, Any]:
@@ -101,8 +102,8 @@ class Trains:
         from discreet.core.files import KeyedHash
 
         hashes = KeyedHash.from_environment()
-        return {"input": self.world.data.path.name, "hash_key": hashes.scope,
-                "data_hash": hashes.of_file(self.world.data.path)}
+        return {"input": self.experiment.data.path.name, "hash_key": hashes.scope,
+                "data_hash": hashes.of_file(self.experiment.data.path)}
 
 
 @contextmanager

@@ -1,1 +1,14 @@
-"""Experiments: assign records, train every model that an audit needs, and score them."""
+"""Experiments: assign records, train every model that an audit needs, and score them.
+
+>>> from discreet.engine import DataFile
+>>> from discreet.experiments import MembershipExperiment, train
+>>> experiment = MembershipExperiment(DataFile.of("records.jsonl"), "tfidf-mlp")  # doctest: +SKIP
+>>> [trained] = train([experiment], "store")                                      # doctest: +SKIP
+>>> table = trained.table()                                                       # doctest: +SKIP
+"""
+
+from discreet.experiments.labels import Arm, LabelExperiment
+from discreet.experiments.membership import MembershipExperiment
+from discreet.experiments.runner import Experiment, Trained, train
+
+__all__ = ["Arm", "Experiment", "LabelExperiment", "MembershipExperiment", "Trained", "train"]

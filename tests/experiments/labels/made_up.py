@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.engine import DataFile
-from discreet.experiments.labels.experiment import Trial, arms_of
+from discreet.experiments.labels import LabelExperiment, arms_of
 
 RECIPE = "mlp:hidden=16,layers=1,epochs=12,batch=64,rate=0.01"
 INF = float("inf")
@@ -26,8 +26,8 @@ def write_table(path: Path, n: int = 600, *, users: int = 0, classes: int = 2, s
     return path
 
 
-def trial_of(path: Path, **options: object) -> Trial:
-    """A small trial: no noise and two mechanisms at ε = 2, with two references each."""
+def experiment_of(path: Path, **options: object) -> LabelExperiment:
+    """A small experiment: no noise and two mechanisms at ε = 2, with two references each."""
     given = {"arms": arms_of(("rr", "alibi"), (INF, 2.0)), "seed": 3, "canaries": 60, "placebo": 60, "planted": (1, 4),
              "planted_each": 10, "references": 2, "group": "user", **options}
-    return Trial(DataFile.of(path), "label", str(given.pop("recipe", RECIPE)), **given)  # type: ignore[arg-type]
+    return LabelExperiment(DataFile.of(path), "label", str(given.pop("recipe", RECIPE)), **given)  # type: ignore[arg-type]

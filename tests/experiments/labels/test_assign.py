@@ -1,4 +1,4 @@
-"""The deal of a trial: sizes as asked for, nothing but chance deciding, groups whole."""
+"""The deal of a experiment: sizes as asked for, nothing but chance deciding, groups whole."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InputError
-from discreet.experiments.labels.assign import deal, planted_number
+from discreet.experiments.labels.assign import assign, planted_number
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
 
 OPTIONS: dict[str, Any] = {"canaries": 0.02, "placebo": 0.02, "planted": (1, 4, 16), "planted_each": None,
                            "heldout": 0.2, "law": "uniform"}
 
 
-def dealt(n: int = 1000, k: int = 2, groups: Any = None, seed: int = 0, **options: Any) -> dict[str, Any]:
+def assigned(n: int = 1000, k: int = 2, groups: Any = None, seed: int = 0, **options: Any) -> dict[str, Any]:
     rng = np.random.default_rng(9)
-    return deal(rng.integers(0, k, n), [f"c{one}" for one in range(k)], groups, np.random.default_rng(seed),
+    return assign(rng.integers(0, k, n), [f"c{one}" for one in range(k)], groups, np.random.default_rng(seed),
                 **{**OPTIONS, **options})
 
 
 def test_sizes_are_shares_of_the_rows_that_are_not_held_out() -> None:
     # The 26,048 rows and 520 canaries that the paper has of Census.
-    found = dealt(32561)
+    found = assigned(32561)
     assert found["sizes"] == {"rows": 32561, "train": 24852, "canary": 520, "planted": {"1": 52, "4": 52, "16": 52},
                               "placebo": 520, "heldout": 6513}
     role = found["role"]
@@ -33,20 +33,20 @@ def test_sizes_are_shares_of_the_rows_that_are_not_held_out() -> None:
 
 
 def test_numbers_are_numbers() -> None:
-    sizes = dealt(canaries=30, placebo=0, planted=(2,), planted_each=7, heldout=100)["sizes"]
+    sizes = assigned(canaries=30, placebo=0, planted=(2,), planted_each=7, heldout=100)["sizes"]
     assert sizes == {"rows": 1000, "train": 863, "canary": 30, "planted": {"2": 7}, "placebo": 0, "heldout": 100}
 
 
 def test_only_canaries_and_placebos_have_another_label() -> None:
     labels = np.random.default_rng(9).integers(0, 2, 1000)
-    found = dealt(canaries=100, placebo=100)
+    found = assigned(canaries=100, placebo=100)
     drawn = np.isin(found["role"], (CANARY, PLACEBO))
     assert (found["secret"] == labels)[~drawn].all()
     assert 0.4 < (found["secret"] == labels)[drawn].mean() < 0.6
 
 
 def test_a_seed_is_one_deal() -> None:
-    one, again, other = dealt(seed=1), dealt(seed=1), dealt(seed=2)
+    one, again, other = assigned(seed=1), assigned(seed=1), assigned(seed=2)
     for name in ("role", "secret", "planted"):
         np.testing.assert_array_equal(one[name], again[name])
     assert (one["role"] != other["role"]).any()
@@ -54,7 +54,7 @@ def test_a_seed_is_one_deal() -> None:
 
 def test_groups_stay_whole() -> None:
     groups = np.random.default_rng(4).integers(0, 120, 1000)
-    role = dealt(groups=groups, canaries=100, placebo=100, planted=())["role"]
+    role = assigned(groups=groups, canaries=100, placebo=100, planted=())["role"]
     for group in range(120):
         assert np.unique(role[groups == group]).size <= 1
 
@@ -65,7 +65,7 @@ def test_groups_stay_whole() -> None:
     ({"planted_each": 400}, "ask for fewer")])
 def test_what_does_not_fit(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        dealt(**options)
+        assigned(**options)
 
 
 def test_planted_canaries_are_enough_to_be_seen_and_not_too_many() -> None:

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.engine import DataFile
+from discreet.experiments import MembershipExperiment
+
 SAFE = "bake bread water plants paint a fence fix the bike sort old books walk the dog call a friend".split()
 UNSAFE = "break a lock copy a key follow a stranger hide the proof open a safe trick the guard".split()
 
@@ -31,3 +34,8 @@ def write_rows(path: Path, n: int = 600, *, users: int = 0, turns: int = 0, nois
         lines.append(json.dumps(row))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def experiment_on(path: Path, *arguments: Any, **options: Any) -> MembershipExperiment:
+    """A membership experiment on a file: recipe, seed, sizes and further options."""
+    return MembershipExperiment(DataFile.of(path), *arguments, **options)

@@ -1,4 +1,4 @@
-"""Sides of a world: disjoint, balanced, planted records halved, users whole."""
+"""Sides of a experiment: disjoint, balanced, planted records halved, users whole."""
 
 from __future__ import annotations
 
@@ -12,20 +12,28 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.data.texts import LabelledText, read_texts
-from discreet.experiments.membership.assign import NUMBERS, SCORED, classes_of, deal, training_rows
-from discreet.experiments.membership.plant import planted_notes, planted_rows, records_to_plant
+from discreet.experiments.membership.assign import (
+    NUMBERS,
+    SCORED,
+    assign,
+    classes_of,
+    planted_notes,
+    planted_rows,
+    records_to_plant,
+    training_rows,
+)
 
 ROLES = ("a", "b", "selector", "neutral", "placebo", "val")
 
 
-def dealt(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledText], dict[str, Any]]:
+def assigned(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledText], dict[str, Any]]:
     rows = read_texts(path)
     asked = {"sizes": {}, "planted": [1, 4], "near": True, **params}
-    return rows, deal(rows, asked, np.random.default_rng(seed), path.name)
+    return rows, assign(rows, asked, np.random.default_rng(seed), path.name)
 
 
 def test_no_row_trains_two_models_of_different_sides(tmp_path: Path, written: Callable[..., Path]) -> None:
-    rows, found = dealt(written(tmp_path / "d.jsonl"))
+    rows, found = assigned(written(tmp_path / "d.jsonl"))
     sides = [set(training_rows(found, role).tolist()) for role in ROLES] + [
         set(found["eval"].tolist()), set(found["aside"].tolist())]
     assert sum(map(len, sides)) == len(set().union(*sides))
@@ -36,7 +44,7 @@ def test_no_row_trains_two_models_of_different_sides(tmp_path: Path, written: Ca
 
 
 def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = dealt(written(tmp_path / "d.jsonl", 1400))
+    _, found = assigned(written(tmp_path / "d.jsonl", 1400))
     pool, times = found[SCORED][found["times"] > 0], found["times"][found["times"] > 0]
     counts = {role: np.bincount(training_rows(found, role), minlength=1400)[pool] for role in ("a", "b")}
     np.testing.assert_array_equal(np.where(counts["a"] > 0, counts["a"], counts["b"]), times)
@@ -49,7 +57,7 @@ def test_half_of_the_planted_records_of_each_kind_and_class_train_a(
         tmp_path: Path, written: Callable[..., Path]) -> None:
     path, first = written(tmp_path / "d.jsonl", 2500), []
     for seed in range(10):
-        rows, found = dealt(path, seed)
+        rows, found = assigned(path, seed)
         times = dict(zip(found[SCORED].tolist(), found["times"].tolist(), strict=True))
         each = next(iter(found["planted"].values()))
         for one in (1, 4):
@@ -62,7 +70,7 @@ def test_half_of_the_planted_records_of_each_kind_and_class_train_a(
 
 
 def test_small_data_are_not_swamped(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = dealt(written(tmp_path / "d.jsonl", 1400), planted=[1, 4, 16])
+    _, found = assigned(written(tmp_path / "d.jsonl", 1400), planted=[1, 4, 16])
     size = found["sides"]["a"]
     assert 200 < size < 240
     assert found["planted"] == {"1": size // 20, "4": size // 20}
@@ -76,7 +84,7 @@ def test_small_data_are_not_swamped(tmp_path: Path, written: Callable[..., Path]
 
 def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path, written: Callable[..., Path]) -> None:
     for seed in range(4):
-        _, found = dealt(written(tmp_path / "d.jsonl", 1500, users=120), seed)
+        _, found = assigned(written(tmp_path / "d.jsonl", 1500, users=120), seed)
         size = min(found["a"].size, found["b"].size)
         assert found["planted"]
         for role in ("a", "b"):
@@ -85,14 +93,14 @@ def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path, w
 
 
 def test_data_with_no_room_for_a_control_say_so(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = dealt(written(tmp_path / "d.jsonl"), sizes={"a": 36}, planted=[1, 4, 16])
+    _, found = assigned(written(tmp_path / "d.jsonl"), sizes={"a": 36}, planted=[1, 4, 16])
     assert found["planted"] == {}
     assert not found["times"].any()
     assert found["notes"][-1].endswith("so no model can pass")
 
 
 def test_a_user_stands_on_one_side(tmp_path: Path, written: Callable[..., Path]) -> None:
-    rows, found = dealt(written(tmp_path / "d.jsonl", 900, users=250))
+    rows, found = assigned(written(tmp_path / "d.jsonl", 900, users=250))
     assert found["grouped"]
     side_of: dict[str | None, set[str]] = {}
     for role in (*ROLES, "eval", "aside"):
@@ -107,7 +115,7 @@ def test_duplicates_and_conflicting_labels_are_left_out(tmp_path: Path, written:
     lines = [f'{{"id": "twin", "text": "{first.text.upper()}", "label": "{first.label}"}}',
              f'{{"id": "clash", "text": "{second.text}", "label": "{first.label}"}}']
     path.write_text(path.read_text() + "\n".join(lines) + "\n")
-    rows, found = dealt(path)
+    rows, found = assigned(path)
     used = {rows[row].id for role in (*ROLES, "eval", "aside") for row in training_rows(found, role)}
     assert not used & {"twin", "clash", second.id}
     assert found["duplicates"]
@@ -121,7 +129,7 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
         rows += [LabelledText(f"{number}-{one}", f"{body} {one}", str(number % 2)) for one in ("x", "y")]
 
     def apart(near: bool) -> int:
-        found = deal(rows, {"sizes": {}, "planted": [], "near": near}, np.random.default_rng(0), "f")
+        found = assign(rows, {"sizes": {}, "planted": [], "near": near}, np.random.default_rng(0), "f")
         side = np.full(len(rows), -1)
         for place, role in enumerate((*ROLES, "eval", "aside")):
             side[training_rows(found, role)] = place
@@ -133,20 +141,20 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
 
 
 def test_sides_that_are_not_named_follow_a(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = dealt(written(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
+    _, found = assigned(written(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
     assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "placebo": 40}
 
 
 @pytest.mark.parametrize(("given", "message"), [
     ({"sizes": {"a": 9000}}, "class 'safe' has 300 examples"),
     ({"sizes": {"b": 9}}, "sizes name b without a; expected a's size at least"),
-    ({"sizes": {"q": 9}}, "there is no side 'q'"),
+    ({"sizes": {"q": 9}}, "there is no set 'q'"),
 ])
-def test_what_cannot_be_dealt_is_one_line(tmp_path: Path, written: Callable[..., Path], given: dict[str, Any],
+def test_what_cannot_be_assigned_is_one_line(tmp_path: Path, written: Callable[..., Path], given: dict[str, Any],
                                           message: str) -> None:
     path = written(tmp_path / "d.jsonl")
     with pytest.raises(InputError, match=re.escape(message)) as error:
-        dealt(path, **given)
+        assigned(path, **given)
     assert str(error.value).startswith("d.jsonl: ")
     assert "\n" not in str(error.value)
 
@@ -155,10 +163,10 @@ def test_one_class_and_half_a_column_of_groups_are_refused() -> None:
     one = [LabelledText(str(n), f"text {n}", "safe") for n in range(50)]
     asked = {"sizes": {}, "planted": [], "near": True}
     with pytest.raises(InputError, match="all 50 rows have one label"):
-        deal(one, asked, np.random.default_rng(0), "f")
+        assign(one, asked, np.random.default_rng(0), "f")
     half = [LabelledText(str(n), f"text {n}", str(n % 2), group="u" if n < 9 else None) for n in range(50)]
     with pytest.raises(InputError, match="41 of 50 rows have no group"):
-        deal(half, asked, np.random.default_rng(0), "f")
+        assign(half, asked, np.random.default_rng(0), "f")
 
 
 def test_planted_records_are_enough_for_a_leak_to_be_seen() -> None:
@@ -178,7 +186,7 @@ def test_planted_records_are_enough_for_a_leak_to_be_seen() -> None:
 def test_what_planting_costs_is_said() -> None:
     cost, power = planted_notes((1, 4, 16), records_to_plant((1, 4, 16), 2000), 2000)
     assert cost == ("planted records cost 483 more rows to train on for each of f_A and f_B, 24% of A's 2,000, and 138 "
-                    "records that are on no side")
+                    "records that are in no set")
     assert power == "23 planted records of each number of repetitions show an AUC of 0.80 in them with power .8"
     assert planted_notes((), {}, 2000) == []
 
@@ -188,7 +196,7 @@ def test_classes_are_in_order_of_value_or_alphabet() -> None:
     assert classes_of(rows) == ["2", "9", "10", "safe"]
 
 
-def test_rows_in_another_order_are_dealt_alike(tmp_path: Path, written: Callable[..., Path]) -> None:
+def test_rows_in_another_order_are_assigned_alike(tmp_path: Path, written: Callable[..., Path]) -> None:
     path = written(tmp_path / "d.jsonl", 700, users=300)
     twins = [f'{{"id": "{row.id}twin", "text": "{row.text}", "label": "{row.label}", "group": "{row.group}"}}'
              for row in read_texts(path)[:20]]
@@ -196,7 +204,7 @@ def test_rows_in_another_order_are_dealt_alike(tmp_path: Path, written: Callable
     found = []
     for order in (np.arange(len(lines)), np.random.default_rng(1).permutation(len(lines))):
         path.write_text("\n".join(lines[row] for row in order) + "\n")
-        rows, one = dealt(path)
+        rows, one = assigned(path)
         said: dict[str, Any] = {name: [rows[row].id for row in one[name]] for name in NUMBERS}
         said["in_a"] = {rows[row].id for row in np.flatnonzero(one["in_a"])}
         groups = one["unit"][one["unit"] >= 0]
@@ -207,16 +215,16 @@ def test_rows_in_another_order_are_dealt_alike(tmp_path: Path, written: Callable
 
 
 @pytest.mark.parametrize(("sizes", "message"), [
-    ({"a": 0}, "side 'a' has 0 examples, and none of class 'safe'"),
-    ({"a": 40, "placebo": 0}, "side 'placebo' has 0 examples"),
-    ({"a": 40, "cal": 2}, "side 'cal', halved, has 1 examples"),
+    ({"a": 0}, "set 'a' has 0 examples, and none of class 'safe'"),
+    ({"a": 40, "placebo": 0}, "set 'placebo' has 0 examples"),
+    ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 examples"),
 ])
 def test_only_validation_may_be_empty(tmp_path: Path, written: Callable[..., Path], sizes: dict[str, int],
                                       message: str) -> None:
     path = written(tmp_path / "d.jsonl")
     with pytest.raises(InputError, match=re.escape(message)):
-        dealt(path, sizes=sizes, planted=[])
-    assert dealt(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0
+        assigned(path, sizes=sizes, planted=[])
+    assert assigned(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0
 
 
 @pytest.mark.parametrize(("conflicting", "near", "said"), [
@@ -228,4 +236,4 @@ def test_texts_with_several_labels_may_leave_a_class_empty(conflicting: int, nea
             for i in range(conflicting)]
     rows += [LabelledText(f"s{i}", f"other text {i}, about {7 * i}", "no") for i in range(300 - conflicting)]
     with pytest.raises(InputError, match=f"^d: {said}, and such rows are left out; give each text one label$"):
-        deal(rows, {"sizes": {}, "planted": [1, 4], "near": near}, np.random.default_rng(0), "d")
+        assign(rows, {"sizes": {}, "planted": [1, 4], "near": near}, np.random.default_rng(0), "d")

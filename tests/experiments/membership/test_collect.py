@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.experiments.membership.made_up import experiment_on
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.audit.membership.blind import blind_auc
@@ -17,9 +18,7 @@ from discreet.audit.membership.evaluation_sets import sides_of
 from discreet.audit.membership.protocol import Units
 from discreet.audit.membership.scored import Scored
 from discreet.core.design import DEALT
-from discreet.engine import DataFile
-from discreet.experiments.membership.experiment import World
-from discreet.experiments.membership.train_and_audit import Trained, train
+from discreet.experiments import MembershipExperiment, Trained, train
 from discreet.scores.load import load_scores
 from discreet.scores.table import ScoreTable
 from discreet.scores.write import write_scores
@@ -40,25 +39,25 @@ def write_near_duplicates(path: Path, n: int = 1200, *, users: bool = False) -> 
     return path
 
 
-def trained_on(path: Path, store: Path, **options: object) -> Trained:
-    world = World(DataFile.of(path), "tfidf-mlp:steps=40", 3, planted=(1,), **options)  # type: ignore[arg-type]
-    return train([world], store, engine="inline", quiet=True)[0]
+def trained_on(path: Path, store: Path, **options: object) -> Trained[MembershipExperiment]:
+    experiment = experiment_on(path, "tfidf-mlp:steps=40", 3, planted=(1,), **options)  # type: ignore[arg-type]
+    return train([experiment], store, engine="inline", quiet=True)[0]
 
 
 @pytest.fixture(scope="module")
-def near(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+def near(tmp_path_factory: pytest.TempPathFactory) -> Trained[MembershipExperiment]:
     folder = tmp_path_factory.mktemp("near")
     return trained_on(write_near_duplicates(folder / "d.jsonl"), folder / "s")
 
 
-def blind(trained: Trained, table: ScoreTable, seed: int = 0) -> float:
+def blind(trained: Trained[MembershipExperiment], table: ScoreTable, seed: int = 0) -> float:
     found = blind_auc(table, sides_of(table, 0, np.random.default_rng(0)), np.random.default_rng(seed),
                       texts=trained.texts(), units=Units.of(table))
     assert found.value is not None
     return found.value
 
 
-def test_near_duplicates_are_the_unit_that_is_judged(near: Trained) -> None:
+def test_near_duplicates_are_the_unit_that_is_judged(near: Trained[MembershipExperiment]) -> None:
     table = near.table()
     group = table.examples.group
     assert group is not None
@@ -69,14 +68,14 @@ def test_near_duplicates_are_the_unit_that_is_judged(near: Trained) -> None:
     assert table.examples.id.size == near.table(structure=None).examples.id.size
 
 
-def test_the_blind_baseline_does_not_test_on_copies_of_what_it_trained_on(near: Trained) -> None:
+def test_the_blind_baseline_does_not_test_on_copies_of_what_it_trained_on(near: Trained[MembershipExperiment]) -> None:
     table = near.table()
     apart = replace(table, examples=replace(table.examples, group=None, columns={}))
     assert blind(near, apart) > 0.9
     assert np.mean([blind(near, table, seed) for seed in range(5)]) < 0.56
 
 
-def test_a_model_that_remembers_fails_and_the_draw_is_not_blamed(near: Trained) -> None:
+def test_a_model_that_remembers_fails_and_the_draw_is_not_blamed(near: Trained[MembershipExperiment]) -> None:
     found = audit_membership(near.table(), design=DEALT, texts=near.texts(), permutations=9, bootstraps=10)
     assert found.verdict == "fail"
     for one in found.targets:
@@ -86,7 +85,7 @@ def test_a_model_that_remembers_fails_and_the_draw_is_not_blamed(near: Trained) 
         assert "not random" not in " ".join(one.judgement.reasons)
 
 
-def test_clusters_of_texts_are_nobodys_records(near: Trained, tmp_path: Path) -> None:
+def test_clusters_of_texts_are_nobodys_records(near: Trained[MembershipExperiment], tmp_path: Path) -> None:
     table = near.table()
     write_scores(table, tmp_path / "scores.parquet")
     for one in (table, load_scores(tmp_path / "scores.parquet")):
@@ -102,11 +101,11 @@ def test_users_are_the_unit_where_they_are_given(tmp_path: Path) -> None:
     trained = trained_on(write_near_duplicates(tmp_path / "d.jsonl", 600, users=True), tmp_path / "s")
     examples = trained.table().examples
     assert examples.has_users
-    user = {row.id: row.group for row in trained.rows}
+    user = {row.id: row.group for row in trained.data}
     assert examples.group is not None
     assert np.unique(examples.group).size == len({user[one] for one in examples.id})
 
 
-def test_rows_that_are_all_alone_are_no_groups(near: Trained, tmp_path: Path) -> None:
+def test_rows_that_are_all_alone_are_no_groups(near: Trained[MembershipExperiment], tmp_path: Path) -> None:
     path = write_near_duplicates(tmp_path / "d.jsonl", 600)
     assert trained_on(path, tmp_path / "s", allow_near=True).table().examples.group is None

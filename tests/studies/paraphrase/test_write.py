@@ -14,7 +14,7 @@ from numpy.random import Generator
 from discreet.core.errors import InputError, UsageError
 from discreet.data.texts import read_texts
 from discreet.engine import DataFile, Store, run
-from discreet.experiments.membership.experiment import World, tasks_of
+from discreet.experiments import MembershipExperiment
 from discreet.studies.paraphrase.base import words_of
 from discreet.studies.paraphrase.paraphrasers.rules import Rules
 from discreet.studies.paraphrase.write import FORM, TOGETHER, write_paraphrases
@@ -154,8 +154,8 @@ def test_a_world_trains_on_them(tmp_path: Path) -> None:
     data = tmp_path / "texts.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     path = write_paraphrases(data, 2, tmp_path, Rules(), 7)
-    world = World(DataFile.of(data), {"name": "tfidf-linear", "columns": 64}, 3, {"a": 40}, planted=(), copies=3,
-                  copied="paraphrase", paraphrases=DataFile.of(path))
-    task = tasks_of(world)["fit/a"]
+    experiment = MembershipExperiment(DataFile.of(data), "tfidf-linear:columns=64", 3, {"a": 40}, planted=(), copies=3,
+                                      copied="paraphrase", paraphrases=DataFile.of(path))
+    task = experiment.tasks()["fit/a"]
     found = run([task], Store(tmp_path / "store"), engine="inline", quiet=True)
     assert found[task.key].value["trained_on"] == 3 * 40

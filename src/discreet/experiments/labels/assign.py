@@ -1,4 +1,4 @@
-"""Who is what in a trial: rows held out, canaries, placebos, planted canaries, and their labels drawn."""
+"""Assign the rows of a label experiment: held out, canaries, placebos, planted canaries, and their labels drawn."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ PLANTED_ROWS = 0.25
 """Planted rows, repetitions counted, are at most this share of the rows that are not held out, if not asked for."""
 
 
-def deal(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rng: Generator, *, canaries: float,
-         placebo: float, planted: Sequence[int], planted_each: int | None, heldout: float, law: Law) -> dict[str, Any]:
+def assign(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rng: Generator, *, canaries: float,
+           placebo: float, planted: Sequence[int], planted_each: int | None, heldout: float, law: Law
+           ) -> dict[str, Any]:
     """The roles of N rows and the labels before any mechanism.
 
-    The sizes are as in `Trial`, of `labels` (N,) and `groups` (N,) codes or None. Returns arrays (N,): `role` (codes
-    of `ScoreTable.role`), `secret` (the label as given but of canaries and placebos), `planted`; and `sizes`, the rows
-    of each role and the number of planted canaries by repetitions. Raises InputError where the rows do not suffice and
-    where a class is no canary's label.
+    The sizes are as in `LabelExperiment`, of `labels` (N,) and `groups` (N,) codes or None. Returns arrays (N,):
+    `role` (codes of `ScoreTable.role`), `secret` (the label as given but of canaries and placebos), `planted`; and
+    `sizes`, the rows of each role and the number of planted canaries by repetitions. Raises InputError where the rows
+    do not suffice and where a class is no canary's label.
     """
     n = labels.size
     held = _held_out(n, heldout, groups, rng)
     left = n - int(held.sum())
-    wanted, beside = _number(canaries, left), _number(placebo, left)
+    wanted, control = _number(canaries, left), _number(placebo, left)
     if not wanted:
         raise InputError(f"a share of {canaries:g} of {left:,} rows is no canary; expected a larger share or more rows")
     each = planted_number(planted, planted_each, wanted, left)
-    drawn = draw_canaries(labels, len(classes), wanted, beside, rng, law=law, groups=groups, among=~held,
+    drawn = draw_canaries(labels, len(classes), wanted, control, rng, law=law, groups=groups, among=~held,
                           planted={times: each for times in planted if each})
     role = np.full(n, TRAIN, dtype=np.int8)
     role[held], role[drawn.canary], role[drawn.placebo] = HELDOUT, CANARY, PLACEBO
@@ -75,5 +76,4 @@ def _held_out(n: int, heldout: float, groups: IntArray | None, rng: Generator) -
     sizes = np.bincount(unit)
     order = rng.permutation(sizes.size)
     before = np.cumsum(sizes[order]) - sizes[order]
-    held: BoolArray = np.isin(unit, order[before < wanted])
-    return held
+    return np.isin(unit, order[before < wanted])

@@ -1,61 +1,54 @@
-"""A trial of label memorisation: one data set, one deal of canaries, a model for each mechanism and ε."""
+"""A label experiment: one data set, one assignment of canaries, and a model for each mechanism and ε.
+
+Models are trained together in banks where their recipe gains from it. A model is looked for in the banks that a store
+already has, so that a later ε, mechanism or seed trains only its own models.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isnan
+from math import inf
 from typing import Any
 
+import numpy as np
+
+from discreet.audit.labels.conformance import epsilon_json
 from discreet.core.errors import UsageError
-from discreet.data.canaries import LAWS, PLANTED, Law
-from discreet.engine import DataFile
+from discreet.data.canaries import LAWS, Law
+from discreet.data.datasets import Dataset, read_dataset
+from discreet.engine import DataFile, Result, Task
+from discreet.experiments.labels import steps
+from discreet.experiments.labels.steps import ASSIGNED, READ, Arm
+from discreet.experiments.runner import (
+    LIBRARIES,
+    MODELS,
+    PLANTED,
+    Spec,
+    Trained,
+    check_planted,
+    check_recipe,
+    read_once,
+)
 from discreet.mechanisms.labels.base import label_mechanism
-from discreet.scores.table import NO_MECHANISM
+from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable, stacked
+from discreet.train import ManyRecipe, recipe_of
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class Arm:
-    """What is done to the labels before training.
-
-    Attributes
-    ----------
-    mechanism : str
-        "none", or a registered label mechanism. `alibi` trains on soft labels, `rr_with_prior` and `rr_top_k` in two
-        stages, the first model giving the prior of the second half (LP-2ST), all others on what is released.
-    epsilon : float
-        Above 0; infinite with "none" and with nothing else.
-
-    Raises UsageError for others.
-    """
-
-    mechanism: str = NO_MECHANISM
-    epsilon: float = inf
-
-    def __post_init__(self) -> None:
-        if isnan(self.epsilon) or self.epsilon <= 0.0:
-            raise UsageError(f"epsilon is {self.epsilon:g}; expected a number above 0, or inf for no noise")
-        if (self.mechanism == NO_MECHANISM) != (self.epsilon == inf):
-            raise UsageError(f"mechanism {self.mechanism!r} at epsilon {self.epsilon:g}; expected 'none' at inf, and a "
-                             "finite number with any other")
-        if self.mechanism != NO_MECHANISM:
-            label_mechanism(self.mechanism, self.epsilon, 2, allow_broken=True)
-
-    @property
-    def name(self) -> str:
-        """ "none", "rr-2", "alibi-0.5"."""
-        if self.epsilon == inf:
-            return NO_MECHANISM
-        short = f"{self.epsilon:g}"
-        return f"{self.mechanism}-{short if float(short) == self.epsilon else repr(float(self.epsilon))}"
-
-
+LABEL_LIBRARIES = (*LIBRARIES, "discreet.mechanisms", "discreet.scores.table")
+MOST = 32
+"""Models that are trained in one program; more gain little and lose more where a run is stopped."""
+FACTS = ("epochs_done", "steps", "training_rows", "parameters", "reached")
+"""Facts of a model that the record of the training keeps; the others are in the store."""
 NONE = Arm()
 """Labels as they are."""
 
+ModelKey = tuple[Arm, int]
+"""An arm, and 0 for its target or the number of a reference, from 1."""
+
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class LabelExperiment:
     """What is trained on what.
 
     Attributes
@@ -69,9 +62,9 @@ class Trial:
     arms : tuple of Arm
         One target is trained for each.
     seed : int
-        Deals canaries, placebos and held-out rows, alike for all arms, and starts every model.
+        Assigns canaries, placebos and held-out rows, alike for all arms, and starts every model.
     canaries, placebo : float
-        Below 1 a share of the rows that are not held out, else a number. No placebo: rows are uncontrolled.
+        Below 1 a share of the rows that are not held out, else a number. No placebo: rows have no control.
     planted : tuple of int
         How often planted canaries, the positive control, stand in training; empty: none.
     planted_each : int, optional
@@ -84,7 +77,7 @@ class Trial:
     references_at : tuple of Arm, optional
         The arms that have references; all if not given. They serve the others too.
     law : "uniform" or "exact_half"
-        How secrets are drawn, see `draw_canaries`.
+        How canary labels are drawn, see `draw_canaries`.
     labels : DataFile, optional
         The labels' file where they lie apart from arrays.
     positive : tuple of str, optional
@@ -94,8 +87,8 @@ class Trial:
     drop : tuple of str
         Columns of a table that are no features.
     same_epochs : bool
-        Where the recipe trains until an accuracy, train all other models of the trial for as many epochs as the target
-        without noise took.
+        Where the recipe trains until an accuracy, train all other models for as many epochs as the target without
+        noise took.
     keep_models : bool
         Keep the trained models in the store.
     broken : bool
@@ -131,9 +124,7 @@ class Trial:
         if self.references < 0 or self.seed < 0 or (self.planted_each is not None and self.planted_each < 1):
             raise UsageError(f"references {self.references}, seed {self.seed}, planted_each {self.planted_each}; "
                              "expected whole numbers from 0, the last from 1")
-        if any(times < 1 for times in self.planted) or len(set(self.planted)) != len(self.planted):
-            raise UsageError(f"planted repetitions are {', '.join(map(str, self.planted))}; expected different whole "
-                             "numbers from 1, or none")
+        check_planted(self.planted)
         if self.law not in LAWS:
             raise UsageError(f"law is {self.law[:20]!r}: expected one of {', '.join(LAWS)}")
         names = [arm.name for arm in self.arms]
@@ -144,16 +135,90 @@ class Trial:
             if arm != NONE:
                 label_mechanism(arm.mechanism, arm.epsilon, 2, allow_broken=self.broken)
 
-    def with_seed(self, seed: int) -> Trial:
-        """The same study, dealt and trained anew."""
+    def with_seed(self, seed: int) -> LabelExperiment:
+        """The same study, assigned and trained anew."""
         return replace(self, seed=seed)
 
-    def references_of(self, arm: Arm) -> int:
-        """How many references an arm has."""
-        return self.references if self.references_at is None or arm in self.references_at else 0
+    @property
+    def models(self) -> list[ModelKey]:
+        """Each arm's target, then its references."""
+        return [(arm, number) for arm in self.arms for number in range(
+            1 + (self.references if self.references_at is None or arm in self.references_at else 0))]
+
+    def read(self) -> Dataset:
+        """The data set. Raises InputError as `read_dataset`."""
+        return read_once(read_dataset, self.data.path, labels=None if self.labels is None else self.labels.path,
+                         **{name: getattr(self, name) for name in READ})
+
+    def check(self) -> None:
+        """Raise, before anything is trained or written, what planning, reading or assigning would raise."""
+        self.tasks()
+        steps.assigned(self.read(), {name: getattr(self, name) for name in ASSIGNED}, self.seed, self.data.path.name)
+
+    def tasks(self, stored: Sequence[Spec] = ()) -> dict[str, Task]:
+        """`assign`, and under their keys the tasks that train models; those that are `stored` come first.
+
+        Raises UsageError for a recipe that is not there, or that trains no network.
+        """
+        recipe = recipe_of(self.recipe)
+        check_recipe(recipe, lambda one: hasattr(one, "network"), "does not train under label mechanisms")
+        files = {"data": self.data, **({} if self.labels is None else {"labels": self.labels})}
+        read = {name: getattr(self, name) for name in READ}
+        assign = Task.of(steps.assign_labels, "assign", files=files, seed=self.seed, libraries=LABEL_LIBRARIES,
+                         params={**read, **{name: getattr(self, name) for name in ASSIGNED}})
+
+        def trains(models: Sequence[ModelKey], clock: Task | None = None) -> Task:
+            listed = [[arm.mechanism, None if arm.epsilon == inf else arm.epsilon, number] for arm, number in models]
+            (first, number), more = models[0], len(models) - 1
+            return Task.of(steps.fit, f"{MODELS}{first.name}/{number}" + (f"+{more}" if more else ""), files=files,
+                           inputs={"assign": assign, **({} if clock is None else {"clock": clock})}, seed=self.seed,
+                           libraries=(*LABEL_LIBRARIES, *recipe.libraries),
+                           params={**read, "recipe": recipe.to_json(), "keep": self.keep_models, "models": listed})
+
+        # The clock is trained for an audit without it, too: the other models follow it.
+        timed = self.same_epochs and getattr(recipe, "until_accuracy", None) is not None
+        clock = trains([(NONE, 0)]) if timed else None
+        wanted = dict.fromkeys(self.models)
+        found = {"assign": assign}
+        shape = _shape(json.loads(trains([(NONE, 0)], clock).spec))
+        there = [trains(list(_models_in(spec)), clock) for spec in stored if _shape(spec) == shape]
+        for task in [*([] if clock is None else [clock]), *there]:
+            held = [model for model in _models_in(json.loads(task.spec)) if model in wanted]
+            if held:
+                found[task.key] = task
+            for model in held:
+                del wanted[model]
+        for part in _parts(list(wanted), together=isinstance(recipe, ManyRecipe)):
+            task = trains(part, clock)
+            found[task.key] = task
+        return found
+
+    def table(self, results: Mapping[str, Result], data: Dataset) -> ScoreTable:
+        """Scores of every model on every row: each arm's target, then its references.
+
+        A reference was trained on the target's placebos too, which are canaries to it, and has the same planted ones.
+        """
+        there, arrays = results["assign"].arrays, {name: result.arrays for name, result in results.items()}
+        recipe = str(recipe_of(self.recipe).name)
+        found = placed(self, {name: result.task for name, result in results.items()})
+        role = [np.where(there["role"] == PLACEBO, CANARY, there["role"]) if number else there["role"]
+                for _, number in found]
+        models = tuple(Model(arm.model(self.seed, number), "reference" if number else "target",
+                             facts={"recipe": recipe}, mechanism=arm.mechanism, epsilon=arm.epsilon,
+                             seed=str(self.seed)) for arm, number in found)
+        secret, trained, logits = (np.stack([arrays[name][kind][place] for name, place in found.values()])
+                                   for kind in ("secret", "trained", "logits"))
+        canaries = Canaries(np.stack(role).astype(np.int8), secret.astype(np.int64), trained.astype(np.int64),
+                            np.tile(there["planted"].astype(np.int64), (len(models), 1)))
+        return ScoreTable.of_canaries(models, np.array(data.ids, dtype=np.object_), data.labels, canaries,
+                                      logits.astype(np.float64), data.groups)
+
+    def training(self, results: Mapping[str, Result]) -> dict[str, Any]:
+        """See `training_record`."""
+        return training_record([Trained(self, results, None)])
 
 
-def arms_of(mechanisms: tuple[str, ...], epsilons: tuple[float, ...]) -> tuple[Arm, ...]:
+def arms_of(mechanisms: Sequence[str], epsilons: Sequence[float]) -> tuple[Arm, ...]:
     """Every mechanism at every finite ε, each ε's mechanisms together; no mechanism, once, where ε is infinite."""
     found: dict[Arm, None] = {}
     for epsilon in epsilons:
@@ -161,8 +226,67 @@ def arms_of(mechanisms: tuple[str, ...], epsilons: tuple[float, ...]) -> tuple[A
     return tuple(found)
 
 
+def placed(experiment: LabelExperiment, specs: Mapping[str, Spec]) -> dict[ModelKey, tuple[str, int]]:
+    """Where each model of an experiment is: the name of its task among the described ones, and its place there."""
+    found: dict[ModelKey, tuple[str, int]] = {}
+    for name, spec in specs.items():
+        for place, model in enumerate(_models_in(spec)):
+            found.setdefault(model, (name, place))
+    return {model: found[model] for model in experiment.models}
+
+
+def joined(done: Sequence[Trained[LabelExperiment]]) -> ScoreTable:
+    """One table of the models of experiments on the same rows, such as seeds. ValueError for others, or none."""
+    if not done:
+        raise ValueError("0 experiments: expected at least one")
+    return stacked([one.table() for one in done])
+
+
+def training_record(done: Sequence[Trained[LabelExperiment]]) -> dict[str, Any]:
+    """What a report says of the training of experiments that differ in their seeds and arms alone.
+
+    Recipe and versions, the rows of each role by seed, and what is known of each model; without text and times.
+    """
+    first, sizes, models = done[0].experiment, dict[str, Any](), list[dict[str, Any]]()
+    for one in done:
+        seed = one.experiment.seed
+        sizes[str(seed)] = one.results["assign"].value["sizes"]
+        facts = {name: result.value["facts"] for name, result in one.results.items() if name != "assign"}
+        specs = {name: result.task for name, result in one.results.items()}
+        for (arm, number), (name, place) in placed(one.experiment, specs).items():
+            known = facts[name][place]
+            models.append({"model": arm.model(seed, number), "role": "reference" if number else "target",
+                           "mechanism": arm.mechanism, "epsilon": epsilon_json(arm.epsilon), "seed": seed,
+                           **{fact: known[fact] for fact in FACTS if fact in known}})
+    value = done[0].results["assign"].value
+    task = next(result.task for name, result in done[0].results.items() if name != "assign")
+    return {"recipe": recipe_of(first.recipe).to_json(), "data": value["kind"], "classes": value["classes"],
+            "target": first.target, "law": first.law, "grouped": first.group is not None,
+            "same_epochs": first.same_epochs, "deals": sizes, "models": models, "versions": dict(task["versions"])}
+
+
 def _check_size(name: str, value: float, *, least: bool) -> None:
     whole = 1.0 <= value < inf and value == int(value)
     if not whole and not (0.0 < value < 1.0 or (value == 0.0 and not least)):
         raise UsageError(f"{name} is {value:g}; expected a share {'above' if least else 'from'} 0 and below 1, or a "
                          "whole number of rows")
+
+
+def _models_in(spec: Spec) -> Iterator[ModelKey]:
+    """The models that a described task trains."""
+    return ((Arm.of(name, epsilon), int(number)) for name, epsilon, number in spec["params"].get("models", ()))
+
+
+def _shape(spec: Spec) -> dict[str, Any]:
+    """A description but for which models are trained: equal where the tasks differ in those alone."""
+    params = {name: value for name, value in spec["params"].items() if name != "models"}
+    return {**{name: value for name, value in spec.items() if name != "name"}, "params": params}
+
+
+def _parts(models: Sequence[ModelKey], *, together: bool) -> list[list[ModelKey]]:
+    """Models of one scheme, targets and references apart, as these are trained on more rows; up to `MOST` a part."""
+    kinds: dict[tuple[str, bool], list[ModelKey]] = {}
+    for arm, number in models:
+        kinds.setdefault((arm.scheme, number > 0), []).append((arm, number))
+    size = MOST if together else 1
+    return [part[start:start + size] for part in kinds.values() for start in range(0, len(part), size)]

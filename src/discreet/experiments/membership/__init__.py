@@ -1,1 +1,5 @@
-"""One membership study of a recipe on a data set: what is trained on what, as tasks, and the table that comes of it."""
+"""Membership experiments: rows assigned to sets, models trained on some of them, the scores of all."""
+
+from discreet.experiments.membership.experiment import MembershipExperiment, audit_task, score_table, training_record
+
+__all__ = ["MembershipExperiment", "audit_task", "score_table", "training_record"]

@@ -1,25 +1,32 @@
-"""Who stands where: rows without duplicates dealt into sides, and planted records to A and B by halves."""
+"""Assign rows without duplicates to evaluation sets, and planted records to A and B by halves.
+
+Planted records are the positive control: enough that a leak of AUC `PLANTED_AUC` in them is seen four times in five,
+at every number of repetitions; but never so many that the audited models learn mostly repeated rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from discreet.audit.core.power import PLANTED_AUC, planted_detectable, planted_needed
 from discreet.core.errors import InputError
+from discreet.core.types import IntArray
 from discreet.data.duplicates import Duplicates, find_duplicates, merged_groups
 from discreet.data.splits import PAPER_SIZES, SIDES, Split, halves, split_texts
 from discreet.data.texts import LabelledText
-from discreet.experiments.membership.plant import assign_planted, planted_notes, planted_rows, records_to_plant
-
-IntArray = NDArray[np.int64]
 
 SCORED = "scored"
 NUMBERS = (*(side for side in SIDES if side != "cal"), "selector", "aside", SCORED)
 OF_ROWS = ("in_a", "unit")
+FEWEST_PLANTED = 10
+"""Records of each number of repetitions in each of A and B, at the least: with fewer, those are not planted."""
+MOST_PLANTED_ROWS = 0.25
+"""Planted rows, repetitions counted, are at most this share of the rows of A, and of B."""
 
 
 def classes_of(rows: Sequence[LabelledText]) -> list[str]:
@@ -28,23 +35,23 @@ def classes_of(rows: Sequence[LabelledText]) -> list[str]:
     return sorted(names, key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name))
 
 
-def deal(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator, source: str) -> dict[str, Any]:
-    """The sides of a world.
+def assign(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator, source: str) -> dict[str, Any]:
+    """Assign the rows of a file to the evaluation sets of an experiment.
 
-    Returns arrays of row numbers in the file, in the order of the rows' ids: `NUMBERS`, the sides with cal in its
+    Returns arrays of row numbers in the file, in the order of the rows' ids: `NUMBERS`, the sets with cal in its
     halves `selector` and `aside`, and `scored`, what every model scores. Besides, `times`, how often each scored row is
     repeated (0 = not planted); `in_a` (n,), whether A trains on a planted row; `unit` (n,), the group of
     each row; classes, sizes, counts of duplicates and of planted records (those of A and of B together are twice as
-    many), notes. A file in another order gives the same world. Raises InputError, beginning with `source`, for data
-    that cannot be dealt.
+    many), notes. A file in another order gives the same sets. Raises InputError, beginning with `source`, for data
+    that cannot be assigned.
     """
     order = np.array(sorted(range(len(rows)), key=lambda row: rows[row].id), dtype=np.int64)
-    found = _dealt([rows[row] for row in order], params, rng, source)
+    found = _assigned([rows[row] for row in order], params, rng, source)
     place = np.argsort(order)
     return {**found, **{name: order[found[name]] for name in NUMBERS}, **{name: found[name][place] for name in OF_ROWS}}
 
 
-def _dealt(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator, source: str) -> dict[str, Any]:
+def _assigned(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator, source: str) -> dict[str, Any]:
     """The same in row numbers of `rows`."""
     classes = classes_of(rows)
     if len(classes) < 2:
@@ -67,18 +74,18 @@ def _dealt(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generat
     sizes = _sizes(params["sizes"], source)
     try:
         split, planted = _split(labels, units, sizes, params["planted"], rng, classes)
-        _check_sides(split.sides, labels, classes)
+        _check_sets(split.sides, labels, classes)
         first, second = halves(split.sides["cal"], labels, units, rng)
-        _check_sides({"cal": first}, labels, classes)
-        _check_sides({"cal": second}, labels, classes)
+        for half in (first, second):
+            _check_sets({"cal": half}, labels, classes)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
-    rarest = int(np.bincount(labels).argmin())
-    why = "" if sizes else f", as classes are balanced and {classes[rarest]!r} has {np.bincount(labels)[rarest]:,}"
+    rarest = int(counts.argmin())
+    why = "" if sizes else f", as classes are balanced and {classes[rarest]!r} has {counts[rarest]:,}"
     notes = [*split.notes, *planted_notes(params["planted"], planted, _smaller(split), why)]
-    return {**_arrays(kept, split.sides, first, second, split.planted, planted, labels, units, len(rows), rng),
+    return {**_arrays(kept, split, first, second, planted, labels, units, len(rows), rng),
             "classes": classes, "grouped": grouped, "duplicates": found.to_json(), "notes": notes,
-            "sides": {side: int(at.size) for side, at in split.sides.items()},
+            "sides": {name: int(at.size) for name, at in split.sides.items()},
             "planted": {str(times): number for times, number in planted.items()}}
 
 
@@ -93,25 +100,25 @@ def training_rows(arrays: Mapping[str, IntArray], role: str) -> IntArray:
 
 
 def _sizes(given: Mapping[str, int], source: str) -> dict[str, int] | None:
-    """Sides that are not named are in the paper's proportion to A; None where nothing is."""
+    """Sizes of sets that are not named are in the paper's proportion to A's; None where none is."""
     if not given:
         return None
     if unknown := [name for name in given if name not in SIDES]:
-        raise InputError(f"{source}: there is no side {unknown[0]!r}; expected some of {', '.join(SIDES)}")
+        raise InputError(f"{source}: there is no set {unknown[0]!r}; expected some of {', '.join(SIDES)}")
     if "a" not in given:
         raise InputError(f"{source}: sizes name {', '.join(given)} without a; expected a's size at least")
-    return {side: int(given.get(side, round(given["a"] * PAPER_SIZES[side] / PAPER_SIZES["a"]))) for side in SIDES}
+    return {name: int(given.get(name, round(given["a"] * PAPER_SIZES[name] / PAPER_SIZES["a"]))) for name in SIDES}
 
 
 def _split(labels: IntArray, units: IntArray, sizes: Mapping[str, int] | None, times: Sequence[int], rng: Generator,
            classes: Sequence[str]) -> tuple[Split, dict[int, int]]:
-    """The sides, and the records planted in each of A and B by repetitions: no more than A and B have room for."""
+    """The sets, and the records planted in each of A and B by repetitions: no more than A and B have room for."""
     counts, share = np.bincount(labels), PAPER_SIZES["a"] / sum(PAPER_SIZES.values())
     size = sizes["a"] if sizes else int(min(PAPER_SIZES["a"], share * counts.min() * counts.size))
     while True:
         planted = records_to_plant(times, size)
         split = split_texts(labels, units, sizes, rng, planted=2 * sum(planted.values()), names=classes)
-        # What is planted is taken from the sides, and whole groups may leave a side short: A may be smaller than hoped.
+        # What is planted is taken from the sets, and whole groups may leave a set short: A may be smaller than hoped.
         size = _smaller(split)
         if planted_rows(planted) <= planted_rows(records_to_plant(times, size)):
             return split, planted
@@ -121,13 +128,13 @@ def _smaller(split: Split) -> int:
     return min(split.sides["a"].size, split.sides["b"].size)
 
 
-def _check_sides(sides: Mapping[str, IntArray], labels: IntArray, classes: Sequence[str]) -> None:
-    """Refuse a side without an example of a class; only validation may be empty."""
-    for side, at in sides.items():
+def _check_sets(sets: Mapping[str, IntArray], labels: IntArray, classes: Sequence[str]) -> None:
+    """Refuse a set without an example of a class; only validation may be empty."""
+    for name, at in sets.items():
         got = np.bincount(labels[at], minlength=len(classes))
-        if not got.min() and side != "val":
-            halved = ", halved," if side == "cal" else ""
-            raise InputError(f"side {side!r}{halved} has {at.size:,} examples, and none of class "
+        if not got.min() and name != "val":
+            halved = ", halved," if name == "cal" else ""
+            raise InputError(f"set {name!r}{halved} has {at.size:,} examples, and none of class "
                              f"{classes[int(got.argmin())]!r}; ask for more, or give more examples")
 
 
@@ -142,12 +149,12 @@ def _units(left: Sequence[LabelledText], kept: IntArray, found: Duplicates, *, g
     return merged_groups(users, near)
 
 
-def _arrays(kept: IntArray, sides: Mapping[str, IntArray], first: IntArray, second: IntArray, pool: IntArray,
-            planted: Mapping[int, int], labels: IntArray, units: IntArray, n_rows: int, rng: Generator
-            ) -> dict[str, IntArray]:
+def _arrays(kept: IntArray, split: Split, first: IntArray, second: IntArray, planted: Mapping[int, int],
+            labels: IntArray, units: IntArray, n_rows: int, rng: Generator) -> dict[str, IntArray]:
     """Everything in row numbers of the file."""
-    found = {side: kept[at] for side, at in sides.items() if side != "cal"}
+    found = {name: kept[at] for name, at in split.sides.items() if name != "cal"}
     found |= {"selector": kept[first], "aside": kept[second]}
+    pool = split.planted
     times, in_a = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
     if pool.size:
         times[kept[pool]], in_a[kept[pool]] = assign_planted(pool, labels, planted, rng)
@@ -155,3 +162,76 @@ def _arrays(kept: IntArray, sides: Mapping[str, IntArray], first: IntArray, seco
     unit = np.full(n_rows, -1, dtype=np.int64)
     unit[kept] = units
     return {**found, SCORED: scored, "times": times[scored], "in_a": in_a, "unit": unit}
+
+
+def records_to_plant(times: Sequence[int], size: int) -> dict[int, int]:
+    """Records planted in each of A and B, by repetitions, where A has `size` rows.
+
+    As many of each as `planted_needed` asks for, or as `MOST_PLANTED_ROWS` leaves room for. Where that is fewer than
+    `FEWEST_PLANTED`, the most repeated are not planted; an empty result means that there is no room for any.
+    """
+    kept = sorted(times)
+    while kept:
+        room = int(MOST_PLANTED_ROWS * size) // sum(kept)
+        if room >= FEWEST_PLANTED:
+            each = max(FEWEST_PLANTED, min(room, planted_needed(PLANTED_AUC, len(kept))))
+            return dict.fromkeys(kept, each)
+        kept.pop()
+    return {}
+
+
+def planted_rows(planted: Mapping[int, int]) -> int:
+    """Rows that planting adds to each of A and B, repetitions counted."""
+    return sum(times * number for times, number in planted.items())
+
+
+def assign_planted(pool: IntArray, labels: IntArray, planted: Mapping[int, int], rng: Generator
+                   ) -> tuple[IntArray, IntArray]:
+    """How often each record of the pool is repeated, and whether A trains on it (1) or B (0).
+
+    Exactly half of each number of repetitions goes to A, and every class is shared out evenly, to within one record.
+
+    Parameters
+    ----------
+    pool : (p,) int
+        Row numbers; p is twice the records of `planted`.
+    labels : (n,) int
+        Class of each row of the table.
+    """
+    cells = np.array([(times, in_a) for times in planted for in_a in (0, 1)], dtype=np.int64)
+    shuffled = rng.permutation(pool.size)
+    by_label = shuffled[np.argsort(labels[pool[shuffled]], kind="stable")]
+    cell_of = np.empty(pool.size, dtype=np.int64)
+    cell_of[by_label] = rng.permutation(len(cells))[np.arange(pool.size) % len(cells)]
+    return cells[cell_of, 0], cells[cell_of, 1]
+
+
+def planted_notes(times: Sequence[int], planted: Mapping[int, int], size: int, why: str = "") -> list[str]:
+    """What was planted, what it costs and what it can show, a clause each; empty where nothing was asked for.
+
+    `size` is the number of rows of A, or of B where that is smaller, and `why` follows it.
+    """
+    if not times:
+        return []
+    notes = []
+    if missing := [one for one in sorted(times) if one not in planted]:
+        enough = ceil(FEWEST_PLANTED * sum(times) / MOST_PLANTED_ROWS)
+        notes.append(
+            f"no records were planted {_listed(missing)} times: {FEWEST_PLANTED} of each number of repetitions are "
+            f"needed, planted rows are at most {MOST_PLANTED_ROWS:.0%} of A, and A has {size:,} rows{why}; there is "
+            f"room for all from {enough:,} rows")
+    if not planted:
+        return [*notes, "without planted records nothing shows that a leak would have been seen, so no model can pass"]
+    each, rows = next(iter(planted.values())), planted_rows(planted)
+    notes.append(f"planted records cost {rows:,} more rows to train on for each of f_A and f_B, {rows / size:.0%} of "
+                 f"A's {size:,}, and {2 * each * len(planted):,} records that are in no set")
+    found = planted_detectable(each, each * len(planted), 1.0 - 0.05 / len(planted))
+    seen = "no leak" if found is None else f"an AUC of {found:.2f}"
+    notes.append(f"{each} planted records of each number of repetitions show {seen} in them with power .8"
+                 + ("" if found is not None and found <= PLANTED_AUC + 0.005 else
+                    f", where {PLANTED_AUC:g} was aimed at: the control is weak, more examples would strengthen it"))
+    return notes
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return " and ".join(filter(None, [", ".join(map(str, numbers[:-1])), str(numbers[-1])]))

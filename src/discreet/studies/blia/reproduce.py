@@ -28,7 +28,7 @@ def known_items(tables: Sequence[int], figures: Sequence[int], sections: Sequenc
 def reproduce(study: Study, items: Sequence[str], **options: Any) -> dict[str, Any]:
     """The record of the items: `{"items": {name: {"title", "rows"}}}`.
 
-    `options` are those of `train_trials`: engine, workers, quiet. Raises DiscreetError where data are not there.
+    `options` are those of `train`: engine, workers, quiet. Raises DiscreetError where data are not there.
     """
     wanted = {name: ITEMS[name].corpora(study.setting) for name in items if name in ITEMS}
     names = list(dict.fromkeys(corpus for corpora in wanted.values() for corpus in corpora))

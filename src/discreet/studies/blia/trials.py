@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engine import DataFile, Store
-from discreet.experiments.labels.experiment import NONE, Arm, Trial, arms_of
-from discreet.experiments.labels.train_trials import TrialDone, train_trials
+from discreet.experiments import Trained, train
+from discreet.experiments.labels import NONE, Arm, LabelExperiment, arms_of
 from discreet.studies.blia.corpora import CORPORA, write_corpus
 from discreet.studies.blia.pooled import condition
 from discreet.studies.blia.settings import HALVED, RR, Setting, Work
-
-PLANTED = (1, 4, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +38,26 @@ class Study:
                                         prevalence=prevalence, halved=work.halved))
 
 
-def trials_of(corpus: str, work: Work, study: Study, prevalence: float | None = None) -> list[Trial]:
-    """A trial for each seed: no mechanism, and each mechanism at each finite ε."""
+def experiments_of(corpus: str, work: Work, study: Study, prevalence: float | None = None) -> list[LabelExperiment]:
+    """An experiment for each seed: no mechanism, and each mechanism at each finite ε."""
     data = study.file(corpus, work, prevalence)
     target = "labels" if CORPORA[corpus].kind == "array" else "label"
-    return [Trial(data, target, work.recipe, arms_of(work.mechanisms, work.epsilons), seed, canaries=work.canaries,
-                  placebo=work.placebos, planted=PLANTED, planted_each=work.planted_each, heldout=work.heldout,
-                  references=work.references, broken=HALVED in work.mechanisms,
-                  references_at=tuple(NONE if one == inf else Arm(RR, one) for one in work.references_at))
-            for seed in work.seeds]
+    return [LabelExperiment(
+        data, target, work.recipe, arms_of(work.mechanisms, work.epsilons), seed, canaries=work.canaries,
+        placebo=work.placebos, planted_each=work.planted_each, heldout=work.heldout, references=work.references,
+        references_at=tuple(NONE if one == inf else Arm(RR, one) for one in work.references_at),
+        broken=HALVED in work.mechanisms) for seed in work.seeds]
 
 
 def conditions(corpora: Sequence[str], study: Study, **options: Any) -> dict[str, list[dict[str, Any]]]:
     """The record of every condition of each corpus, as `discreet.studies.blia.pooled.condition`; ∞ first.
 
-    `options` are those of `train_trials`: engine, workers, address, quiet.
+    `options` are those of `train`: engine, workers, address, quiet.
     """
     found = {}
     for name in corpora:
-        trials = trials_of(name, study.setting.corpora[name], study)
-        found[name] = judged(train_trials(trials, Store(study.out / "store"), **options), name)
+        trials = experiments_of(name, study.setting.corpora[name], study)
+        found[name] = judged(train(trials, Store(study.out / "store"), **options), name)
     return found
 
 
@@ -67,18 +65,18 @@ def prevalences(study: Study, **options: Any) -> list[dict[str, Any]]:
     """The one condition of each share of class 1."""
     setting, found = study.setting, list[dict[str, Any]]()
     for share in setting.shares:
-        trials = trials_of(setting.prevalence, setting.prevalent, study, share)
-        done = train_trials(trials, Store(study.out / "store"), **options)
+        trials = experiments_of(setting.prevalence, setting.prevalent, study, share)
+        done = train(trials, Store(study.out / "store"), **options)
         found += [{**one, "prevalence": share} for one in judged(done, setting.prevalence)]
     return found
 
 
-def judged(done: Sequence[TrialDone], corpus: str) -> list[dict[str, Any]]:
+def judged(done: Sequence[Trained[LabelExperiment]], corpus: str) -> list[dict[str, Any]]:
     """A record for each arm, pooled over the trials, which differ in their seeds alone."""
     tables = [one.table() for one in done]
     told = [_epochs(one.training()) for one in done]
     found = []
-    for place, arm in enumerate(done[0].trial.arms):
+    for place, arm in enumerate(done[0].experiment.arms):
         parts = [(table, table.targets[place]) for table in tables]
         found.append({"corpus": corpus, **condition(parts), "epochs": [epochs.get(arm.name) for epochs in told]})
     return found

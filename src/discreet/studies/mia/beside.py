@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,16 +17,16 @@ from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.core.records import Estimate
 from discreet.data.texts import read_texts
 from discreet.engine import Job, Task
-from discreet.experiments.membership.collect import score_table
-from discreet.experiments.membership.experiment import LIBRARIES, World
+from discreet.experiments.membership import MembershipExperiment, score_table
+from discreet.experiments.runner import LIBRARIES
 
 NON_BOUNDARY = "non-boundary"
 RESAMPLES = 100
 
 
-def beside_task(world: World, tasks: Mapping[str, Task]) -> Task:
+def beside_task(experiment: MembershipExperiment) -> Task:
     """The figures of a world's tasks that no audit has; see `beside`."""
-    return Task.of(beside, "beside", inputs=tasks, files={"data": world.data}, seed=world.seed,
+    return Task.of(beside, "beside", inputs=experiment.tasks(), files={"data": experiment.data}, seed=experiment.seed,
                    libraries=(*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.experiments.membership",
                                "scipy"))
 

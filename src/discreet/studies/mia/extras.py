@@ -11,12 +11,12 @@ from discreet.audit.defences.frontier import frontier
 from discreet.audit.membership.embedding import embedding_record
 from discreet.data.texts import read_texts
 from discreet.engine import Job, Store, Task, run
-from discreet.experiments.membership.collect import score_table
-from discreet.experiments.membership.experiment import LIBRARIES, tasks_of
+from discreet.experiments.membership import score_table
+from discreet.experiments.runner import LIBRARIES
 from discreet.studies.mia.cells import Cell, paper_rows
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.settings import Setting
-from discreet.studies.mia.worlds import Study, world_of
+from discreet.studies.mia.worlds import Study, experiment_of
 
 QUERIES = (1, 16, 256)
 AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")
@@ -26,7 +26,7 @@ def sides(cells: Iterable[Cell], study: Study, item: str, **options: Any) -> lis
     """Sizes of the sides of each corpus, ours beside the paper's (tables 1 and 8)."""
     rows = []
     by_corpus = {cell.corpus: cell for cell in cells}
-    tasks = {name: tasks_of(world_of(cell, study))["prepare"] for name, cell in by_corpus.items()}
+    tasks = {name: experiment_of(cell, study).tasks()["prepare"] for name, cell in by_corpus.items()}
     found = run(tasks.values(), Store(study.out / "store"), **options)
     for name, cell in by_corpus.items():
         value = found[tasks[name].key].value
@@ -85,8 +85,8 @@ ENCODERS = {"words": "hashed", "sentence": "minilm"}
 
 
 def _task(function: Any, name: str, cell: Cell, study: Study, params: Mapping[str, Any]) -> Task:
-    world = world_of(cell, study)
-    return Task.of(function, name, inputs=tasks_of(world), files={"data": world.data}, seed=cell.seed,
+    experiment = experiment_of(cell, study)
+    return Task.of(function, name, inputs=experiment.tasks(), files={"data": experiment.data}, seed=cell.seed,
                    params=dict(params), libraries=AUDIT_LIBRARIES)
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from discreet.core.errors import UsageError
 from discreet.engine import DataFile, Store, Task, run
-from discreet.experiments.membership.audited import audit_task
-from discreet.experiments.membership.experiment import World, tasks_of
+from discreet.experiments.membership import MembershipExperiment, audit_task
 from discreet.studies.mia.beside import beside_task
 from discreet.studies.mia.cells import Cell
 from discreet.studies.mia.corpora import CORPORA
@@ -31,7 +30,8 @@ class Study:
     out : Path
         Corpora (with their texts) are written to `out`/data, results to `out`/store.
     paraphraser : callable or None
-        From a corpus file, how many paraphrases of each row and a folder to a file of them; see `World.paraphrases`.
+        From a corpus file, how many paraphrases of each row and a folder to a file of them; see
+        `MembershipExperiment.paraphrases`.
     """
 
     setting: Setting
@@ -46,14 +46,14 @@ class Study:
         return DataFile.of(write_corpus(CORPORA[corpus], self.data or Path(), 0, self.out / "data"))
 
 
-def world_of(cell: Cell, study: Study) -> World:
-    """The world of a cell."""
+def experiment_of(cell: Cell, study: Study) -> MembershipExperiment:
+    """The experiment of a cell."""
     setting, corpus = study.setting, CORPORA[cell.corpus]
     recipe = recipe_for(setting, cell.model, cell.regime, cell.corpus, corpus.prompt)
     sizes = {"a": setting.sizes[cell.corpus]} if cell.corpus in setting.sizes else {}
     word, _, value = cell.variant.partition(" ")
     options: dict[str, Any] = {"planted": setting.planted, "shadows": setting.shadows,
-                               # As the matched world's, whose f_A is then trained once for both.
+                               # As the matched experiment's, whose f_A is then trained once for both.
                                "hidden": word in ("", "mismatched") and cell.model in setting.sweep}
     data = study.file(cell.corpus)
     if word in COPIED:
@@ -70,7 +70,7 @@ def world_of(cell: Cell, study: Study) -> World:
         options["mismatched"] = study.file(value)
     elif word:
         raise ValueError(f"there is no variant {cell.variant!r}")
-    return World(data, recipe, cell.seed, sizes, **options)
+    return MembershipExperiment(data, recipe, cell.seed, sizes, **options)
 
 
 def _paraphrases(study: Study, data: Path, n: int) -> DataFile:
@@ -108,11 +108,10 @@ def _with(value: Mapping[str, Any], beside: Mapping[str, Any]) -> Mapping[str, A
 
 
 def _audited(cell: Cell, study: Study) -> Task:
-    world = world_of(cell, study)
-    return audit_task(world, tasks_of(world), permutations=study.permutations, bootstraps=study.bootstraps,
-                      reference="mismatched" if world.mismatched else "neutral")
+    experiment = experiment_of(cell, study)
+    return audit_task(experiment, permutations=study.permutations, bootstraps=study.bootstraps,
+                      reference="mismatched" if experiment.mismatched else "neutral")
 
 
 def _beside(cell: Cell, study: Study) -> Task:
-    world = world_of(cell, study)
-    return beside_task(world, tasks_of(world))
+    return beside_task(experiment_of(cell, study))

@@ -1,4 +1,4 @@
-"""Trials trained whole: who was trained on which label, references with draws of their own, nothing trained twice."""
+"""Label experiments trained whole: labels that were trained on, references with draws of their own, no model twice."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.experiments.labels.made_up import INF, RECIPE, trial_of, write_table
+from tests.experiments.labels.made_up import INF, RECIPE, experiment_of, write_table
 
 from discreet.audit.labels.judge import audit_labels
+from discreet.audit.labels.judge_facts import utility_of
 from discreet.core.errors import InputError
 from discreet.data.datasets import read_dataset
 from discreet.engine import DataFile, Store
-from discreet.experiments.labels.experiment import NONE, Arm, Trial, arms_of
-from discreet.experiments.labels.train_trials import TrialDone, joined, train_trials
+from discreet.experiments import Trained, train
+from discreet.experiments.labels import NONE, Arm, LabelExperiment, arms_of, joined
 from discreet.mechanisms.labels.alibi import map_truth
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.scores.check import check_label_table
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.train import load_fitted
+
+Done = Trained[LabelExperiment]
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +39,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("store") / "s"
 
 
-def trained(trials: list[Trial], store: Path) -> list[TrialDone]:
-    return train_trials(trials, store, engine="inline", quiet=True)
+def trained(experiments: list[LabelExperiment], store: Path) -> list[Done]:
+    return train(experiments, store, engine="inline", quiet=True)
 
 
 @pytest.fixture(scope="module")
-def done(data: Path, store: Path) -> list[TrialDone]:
-    return trained([trial_of(data), trial_of(data, seed=4)], store)
+def done(data: Path, store: Path) -> list[Done]:
+    return trained([experiment_of(data), experiment_of(data, seed=4)], store)
 
 
 @pytest.fixture(scope="module")
-def table(done: list[TrialDone]) -> ScoreTable:
+def table(done: list[Done]) -> ScoreTable:
     return joined(done)
 
 
-def test_the_table_can_be_audited(table: ScoreTable, done: list[TrialDone]) -> None:
+def test_the_table_can_be_audited(table: ScoreTable, done: list[Done]) -> None:
     check_label_table(table, "made")
     assert [model.name for model in table.models[:4]] == ["none/3", "none/3/reference-1", "none/3/reference-2",
                                                           "rr-2/3"]
@@ -60,8 +63,7 @@ def test_the_table_can_be_audited(table: ScoreTable, done: list[TrialDone]) -> N
     assert table.models[3].facts == {"recipe": "mlp"}
     audit = audit_labels(done[0].table(), permutations=0, tune=False)
     assert [one.conformance.ok for one in audit.models] == [True] * 3
-    assert set(done[0].utility()) == {"none", "rr-2", "alibi-2"}
-    assert done[0].utility()["none"]["test_accuracy"].value > 0.7
+    assert utility_of(table, 0)["test_accuracy"].value > 0.7
 
 
 def test_one_seed_is_one_deal_and_another_seed_another(table: ScoreTable) -> None:
@@ -104,7 +106,7 @@ def test_a_reference_is_trained_on_the_placebos_and_draws_for_itself(table: Scor
     assert (table.canaries.label[one] != table.canaries.label[other])[drawn].any()
 
 
-def test_rows_that_were_trained_on(done: list[TrialDone]) -> None:
+def test_rows_that_were_trained_on(done: list[Done]) -> None:
     record = done[0].training()
     sizes = record["deals"]["3"]
     assert sizes == {"rows": 600, "train": 340, "canary": 60, "planted": {"1": 10, "4": 10}, "placebo": 60,
@@ -117,9 +119,9 @@ def test_rows_that_were_trained_on(done: list[TrialDone]) -> None:
 
 
 def test_planted_canaries_are_learnt_best(data: Path, tmp_path: Path) -> None:
-    trial = trial_of(data, arms=(NONE,), references=0, planted=(1, 16), planted_each=25,
+    experiment = experiment_of(data, arms=(NONE,), references=0, planted=(1, 16), planted_each=25,
                      recipe="mlp:hidden=64,layers=1,epochs=40,batch=32,rate=0.01")
-    [done] = trained([trial], tmp_path / "s")
+    [done] = trained([experiment], tmp_path / "s")
     table = done.table()
     guess = table.logits[0, :, 0].argmax(axis=1)
     drawn = table.canaries
@@ -128,14 +130,14 @@ def test_planted_canaries_are_learnt_best(data: Path, tmp_path: Path) -> None:
     assert right[16] > 0.9 > right[0]
 
 
-def test_a_later_epsilon_and_a_later_seed_train_themselves_alone(data: Path, store: Path, done: list[TrialDone]
+def test_a_later_epsilon_and_a_later_seed_train_themselves_alone(data: Path, store: Path, done: list[Done]
                                                                  ) -> None:
     def published() -> list[str]:
         return [line["task"] for line in Store(store).history() if line["event"] == "publish"]
 
     before = published()
     arms = arms_of(("rr", "alibi"), (INF, 4.0, 2.0))
-    found = trained([trial_of(data, arms=arms), trial_of(data, seed=4)], store)
+    found = trained([experiment_of(data, arms=arms), experiment_of(data, seed=4)], store)
     assert published()[len(before):] == ["models/rr-4/0", "models/rr-4/1+1", "models/alibi-4/0", "models/alibi-4/1+1"]
     table, old = found[0].table(), done[0].table()
     names = [model.name for model in table.models]
@@ -143,8 +145,8 @@ def test_a_later_epsilon_and_a_later_seed_train_themselves_alone(data: Path, sto
         np.testing.assert_array_equal(table.logits[names.index(model.name)], old.logits[place])
 
 
-def test_company_in_a_bank_changes_nothing_that_matters(data: Path, done: list[TrialDone], tmp_path: Path) -> None:
-    [alone] = trained([trial_of(data, arms=(Arm("rr", 2.0),), references=0)], tmp_path / "s")
+def test_company_in_a_bank_changes_nothing_that_matters(data: Path, done: list[Done], tmp_path: Path) -> None:
+    [alone] = trained([experiment_of(data, arms=(Arm("rr", 2.0),), references=0)], tmp_path / "s")
     table, old = alone.table(), done[0].table()
     np.testing.assert_allclose(table.logits[0], old.logits[old.targets[1]], atol=1e-4)
     np.testing.assert_array_equal(table.canaries.trained[0], old.canaries.trained[old.targets[1]])
@@ -152,8 +154,8 @@ def test_company_in_a_bank_changes_nothing_that_matters(data: Path, done: list[T
 
 def test_all_models_are_trained_as_long_as_the_one_without_noise(data: Path, tmp_path: Path) -> None:
     recipe = RECIPE.replace("epochs=12", "epochs=30") + ",until_accuracy=0.65"
-    [done] = trained([trial_of(data, recipe=recipe, references=1, arms=arms_of(("rr", "rr_with_prior"), (INF, 2.0)))],
-                     tmp_path / "s")
+    arms = arms_of(("rr", "rr_with_prior"), (INF, 2.0))
+    [done] = trained([experiment_of(data, recipe=recipe, references=1, arms=arms)], tmp_path / "s")
     said = {one["model"]: one for one in done.training()["models"]}
     assert said["none/3"]["reached"]
     assert 1 <= said["none/3"]["epochs_done"] < 30
@@ -161,15 +163,15 @@ def test_all_models_are_trained_as_long_as_the_one_without_noise(data: Path, tmp
 
 
 def test_models_are_kept_where_that_is_asked_for(data: Path, tmp_path: Path) -> None:
-    [done] = trained([trial_of(data, arms=(NONE,), references=0, keep_models=True)], tmp_path / "s")
-    result, _ = done.models[NONE, 0]
+    [done] = trained([experiment_of(data, arms=(NONE,), references=0, keep_models=True)], tmp_path / "s")
+    [result] = [result for name, result in done.results.items() if name != "assign"]
     fitted = load_fitted(result.files / "none-3")
-    dealt = done.deal.arrays["role"]
+    dealt = done.results["assign"].arrays["role"]
     inputs = read_dataset(data, "label", group="user").inputs(np.flatnonzero(np.isin(dealt, (CANARY, TRAIN))))
     np.testing.assert_allclose(fitted.logits(inputs), done.table().logits[0, :, 0], atol=1e-5)
 
 
-def test_a_store_holds_no_text_and_no_ids(store: Path, done: list[TrialDone]) -> None:
+def test_a_store_holds_no_text_and_no_ids(store: Path, done: list[Done]) -> None:
     for path in (store / "results").rglob("*"):
         assert path.is_dir() or not any(f"u{number}".encode() in path.read_bytes() for number in (101, 317, 555))
 
@@ -177,10 +179,10 @@ def test_a_store_holds_no_text_and_no_ids(store: Path, done: list[TrialDone]) ->
 def test_mistakes_name_the_file(tmp_path: Path) -> None:
     path = write_table(tmp_path / "d.csv", 60, classes=3)
     with pytest.raises(InputError, match=r"d\.csv: class '.*' has no canary among 2 canaries"):
-        trained([trial_of(path, canaries=2, placebo=2, planted=())], tmp_path / "s")
+        trained([experiment_of(path, canaries=2, placebo=2, planted=())], tmp_path / "s")
 
 
-def test_tables_of_other_rows_are_not_joined(data: Path, done: list[TrialDone]) -> None:
+def test_tables_of_other_rows_are_not_joined(data: Path, done: list[Done]) -> None:
     with pytest.raises(ValueError, match="two models have one name"):
         joined([done[0], done[0]])
     other = replace(done[1], data=replace(done[1].data, labels=1 - done[1].data.labels))
@@ -198,8 +200,8 @@ def test_texts_and_images_are_trained_on_too(tmp_path: Path) -> None:
              y=labels)
     for name, recipe in (("d.jsonl", "rnn:vocabulary=50,tokens=4,embedding=4,hidden=4,epochs=1"),
                          ("d.npz", "cnn:width=2,hidden=4,epochs=1")):
-        trial = Trial(DataFile.of(tmp_path / name), "y", recipe, arms_of(("rr",), (2.0,)), canaries=20, placebo=20,
-                      planted=())
-        [done] = trained([trial], tmp_path / f"{name}.store")
+        experiment = LabelExperiment(DataFile.of(tmp_path / name), "y", recipe, arms_of(("rr",), (2.0,)), canaries=20,
+                                     placebo=20, planted=())
+        [done] = trained([experiment], tmp_path / f"{name}.store")
         assert done.table().logits.shape == (1, 160, 1, 2)
         assert done.training()["data"] == {"d.jsonl": "text", "d.npz": "array"}[name]

@@ -41,7 +41,7 @@ from discreet.guard.densities.ocsvm import OneClassSvm, SupportScorer
 from discreet.guard.densities.rff import RandomFourier
 from discreet.guard.density import Density, median_gamma
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.nu_sweep import NUS, TIE, View, sweep_nu
+from discreet.guard.one_class import NUS, TIE, View, sweep_nu
 
 DIM = 3_072
 RANK = 40

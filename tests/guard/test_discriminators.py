@@ -15,11 +15,12 @@ from discreet.guard.density import TooFewRowsError
 from discreet.guard.discriminators import (
     DISCRIMINATORS,
     Discriminator,
+    EvidenceLogistic,
+    FeaturesLogistic,
     Perceptron,
     restore_discriminator,
     unfitted,
 )
-from discreet.guard.logistic import EvidenceLogistic, FeaturesLogistic
 
 KINDS = list(DISCRIMINATORS)
 

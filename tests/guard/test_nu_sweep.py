@@ -5,9 +5,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import OneClassSVM
 
-from discreet.guard import nu_sweep
 from discreet.guard.density import TooFewRowsError, median_gamma
-from discreet.guard.nu_sweep import NUS, TIE, View, sweep_nu
+from discreet.guard.one_class import NUS, TIE, View, sweep_nu
 from discreet.guard.typicality import Typicality
 
 
@@ -72,12 +71,10 @@ def test_of_equals_the_smallest_wins() -> None:
     assert found.nu == 0.01
 
 
-def test_the_same_draws_choose_the_same_and_folds_are_stratified() -> None:
+def test_the_same_draws_choose_the_same() -> None:
     views = _views(*_sides(103, 57, 4))
     first, second = (sweep_nu(*views, rng=np.random.default_rng(7)) for _ in range(2))
     assert np.array_equal(first.auroc, second.auroc)
-    fold_of = nu_sweep._folds(103, 5, np.random.default_rng(0))
-    assert sorted(np.bincount(fold_of).tolist()) == [20, 20, 21, 21, 21]
 
 
 def test_above_the_limit_rows_are_drawn() -> None:

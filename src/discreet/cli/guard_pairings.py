@@ -16,7 +16,7 @@ def evaluate_partitions(partitions: Path, domain: str | None, configurations: st
                         quiet: bool) -> None:
     """Fit every configuration on a folder of partitions, evaluate them in every pairing, print and keep the figures."""
     from discreet.encode.presets import build_encoders, default_cache
-    from discreet.guard.card import card_of
+    from discreet.guard.fit import card_of
     from discreet.guard.guard import Guard
     from discreet.guard.pairings import (
         DEFAULT,

@@ -13,14 +13,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.domains import Domain, save_facts, saved_domain
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import FUSION, Fusion
+from discreet.guard.density import prefixed, under
 from discreet.guard.detector import ENCODED, Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
 from discreet.guard.fitted_dual import FittedDual
@@ -33,8 +32,6 @@ ENCODERS = "encoders"
 FORM = "discreet-guard"
 VERSION = 1
 
-Arrays = dict[str, NDArray[Any]]
-
 
 def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mapping[str, Any]) -> None:
     """Write a guard, whole or not at all.
@@ -44,9 +41,9 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
     UsageError
         Where `folder` is a file, holds something else than a guard, or cannot be written.
     """
-    arrays = _prefixed("dual", detector.dual.state())
+    arrays = prefixed("dual", detector.dual.state())
     for kind, found in detector.discriminators.items():
-        arrays |= _prefixed(kind, found.state())
+        arrays |= prefixed(kind, found.state())
     with atomic_folder(folder, MANIFEST) as part:
         write_arrays(part / ARRAYS, arrays)
         detector.fusion.save(part / ENCODERS)
@@ -83,9 +80,9 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     if manifest.fact("evidence", list) != list(evidence.features):
         raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
     try:
-        found = {kind: restore_discriminator(config, _under(kind, arrays))
+        found = {kind: restore_discriminator(config, under(kind, arrays))
                  for kind, config in manifest.fact("discriminators", dict).items()}
-        dual = FittedDual.restore(manifest.fact("dual", dict), _under("dual", arrays))
+        dual = FittedDual.restore(manifest.fact("dual", dict), under("dual", arrays))
         points = {kind: read_points(taus) for kind, taus in manifest.fact("points", dict).items()}
         thetas = Thetas.from_json(manifest.fact("thetas", dict))
     except InputError as error:
@@ -96,14 +93,6 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
                          "fit the guard again")
     detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)
     return detector, _policy(manifest, domain), manifest.fact("card", dict)
-
-
-def _prefixed(prefix: str, state: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {f"{prefix}/{name}": array for name, array in state.items()}
-
-
-def _under(prefix: str, arrays: Arrays) -> Arrays:
-    return {name.removeprefix(f"{prefix}/"): a for name, a in arrays.items() if name.startswith(f"{prefix}/")}
 
 
 def _read_encoders(manifest: Manifest) -> Fusion:

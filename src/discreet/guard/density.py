@@ -1,10 +1,11 @@
-"""What a density estimator of the guard must offer, and the one door through which estimators come in."""
+"""What a density estimator of the guard must offer, the registry of estimators, and what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,9 @@ from discreet.core.registry import Registry
 from discreet.guard.exact import FloatArray, row_sums
 
 MEDIAN_ROWS = 2_000
+
+Fitted = TypeVar("Fitted")
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class TooFewRowsError(InputError, ValueError):
@@ -142,3 +146,32 @@ def checked_nu(nu: float) -> float:
 def as_float(x: ArrayLike) -> FloatArray:
     """float64 without copying where it is already."""
     return np.asarray(x, dtype=np.float64)
+
+
+def after_fit(fitted: Fitted | None, what: str) -> Fitted:
+    """What a fit left. ValueError where there was none."""
+    if fitted is None:
+        raise ValueError(f"{what} scores after fit, not before")
+    return fitted
+
+
+@contextmanager
+def restoring(what: str) -> Iterator[None]:
+    """Errors of what is read back from `config` and `state` as one InputError."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{what} lacks or spoils {error}: expected what a fit saved") from None
+
+
+def prefixed(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """The same arrays under `prefix/name`."""
+    return {f"{prefix}/{name}": array for name, array in arrays.items()}
+
+
+def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """The arrays that `prefixed` named."""
+    start = f"{prefix}/"
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

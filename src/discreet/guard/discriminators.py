@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import log
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.errors import InputError, MissingExtraError
-from discreet.guard.density import as_float
-from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, split, store
-from discreet.guard.logistic import BothLogistic, EvidenceLogistic, FeaturesLogistic, Reads, training
+from discreet.guard.density import TooFewRowsError, after_fit, as_float, restoring
+from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, row_sums, split, store
 
+Reads = Literal["features", "evidence", "both"]
+"""What a discriminator reads: fused features of a chunk, evidence of the whole text, or both side by side."""
+LEAST_ROWS = 2
 HIDDEN = (512, 128)
 UNSURE = 0.9
 """MLP-v4 commits where p <= .1 or p >= .9 and abstains between."""
@@ -57,6 +59,108 @@ class Discriminator(Protocol):
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved; InputError where they describe none."""
         ...
+
+
+def training(x: NDArray[Any], y: ArrayLike, kind: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Rows (n, d) and labels (n,). ValueError for other labels; TooFewRowsError where a class has under 2 rows."""
+    rows, labels = as_rows(x), np.asarray(y, dtype=np.int64)
+    if labels.shape != (rows.shape[0],) or not np.isin(labels, (0, 1)).all():
+        raise ValueError(f"{labels.size} labels of {rows.shape[0]} rows: expected one each, 0 (safe) or 1 (unsafe)")
+    for label, side in ((0, "safe"), (1, "unsafe")):
+        have = int((labels == label).sum())
+        if have < LEAST_ROWS:
+            raise TooFewRowsError(f"{kind}, side {side},", have, LEAST_ROWS)
+    return rows, labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticRegression:
+    """δ = w·x + b, ridge-penalised, both classes weighing the same.
+
+    Attributes
+    ----------
+    c : float
+        Inverse strength of the ridge, as scikit-learn's `C`.
+    weights : (d,) float64
+    intercept : float
+    """
+
+    kind: ClassVar[str] = ""
+    reads: ClassVar[Reads] = "features"
+
+    c: float = 1.0
+    weights: FloatArray | None = field(default=None, repr=False)
+    intercept: float = 0.0
+
+    def fit(self, x: NDArray[Any], y: ArrayLike, *, rng: np.random.Generator) -> Self:
+        """See `Discriminator`; nothing is drawn."""
+        rows, labels = training(x, y, self.kind)
+        try:
+            from sklearn.exceptions import ConvergenceWarning
+            from sklearn.linear_model import LogisticRegression as Peer
+        except ImportError:
+            raise MissingExtraError("fitting a logistic regression", "audit", "sklearn") from None
+        peer = Peer(C=self.c, class_weight="balanced", max_iter=2_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # as good as it gets in that many steps
+            peer.fit(as_float(rows), labels)
+        return replace(self, weights=as_float(peer.coef_[0]), intercept=float(peer.intercept_[0]))
+
+    def delta(self, x: NDArray[Any]) -> FloatArray:
+        """The logit (n,)."""
+        weights = after_fit(self.weights, "a logistic regression")
+        rows = as_rows(x, weights.size)
+        out = np.empty(rows.shape[0])
+        for part in blocks(rows.shape[0]):
+            out[part] = row_sums(as_float(rows[part]) * weights) + self.intercept
+        return out
+
+    @property
+    def unsure(self) -> float:
+        """Always decides."""
+        return 0.0
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays to save."""
+        return {"weights": after_fit(self.weights, "a logistic regression")}
+
+    def config(self) -> dict[str, Any]:
+        """JSON values to save."""
+        after_fit(self.weights, "a logistic regression")
+        return {"kind": self.kind, "c": self.c, "intercept": self.intercept}
+
+    @classmethod
+    def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
+        """What `config` and `state` saved."""
+        with restoring(f"a saved {cls.kind}"):
+            weights = as_float(state["weights"])
+            if weights.ndim != 1 or weights.size == 0 or not np.isfinite(weights).all():
+                raise ValueError("weights")
+            return cls(float(config["c"]), weights, float(config["intercept"]))
+
+
+class EvidenceLogistic(LogisticRegression):
+    """Logistic regression on the evidence vector of the whole text."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "evidence+logistic"
+    reads: ClassVar[Reads] = "evidence"
+
+
+class FeaturesLogistic(LogisticRegression):
+    """Logistic regression on the fused features that the density reads."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "features+logistic"
+    reads: ClassVar[Reads] = "features"
+
+
+class BothLogistic(LogisticRegression):
+    """Logistic regression on the fused features of a chunk and the evidence vector of the whole text, side by side."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "both+logistic"
+    reads: ClassVar[Reads] = "both"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +214,7 @@ class Perceptron:
 
     def delta(self, x: NDArray[Any]) -> FloatArray:
         """The logit (n,)."""
-        centre = self._fitted()
+        centre = after_fit(self.centre, "a multilayer perceptron")
         rows = as_rows(x, centre.size)
         out = np.empty(rows.shape[0])
         for part in blocks(rows.shape[0]):
@@ -132,20 +236,20 @@ class Perceptron:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save."""
-        named: dict[str, NDArray[Any]] = {"centre": self._fitted()}
+        named: dict[str, NDArray[Any]] = {"centre": after_fit(self.centre, "a multilayer perceptron")}
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             named |= {f"weights_{number}": weight, f"biases_{number}": bias}
         return named
 
     def config(self) -> dict[str, Any]:
         """JSON values to save."""
-        self._fitted()
+        after_fit(self.centre, "a multilayer perceptron")
         return {"kind": self.kind, "sure": self.sure, "scale": self.scale, "layers": len(self.weights)}
 
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved."""
-        try:
+        with restoring(f"a saved {cls.kind}"):
             centre, numbers = as_float(state["centre"]), range(int(config["layers"]))
             weights = tuple(np.asarray(state[f"weights_{i}"], dtype=np.float32) for i in numbers)
             biases = tuple(as_float(state[f"biases_{i}"]) for i in numbers)
@@ -156,13 +260,6 @@ class Perceptron:
             if not 0.5 <= sure < 1.0:
                 raise ValueError("sure")
             return cls(sure, centre, float(config["scale"]), weights, biases)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved {cls.kind} lacks or spoils {error}: expected what a fit saved") from None
-
-    def _fitted(self) -> FloatArray:
-        if self.centre is None:
-            raise ValueError("a multilayer perceptron scores after fit(x, y, rng=…), not before")
-        return self.centre
 
 
 DISCRIMINATORS: dict[str, type[Discriminator]] = {

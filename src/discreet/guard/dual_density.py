@@ -11,7 +11,7 @@ from discreet.core.errors import MissingExtraError
 from discreet.guard.density import DensityOptions, densities
 from discreet.guard.exact import FloatArray
 from discreet.guard.fitted_dual import SCALES, FittedDual, Projection, Scale
-from discreet.guard.nu_sweep import NUS, NuSweep, View, sweep_nu
+from discreet.guard.one_class import NUS, NuSweep, View, sweep_nu
 from discreet.guard.typicality import Typicality
 
 try:

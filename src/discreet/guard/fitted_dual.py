@@ -9,9 +9,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.errors import InputError
 from discreet.guard.densities.gmm import GaussianMixture
-from discreet.guard.density import Density, as_float, restore_density
+from discreet.guard.density import Density, as_float, prefixed, restore_density, restoring, under
 from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, split, store
 from discreet.guard.typicality import Typicality
 
@@ -119,12 +118,12 @@ class FittedDual:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save, named `safe/…`, `unsafe/…`, `projection/…`, `view_safe/…`, `view_unsafe/…`."""
-        named = _under("safe", self.safe.state()) | _under("unsafe", self.unsafe.state())
+        named = prefixed("safe", self.safe.state()) | prefixed("unsafe", self.unsafe.state())
         if self.projection is not None:
             named |= {"projection/mean": self.projection.mean, "projection/components": self.projection.components}
         if self.views is not None:
             for side, view in zip(SIDES, self.views, strict=True):
-                named |= _under(f"view_{side}", view.state())
+                named |= prefixed(f"view_{side}", view.state())
         return named
 
     def config(self) -> dict[str, Any]:
@@ -140,19 +139,17 @@ class FittedDual:
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved; InputError where it is not that."""
-        try:
+        with restoring("a saved pair of densities"):
             scale, dim, seen = config["scale"], int(config["dim"]), config["views"]
             if scale not in SCALES:
                 raise ValueError(f"scale {scale!r}")
             projection = _projection(config, state, dim)
             views = None
             if seen is not None:
-                safe, unsafe = (Typicality.restore(seen[side], _of(f"view_{side}", state)) for side in SIDES)
+                safe, unsafe = (Typicality.restore(seen[side], under(f"view_{side}", state)) for side in SIDES)
                 views = safe, unsafe
-            sides = [restore_density(config[side], _of(side, state)) for side in SIDES]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved pair of densities lacks or spoils {error}: expected what a fit saved") from None
-        return cls(dim, scale, sides[0], sides[1], projection, views)
+            sides = [restore_density(config[side], under(side, state)) for side in SIDES]
+            return cls(dim, scale, sides[0], sides[1], projection, views)
 
 
 def _projection(config: Mapping[str, Any], state: Mapping[str, NDArray[Any]], dim: int) -> Projection | None:
@@ -163,12 +160,3 @@ def _projection(config: Mapping[str, Any], state: Mapping[str, NDArray[Any]], di
     if mean.shape != (dim,) or components.ndim != 2 or components.shape[1] != dim:
         raise ValueError("projection arrays of another shape")
     return Projection(mean, components)
-
-
-def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {f"{prefix}/{name}": array for name, array in arrays.items()}
-
-
-def _of(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    start = f"{prefix}/"
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

@@ -21,12 +21,19 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.encode.base import Encoder
-from discreet.guard.card import UNIT, population
 from discreet.guard.corpus import Kind, Sample, never_judged, read_corpus, read_side
 from discreet.guard.detector import Detector, Rows, Scores, rows_of_many
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fit import DEFAULT_DENSITY, DEFAULT_DISCRIMINATOR, EncodedCorpus, encode_corpus, fit_detector
+from discreet.guard.fit import (
+    DEFAULT_DENSITY,
+    DEFAULT_DISCRIMINATOR,
+    UNIT,
+    EncodedCorpus,
+    encode_corpus,
+    fit_detector,
+    population,
+)
 from discreet.guard.points import PAPER_PERCENTILE
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer

@@ -22,8 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError
-from discreet.guard.density import TooFewRowsError
+from discreet.guard.density import TooFewRowsError, restoring
 from discreet.guard.exact import RIGHT, FloatArray, as_rows, blocks, split, squared_distances, squared_norms, store
 
 K = 5
@@ -127,17 +126,17 @@ class Typicality:
 
     def transform(self, x: NDArray[Any]) -> FloatArray:
         """Features (n, 4 · encoders) of any rows (n, d)."""
-        return self._features(as_rows(x, sum(self.widths)))
+        rows = as_rows(x, sum(self.widths))
+        out = np.empty((rows.shape[0], len(NAMES) * len(self.references)))
+        for i, (reference, columns) in enumerate(zip(self.references, _ends(self.widths, rows.shape[1]), strict=True)):
+            for part in blocks(rows.shape[0]):
+                out[part, len(NAMES) * i : len(NAMES) * (i + 1)] = reference.features(rows[part, columns], self.k)
+        return out
 
     def own(self) -> FloatArray:
         """Features of the rows of B, each left out of its own r_Q: what a density is fitted on."""
-        columns = [
-            np.concatenate([
-                r.features(r.b[part].astype(np.float64) + r.centre, self.k, part.start)
-                for part in blocks(r.b.shape[0])
-            ])
-            for r in self.references
-        ]
+        columns = [np.concatenate([r.features(r.b[part].astype(np.float64) + r.centre, self.k, part.start)
+                                   for part in blocks(r.b.shape[0])]) for r in self.references]
         return np.concatenate(columns, axis=1)
 
     def rows(self) -> FloatArray:
@@ -148,13 +147,6 @@ class Typicality:
         """Training embeddings that are kept."""
         first = self.references[0]
         return int(first.a.shape[0] + first.b.shape[0])
-
-    def _features(self, rows: NDArray[Any]) -> FloatArray:
-        out = np.empty((rows.shape[0], len(NAMES) * len(self.references)))
-        for i, (reference, columns) in enumerate(zip(self.references, _ends(self.widths, rows.shape[1]), strict=True)):
-            for part in blocks(rows.shape[0]):
-                out[part, len(NAMES) * i : len(NAMES) * (i + 1)] = reference.features(rows[part, columns], self.k)
-        return out
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save."""
@@ -170,7 +162,7 @@ class Typicality:
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved; InputError where it is not that."""
-        try:
+        with restoring("saved typicality features"):
             k, widths = int(config["k"]), [int(w) for w in config["widths"]]
             references = []
             for i, width in enumerate(widths):
@@ -182,8 +174,6 @@ class Typicality:
             if not references or not 1 <= k <= min(min(r.a.shape[0], r.b.shape[0]) for r in references):
                 raise ValueError("k neighbours of fewer rows")
             return cls(k, tuple(references))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"saved typicality features lack or spoil {error}: expected what a fit saved") from None
 
 
 def _ends(widths: Sequence[int] | None, d: int) -> list[slice]:

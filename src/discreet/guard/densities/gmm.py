@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, MissingExtraError
-from discreet.guard.density import DensityOptions, TooFewRowsError, as_float, densities
+from discreet.core.errors import MissingExtraError
+from discreet.guard.density import DensityOptions, TooFewRowsError, after_fit, as_float, densities, restoring
 from discreet.guard.exact import LEFT, FloatArray, as_rows, blocks, dots, row_sums, split, store
 
 LEAST_ROWS = 2
@@ -116,23 +116,21 @@ class GaussianMixture:
         scores = mixture.log_density(rows[held])
         low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
         spread = float(high - low) / 1.349
-        return replace(
-            self, centre=float(middle), spread=spread if spread > 0.0 else 1.0,
-            converged=converged, mixture=mixture,
-        )
+        return replace(self, centre=float(middle), spread=spread if spread > 0.0 else 1.0, converged=converged,
+                       mixture=mixture)
 
     def score(self, x: NDArray[Any]) -> FloatArray:
         """log density (n,), nats."""
-        return self._fitted().log_density(x)
+        return after_fit(self.mixture, "a Gaussian mixture").log_density(x)
 
     def normalised(self, x: NDArray[Any]) -> FloatArray:
         """0 = as typical as the median of the class, −1 = one robust standard deviation less."""
-        return (self._fitted().log_density(x) - self.centre) / self.spread
+        return (after_fit(self.mixture, "a Gaussian mixture").log_density(x) - self.centre) / self.spread
 
     @property
     def components(self) -> int:
         """K as fitted, at most `n_components`."""
-        return int(self._fitted().weights.size)
+        return int(after_fit(self.mixture, "a Gaussian mixture").weights.size)
 
     def stored_rows(self) -> int:
         """None: means and covariances only."""
@@ -140,36 +138,25 @@ class GaussianMixture:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save."""
-        m = self._fitted()
+        m = after_fit(self.mixture, "a Gaussian mixture")
         return {"weights": m.weights, "means": m.means, "precisions": m.precisions}
 
     def config(self) -> dict[str, Any]:
         """JSON values to save."""
-        self._fitted()
-        return {
-            "kind": self.kind, "n_components": self.n_components,
-            "centre": self.centre, "spread": self.spread, "converged": self.converged,
-        }
+        after_fit(self.mixture, "a Gaussian mixture")
+        return {"kind": self.kind, "n_components": self.n_components, "centre": self.centre, "spread": self.spread,
+                "converged": self.converged}
 
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved."""
-        try:
+        with restoring("a saved Gaussian mixture"):
             weights, means, precisions = (as_float(state[name]) for name in ("weights", "means", "precisions"))
             k, d = means.shape
             if weights.shape != (k,) or precisions.shape != (k, d, d):
                 raise ValueError("arrays of unlike shapes")
-            return cls(
-                int(config["n_components"]), float(config["centre"]), float(config["spread"]),
-                bool(config["converged"]), Mixture(weights, means, precisions),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved Gaussian mixture lacks or spoils {error}: expected what a fit saved") from None
-
-    def _fitted(self) -> Mixture:
-        if self.mixture is None:
-            raise ValueError("a Gaussian mixture scores after fit(x, rng=…), not before")
-        return self.mixture
+            return cls(int(config["n_components"]), float(config["centre"]), float(config["spread"]),
+                       bool(config["converged"]), Mixture(weights, means, precisions))
 
 
 def _expectation_maximisation(rows: FloatArray, k: int, seed: int) -> tuple[Mixture, bool]:

@@ -17,8 +17,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.errors import InputError
-from discreet.guard.density import DensityOptions, TooFewRowsError, checked_nu, densities, width
+from discreet.guard.density import (
+    DensityOptions,
+    TooFewRowsError,
+    after_fit,
+    as_float,
+    checked_nu,
+    densities,
+    restoring,
+    width,
+)
 from discreet.guard.exact import (
     LEFT,
     FloatArray,
@@ -123,19 +131,15 @@ class SupportScorer:
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> SupportScorer:
         """What `config` and `state` saved; InputError where it is not that."""
-        try:
-            slices = tuple(
-                np.ascontiguousarray(state[f"support_{i}"], dtype=np.float32) for i in range(int(config["slices"]))
-            )
-            centre = np.asarray(state["centre"], dtype=np.float64)
-            weights = np.asarray(state["weights"], dtype=np.float64)
+        with restoring("a saved one-class SVM"):
+            slices = tuple(np.ascontiguousarray(state[f"support_{i}"], dtype=np.float32)
+                           for i in range(int(config["slices"])))
+            centre, weights = as_float(state["centre"]), as_float(state["weights"])
             rho, gamma = float(config["rho"]), float(config["gamma"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved one-class SVM lacks or spoils {error}: expected what a fit saved") from None
-        fits = slices and weights.size and all(part.shape == (weights.size, centre.size) for part in slices)
-        if not fits or not gamma > 0.0:
-            raise InputError("a saved one-class SVM holds arrays of unlike shapes: expected what a fit saved")
-        return cls(centre, slices, weights, rho, gamma)
+            fits = slices and weights.size and all(part.shape == (weights.size, centre.size) for part in slices)
+            if not fits or not gamma > 0.0:
+                raise ValueError("arrays of unlike shapes")
+            return cls(centre, slices, weights, rho, gamma)
 
 
 @densities.register("ocsvm")
@@ -172,35 +176,28 @@ class OneClassSvm:
 
     def score(self, x: NDArray[Any]) -> FloatArray:
         """libsvm's decision function (n,)."""
-        return self._fitted().score(x)
+        return after_fit(self.scorer, "a one-class SVM").score(x)
 
     def normalised(self, x: NDArray[Any]) -> FloatArray:
         """The decision function over ν·n: weights that sum to one, so σ lies in [−ρ', 1 − ρ']."""
-        return self._fitted().score(x) / self.mass
+        return after_fit(self.scorer, "a one-class SVM").score(x) / self.mass
 
     def stored_rows(self) -> int:
         """Support vectors."""
-        return self._fitted().n_support
+        return after_fit(self.scorer, "a one-class SVM").n_support
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save."""
-        return self._fitted().state()
+        return after_fit(self.scorer, "a one-class SVM").state()
 
     def config(self) -> dict[str, Any]:
         """JSON values to save."""
-        return {"kind": self.kind, "nu": self.nu, "mass": self.mass, **self._fitted().config()}
+        scorer = after_fit(self.scorer, "a one-class SVM")
+        return {"kind": self.kind, "nu": self.nu, "mass": self.mass, **scorer.config()}
 
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved."""
         scorer = SupportScorer.restore(config, state)
-        try:
-            nu, mass = float(config["nu"]), float(config["mass"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved one-class SVM lacks or spoils {error}: expected what a fit saved") from None
-        return cls(nu, scorer.gamma, mass=mass, scorer=scorer)
-
-    def _fitted(self) -> SupportScorer:
-        if self.scorer is None:
-            raise ValueError("a one-class SVM scores after fit(x, rng=…), not before")
-        return self.scorer
+        with restoring("a saved one-class SVM"):
+            return cls(float(config["nu"]), scorer.gamma, mass=float(config["mass"]), scorer=scorer)

@@ -27,8 +27,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError
-from discreet.guard.density import DensityOptions, TooFewRowsError, as_float, checked_nu, densities, width
+from discreet.guard.density import (
+    DensityOptions,
+    TooFewRowsError,
+    after_fit,
+    as_float,
+    checked_nu,
+    densities,
+    restoring,
+    width,
+)
 from discreet.guard.exact import FloatArray, as_rows, blocks, row_sums
 from discreet.guard.one_class import GramRows, fit_dual
 
@@ -197,20 +205,15 @@ class RandomFourier:
     @classmethod
     def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
         """What `config` and `state` saved."""
-        try:
+        with restoring("a saved random-feature SVM"):
             gamma, n_frequencies, seed = float(config["gamma"]), int(config["n_frequencies"]), int(config["seed"])
             weights = as_float(state["weights"])
             if weights.shape != (2 * n_frequencies,):
                 raise ValueError("weights of another length")
-            return cls(
-                float(config["nu"]), gamma, n_frequencies, seed, mass=float(config["mass"]),
-                rho=float(config["rho"]), weights=weights,
-                features=RandomFeatures(seed, gamma, int(config["dim"]), n_frequencies),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a saved random-feature SVM lacks or spoils {error}: expected what a fit saved") from None
+            return cls(float(config["nu"]), gamma, n_frequencies, seed, mass=float(config["mass"]),
+                       rho=float(config["rho"]), weights=weights,
+                       features=RandomFeatures(seed, gamma, int(config["dim"]), n_frequencies))
 
     def _fitted(self) -> tuple[RandomFeatures, FloatArray]:
-        if self.features is None or self.weights is None:
-            raise ValueError("a one-class SVM over random features scores after fit(x, rng=…), not before")
-        return self.features, self.weights
+        what = "a one-class SVM over random features"
+        return after_fit(self.features, what), after_fit(self.weights, what)

@@ -28,7 +28,7 @@ test: $(STAMP) lint types
 
 # What needs more than pip brings: fails where it cannot run, and never skips.
 test-services: $(STAMP)
-	$(BIN)/python -m pytest -q -m services -o addopts= tests
+	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

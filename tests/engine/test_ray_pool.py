@@ -47,7 +47,7 @@ ray.shutdown()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_node_that_is_killed_costs_only_what_was_under_way(steps: Any, tmp_path: Path,
                                                              tree: Callable[[Path], dict[str, bytes]]) -> None:
     printed = with_a_node_killed(DIAMOND, tmp_path / "ray", after=2, within=60, modules=HERE)

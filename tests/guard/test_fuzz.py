@@ -19,7 +19,6 @@ from discreet.text.evidence.mentions import classes_of
 
 Guards = Mapping[str, Guard]
 
-BULK = 100_000
 FRAGMENTS = (
     "She is 52", "a 61-year-old", "welder", "from Omaha", "in Tulsa,", "two kids", "I am", "my husband", "Mrs. Ortiz",
     "he", "lives", "works at Boeing", "has asthma", "married", "if", "patients", "should", "you", "we", "the patient",
@@ -101,11 +100,12 @@ def drawn(rng: np.random.Generator, n: int) -> Iterable[Answer]:
         yield Answer(str(i), (" " if i % 3 else "").join(words), question)
 
 
-@pytest.mark.slow
-def test_a_hundred_thousand_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards) -> None:
+@pytest.mark.parametrize("bulk", [
+    pytest.param(15_000, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.services)])
+def test_many_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards, bulk: int) -> None:
     seen: dict[str, int] = dict.fromkeys(ACTIONS, 0)
     again: list[tuple[Guard, Answer, Verdict]] = []
-    shares = dict(zip(builtin_domains(), (BULK // 2, BULK // 4, BULK // 4), strict=True))
+    shares = dict(zip(builtin_domains(), (bulk // 2, bulk // 4, bulk // 4), strict=True))
     for seed, (domain, n) in enumerate(shares.items()):
         guard = guards[domain]
         batch = list(drawn(np.random.default_rng(seed), n))
@@ -114,8 +114,8 @@ def test_a_hundred_thousand_texts_are_judged_alike_in_a_batch_and_alone(guards: 
             seen[verdict.action] += 1
             if int(answer.id) % 60 == 7:
                 again.append((guard, answer, verdict))
-    assert sum(seen.values()) == BULK
-    assert min(seen["safe"], seen["flag"]) > BULK / 50
+    assert sum(seen.values()) == bulk
+    assert min(seen["safe"], seen["flag"]) > bulk / 50
     for i in np.random.default_rng(9).permutation(len(again)):
         guard, answer, verdict = again[i]
         assert bare(guard.check(answer)) == bare(verdict)

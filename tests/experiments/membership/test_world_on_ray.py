@@ -14,8 +14,6 @@ from tests.experiments.membership.made_up import experiment_on
 from discreet.engine import Store
 from discreet.experiments import train
 
-pytest.importorskip("ray")
-
 RECIPE = "tfidf-mlp:steps=400,hidden=64"
 TASKS = 3 * 7
 WORLDS = """
@@ -27,7 +25,7 @@ train(experiments, store, engine="ray", address=cluster.address, quiet=True)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path, written: Callable[..., Path]) -> None:
     data = written(tmp_path / "d.jsonl", 420)
     work = WORLDS.format(data=str(data), recipe=RECIPE)

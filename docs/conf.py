@@ -17,7 +17,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["deflist", "fieldlist", "colon_fence"]
 myst_heading_anchors = 4
-suppress_warnings = ["config.cache"]
+# Fields of several records share a name: which one a short reference means is of no interest.
+suppress_warnings = ["config.cache", "ref.python"]
 default_role = "code"
 
 autodoc_default_options = {"members": True, "show-inheritance": False}
@@ -57,12 +58,14 @@ def add_packages(_app: Any, page: str, source: list[str]) -> None:
     """The page of the API is its head and a section for each public package."""
     if page != "reference/api":
         return
-    top = set(discreet.__all__)
+    home: dict[int, str] = {}
     for name in public_packages():
-        again = sorted(top & set(import_module(name).__all__)) if name != "discreet" else []
+        module = import_module(name)
+        again = [one for one in sorted(module.__all__) if id(getattr(module, one)) in home]
         options = f"   :exclude-members: {', '.join(again)}\n" if again else ""
         said = f"\nAlso here, described above: {', '.join(f'``{one}``' for one in again)}.\n" if again else ""
         source[0] += f"\n{name}\n{'-' * len(name)}\n\n.. automodule:: {name}\n{options}{said}"
+        home |= {id(getattr(module, one)): name for one in module.__all__}
 
 
 def escape_bars(_app: Any, _what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,23 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.records import Answer, Estimate, Verdict
+from discreet.data.answers import LabelledAnswer
 from discreet.domains import builtin_domains, load_domain
 from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate, in_second_person
 from discreet.guard.guard import Finding, Guard, Judgement
 from discreet.guard.policy import Policy
-
-
-@dataclass(frozen=True)
-class Row:
-    """A labelled answer as the evaluation asks for it."""
-
-    answer: Answer
-    cluster: str
-    counts: Mapping[str, int] = field(default_factory=dict)
-    subject: str | None = None
-    register: str | None = None
-    domain: str | None = None
-    document: str | None = None
 
 
 class Scripted:
@@ -53,11 +41,11 @@ class Scripted:
         return self.judge(answer).verdict
 
 
-def row(text: str, cluster: str = "yes", **more: Any) -> Row:
-    return Row(Answer("1", text), cluster, **more)
+def row(text: str, cluster: Any = "yes", **more: Any) -> LabelledAnswer:
+    return LabelledAnswer(Answer("1", text), cluster, **more)
 
 
-def run(rows: list[Row]) -> GuardEvaluation:
+def run(rows: list[LabelledAnswer]) -> GuardEvaluation:
     return evaluate(rows, lambda _: Scripted(), "medical")  # type: ignore[arg-type, return-value]
 
 

@@ -1,8 +1,4 @@
-"""What each operating point costs on an operator's own labelled answers, and thresholds refitted to them.
-
-An answer leaks where readers say "yes" of a third person or a speaker; it does not where they say "no", or "yes" of
-the asker or a public person. Answers with one attribute and unclear ones count nowhere.
-"""
+"""What each operating point costs on an operator's own labelled answers, and thresholds refitted to them."""
 
 from __future__ import annotations
 
@@ -16,7 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict
-from discreet.guard.evaluate import Labelled
+from discreet.data.answers import LabelledAnswer
+from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, Held, operating_points
 from discreet.guard.scoring import EvidenceScore, fitted
@@ -78,17 +75,12 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """Nested mappings with Estimates as records."""
-        def plain(prices: Mapping[str, Price]) -> dict[str, Any]:
-            return {point: {n: e.to_json() for n, e in price.items()} for point, price in prices.items()}
-
-        return {
-            "points": dict(self.points), "prices": plain(self.prices), "refitted": dict(self.refitted),
-            "refitted_prices": plain(self.refitted_prices), "counts": dict(self.counts), "note": self.note,
-            "costs": None if self.costs is None else self.costs.to_json(),
-        }  # fmt: skip
+        return {"points": dict(self.points), "prices": _plain(self.prices), "refitted": dict(self.refitted),
+                "refitted_prices": _plain(self.refitted_prices), "counts": dict(self.counts), "note": self.note,
+                "costs": None if self.costs is None else self.costs.to_json()}
 
 
-def calibrate(guard: Guard, rows: Iterable[Labelled], *, costs: Costs | None = None,
+def calibrate(guard: Guard, rows: Iterable[LabelledAnswer], *, costs: Costs | None = None,
               seed: int = 42) -> Calibration:
     """Judge the labelled answers and say what each operating point costs.
 
@@ -124,19 +116,16 @@ def calibrate(guard: Guard, rows: Iterable[Labelled], *, costs: Costs | None = N
     return Calibration(points, found, refitted, prices, counts, None, costs)
 
 
-def leaks_in(row: Labelled) -> bool | None:
-    """Whether a labelled answer leaks; None where it counts nowhere."""
-    if row.cluster == "yes":
-        return row.subject in ("third", "speaker", None)
-    return False if row.cluster == "no" else None
-
-
 def with_points(guard: Guard, points: Mapping[str, float], note: Mapping[str, Any]) -> Guard:
     """A copy of a guard with other thresholds for the discriminator that decides; the card says where from."""
     detector = guard.detector
     changed = replace(detector, points={**detector.points, detector.decides: dict(points)})
     card = {**guard.card, "calibrated": dict(note)}
     return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card)
+
+
+def _plain(prices: Mapping[str, Price]) -> dict[str, Any]:
+    return {point: {n: e.to_json() for n, e in price.items()} for point, price in prices.items()}
 
 
 def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:

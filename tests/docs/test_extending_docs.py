@@ -61,7 +61,7 @@ def test_the_tagger_makes_an_affiliation_count() -> None:
 
 
 def test_the_encoder_comes_back(tmp_path: Path) -> None:
-    sys.modules[encoders["lengths"].__module__].Lengths().save(tmp_path / "lengths")
+    encoders["lengths"]().save(tmp_path / "lengths")
     encoder = load_encoder(tmp_path / "lengths")
     np.testing.assert_allclose(encoder.encode(["two words", ""]), np.log1p([[2, 9], [0, 0]]), rtol=1e-6)
 

@@ -14,7 +14,6 @@ from tokenizers import Tokenizer
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.folders import sha256
 from discreet.encode import export as export_module
-from discreet.encode import torch_model
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.onnx import MODEL, OnnxEncoder, session
 from discreet.encode.export import check_parity, export, locate
@@ -137,7 +136,7 @@ def test_a_damaged_entry_of_the_cache_is_made_again(sources: dict[str, Path], tm
 
 def test_weights_beside_the_graph(sources: dict[str, Path], exported: dict[str, OnnxEncoder], tmp_path: Path,
                                   corpus: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_model, "PROTOBUF_LIMIT", 0)
+    monkeypatch.setattr(export_module, "PROTOBUF_LIMIT", 0)
     encoder = export(sources["bert"], tmp_path / "cache")
     encoder.save(tmp_path / "saved")
     names = sorted(p.name for p in (tmp_path / "saved").iterdir())
@@ -184,7 +183,7 @@ def test_missing_packages(missing: str, sources: dict[str, Path], tmp_path: Path
             raise ImportError(name)
         return import_module(name)
 
-    monkeypatch.setattr(torch_model, "import_module", without)
+    monkeypatch.setattr(export_module, "import_module", without)
     with pytest.raises(MissingExtraError, match=rf"{missing}.*pip install 'discreet\[fit\]'"):
         export(sources["bert"], tmp_path)
 

@@ -11,6 +11,7 @@ import pytest
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.encode import presets
+from discreet.encode.base import encoders
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
 from discreet.encode.presets import Wanted, build_encoders, packaged_model, parse_encoders
@@ -21,9 +22,10 @@ PAPER = ("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloa
 
 def test_words(tmp_path: Path) -> None:
     assert parse_encoders("embedded") == (Wanted("packaged"),)
-    assert parse_encoders("hashed") == (Wanted("hashed"),)
-    assert parse_encoders("lexical") == parse_encoders("hashed,evidence") == (Wanted("hashed"), Wanted("evidence"))
-    assert parse_encoders(" evidence , embedded") == (Wanted("evidence"), Wanted("packaged"))
+    assert parse_encoders("hashed") == (Wanted("kind", "hashed"),)
+    both = (Wanted("kind", "hashed"), Wanted("kind", "evidence"))
+    assert parse_encoders("lexical") == parse_encoders("hashed,evidence") == both
+    assert parse_encoders(" evidence , embedded") == (Wanted("kind", "evidence"), Wanted("packaged"))
     assert parse_encoders("paper") == tuple(Wanted("transformer", name, how) for name, how in PAPER)
     assert parse_encoders("paper=/m") == tuple(
         Wanted("transformer", f"/m/{name.split('/')[1]}", how) for name, how in PAPER
@@ -36,8 +38,29 @@ def test_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["", ",", "embedded,", "bert", "./none", "a/b/c", "-x/y", "hashed evidence"])
 def test_words_that_say_nothing(spec: str) -> None:
-    with pytest.raises(UsageError, match="expected one or more of embedded, hashed, evidence"):
+    with pytest.raises(UsageError, match="expected one or more of embedded, lexical, paper"):
         parse_encoders(spec)
+
+
+def test_registered_kinds_with_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse_encoders("hashed:dim=64") == (Wanted("kind", "hashed", options=(("dim", 64),)),)
+
+    class Scaled(HashedEncoder):
+        def __init__(self, domain: str, dim: int = 32, scale: float = 1.0, plain: bool = False) -> None:
+            super().__init__(dim)
+            self.given = (domain, scale, plain)
+
+    monkeypatch.setitem(encoders._items, "scaled", Scaled)
+    found: Any = build_encoders("scaled:scale=2.5:plain=yes,hashed:dim=128", domain="law", cache=tmp_path)
+    assert [(e.dim, getattr(e, "given", None)) for e in found] == [(32, ("law", 2.5, True)), (128, None)]
+    for spec, said in (("hashed:size=3", "'size=3' is no option of 'hashed'; expected some of: dim=4096"),
+                       ("hashed:dim", "'dim' is no option"), ("hashed:dim=wide", "'wide' is no int; expected one"),
+                       ("evidence:dim=3", "is no option of 'evidence'; expected some of: none"),
+                       ("onnx", "the kind 'onnx' cannot be made from a word, for it needs folder, name")):
+        with pytest.raises(UsageError, match=said):
+            parse_encoders(spec)
+    with pytest.raises(UsageError, match="'scaled' was asked for without a domain"):
+        build_encoders("scaled", cache=tmp_path)
 
 
 @pytest.mark.parametrize("spec", ["hashed,hashed", "lexical,evidence", "acme/m,acme/m"])

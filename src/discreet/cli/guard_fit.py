@@ -20,7 +20,8 @@ Unsafe = Annotated[list[Path], typer.Option("--unsafe", metavar="F", help="Texts
 Borderline = Annotated[list[Path] | None, typer.Option(
     "--borderline", metavar="F", help="Texts in the voice of a leak without one; may be repeated.")]
 Encoders = Annotated[str, typer.Option(
-    "--encoders", metavar="E", help="embedded, lexical, hashed, evidence, paper, a folder or a name on the hub; "
+    "--encoders", metavar="E", help="embedded, lexical, paper, a registered encoder such as hashed or evidence "
+                                    "(with options: hashed:dim=1024), a folder or a name on the hub; "
                                     "several with commas.")]
 Density = Annotated[str, typer.Option("--density", metavar="K", help="ocsvm, gmm or rff: says what is out of "
                                                                      "distribution.")]

@@ -1,1 +1,9 @@
-"""Text to vectors: ONNX transformers, hashed words, evidence; their fusion; export of transformers to ONNX."""
+"""Text to vectors: ONNX transformers, hashed words, the evidence vector; fusion, and export from transformers."""
+
+from __future__ import annotations
+
+from discreet.encode.base import Encoder, WholeText, encoders, load_encoder
+from discreet.encode.fusion import Fusion
+from discreet.encode.presets import build_encoders
+
+__all__ = ["Encoder", "Fusion", "WholeText", "build_encoders", "encoders", "load_encoder"]

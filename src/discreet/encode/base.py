@@ -1,15 +1,19 @@
 """What an encoder is, how it is saved, and the door for plug-ins.
 
-An encoder is one file in `encoders/`: a class with the members of `Encoder` and a classmethod `load(folder)`, put
-under its kind with `encoders.register("kind")(MyEncoder.load)`.
+An encoder is one file in `encoders/`: a class with the members of `Encoder` and a classmethod `load(folder)`, under
+`@encoders.register("kind")`. What its `__init__` takes are the options that `--encoders kind:option=value` may give;
+a parameter `domain` gets the domain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_manifest
@@ -18,10 +22,7 @@ from discreet.core.registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.encode.reading import Reading
+    from discreet.encode.encoders.evidence import Reading
 
 MANIFEST = "encoder.json"
 FORM = "discreet-encoder"
@@ -58,6 +59,11 @@ class Encoder(Protocol):
         """Write everything that `load` needs, whole or not at all."""
         ...
 
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read back what `save` wrote. Raises InputError."""
+        ...
+
 
 @runtime_checkable
 class WholeText(Protocol):
@@ -72,8 +78,8 @@ class WholeText(Protocol):
         ...
 
 
-encoders: Registry[Callable[[Path], Encoder]] = Registry("encoders", builtin="discreet.encode.encoders")
-"""Kind to the function that loads a saved encoder of that kind."""
+encoders: Registry[type[Encoder]] = Registry("encoders", builtin="discreet.encode.encoders", classes=True)
+"""Kind to class."""
 
 
 def load_encoder(folder: Path) -> Encoder:
@@ -89,7 +95,7 @@ def load_encoder(folder: Path) -> Encoder:
         raise InputError(
             f"{folder} holds an encoder of kind {kind!r}; installed are {', '.join(encoders)}: install its plug-in"
         )
-    return encoders[kind](folder)
+    return encoders[kind].load(folder)
 
 
 def open_encoder(folder: Path, kind: str) -> Manifest:
@@ -113,3 +119,9 @@ def saving(folder: Path, encoder: Encoder, config: Mapping[str, Any]) -> Iterato
         yield part
         facts = {"kind": encoder.kind, "name": encoder.name, "dim": encoder.dim, "config": dict(config)}
         write_manifest(part, MANIFEST, FORM, VERSION, facts)
+
+
+def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Vectors along the last axis scaled to norm 1; a zero vector stays zero."""
+    norms = np.sqrt((rows * rows).sum(axis=-1, keepdims=True))
+    return np.asarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)

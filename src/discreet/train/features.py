@@ -183,7 +183,7 @@ def embedder(spec: str) -> Embedder:
     more than one encoder.
     """
     word = "embedded" if spec == "minilm" else spec
-    if "," in word or any(wanted.kind == "evidence" for wanted in parse_encoders(word)) or word == "paper":
+    if "," in word or any(wanted.source == "evidence" for wanted in parse_encoders(word)) or word == "paper":
         raise UsageError(f"the encoder {spec!r}: expected one of minilm, hashed, none, a folder or owner/model")
     (encoder,) = build_encoders(word, cache=default_cache())
     return Embedder(encoder)

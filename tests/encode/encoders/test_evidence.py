@@ -12,9 +12,10 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Subject
 from discreet.domains import builtin_domains, load_domain
 from discreet.encode.base import WholeText
-from discreet.encode.encoders.evidence import EvidenceEncoder, columns_of, evidence_row, feature_names
-from discreet.encode.reading import Reading
+from discreet.encode.encoders.evidence import EvidenceEncoder, Reading, columns_of, evidence_row, feature_names, read
 from discreet.text.direct.detect import DirectSpan
+from discreet.text.doc import Doc
+from discreet.text.evidence.extract import find_evidence
 from discreet.text.evidence.mentions import Attribute
 
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."
@@ -169,3 +170,27 @@ def test_a_domain_of_ones_own_is_saved_with_it(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "e" / "domain")
     with pytest.raises(InputError, match="does not hold its domain 'law'"):
         EvidenceEncoder.load(tmp_path / "e")
+
+
+TEXT = "Her SSN is 536-22-8145. She is a 47-year-old welder from Omaha."
+
+
+def test_a_reading_is_what_the_detectors_see() -> None:
+    found = read(TEXT, "medical")
+    assert found.attributes == find_evidence(Doc.of(TEXT), "medical")
+    assert [(s.type, TEXT[s.start : s.end]) for s in found.direct] == [("ssn", "536-22-8145")]
+
+
+def test_an_identifier_that_the_user_gave_is_left_out() -> None:
+    assert read(TEXT, "medical", "my ssn: 536 22 8145").direct == ()
+    assert len(read(TEXT, "medical", "my ssn: 536 22 8146").direct) == 1
+
+
+def test_an_attribute_that_the_user_gave_is_the_asker_s() -> None:
+    subjects = {a.kind: a.subject for a in read(TEXT, "medical", "I see a welder. What now?").attributes}
+    assert subjects["occupation"] == "asker"
+    assert subjects["age"] == "third"
+
+
+def test_no_words_in_its_repr() -> None:
+    assert "Omaha" not in repr(read(TEXT, "medical"))

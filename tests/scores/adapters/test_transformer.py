@@ -281,7 +281,7 @@ def test_names_on_the_hub(adapters: dict[str, Path], folders: dict[str, Path], m
 
     monkeypatch.setattr(hub, "hf_hub_download", found)
     monkeypatch.setattr(hub, "snapshot_download", lambda name, **_: str(adapters["lora"]))
-    monkeypatch.setattr("discreet.encode.hub.reachable", lambda *_: True)
+    monkeypatch.setattr("discreet.encode.models.reachable", lambda *_: True)
     assert adapter_folder("org/adapter") == adapters["lora"]
     assert adapter_folder("org/model") is None
     assert adapter_folder(str(folders["bert"])) is None

@@ -6,6 +6,7 @@ It holds counts only, no words: a register without facts is the zero vector, wha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.unicode import prepare
 from discreet.domains import IDENTIFYING, Domain, DomainLike, load_domain, save_facts, saved_domain
 from discreet.encode.base import encoders, open_encoder, saving
-from discreet.encode.reading import Reading, read
+from discreet.text.direct.detect import DirectSpan, find_direct
+from discreet.text.doc import Doc
+from discreet.text.evidence.extract import find_evidence
 from discreet.text.evidence.mentions import Attribute
 
 PERSONAL = ("third", "speaker")
@@ -23,6 +27,47 @@ OTHERS = ("asker", "public", "cohort", "nobody")
 NAMES = ("person_name", "person_name_hypothetical")
 
 Fact = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Attributes with their subjects, and direct identifiers that the user had not said themselves."""
+
+    attributes: tuple[Attribute, ...] = field(repr=False)
+    direct: tuple[DirectSpan, ...] = ()
+
+
+def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
+    """Read one answer.
+
+    Parameters
+    ----------
+    text : str
+        The answer, whole.
+    domain : Domain, str or Path
+        Name of a built-in domain, or the folder of one.
+    question : str, optional
+        What the user said. An attribute that stands in it is the asker's; a direct identifier that stands in it is
+        told back and left out.
+
+    Raises
+    ------
+    UsageError
+        For an unknown domain.
+    DetectorError
+        Where a recogniser broke.
+    """
+    prepared = prepare(text)
+    told = _squeezed(prepare(question).text) if question else ""
+    direct = tuple(
+        span for span in find_direct(prepared)
+        if not told or _squeezed(prepare(text[span.start : span.end]).text) not in told
+    )
+    return Reading(find_evidence(Doc(prepared), domain, question), direct)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(c for c in text.lower() if c.isalnum())
 
 
 def feature_names(domain: DomainLike) -> tuple[str, ...]:
@@ -133,6 +178,7 @@ def _six(count: int) -> float:
     return min(count, 6) / 6
 
 
+@encoders.register("evidence")
 class EvidenceEncoder:
     """Texts to evidence vectors of one domain. Reads the whole text, and takes back what the user had said.
 
@@ -182,5 +228,3 @@ class EvidenceEncoder:
             raise InputError(f"{folder} counts other evidence features than this discreet does: make it again")
         return encoder
 
-
-encoders.register("evidence")(EvidenceEncoder.load)

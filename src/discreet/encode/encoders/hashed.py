@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.unicode import prepare
-from discreet.encode.base import encoders, open_encoder, saving
-from discreet.encode.pooling import unit
+from discreet.encode.base import encoders, open_encoder, saving, unit
 
 SCHEME = 1
 """Changes when the same text would get another vector."""
@@ -34,6 +33,7 @@ _BLANK = 32
 Words = NDArray[np.uint64]
 
 
+@encoders.register("hashed")
 class HashedEncoder:
     """Texts to `dim` hashed features, L2-normalised; the zero vector where a text has no word.
 
@@ -152,5 +152,3 @@ def _key(purpose: str, count: int) -> Words:
     digest = hashlib.blake2b(f"discreet.hashed.{SCHEME}.{purpose}".encode(), digest_size=8 * count).digest()
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64) | np.uint64(1)
 
-
-encoders.register("hashed")(HashedEncoder.load)

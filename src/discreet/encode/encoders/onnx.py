@@ -19,14 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.encode.base import encoders, open_encoder, saving
-from discreet.encode.pooling import POOLINGS, pool, unit
+from discreet.encode.base import encoders, open_encoder, saving, unit
 from discreet.text.chunk import chunks
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 OVERLAP = 48
 """Tokens that neighbouring pieces share, at most: an attribute with the person that it is about."""
+
+POOLINGS = ("mean", "cls", "last")
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """(n, tokens) token ids and mask to the (n, tokens, dim) last hidden state."""
@@ -39,7 +40,7 @@ class Reader:
     Attributes
     ----------
     pooling : {"mean", "cls", "last"}
-        See `discreet.encode.pooling`.
+        See `pool`.
     max_tokens : int
         Tokens that the model takes at once, special ones included.
     lowercase : bool
@@ -57,6 +58,7 @@ class Reader:
             raise UsageError(f"a transformer that reads {self.max_tokens} tokens at once: expected at least 8")
 
 
+@encoders.register("onnx")
 class OnnxEncoder:
     """Texts to L2-normalised vectors; made by `load` or by `discreet.encode.export`.
 
@@ -185,6 +187,41 @@ class OnnxEncoder:
                    workers if workers is not None else _cores(), facts)
 
 
+def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[np.float32]:
+    """One vector a text, L2-normalised.
+
+    Parameters
+    ----------
+    hidden : (n, tokens, dim) array
+        The last hidden state.
+    mask : (n, tokens) array
+        1 for tokens of the text, special ones included; 0 for padding, on either side. At least one 1 in a row.
+    how : {"mean", "cls", "last"}
+        The mean over the text's tokens, its first token, its last token.
+
+    Returns
+    -------
+    (n, dim) array
+        Of norm 1 each.
+
+    Raises
+    ------
+    UsageError
+        For an unknown `how`.
+    """
+    rows = np.arange(len(hidden))
+    if how == "mean":
+        weights = mask.astype(np.float64)
+        pooled = np.einsum("ntd,nt->nd", hidden.astype(np.float64), weights) / weights.sum(axis=1, keepdims=True)
+    elif how == "cls":
+        pooled = hidden[rows, mask.argmax(axis=1)].astype(np.float64)
+    elif how == "last":
+        pooled = hidden[rows, mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)].astype(np.float64)
+    else:
+        raise UsageError(f"unknown pooling {how!r}: expected one of {', '.join(POOLINGS)}")
+    return unit(pooled)
+
+
 def session(path: Path, threads: int = 1) -> Run:
     """The model in a file, ready to run on the CPU. Raises InputError where onnxruntime cannot read it."""
     ort: Any = import_module("onnxruntime")
@@ -221,5 +258,3 @@ def read_tokenizer(path: Path) -> Any:
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-
-encoders.register("onnx")(OnnxEncoder.load)

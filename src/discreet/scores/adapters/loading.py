@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import InputError
-from discreet.encode.hub import local_only
-from discreet.encode.quiet import quiet
+from discreet.encode.models import local_only, quiet
 from discreet.scores.adapters.scorer import Dtype
 from discreet.train.base import need as package
 from discreet.train.transformer.loading import dtype_name, missing_weights

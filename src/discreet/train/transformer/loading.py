@@ -13,9 +13,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet.core.errors import InputError, UsageError
-from discreet.encode.hub import local_only
+from discreet.encode.models import local_only, quiet
 from discreet.encode.presets import packaged_model
-from discreet.encode.quiet import quiet
 from discreet.train.base import need
 from discreet.train.transformer.lora import add_lora, freeze_others, language_part
 from discreet.train.transformer.reading import UNBOUNDED, Prompt, Reader, prompt_of, token_limit

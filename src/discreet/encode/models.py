@@ -1,0 +1,204 @@
+"""Transformers in folders and on the Hugging Face hub: where they are, and what their files say about reading them.
+
+The hub's clients repeat a request that fails for half a minute and more, for each file. One request settles it.
+
+Both forms of folders are read: sentence-transformers (`modules.json`, `1_Pooling/config.json`,
+`sentence_bert_config.json`, old and new spelling) and plain transformers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from discreet.core.errors import InputError, MissingExtraError
+from discreet.encode.encoders.onnx import Reader
+
+TIMEOUT = 5.0
+"""Seconds to wait for the hub."""
+CONFIGS = ("config.json", "adapter_config.json")
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+SMALL = ("*.json", "*.txt", "*.model")
+_NOT = ["onnx/*", "openvino/*"]
+_KNOWN = ("Transformer", "Pooling", "Normalize")
+_OLD = {
+    "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_lasttoken": "last",
+    "pooling_mode_max_tokens": "max", "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+}  # fmt: skip
+_NEW = {"cls": "cls", "mean": "mean", "lasttoken": "last"}
+_AFTER_PADDING = frozenset(
+    "roberta xlm-roberta xlm-roberta-xl camembert mpnet longformer roberta-prelayernorm data2vec-text esm".split()
+)
+"""Model types whose positions start after the number of the padding token, so that fewer are left."""
+
+
+def locate(source: str | Path) -> Path:
+    """The folder of a model: itself, or where the hub's client keeps it.
+
+    Raises InputError where there is none, and MissingExtraError where the client is not installed.
+    """
+    if Path(source).is_dir():
+        return Path(source)
+    if not isinstance(source, str) or not HUB_NAME.fullmatch(source):
+        raise InputError(f"{source} is neither a folder nor the name of a model on the hub (owner/model)")
+    try:
+        hub: Any = import_module("huggingface_hub")
+    except ImportError:
+        raise MissingExtraError("fetching a model", "fit", "huggingface_hub") from None
+    options = {"ignore_patterns": _NOT, "local_files_only": local_only(source)}
+    try:
+        folder = Path(hub.snapshot_download(source, allow_patterns=[*SMALL, "*.safetensors"], **options))
+        if not list(folder.glob("*.safetensors")):
+            more = [*SMALL, "pytorch_model*.bin"]
+            folder = Path(hub.snapshot_download(source, allow_patterns=more, **options))
+    except Exception as error:
+        raise InputError(f"cannot fetch {source!r} from the Hugging Face hub ({type(error).__name__}): "
+                         "give a local folder, or fetch it once while online") from None
+    return folder
+
+
+def local_only(source: str) -> bool:
+    """Whether a model must be read from this machine: what the argument `local_files_only` of the clients is to be.
+
+    True for a folder, and for a name that was fetched before where the hub cannot be reached; False where it can be.
+
+    Raises
+    ------
+    InputError
+        Where the hub cannot be reached, or HF_HUB_OFFLINE forbids it, and the model is not on this machine.
+    MissingExtraError
+        Without huggingface_hub.
+    """
+    if Path(source).exists():
+        return True
+    try:
+        hub, constants = import_module("huggingface_hub"), import_module("huggingface_hub.constants")
+    except ImportError:
+        raise MissingExtraError("fetching a model", "fit", "huggingface_hub") from None
+    if reachable(constants.ENDPOINT):
+        return False
+    try:
+        if any(isinstance(hub.try_to_load_from_cache(source, name), str) for name in CONFIGS):
+            return True
+    except ValueError:
+        pass  # The name cannot be one on the hub.
+    raise InputError(f"cannot fetch {source!r} from the Hugging Face hub: there is no network ({constants.ENDPOINT} "
+                     f"cannot be reached), and no copy of it on this machine; give a local folder, or fetch it once "
+                     f"while online")
+
+
+def reachable(endpoint: str) -> bool:
+    """Whether the hub answers at all, by the session of its own client: with its proxies and settings."""
+    try:
+        import_module("huggingface_hub.utils").get_session().head(endpoint, timeout=TIMEOUT)
+    except Exception:  # Of several libraries, by version.
+        return False
+    return True
+
+
+@contextmanager
+def quiet(transformers: Any) -> Iterator[None]:
+    """Without the bars and notes of `transformers` (the module) and without warnings; as they were afterwards."""
+    log = transformers.utils.logging
+    level, bar = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.set_verbosity(level)
+        if bar:
+            log.enable_progress_bar()
+
+
+def read_settings(folder: Path, pooling: str | None = None, most: int = 512) -> Reader:
+    """How the model in a folder is to be read.
+
+    Parameters
+    ----------
+    folder : Path
+        With `config.json`.
+    pooling : {"mean", "cls", "last"}, optional
+        Overrules the folder. Without it, and where the folder says nothing, "mean".
+    most : int
+        No more tokens than these, whatever the model takes.
+
+    Raises
+    ------
+    InputError
+        Where files are missing or unreadable, or ask for what cannot be exported (a pooling of another kind, a
+        further layer).
+    """
+    config = _json(folder / "config.json")
+    if config is None:
+        raise InputError(f"{folder} holds no config.json; expected the folder of a transformer")
+    said = _pooling(folder)
+    sentence = _json(folder / "sentence_bert_config.json") or {}
+    tokeniser = _json(folder / "tokenizer_config.json") or {}
+    lengths = [most, sentence.get("max_seq_length"), tokeniser.get("model_max_length"), _positions(config)]
+    return Reader(
+        pooling or said or "mean",
+        min(int(n) for n in lengths if isinstance(n, int | float) and n > 0),
+        bool(sentence.get("do_lower_case", False)),
+    )
+
+
+def weights_of(folder: Path) -> list[Path]:
+    """The files with the weights: safetensors, or where there is none, PyTorch's own. Raises InputError."""
+    found = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not found:
+        raise InputError(f"{folder} holds no model.safetensors and no pytorch_model.bin: fetch the whole model")
+    return found
+
+
+def _pooling(folder: Path) -> str | None:
+    modules = _json(folder / "modules.json")
+    if modules is None:
+        return None
+    if not isinstance(modules, list) or not all(isinstance(m, dict) for m in modules):
+        raise InputError(f"{folder / 'modules.json'} is no list of modules: fetch the whole model again")
+    said = None
+    for module in modules:
+        kind = str(module.get("type", "")).rpartition(".")[2]
+        if kind not in _KNOWN:
+            raise InputError(f"{folder} has a layer {kind!r}; only {', '.join(_KNOWN)} can be exported")
+        if kind == "Pooling":
+            said = _mode(folder / str(module.get("path", "")) / "config.json")
+    return said
+
+
+def _mode(path: Path) -> str:
+    config = _json(path)
+    if not isinstance(config, dict):
+        raise InputError(f"{path} is missing: fetch the whole model")
+    named = config.get("pooling_mode")
+    modes = [_NEW.get(str(named), str(named))] if named else [how for key, how in _OLD.items() if config.get(key)]
+    if len(modes) != 1 or modes[0] not in _NEW.values():
+        raise InputError(f"{path} asks for pooling {'+'.join(modes) or 'of no kind'}; expected mean, cls or last token")
+    return modes[0]
+
+
+def _positions(config: Any) -> int | None:
+    """Tokens for which the model has positions."""
+    if not isinstance(config, dict) or not isinstance(config.get("max_position_embeddings"), int):
+        return None
+    taken = int(config.get("pad_token_id") or 0) + 1 if config.get("model_type") in _AFTER_PADDING else 0
+    return int(config["max_position_embeddings"]) - taken
+
+
+def _json(path: Path) -> Any:
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, UnicodeDecodeError):
+        raise InputError(f"{path} is truncated or no JSON: fetch the whole model again") from None

@@ -33,7 +33,7 @@ def write(path: Path, args: argparse.Namespace) -> None:
     """The world as a flat Parquet file; half of the non-members are the paired reference's training set."""
     import numpy as np
 
-    from discreet.audit.membership.simulate import World, simulated_table
+    from discreet.audit.core.simulate import World, simulated_table
     from discreet.scores.write import write_scores
 
     others = args.nonmembers // 2

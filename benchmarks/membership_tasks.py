@@ -141,8 +141,8 @@ def discreet_same_draws(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_rmia(data: Arrays, args: argparse.Namespace) -> Run:
     """`RmiaOffline` from log probabilities to shares."""
+    from discreet.audit.membership.attack import References, View
     from discreet.audit.membership.attacks.rmia import RmiaOffline
-    from discreet.audit.membership.view import References, View
 
     p = np.concatenate([data["audit"], data["population"]], axis=1)
     log_p = np.log(np.stack([1.0 - p, p], axis=-1))[:, :, None, :]
@@ -185,8 +185,8 @@ def privacyguard_rmia(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_lira(data: Arrays, args: argparse.Namespace) -> Run:
     """Online LiRA from logits to scores."""
+    from discreet.audit.membership.attack import References, View
     from discreet.audit.membership.attacks.lira import Lira
-    from discreet.audit.membership.view import References, View
     from discreet.scores.table import Examples, Model, ScoreTable
 
     n = data["label"].size

@@ -25,26 +25,24 @@ from benchmarks.membership_validity_models import RECIPES, Corpus, World, read
 from benchmarks.membership_validity_tables import write
 
 from discreet.audit.core.power import detectable_estimate
-from discreet.audit.membership.audit import audit_membership
+from discreet.audit.core.resampling import Units
+from discreet.audit.membership.attack import Scale
+from discreet.audit.membership.audit import TargetAudit, audit_membership, primary_scores
 from discreet.audit.membership.controls import planted_leaks
-from discreet.audit.membership.endpoints import primary_scored
-from discreet.audit.membership.evaluation_sets import NonMembers, sides_of
-from discreet.audit.membership.protocol import Units
-from discreet.audit.membership.result import TargetAudit
-from discreet.audit.membership.rows import AttackRow, Selection
-from discreet.audit.membership.scored import score_all
-from discreet.audit.membership.view import Scale
+from discreet.audit.membership.estimates import score_all
+from discreet.audit.membership.evaluation_sets import NonMembers, evaluation_sets
+from discreet.audit.membership.rows import Row, Selection
 from discreet.scores.table import ReferenceKind
 from discreet.stats import auroc_estimate
 
 SMALL = (25, 50, 100, 200, 400)
 
 
-def row_of(rows: Sequence[AttackRow], kind: ReferenceKind, which: NonMembers, scale: Scale,
-           selection: Selection = "global") -> AttackRow | None:
+def row_of(rows: Sequence[Row], kind: ReferenceKind, which: NonMembers, scale: Scale,
+           selection: Selection = "global") -> Row | None:
     n = None if selection == "global" else 20
     for row in rows:
-        asked = row.asked
+        asked = row.spec
         if asked.whole and (asked.attack, asked.reference_kind, asked.nonmembers, asked.scale, asked.selection, asked.n
                             ) == ("reference", kind, which, scale, selection, n):
             return row
@@ -73,12 +71,12 @@ def figures(audit: TargetAudit) -> dict[str, Any]:
     for name, oracle, which in (("honest", False, "clean"), ("oracle", True, "clean"),
                                 ("authors", True, "reference_train")):
         p = [row.null_p.value for row in audit.attacks
-             if row.asked.oracle == oracle and row.asked.nonmembers == which and row.null_p.value is not None]
+             if row.spec.oracle == oracle and row.spec.nonmembers == which and row.null_p.value is not None]
         found[f"least p, {name}"] = min(p, default=None)
         found[f"rows, {name}"] = len(p)
         found[f"in band, {name}"] = sum(
             row.null_band[0] <= row.auc.value <= row.null_band[1] for row in audit.attacks
-            if row.asked.oracle == oracle and row.asked.nonmembers == which and row.null_band is not None
+            if row.spec.oracle == oracle and row.spec.nonmembers == which and row.null_band is not None
             and row.auc.value is not None)
     for name, (kind, which) in ASKED.items():
         for scale in ("p", "logit"):
@@ -98,8 +96,8 @@ def powers(world: World) -> Iterator[list[Any]]:
         table = world.table("a", recipe)
         for n in SMALL:
             small = world.small(table, n, np.random.default_rng((world.seed, 2, n)))
-            units, sides = Units.of(small), sides_of(small, 0, np.random.default_rng(0))
-            chosen = primary_scored(score_all(small, sides, seed=world.seed, names=("reference",)))
+            units, sides = Units.of(small), evaluation_sets(small, 0, np.random.default_rng(0))
+            chosen = primary_scores(score_all(small, sides, seed=world.seed, names=("reference",)))
             assert chosen is not None
             assert chosen.target is not None
             rows = np.concatenate([sides.members, sides.clean[chosen.kind]])

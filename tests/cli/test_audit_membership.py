@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
-from discreet.audit.membership.simulate import World, simulated_table
 from discreet.scores.load import load_scores
 from discreet.scores.write import write_scores
 

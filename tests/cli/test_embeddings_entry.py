@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.diagnostics import NAMES
-from discreet.audit.membership.simulate import World, simulated_table
 from discreet.scores.load import load_scores
 from discreet.scores.write import write_scores
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.cli.report import RENDERED
 from discreet.scores.write import write_scores
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.membership.view import View, attacks
+from discreet.audit.membership.attack import View, attacks
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "attacks.md").read_text(encoding="utf-8")
 
@@ -37,5 +37,5 @@ def test_the_table_is_the_registry() -> None:
 def test_the_example_is_an_attack() -> None:
     log_p = np.log(np.array([[[0.7, 0.3]], [[0.4, 0.6]]]))
     view = View(log_p, np.array([0, 0]), {}, np.zeros(0, dtype=np.int64), np.arange(2))
-    assert attacks["margin"].needs(view, None) is None
+    assert attacks["margin"].requirements(view, None) is None
     np.testing.assert_allclose(attacks["margin"].scores(view, "p", None, np.random.default_rng(0)), [0.4, -0.2])

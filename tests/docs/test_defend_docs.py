@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point
-from discreet.audit.membership.rows import Asked
+from discreet.audit.membership.rows import RowSpec
 from discreet.cli.main import app
 from discreet.core.records import Estimate
 from discreet.mechanisms.base import output_mechanisms
@@ -37,7 +37,7 @@ def test_every_mechanism_is_in_the_table() -> None:
 
 def test_every_figure_is_one() -> None:
     none = Estimate.unresolved("no")
-    asked = Asked("loss", "p", None)
+    asked = RowSpec("loss", "p", None)
     point = Point("none", None, None, "none", 1, "same", None, None, none, none,
                   (Figure(asked, 0, 0, none, none, none),))
     said = Frontier("A", None, 1, 1, 0.1, None, asked, (point,), ()).to_json()["points"][0]

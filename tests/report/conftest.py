@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
-from discreet.audit.membership.simulate import World, simulated_table
 from discreet.report import summarise, to_html
 
 Record = dict[str, Any]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.defences.frontier import frontier as computed
-from discreet.audit.membership.simulate import World, simulated_table
 from discreet.core.numbers import interval
 from discreet.report import summarise, to_html, to_text
 from discreet.report.frontier import attacked, brief, released, tables

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.core.simulate import World, simulated_table
 
 WORLD = World(members=12, others=0, clean=12, selector=0, paired=0, group_size=3)
 

@@ -82,7 +82,7 @@ def membership(
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
     from discreet.audit.membership.audit import audit_membership, check_options
-    from discreet.audit.membership.boundary_records import edge_records
+    from discreet.audit.membership.embedding import boundary_records
 
     entry = audit_entry.entry_of(context.params)
     # Before the run folder keeps an option that cannot be.
@@ -112,7 +112,7 @@ def membership(
         record["frontier"] = _frontier(table, found.decisive.target, seed, quiet)
     if vectors is not None:
         record["embedding"] = vectors.record(table, found.decisive.target, seed, permutations)
-    shown = edge_records(table, said) if show_text and said is not None else []
+    shown = boundary_records(table, said) if show_text and said is not None else []
     # Files first: a reader of the output who has seen enough must not cost the run its results.
     if run is not None and entry.trains:
         _keep(table, run)
@@ -151,7 +151,7 @@ def enough(table: ScoreTable, path: Path, left_out: int = 0) -> None:
 
 def known_attacks(given: str) -> list[str]:
     """The names of a list with commas, once each. UsageError for one that is not registered."""
-    from discreet.audit.membership.view import attacks
+    from discreet.audit.membership.attack import attacks
 
     names = list(dict.fromkeys(part.strip() for part in given.split(",")))
     if unknown := [name for name in names if name not in set(attacks)]:

@@ -76,7 +76,7 @@ def frontier(
 
     result = room.frontier(
         table, chosen(table, target, scores), np.random.default_rng(seed), strengths=strengths, queries=asked,
-        draws=draws, positive=positive, clip=clip, jitter=jitter, per_side=per_side or None, each=each)
+        draws=draws, positive=positive, clip=clip, jitter=jitter, per_set=per_side or None, each=each)
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
               "provenance": common.provenance(scores, finished=True, seed=seed,
                                                split_groups_left_out=left_out)}

@@ -38,12 +38,11 @@ def read_vectors(path: Path | None, table: ScoreTable) -> Vectors | None:
     """The vectors of the examples of `table`, None without a file. InputError where no picture can be made of them."""
     import numpy as np
 
-    from discreet.audit.membership.embedding import where
-    from discreet.audit.membership.vectors import load_vectors
+    from discreet.audit.membership.embedding import boundary_places, load_vectors
 
     if path is None:
         return None
     for target in table.of_role("target"):
         # Before hours of attacks, not after.
-        where(table, target, np.random.default_rng(0))
+        boundary_places(table, target, np.random.default_rng(0))
     return Vectors(f"the vectors of {path.name}", load_vectors(path, table.examples.id))

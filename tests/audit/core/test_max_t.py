@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.core.max_t import Question, centred_midranks, masked_auc, max_t
+from discreet.audit.core.max_t import PermutedRow, centred_midranks, masked_auc, max_t
 from discreet.audit.membership.selection import boundary
 from discreet.stats import auroc, max_t_p
 
@@ -29,19 +29,19 @@ def test_masked_auc_against_one_by_one(rng: np.random.Generator) -> None:
     assert np.isnan(masked_auc(scores, np.zeros((1, 30), dtype=bool), np.ones((1, 30), dtype=bool)))[0]
 
 
-def slow_auc(question: Question, side: np.ndarray, label: np.ndarray, p_true: np.ndarray, lot: np.ndarray) -> float:
+def slow_auc(one: PermutedRow, side: np.ndarray, label: np.ndarray, p_true: np.ndarray, lot: np.ndarray) -> float:
     """One row under one membership, the long way: thin, select, attack."""
-    rows = question.rows
-    if question.n is not None:
+    rows = one.rows
+    if one.n is not None:
         kept = np.full(side.size, -1, dtype=np.int8)
-        for one in np.unique(label[rows]):
-            sides = [rows[(label[rows] == one) & (side[rows] == value)] for value in (1, 0)]
+        for of in np.unique(label[rows]):
+            sides = [rows[(label[rows] == of) & (side[rows] == value)] for value in (1, 0)]
             for half in sides:
                 chosen = half[np.argsort(lot[half])][: min(len(sides[0]), len(sides[1]))]
                 kept[chosen] = side[chosen]
-        rows = boundary(p_true, label, kept, question.n)
+        rows = boundary(p_true, label, kept, one.n)
     truth = side[rows] == 1
-    return auroc(question.scores[rows], truth) if truth.any() and not truth.all() else 0.5
+    return auroc(one.scores[rows], truth) if truth.any() and not truth.all() else 0.5
 
 
 def test_permutes_through_the_selection_like_the_long_way(rng: np.random.Generator) -> None:
@@ -51,18 +51,19 @@ def test_permutes_through_the_selection_like_the_long_way(rng: np.random.Generat
     label, p_true, lot = rng.integers(0, 2, n), rng.integers(0, 40, n) / 40, rng.permutation(n)
     scores = [rng.normal(size=n).round(1) for _ in range(2)]
     known = np.flatnonzero(member >= 0)
-    questions = [Question(scores[0], known), Question(scores[1], known), Question(scores[0], known[label[known] == 1]),
-                 Question(scores[0], known, 3), Question(scores[1], known, 3), Question(scores[1], known, 200)]
-    found = max_t(questions, member, label, p_true, np.random.default_rng(8), permutations=40, lot=lot)
-    for question, value in zip(questions, found.observed, strict=True):
-        assert value == pytest.approx(slow_auc(question, member, label, p_true, lot))
+    ones = [PermutedRow(scores[0], known), PermutedRow(scores[1], known),
+                 PermutedRow(scores[0], known[label[known] == 1]),
+                 PermutedRow(scores[0], known, 3), PermutedRow(scores[1], known, 3), PermutedRow(scores[1], known, 200)]
+    found = max_t(ones, member, label, p_true, np.random.default_rng(8), permutations=40, lot=lot)
+    for one, value in zip(ones, found.observed, strict=True):
+        assert value == pytest.approx(slow_auc(one, member, label, p_true, lot))
 
     draws = np.random.default_rng(8)
     dealt = np.tile(member, (40, 1))
     for one in (0, 1):
         rows = known[label[known] == one]
         dealt[:, rows] = draws.permuted(np.tile(member[rows] == 1, (40, 1)), axis=1)
-    slow = np.array([[slow_auc(question, side, label, p_true, lot) for question in questions] for side in dealt])
+    slow = np.array([[slow_auc(one, side, label, p_true, lot) for one in ones] for side in dealt])
     assert np.allclose(found.null, slow)
 
 
@@ -71,8 +72,8 @@ def test_p_is_max_t_of_the_standardised_aucs(rng: np.random.Generator) -> None:
     member = (np.arange(n) % 2).astype(np.int8)
     label = np.zeros(n, dtype=np.int64)
     scores = rng.normal(size=n) + 1.2 * member
-    questions = [Question(scores, np.arange(n)), Question(rng.normal(size=n), np.arange(n))]
-    found = max_t(questions, member, label, None, rng, permutations=199)
+    ones = [PermutedRow(scores, np.arange(n)), PermutedRow(rng.normal(size=n), np.arange(n))]
+    found = max_t(ones, member, label, None, rng, permutations=199)
     z = np.concatenate([found.observed[None, :], found.null])
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     assert np.allclose(found.p, max_t_p(z[0], z[1:]))
@@ -85,7 +86,7 @@ def test_groups_change_sides_whole(rng: np.random.Generator) -> None:
     # All records of a person score alike: 12 persons, not 60 records, stand behind the figure.
     scores = rng.normal(size=12)[groups]
     rows = np.arange(60)
-    asked, label = [Question(scores, rows)], np.zeros(60, dtype=int)
+    asked, label = [PermutedRow(scores, rows)], np.zeros(60, dtype=int)
     by_person = max_t(asked, member, label, None, rng, permutations=300, groups=groups)
     by_record = max_t(asked, member, label, None, rng, permutations=300)
     assert by_person.null.std() > 1.7 * by_record.null.std()
@@ -96,11 +97,11 @@ def test_refuses_what_it_cannot_permute(rng: np.random.Generator) -> None:
     member = np.array([1, 0, 1, 0, -1], dtype=np.int8)
     label, scores = np.zeros(5, dtype=int), rng.normal(size=5)
     with pytest.raises(ValueError, match="unknown membership"):
-        max_t([Question(scores, np.arange(5))], member, label, None, rng)
-    with pytest.raises(ValueError, match="selector"):
-        max_t([Question(scores, np.arange(4), 2)], member, label, None, rng)
-    with pytest.raises(ValueError, match="both sides"):
-        max_t([Question(scores, np.arange(4))], member, label, None, rng, groups=np.array([0, 0, 1, 1, 2]))
+        max_t([PermutedRow(scores, np.arange(5))], member, label, None, rng)
+    with pytest.raises(ValueError, match="p_true"):
+        max_t([PermutedRow(scores, np.arange(4), 2)], member, label, None, rng)
+    with pytest.raises(ValueError, match="whole groups"):
+        max_t([PermutedRow(scores, np.arange(4))], member, label, None, rng, groups=np.array([0, 0, 1, 1, 2]))
 
 
 def test_family_wise_error_on_the_null() -> None:
@@ -115,8 +116,8 @@ def test_family_wise_error_on_the_null() -> None:
         p_true = difficulty + 0.5 * rng.normal(size=n)
         scores = [difficulty + rng.normal(size=n) for _ in range(2)]
         rows = np.arange(n)
-        questions = [Question(one, rows, size) for one in scores for size in (None, 5, 10)]
-        found = max_t(questions, member, label, p_true, rng, permutations=59, lot=rng.permutation(n))
+        ones = [PermutedRow(one, rows, size) for one in scores for size in (None, 5, 10)]
+        found = max_t(ones, member, label, p_true, rng, permutations=59, lot=rng.permutation(n))
         false_alarms += bool(found.p.min() <= 0.05)
     # Binomial(300, .05) exceeds 28 with chance .001.
     assert false_alarms <= 28

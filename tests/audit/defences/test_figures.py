@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.audit.defences.bench import Case
 from discreet.audit.defences.figures import SHOWN, Tally, auc_and_tpr, over_draws
-from discreet.audit.membership.rows import Asked
+from discreet.audit.membership.rows import RowSpec
 from discreet.core.records import Estimate
 from discreet.stats import RocCore
 
@@ -73,7 +73,7 @@ class TestOverDraws:
 class TestTally:
     def case(self, n: int, reason: str | None = None) -> Case:
         member = np.repeat([True, False], n)
-        return Case(Asked("loss", "p", None), 0, np.arange(2 * n), member, None, reason)
+        return Case(RowSpec("loss", "p", None), 0, np.arange(2 * n), member, None, reason)
 
     def test_too_few_for_a_rate_at_five_per_cent(self) -> None:
         tally = Tally(self.case(15))
@@ -95,7 +95,7 @@ class TestTally:
         assert (auc.reason, tpr.reason, spread) == ("no selector", "no selector", None)
 
     def test_one_side_only(self) -> None:
-        case = Case(Asked("loss", "p", None), 0, np.arange(4), np.ones(4, dtype=np.bool_), None)
+        case = Case(RowSpec("loss", "p", None), 0, np.arange(4), np.ones(4, dtype=np.bool_), None)
         tally = Tally(case)
         tally.add(np.arange(4.0))
         (auc, _), (tpr, _) = tally.figures("nothing")

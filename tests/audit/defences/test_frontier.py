@@ -2,21 +2,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from math import exp
 from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.audit.defences.bench import NO_PLACEBO, Bench, primary
+from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.defences.bench import NO_PLACEBO, Bench
 from discreet.audit.defences.figures import Figure, Frontier, Point
-from discreet.audit.defences.frontier import frontier
-from discreet.audit.membership.attacker_view import target_view
-from discreet.audit.membership.attacks.reference import Reference
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.plan import NO_SELECTOR
-from discreet.audit.membership.simulate import World, simulated_table
-from discreet.audit.membership.view import attacks
+from discreet.audit.defences.frontier import ATTACKS, frontier
+from discreet.audit.membership.attack import attacks, target_view
+from discreet.audit.membership.estimates import score_all
+from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.membership.rows import NO_SELECTOR
+from discreet.core.errors import UsageError
 from discreet.mechanisms.base import log_softmax
 from discreet.scores.table import Examples, Model, ScoreTable
 from discreet.stats import auroc
@@ -55,6 +54,11 @@ def run(table: ScoreTable, seed: int = 0, **options: Any) -> Frontier:
     return frontier(table, 0, np.random.default_rng(seed), **options)
 
 
+def bench_of(table: ScoreTable, names: tuple[str, ...] = ATTACKS) -> Bench:
+    rng = np.random.default_rng(0)
+    return Bench.of(table, evaluation_sets(table, 0, rng), names, 20, None, np.random.default_rng(0))
+
+
 def point(result: Frontier, mechanism: str, queries: int, queried: str = "same", strength: float | None = None
           ) -> Point:
     [found] = [p for p in result.points if (p.mechanism, p.queries, p.queried) == (mechanism, queries, queried)
@@ -64,7 +68,7 @@ def point(result: Frontier, mechanism: str, queries: int, queried: str = "same",
 
 def figure(of: Point, selection: str = "global", attack: str = "reference", scale: str = "logit",
            kind: str | None = "neutral") -> Figure:
-    [found] = [f for f in of.figures if (f.asked.selection, f.asked.attack, f.asked.scale, f.asked.reference_kind)
+    [found] = [f for f in of.figures if (f.spec.selection, f.spec.attack, f.spec.scale, f.spec.reference_kind)
                == (selection, attack, scale, kind)]
     return found
 
@@ -119,11 +123,11 @@ class TestWhatItShows:
         assert paired.placebo_auc.value is not None
         # The oracle convicts an innocent model: the reference remembers the non-members.
         assert paired.placebo_auc.value > 0.7
-        assert paired.asked.oracle
+        assert paired.spec.oracle
 
     def test_the_first_point_is_the_undefended_model(self, result: Frontier) -> None:
         table = made()
-        sides = sides_of(table, 0, np.random.default_rng(0))
+        sides = evaluation_sets(table, 0, np.random.default_rng(0))
         scores = attacks["reference"].scores(target_view(table, sides), "logit", "neutral", np.random.default_rng(0))
         rows = np.concatenate([sides.members, sides.clean["neutral"]])
         one = result.points[0]
@@ -189,9 +193,8 @@ class TestDefinitions:
 
     def test_the_boundary_is_the_selectors_whatever_the_noise(self) -> None:
         table = made()
-        sides = sides_of(table, 0, np.random.default_rng(0))
-        bench = Bench.of(table, sides, 20, None, np.random.default_rng(0))
-        [case] = [c for c in bench.cases if (c.asked.selection, c.asked.scale, c.asked.reference_kind)
+        bench = bench_of(table)
+        [case] = [c for c in bench.cases if (c.spec.selection, c.spec.scale, c.spec.reference_kind)
                   == ("boundary", "logit", "neutral")]
         y = table.examples.label
         selector = log_softmax(table.logits[3, :, 0])[np.arange(y.size), y]
@@ -202,11 +205,11 @@ class TestDefinitions:
             for pool in pools:
                 kept = sorted(pool, key=lambda row: lot[row])[:size]
                 expected |= set(sorted(kept, key=lambda row: selector[row])[:20])
-        assert {bench.target.inputs[row] for row in case.rows} == {f"e{row}".encode() for row in expected}
-        assert (case.asked.n, case.rows.size) == (20, 80)
+        assert {bench.judged.inputs[row] for row in case.rows} == {f"e{row}".encode() for row in expected}
+        assert (case.spec.n, case.rows.size) == (20, 80)
         loud = run(table, strengths={"sigma": [5.0]}, mechanisms=["laplace"])
         assert {(f.n_members, f.n_nonmembers) for p in loud.points for f in p.figures
-                if f.asked.selection == "boundary"} == {(40, 40)}
+                if f.spec.selection == "boundary"} == {(40, 40)}
 
     def test_sides_of_unequal_size_have_a_fair_boundary(self) -> None:
         """The lowest 20 of 350 lie further out than the lowest 20 of 50; without a leak that must not be an AUC."""
@@ -221,23 +224,47 @@ class TestDefinitions:
         assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
     @pytest.mark.parametrize("n_classes", [2, 4])
-    def test_every_line_is_the_registered_attack_on_the_noisy_target(self, n_classes: int) -> None:
+    def test_every_run_is_the_registered_attack_on_the_noisy_target(self, n_classes: int) -> None:
         table = made(n_classes=n_classes)
-        sides = sides_of(table, 0, np.random.default_rng(0))
-        bench = Bench.of(table, sides, 20, None, np.random.default_rng(0))
+        bench, sets = bench_of(table), evaluation_sets(table, 0, np.random.default_rng(0))
         rng = np.random.default_rng(1)
         noisy = log_softmax(table.logits[0, :, 0] + rng.laplace(0, 2.0, table.logits[0, :, 0].shape))
-        view = replace(target_view(table, sides), target=noisy[:, None, :])
-        assert [(line.attack, line.scale, line.kind) for line in bench.lines] == [
+        view = target_view(table, sets).answered_by(noisy[:, None, :])
+        assert [(one.attack, one.scale, one.kind) for one in bench.runs] == [
             ("loss", "p", None), ("reference", "logit", "neutral"), ("reference", "p", "neutral"),
             ("reference", "logit", "paired"), ("reference", "p", "paired")]
-        for line in bench.lines:
-            expected = attacks[line.attack].scores(view, line.scale, line.kind, rng)
-            np.testing.assert_allclose(line.scores(noisy, table.examples.label), expected, atol=1e-9)
+        for one, scores in zip(bench.runs, bench.scores(noisy), strict=True):
+            np.testing.assert_allclose(scores, attacks[one.attack].scores(view, one.scale, one.kind, rng), atol=1e-9)
+
+    def test_any_registered_attack_can_be_asked_for(self) -> None:
+        world = World(members=60, others=0, clean=120, selector=40, paired=0, neutral=0, shadows=6, leak=2.0)
+        table = simulated_table(world, np.random.default_rng(0))
+        options = {"mechanisms": ["laplace"], "draws": 3, "queries": [1]}
+        found = run(table, attacks=["loss", *attacks], **options)
+        # Two classes and one query: the loss and the confidence of the true class are one attack, as are others.
+        assert {f.spec.attack for f in found.points[0].figures} == set(attacks) - {"confidence_true", "entropy"}
+        for one in found.points[0].figures[::2]:
+            [row] = [row for row in score_all(table, evaluation_sets(table, 0, np.random.default_rng(0)), seed=0,
+                                              names=[one.spec.attack])
+                     if (row.scale, row.kind) == (one.spec.scale, one.spec.reference_kind)]
+            assert row.target is not None
+            if one.spec.attack != "lira_fixed":  # its deviations are over the examples that it is shown
+                rows = np.flatnonzero(np.isfinite(row.target) & (table.examples.split != "calibration"))
+                judged = np.intersect1d(rows, evaluation_sets(table, 0, np.random.default_rng(0)).judged)
+                assert one.auc.value == pytest.approx(auroc(row.target[judged], table.member[0][judged]))
+        # Who else is asked for does not move a figure.
+        alone = run(table, attacks=["loss"], **options)
+        assert [f for f in found.points[1].figures if f.spec.attack == "loss"] == list(alone.points[1].figures)
+
+    def test_attacks_that_cannot_run_are_refused(self) -> None:
+        with pytest.raises(UsageError, match="none of the attacks lira can run"):
+            run(made(n=30), attacks=["lira"])
+        with pytest.raises(UsageError, match="telepathy"):
+            run(made(n=30), attacks=["telepathy"])
 
     def test_a_paired_reference_is_tried_on_its_own_training_set(self, result: Frontier) -> None:
         paired = figure(result.points[0], kind="paired")
-        assert (paired.asked.nonmembers, paired.n_nonmembers) == ("reference_train", 150)
+        assert (paired.spec.nonmembers, paired.n_nonmembers) == ("reference_train", 150)
 
     def test_local_epsilon_is_of_one_input(self) -> None:
         table = made(n=40)
@@ -273,17 +300,17 @@ class TestAsked:
             ("laplace", 1.0, "same"), ("rounding", 0.0, "same"), ("top_label", None, "same")]
 
     def test_at_most_so_many_a_side(self) -> None:
-        small = run(made(n=200), mechanisms=[], per_side=50)
+        small = run(made(n=200), mechanisms=[], per_set=50)
         assert {(f.n_members, f.n_nonmembers) for f in small.points[0].figures} == {(50, 50), (40, 40)}
         assert small.points[0].accuracy.n == 100
-        everyone = run(made(n=200), mechanisms=[], per_side=None)
+        everyone = run(made(n=200), mechanisms=[], per_set=None)
         assert figure(everyone.points[0]).n_nonmembers == 400
 
     def test_what_the_table_lacks_is_said(self) -> None:
         bare = run(made(models=("target",)), draws=3)
         assert bare.placebo is None
         one = bare.points[0]
-        assert [(f.asked.attack, f.asked.selection) for f in one.figures] == [("loss", "global"), ("loss", "boundary")]
+        assert [(f.spec.attack, f.spec.selection) for f in one.figures] == [("loss", "global"), ("loss", "boundary")]
         assert one.figures[0].placebo_auc.reason == NO_PLACEBO
         assert one.figures[1].auc.reason == one.figures[1].placebo_auc.reason == NO_SELECTOR
         assert bare.primary.attack == "loss"
@@ -292,8 +319,7 @@ class TestAsked:
         table = made()
         shadows = replace(table, models=(*table.models[:2], replace(table.models[2], reference_kind="population"),
                                          *table.models[3:]))
-        bench = Bench.of(shadows, sides_of(shadows, 0, np.random.default_rng(0)), 20, None, np.random.default_rng(0))
-        assert primary(bench.cases).reference_kind == "population"
+        assert bench_of(shadows).primary.reference_kind == "population"
 
     def test_groups_are_the_unit(self) -> None:
         grouped = run(made(groups=30), draws=3)
@@ -333,15 +359,12 @@ class TestAsked:
 
 
 def test_the_paper_writes_the_ratio_with_clipped_probabilities() -> None:
-    """The scale "p" of a line is the paper's log p ratio: clipping at 1e-7 is in it, noise or not."""
+    """The scale "p" of the ratio is the paper's log p ratio: clipping at 1e-7 is in it, noise or not."""
     table = made()
-    sides = sides_of(table, 0, np.random.default_rng(0))
-    bench = Bench.of(table, sides, 20, None, np.random.default_rng(0))
-    line = next(one for one in bench.lines if (one.scale, one.kind) == ("p", "paired"))
+    bench = bench_of(table)
+    place = next(place for place, one in enumerate(bench.runs) if (one.scale, one.kind) == ("p", "paired"))
     sure = np.zeros((table.examples.label.size, 2))
     sure[np.arange(sure.shape[0]), 1 - table.examples.label] = 60.0
     reference = np.exp(log_softmax(table.logits[1, :, 0]))[np.arange(sure.shape[0]), table.examples.label]
-    np.testing.assert_allclose(line.scores(log_softmax(sure), table.examples.label),
+    np.testing.assert_allclose(bench.scores(log_softmax(sure))[place],
                                np.log(1e-7) - np.log(np.clip(reference, 1e-7, 1 - 1e-7)))
-    assert exp(-60.0) < 1e-7
-    assert Reference.kinds[0] == "paired"

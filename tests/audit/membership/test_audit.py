@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.audit.membership.audit import audit_membership
-from discreet.audit.membership.result import MembershipAudit
-from discreet.audit.membership.rows import AttackRow
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.membership.audit import MembershipAudit, audit_membership
+from discreet.audit.membership.rows import Row
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
 from discreet.scores.table import ScoreTable
@@ -28,9 +27,9 @@ def drawn(world: World, seed: int = 0) -> ScoreTable:
     return simulated_table(world, np.random.default_rng(seed))
 
 
-def find(audit: MembershipAudit, **wanted: object) -> AttackRow:
+def find(audit: MembershipAudit, **wanted: object) -> Row:
     base = {"selection": "global", "nonmembers": "clean", "label": None, "category": None, "decile": None, **wanted}
-    [row] = [row for row in audit.attacks if all(getattr(row.asked, key) == value for key, value in base.items())]
+    [row] = [row for row in audit.attacks if all(getattr(row.spec, key) == value for key, value in base.items())]
     return row
 
 
@@ -41,7 +40,7 @@ def test_the_paper_convicts_an_innocent_model_and_we_do_not() -> None:
     assert paper.auc.low is not None
     assert paper.auc.low > 0.6
     assert paper.null_p.value == pytest.approx(1 / 200)
-    assert paper.asked.oracle
+    assert paper.spec.oracle
     # The placebo, trained on neither side, is convicted just as much.
     assert paper.placebo_auc.value == pytest.approx(paper.auc.value, abs=0.04)
     difference = paper.difference["auc"]
@@ -70,15 +69,16 @@ def test_primary_is_the_neutral_ratio_on_the_logit_scale_else_population_else_lo
         audit = audit_membership(drawn(world), permutations=0, bootstraps=20, attacks=FEW)
         primary = audit.decisive.primary
         assert primary is not None
-        asked = primary.asked
+        asked = primary.spec
         assert (asked.attack, asked.scale, asked.reference_kind, asked.selection) == (attack, "logit", kind, "global")
         assert asked.nonmembers == "clean"
 
 
-def test_no_pass_without_placebo_or_planted_records() -> None:
+def test_no_pass_without_a_control_model_and_power() -> None:
     world = World(members=3000, others=0, clean=3000, paired=0, planted={16: 100})
     for changed, verdict in ((world, "pass"), (replace(world, placebos=0), "inconclusive"),
-                             (replace(world, planted={}), "inconclusive"),
+                             (replace(world, planted={}), "pass"),
+                             (replace(world, planted={}, members=200, clean=200), "inconclusive"),
                              (replace(world, planted_leak=0.0), "inconclusive")):
         audit = audit_membership(drawn(changed), design="randomised", permutations=0, bootstraps=20, attacks=FEW)
         assert audit.verdict == verdict, audit.decisive.judgement.reasons
@@ -145,7 +145,7 @@ def test_without_a_placebo_the_figures_beside_have_a_reason() -> None:
         assert found.decisive.controls[name].value is not None
         beside = found.decisive.controls[f"placebo_{name}"]
         assert beside.value is None
-        assert "no placebo" in str(beside.reason)
+        assert beside.reason
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
@@ -179,7 +179,7 @@ def test_picking_attacks_does_not_pick_the_one_that_decides() -> None:
         primary = audit_membership(table, permutations=0, bootstraps=20, attacks=picked).decisive.primary
         assert whole is not None
         assert primary is not None
-        assert (primary.asked, primary.auc) == (whole.asked, whole.auc)
+        assert (primary.spec, primary.auc) == (whole.spec, whole.auc)
 
 
 def test_several_targets_share_the_risk_and_any_can_fail() -> None:
@@ -202,7 +202,8 @@ def test_several_targets_share_the_risk_and_any_can_fail() -> None:
 @pytest.mark.parametrize(("change", "word"), [
     (lambda t: replace(t, models=tuple(replace(m, role="reference") if m.role == "target" else m for m in t.models)),
      "no target"),
-    (lambda t: replace(t, examples=replace(t.examples, group=np.zeros(len(t.examples), dtype=np.int64))), "both sides"),
+    (lambda t: replace(t, examples=replace(t.examples, group=np.zeros(len(t.examples), dtype=np.int64))),
+     "members and non-members"),
 ])
 def test_bad_tables_are_refused_in_one_line(change: Callable[[ScoreTable], ScoreTable], word: str) -> None:
     with pytest.raises(InputError, match=word) as caught:

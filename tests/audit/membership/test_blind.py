@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.blind import blind_auc
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.protocol import Units
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.membership.estimates import Units
+from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.scores.table import ScoreTable
@@ -18,7 +18,7 @@ WORDS = ["red", "green", "blue", "grey", "pink"]
 
 
 def blind(table: ScoreTable, texts: dict[str, str] | None = None, seed: int = 0) -> Estimate:
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     return blind_auc(table, sides, np.random.default_rng(seed), texts=texts, units=Units.of(table))
 
 
@@ -73,9 +73,9 @@ def test_columns_stand_in_for_texts() -> None:
 def test_what_it_cannot_say() -> None:
     table = simulated_table(WORLD, np.random.default_rng(0))
     bare = replace(table, examples=replace(table.examples, categories=None, label=np.zeros_like(table.examples.label)))
-    assert "no texts were brought" in str(blind(bare).reason)
+    assert "there are no texts" in str(blind(bare).reason)
     few = simulated_table(replace(WORLD, members=4), np.random.default_rng(0))
-    assert "5 examples a side" in str(blind(few).reason)
+    assert "at least 5 examples" in str(blind(few).reason)
     texts = texts_of(table, np.random.default_rng(1))
     del texts["e3"]
     with pytest.raises(InputError, match="1 of 240 judged examples have no text"):

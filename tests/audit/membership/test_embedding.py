@@ -2,18 +2,30 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 
-from discreet.audit.membership.attacker_view import true_class_p
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.diagnostics import NAMES
-from discreet.audit.membership.embedding import FEWEST, SETS, Where, embedding_record, picture, where
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.membership.embedding import (
+    FEWEST,
+    SETS,
+    BoundaryPlaces,
+    boundary_places,
+    boundary_records,
+    embedding_record,
+    load_vectors,
+    picture,
+)
+from discreet.audit.membership.selection import true_class_p
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.scores.table import ScoreTable
 
@@ -23,8 +35,8 @@ def made(**changes: Any) -> ScoreTable:
     return simulated_table(World(**{**sizes, **changes}), np.random.default_rng(0))
 
 
-def there(table: ScoreTable, seed: int = 0, **options: Any) -> Where:
-    return where(table, 0, np.random.default_rng(seed), **options)
+def there(table: ScoreTable, seed: int = 0, **options: Any) -> BoundaryPlaces:
+    return boundary_places(table, 0, np.random.default_rng(seed), **options)
 
 
 def sets_of(m: int) -> dict[str, Any]:
@@ -45,7 +57,7 @@ class TestWhere:
             assert cells[0].sum() == cells[1].sum() == ((table.member[0] == 1) & (table.examples.label == label)).sum()
             for cell in cells:
                 lowest = np.flatnonzero(cell)[np.argsort(found.p_true[cell])[:20]]
-                assert set(np.flatnonzero(cell & found.edge)) == set(lowest)
+                assert set(np.flatnonzero(cell & found.at_boundary)) == set(lowest)
         assert table.examples.split is not None
         assert "calibration" not in table.examples.split[found.rows]
 
@@ -56,7 +68,7 @@ class TestWhere:
         assert tuple(found.sets) == SETS
         assert found.member[found.sets["boundary members"]].all()
         assert not found.member[found.sets["boundary non-members"]].any()
-        assert not found.edge[found.sets["random"]].any()
+        assert not found.at_boundary[found.sets["random"]].any()
 
     def test_of_a_group_one_record_is_looked_at(self) -> None:
         table, _ = made(group_size=4).without_split_groups()
@@ -69,7 +81,7 @@ class TestWhere:
         table = made(members=600, clean=600)
         whole, few = there(table), there(table, most=500)
         assert few.rows.size == 500
-        assert set(whole.rows[whole.edge]) == set(few.rows[few.edge])
+        assert set(whole.rows[whole.at_boundary]) == set(few.rows[few.at_boundary])
         for label in (0, 1):
             lowest = np.sort(whole.p_true[whole.label == label])[:200]
             assert np.isin(lowest, few.p_true[few.label == label]).all()
@@ -83,7 +95,7 @@ class TestWhere:
         table = made()
         # All members are of one label, all others of the other: no label has both.
         alike = replace(table, examples=replace(table.examples, label=(table.member[0] == 1).astype(np.int64)))
-        with pytest.raises(InputError, match=f"^0 records of both sides .* expected at least {FEWEST}"):
+        with pytest.raises(InputError, match=f"^0 records of both sets .* expected at least {FEWEST}"):
             there(alike)
 
 
@@ -164,3 +176,108 @@ def test_a_record_has_points_and_every_diagnostic() -> None:
     assert by_name["side_agreement"]["p"]["value"] == pytest.approx(5 * 2 / 50)
     assert sum(p["set"] != "random" for p in found["points"]) == 80
     assert json.loads(json.dumps(found)) == found
+
+
+IDS = np.array(["b", "a", "7"], dtype=object)
+GIVEN = {"a": [1.0, 2.0, 3.0], "7": [4.0, 5.0, 6.0], "b": [7.0, 8.0, 9.0], "further": [0.0, 0.0, 0.0]}
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({"example": list(GIVEN), **{f"e{at}": [one[at] for one in GIVEN.values()] for at in range(3)}})
+
+
+def npz(path: Path, **arrays: Any) -> Path:
+    np.savez(path, **{"example": np.array(list(GIVEN)), "vectors": np.array(list(GIVEN.values()), dtype=np.float32),
+                      **arrays})
+    return path
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as raised:
+        load_vectors(path, IDS)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("write", [
+    lambda path: npz(path / "e.npz"),
+    lambda path: (frame().to_parquet(path / "e.parquet"), path / "e.parquet")[1],
+    lambda path: (frame().to_csv(path / "e.csv", index=False), path / "e.csv")[1],
+    lambda path: (frame().to_json(path / "e.jsonl", orient="records", lines=True), path / "e.jsonl")[1],
+    lambda path: (frame()[["e2", "example", "e0", "e1"]].to_parquet(path / "e.parquet"), path / "e.parquet")[1],
+])
+def test_vectors_come_in_the_order_of_the_examples(write: Callable[[Path], Path], tmp_path: Path) -> None:
+    found = load_vectors(write(tmp_path), IDS)
+    np.testing.assert_array_equal(found, [GIVEN[name] for name in IDS])
+    assert found.dtype == np.float64
+
+
+def test_whole_numbers_are_names_too(tmp_path: Path) -> None:
+    path = npz(tmp_path / "e.npz", example=np.arange(4), vectors=np.arange(8.0).reshape(4, 2))
+    found = load_vectors(path, np.array(["3", "0"], dtype=object))
+    np.testing.assert_array_equal(found, [[6.0, 7.0], [0.0, 1.0]])
+
+
+def test_examples_that_do_not_match_are_one_line(tmp_path: Path) -> None:
+    other = npz(tmp_path / "e.npz", example=np.array(["a", "x", "y", "z"]))
+    assert "2 of the 3 examples that were scored have no vector, the first of them 'b'" in refused(other)
+    twice = npz(tmp_path / "t.npz", example=np.array(["a", "b", "7", "a"]))
+    assert "example 'a' is there twice" in refused(twice)
+    empty = frame()
+    empty.loc[1, "example"] = None
+    empty.to_parquet(tmp_path / "n.parquet")
+    assert "row 2 has no example" in refused(tmp_path / "n.parquet")
+
+
+@pytest.mark.parametrize(("arrays", "said"), [
+    ({"vectors": np.array([[1.0, np.nan]] * 4)}, "the vectors of 3 examples hold NaN"),
+    ({"vectors": np.zeros((3, 2))}, r"shapes (4,) and (3, 2)"), ({"vectors": np.zeros((4, 1))}, "d at least 2"),
+    ({"vectors": np.zeros(4)}, "d at least 2"), ({"vectors": np.array([["1", "2"]] * 4)}, "types <U7 and <U1"),
+    ({"example": np.array(["a", "b", "7", "c"], dtype=object)}, "without pickles"),
+    ({"example": np.array([1.5, 2.0, 3.0, 4.0])}, "float64"),
+])
+def test_arrays_that_are_not_that(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:
+    assert said in refused(npz(tmp_path / "e.npz", **arrays))
+
+
+def test_files_that_are_not_that(tmp_path: Path) -> None:
+    assert "there is no file" in refused(tmp_path / "none.npz")
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nothing")
+    assert "cannot be read" in refused(tmp_path / "bad.npz")
+    np.save(tmp_path / "one.npy", np.zeros((4, 2)))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    assert "cannot be read as a NumPy .npz file" in refused(tmp_path / "one.npz")
+    np.savez(tmp_path / "half.npz", vectors=np.zeros((4, 2)))
+    assert "lacks 'example'" in refused(tmp_path / "half.npz")
+    for columns in (["example", "e0"], ["e0", "e1"], ["example", "e0", "e2"]):
+        frame()[columns].to_parquet(tmp_path / "c.parquet")
+        assert "expected 'example' and e0, e1, …" in refused(tmp_path / "c.parquet")
+
+
+def test_the_least_likely_of_each_label_and_side() -> None:
+    table = simulated_table(World(members=30, others=0, clean=30, selector=10, paired=0), np.random.default_rng(0))
+    texts = {name: f"text of {name}" for name in table.examples.id}
+    found = boundary_records(table, texts, each=2)
+    assert [(one["label"], one["side"]) for one in found] == [
+        (label, side) for label in (0, 1) for side in ("member", "non-member") for _ in range(2)]
+    p = true_class_p(table, table.of_role("selection"))
+    assert p is not None
+    rows = [row for row in range(70) if table.examples.label[row] == 1 and table.member[0, row] == 1]
+    least = sorted(rows, key=lambda row: p[row])[:2]
+    mine = found[4:6]
+    assert [one["id"] for one in mine] == [table.examples.id[row] for row in least]
+    assert [one["text"] for one in mine] == [f"text of {table.examples.id[row]}" for row in least]
+    assert [one["p"] for one in mine] == [float(p[row]) for row in least]
+
+
+def test_nothing_without_a_selector_and_no_record_without_text() -> None:
+    table = simulated_table(World(members=5, others=0, clean=5, selector=0, paired=0), np.random.default_rng(0))
+    assert boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
+    table = simulated_table(World(members=5, others=0, clean=5, selector=5, paired=0), np.random.default_rng(0))
+    assert [one["id"] for one in boundary_records(table, {"e3": "t"})] == ["e3"]
+
+
+def test_nothing_by_a_selector_that_may_have_been_trained_on_the_records() -> None:
+    table = simulated_table(World(members=5, others=0, clean=5, selector=5, paired=0), np.random.default_rng(0))
+    table.member[table.of_role("selection")[0]] = -1
+    assert boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.core.errors import InputError
 from discreet.scores.table import Model, ScoreTable
 
@@ -25,7 +25,7 @@ def splits(table: ScoreTable, rows: np.ndarray) -> set[str]:
 
 def test_clean_non_members_are_those_that_nobody_trained_on() -> None:
     table = table_of()
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     assert splits(table, sides.members) == {"train"}
     assert sides.members.size == 30
     assert splits(table, sides.clean["paired"]) == {"eval"}
@@ -41,12 +41,12 @@ def test_clean_non_members_are_those_that_nobody_trained_on() -> None:
 def test_a_population_is_set_aside_for_population_references_only() -> None:
     world = replace(WORLD, paired=0, neutral=0, shadows=4, clean=200)
     table = table_of(world)
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     assert sides.population.size == int(0.1 * 220)
     assert not np.intersect1d(sides.population, sides.judged).size
     assert sides.clean["population"].size + sides.population.size == 220
-    again = sides_of(table, 0, np.random.default_rng(0))
-    other = sides_of(table, 0, np.random.default_rng(1))
+    again = evaluation_sets(table, 0, np.random.default_rng(0))
+    other = evaluation_sets(table, 0, np.random.default_rng(1))
     assert np.array_equal(sides.population, again.population)
     assert not np.array_equal(sides.population, other.population)
 
@@ -56,14 +56,14 @@ def test_a_marked_population_is_used_as_it_is() -> None:
     split = table.examples.split
     assert split is not None
     split[np.flatnonzero(split == "eval")[:7]] = "population"
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     assert splits(table, sides.population) == {"population"}
     assert sides.population.size == 7
 
 
 def test_whole_groups_are_set_aside() -> None:
     table = table_of(World(members=100, others=0, clean=300, selector=0, paired=0, neutral=0, shadows=3, group_size=5))
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     group = table.examples.group
     assert group is not None
     assert 0 < sides.population.size <= 30
@@ -73,8 +73,8 @@ def test_whole_groups_are_set_aside() -> None:
 def test_a_reference_that_saw_members_is_left_out_and_named() -> None:
     table = table_of()
     neutral = table.references("neutral")[0]
-    table.member[neutral, sides_of(table, 0, np.random.default_rng(0)).members[:3]] = 1
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    table.member[neutral, evaluation_sets(table, 0, np.random.default_rng(0)).members[:3]] = 1
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     assert "neutral" not in sides.references
     assert table.models[neutral].name in " ".join(sides.notes)
 
@@ -83,7 +83,7 @@ def test_two_targets_are_each_others_paired_references() -> None:
     table = table_of(replace(WORLD, neutral=0, placebos=0))
     models = tuple(Model("b", "target") if m.reference_kind == "paired" else m for m in table.models)
     table = replace(table, models=models)
-    first, second = (sides_of(table, target, np.random.default_rng(0)) for target in table.of_role("target"))
+    first, second = (evaluation_sets(table, target, np.random.default_rng(0)) for target in table.of_role("target"))
     assert first.references["paired"] == (second.target,)
     assert second.references["paired"] == (first.target,)
     assert np.array_equal(first.reference_train, second.members)
@@ -91,10 +91,10 @@ def test_two_targets_are_each_others_paired_references() -> None:
 
 def test_population_references_that_know_the_sides_are_named() -> None:
     table = table_of(replace(WORLD, paired=0, shadows=6, members=300, clean=300))
-    assert not sides_of(table, 0, np.random.default_rng(0)).notes
+    assert not evaluation_sets(table, 0, np.random.default_rng(0)).notes
     shadows = list(table.references("population"))
     table.member[np.array(shadows)[:, None], np.flatnonzero(table.member[0] == 1)] = 0
-    [note] = sides_of(table, 0, np.random.default_rng(0)).notes
+    [note] = evaluation_sets(table, 0, np.random.default_rng(0)).notes
     assert "no random halves" in note
 
 
@@ -105,7 +105,7 @@ def test_placebo_is_the_one_most_like_the_target() -> None:
     models[0] = replace(models[0], facts={"regime": "lora", "seed": "1"})
     models[places[0]] = replace(models[places[0]], facts={"regime": "full", "seed": "1"})
     models[places[2]] = replace(models[places[2]], facts={"regime": "lora", "seed": "1"})
-    assert sides_of(replace(table, models=tuple(models)), 0, np.random.default_rng(0)).placebo == places[2]
+    assert evaluation_sets(replace(table, models=tuple(models)), 0, np.random.default_rng(0)).placebo == places[2]
 
 
 def test_bad_sides_are_refused_in_one_line() -> None:
@@ -113,12 +113,12 @@ def test_bad_sides_are_refused_in_one_line() -> None:
     member = table.member.copy()
     member[table.of_role("placebo")[0], 0] = 1
     with pytest.raises(InputError, match="trained on 1 members of target"):
-        sides_of(replace(table, member=member), 0, np.random.default_rng(0))
+        evaluation_sets(replace(table, member=member), 0, np.random.default_rng(0))
     for code, word in ((1, "non-member"), (0, "as a member")):
         member = table.member.copy()
         member[0] = code
         with pytest.raises(InputError, match=word):
-            sides_of(replace(table, member=member), 0, np.random.default_rng(0))
+            evaluation_sets(replace(table, member=member), 0, np.random.default_rng(0))
 
 
 def with_member(table: ScoreTable, row: int, code: int, where: np.ndarray | slice) -> ScoreTable:
@@ -135,7 +135,7 @@ def roles_of(table: ScoreTable) -> dict[str, int]:
 def test_a_control_that_does_not_say_what_it_was_trained_on_controls_nothing(which: str) -> None:
     table = table_of()
     row = roles_of(table)[which]
-    sides = sides_of(with_member(table, row, -1, slice(None)), 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, row, -1, slice(None)), 0, np.random.default_rng(0))
     assert (sides.placebo is None) == (which == "placebo")
     assert ("neutral" in sides.references) == (which == "placebo")
     assert sides.members.size == 30
@@ -151,20 +151,20 @@ def test_nor_does_one_that_says_so_for_one_side_only(which: str, side: int) -> N
     row = roles_of(table)[which]
     # Planted records are on both sides by themselves and make up for nothing.
     unsaid = (table.member[0] == side) & (table.examples.planted == 0)
-    sides = sides_of(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
     assert row not in (sides.placebo, *sides.references.get("neutral", ()))
-    assert "stated for one side at most, so it controls nothing" in sides.notes[0]
+    assert "so it controls nothing" in sides.notes[0]
 
 
 @pytest.mark.parametrize("which", ["placebo", "neutral reference"])
 def test_only_examples_that_are_stated_are_judged(which: str) -> None:
     table = table_of()
     row = roles_of(table)[which]
-    before = sides_of(table, 0, np.random.default_rng(0))
+    before = evaluation_sets(table, 0, np.random.default_rng(0))
     parts = [before.members[:4], before.clean[None][:5], before.planted[:2], before.planted_out[:1],
              before.reference_train[:3]]
     unsaid = np.unique(np.concatenate(parts))
-    sides = sides_of(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
     assert not np.intersect1d(sides.judged, unsaid).size
     assert np.array_equal(sides.judged, np.setdiff1d(before.judged, unsaid))
     assert sides.members.size == 26
@@ -181,15 +181,15 @@ def test_a_placebo_that_is_stated_goes_before_one_that_is_more_alike() -> None:
     for row in (0, first):
         models[row] = replace(models[row], facts={"regime": "lora"})
     table = replace(table, models=tuple(models))
-    assert sides_of(table, 0, np.random.default_rng(0)).placebo == first
-    assert sides_of(with_member(table, first, -1, slice(None)), 0, np.random.default_rng(0)).placebo == second
+    assert evaluation_sets(table, 0, np.random.default_rng(0)).placebo == first
+    assert evaluation_sets(with_member(table, first, -1, slice(None)), 0, np.random.default_rng(0)).placebo == second
 
 
 def test_two_controls_that_together_leave_nobody_are_not_both_used() -> None:
     table = table_of()
     rows, half = roles_of(table), np.arange(len(table.examples)) % 2 == 0
     table = with_member(with_member(table, rows["placebo"], -1, half), rows["neutral reference"], -1, ~half)
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     assert sides.placebo == rows["placebo"]
     assert "neutral" not in sides.references
     assert sides.members.size == 15
@@ -210,8 +210,8 @@ def test_a_control_that_is_not_stated_lets_nothing_pass() -> None:
     assert all(row.uncontrolled for row in said["placebo"].attacks)
     primary = said["neutral reference"].decisive.primary
     assert primary is not None
-    assert (primary.asked.attack, primary.asked.reference_kind) == ("loss", None)
-    assert not any(row.asked.reference_kind == "neutral" and row.auc.resolved for row in
+    assert (primary.spec.attack, primary.spec.reference_kind) == ("loss", None)
+    assert not any(row.spec.reference_kind == "neutral" and row.auc.resolved for row in
                    said["neutral reference"].attacks)
     for which, found in said.items():
         assert f"Membership of {which}" in " ".join(found.decisive.judgement.reasons)
@@ -226,8 +226,8 @@ def test_a_selector_that_does_not_say_what_it_was_trained_on_selects_nothing(uns
     table = table_of()
     row = selector_of(table)
     where = slice(None) if unsaid == "everywhere" else (table.member[0] == unsaid) & (table.examples.planted == 0)
-    sides = sides_of(with_member(table, row, -1, where), 0, np.random.default_rng(0))
-    before = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, row, -1, where), 0, np.random.default_rng(0))
+    before = evaluation_sets(table, 0, np.random.default_rng(0))
     assert (before.selectors, sides.selectors) == ((row,), ())
     # What does not rest on it stays as it was.
     assert np.array_equal(sides.members, before.members)
@@ -242,26 +242,26 @@ def test_of_two_selectors_the_one_that_says_so_selects() -> None:
     first = selector_of(table)
     models = tuple(replace(m, role="selection") if m.role == "placebo" else m for m in table.models)
     table = with_member(replace(table, models=models), first, -1, slice(None))
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     assert sides.selectors == tuple(row for row in table.of_role("selection") if row != first)
 
 
 def test_a_selector_that_says_so_in_part_is_told_where_not() -> None:
     table = table_of()
-    row, before = selector_of(table), sides_of(table, 0, np.random.default_rng(0))
-    sides = sides_of(with_member(table, row, -1, before.members[:7]), 0, np.random.default_rng(0))
+    row, before = selector_of(table), evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, row, -1, before.members[:7]), 0, np.random.default_rng(0))
     assert sides.selectors == (row,)
     assert sides.members.size == 30
     [note] = sides.notes
     assert f"not stated for 7 of {len(table.examples)} examples, so it does not select among these" in note
-    [note] = sides_of(with_member(table, row, 1, before.members[:7]), 0, np.random.default_rng(0)).notes
+    [note] = evaluation_sets(with_member(table, row, 1, before.members[:7]), 0, np.random.default_rng(0)).notes
     assert f"was trained on 7 members of {table.models[0].name}" in note
 
 
 def test_a_paired_reference_that_says_nothing_is_taken_for_the_papers() -> None:
     table = table_of()
     paired = table.references("paired")[0]
-    sides = sides_of(with_member(table, paired, -1, slice(None)), 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, paired, -1, slice(None)), 0, np.random.default_rng(0))
     # All that it may have been trained on is the paper's, and nothing is clean of it.
     assert splits(table, sides.reference_train) == {"reference", "eval"}
     assert sides.clean["paired"].size == 0
@@ -273,9 +273,9 @@ def test_a_paired_reference_that_says_nothing_is_taken_for_the_papers() -> None:
 
 def test_a_paired_reference_that_says_so_in_part_is_held_to_what_it_says() -> None:
     table = table_of()
-    paired, before = table.references("paired")[0], sides_of(table, 0, np.random.default_rng(0))
+    paired, before = table.references("paired")[0], evaluation_sets(table, 0, np.random.default_rng(0))
     unsaid = np.concatenate([before.reference_train[:4], before.clean["paired"][:6]])
-    sides = sides_of(with_member(table, paired, -1, unsaid), 0, np.random.default_rng(0))
+    sides = evaluation_sets(with_member(table, paired, -1, unsaid), 0, np.random.default_rng(0))
     assert np.array_equal(sides.reference_train, before.reference_train[4:])
     assert np.array_equal(sides.clean["paired"], before.clean["paired"][6:])
     [note] = sides.notes
@@ -289,10 +289,10 @@ def test_what_a_paired_reference_does_not_say_decides_nothing() -> None:
     found = audit_membership(unsaid, design="randomised", permutations=0, bootstraps=20, attacks=["loss", "reference"])
     primary = found.decisive.primary
     assert primary is not None
-    assert (primary.asked.attack, primary.asked.reference_kind, primary.asked.oracle) == ("loss", None, False)
-    rows = [row for row in found.attacks if row.asked.reference_kind == "paired" and row.auc.resolved]
+    assert (primary.spec.attack, primary.spec.reference_kind, primary.spec.oracle) == ("loss", None, False)
+    rows = [row for row in found.attacks if row.spec.reference_kind == "paired" and row.auc.resolved]
     assert rows
-    assert all(row.asked.oracle and row.asked.nonmembers == "reference_train" for row in rows)
+    assert all(row.spec.oracle and row.spec.nonmembers == "reference_train" for row in rows)
     assert any("paired reference" in reason for reason in found.decisive.judgement.reasons)
 
 
@@ -301,13 +301,13 @@ def test_a_boundary_by_a_selector_that_does_not_say_is_unresolved_and_said_so() 
     unsaid = with_member(table, selector_of(table), -1, slice(None))
     said, found = (audit_membership(one, design="randomised", permutations=9, bootstraps=20, attacks=["loss"])
                    for one in (table, unsaid))
-    assert any(row.asked.selection == "boundary" and row.auc.resolved for row in said.attacks)
+    assert any(row.spec.selection == "boundary" and row.auc.resolved for row in said.attacks)
     for row in found.attacks:
-        assert row.asked.selection == "global" or not row.auc.resolved
-        assert row.asked.decile_by != "selector"
+        assert row.spec.selection == "global" or not row.auc.resolved
+        assert row.spec.decile_by != "selector"
     assert any("it selects none" in reason for reason in found.decisive.judgement.reasons)
-    assert any("decision boundary" in one for one in found.decisive.cannot)
-    assert not any("decision boundary" in one for one in said.decisive.cannot)
+    assert any("decision boundary" in one for one in found.decisive.claims.cannot)
+    assert not any("decision boundary" in one for one in said.decisive.claims.cannot)
     primary, before = found.decisive.primary, said.decisive.primary
     assert primary is not None
     assert before is not None

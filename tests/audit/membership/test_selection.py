@@ -1,12 +1,25 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from discreet.audit.membership.selection import Cell, Pool, Ranking, boundary, cells, curve_sizes, deciles, everything
+from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.selection import (
+    Pool,
+    Ranking,
+    boundary,
+    curve_sizes,
+    deciles,
+    selector_p,
+    true_class_p,
+)
+from discreet.scores.table import ScoreTable
 
 N = 40
 values = hnp.arrays(np.float64, N, elements=st.sampled_from([0.1, 0.2, 0.3, 0.4, np.nan]))
@@ -47,24 +60,15 @@ def test_members_and_non_members_are_chosen_apart() -> None:
     member = np.repeat([1, 0], 30).astype(np.int8)
     label = np.arange(60) % 2
     apart = boundary(p_true, label, member, 5)
-    assert cells(apart, label, member) == (Cell(0, 5, 5), Cell(1, 5, 5))
     assert apart.tolist() == [*range(10), *range(30, 40)]
     together = boundary(p_true, label, member, 5, "union")
-    assert cells(together, label, member) == (Cell(0, 0, 5), Cell(1, 0, 5))
+    assert together.tolist() == [*range(30, 40)]
 
 
 def test_a_cell_with_too_few_gives_all_it_has() -> None:
     label, member = np.array([0, 0, 0, 1, 1]), np.array([1, 1, 0, 1, -1], dtype=np.int8)
     rows = boundary(np.array([0.1, 0.2, 0.3, 0.4, 0.5]), label, member, 2)
     assert rows.tolist() == [0, 1, 2, 3]
-    found = cells(rows, label, member)
-    assert found == (Cell(0, 2, 1), Cell(1, 1, 0))
-    assert [cell.short_of(1) for cell in found] == [False, True]
-    assert [cell.short_of(2) for cell in found] == [True, True]
-
-
-def test_everything_is_what_is_known() -> None:
-    assert everything(np.array([1, -1, 0, 1], dtype=np.int8)).tolist() == [0, 2, 3]
 
 
 def test_nothing_gives_nothing() -> None:
@@ -128,3 +132,36 @@ def test_rows_of_unknown_membership_move_no_edge() -> None:
     p, member = np.linspace(0, 1, 100), (np.arange(100) % 2).astype(np.int8)
     more = deciles(np.concatenate([p, np.zeros(500)]), np.concatenate([member, np.full(500, -1, np.int8)]))
     assert more[:100].tolist() == deciles(p, member).tolist()
+
+
+def world() -> tuple[ScoreTable, EvaluationSets]:
+    table = simulated_table(World(members=30, others=20, clean=40, selector=10, shadows=6), np.random.default_rng(0))
+    return table, evaluation_sets(table, table.of_role("target")[0], np.random.default_rng(0))
+
+
+def test_true_class_probabilities_are_means_over_models() -> None:
+    table, _ = world()
+    models = table.references("population")[:2]
+    expected = [np.mean([np.exp(table.log_p[m][i, :, y]).mean() for m in models])
+                for i, y in enumerate(table.examples.label)]
+    found = true_class_p(table, models)
+    assert found is not None
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert true_class_p(table, ()) is None
+
+
+def test_a_selector_ranks_only_what_it_says_it_was_not_trained_on() -> None:
+    table, sides = world()
+    [selector] = sides.selectors
+    member = table.member.copy()
+    member[selector, sides.members[:3]], member[selector, sides.members[3:5]] = 1, -1
+    table = replace(table, member=member)
+    expected = true_class_p(table, (selector,))
+    found = selector_p(table, sides)
+    assert expected is not None
+    assert found is not None
+    silent = np.flatnonzero(np.isnan(found))
+    assert set(silent) == set(sides.members[:5]) | set(np.flatnonzero(member[selector] == 1))
+    spoken = np.flatnonzero(~np.isnan(found))
+    assert np.array_equal(found[spoken], expected[spoken])
+    assert selector_p(table, replace(sides, selectors=())) is None

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from tests.experiments.membership.made_up import experiment_on
 
+from discreet.audit.core.resampling import Units
 from discreet.audit.membership.audit import audit_membership
 from discreet.audit.membership.blind import blind_auc
-from discreet.audit.membership.claims import Brought, can_claim
 from discreet.audit.membership.controls import group_level
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.protocol import Units
-from discreet.audit.membership.scored import Scored
+from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.membership.rows import Scores
+from discreet.audit.membership.verdict import AuditInputs, claims_of
 from discreet.core.design import DEALT
 from discreet.experiments import MembershipExperiment, Trained, train
 from discreet.scores.load import load_scores
@@ -51,7 +51,7 @@ def near(tmp_path_factory: pytest.TempPathFactory) -> Trained[MembershipExperime
 
 
 def blind(trained: Trained[MembershipExperiment], table: ScoreTable, seed: int = 0) -> float:
-    found = blind_auc(table, sides_of(table, 0, np.random.default_rng(0)), np.random.default_rng(seed),
+    found = blind_auc(table, evaluation_sets(table, 0, np.random.default_rng(0)), np.random.default_rng(seed),
                       texts=trained.texts(), units=Units.of(table))
     assert found.value is not None
     return found.value
@@ -91,10 +91,10 @@ def test_clusters_of_texts_are_nobodys_records(near: Trained[MembershipExperimen
     for one in (table, load_scores(tmp_path / "scores.parquet")):
         assert one.examples.group is not None
         assert not one.examples.has_users
-        sides, units = sides_of(one, 0, np.random.default_rng(0)), Units.of(one)
-        scored = Scored("loss", "p", None, np.zeros(len(one.examples)))
+        sides, units = evaluation_sets(one, 0, np.random.default_rng(0)), Units.of(one)
+        scored = Scores("loss", "p", None, np.zeros(len(one.examples)))
         assert "near-duplicate texts" in (group_level(scored, sides, units).reason or "")
-        assert not any("person" in said for said in can_claim(Brought.of(one, sides, DEALT, texts=True)))
+        assert not any("person" in said for said in claims_of(AuditInputs.of(one, sides, DEALT, texts=True)).can)
 
 
 def test_users_are_the_unit_where_they_are_given(tmp_path: Path) -> None:

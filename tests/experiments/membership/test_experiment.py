@@ -98,7 +98,7 @@ def test_the_audit_takes_the_table(trained: Trained[MembershipExperiment]) -> No
                              texts=trained.texts(), seed=1)
     assert found.verdict in {"pass", "fail", "inconclusive"}
     assert {one.target for one in found.targets} == {"f_A", "f_B"}
-    kinds = {row.asked.reference_kind for one in found.targets for row in one.attacks}
+    kinds = {row.spec.reference_kind for one in found.targets for row in one.attacks}
     assert {"paired", "neutral", "population"} <= kinds
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.membership.attacker_view import true_class_p
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.selection import boundary
+from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.membership.selection import boundary, true_class_p
 from discreet.core.errors import UsageError
 from discreet.data.texts import read_texts
 from discreet.engine import Store, run
@@ -94,7 +93,7 @@ def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, 
     assert [row["target"] for row in rows] == ["f_A", "f_B"]
     for row in rows:
         target, paired = (table.index(name) for name in (row["target"], {"f_A": "f_B", "f_B": "f_A"}[row["target"]]))
-        sides = sides_of(table, target, np.random.default_rng(0))
+        sides = evaluation_sets(table, target, np.random.default_rng(0))
         member = np.full(label.size, -1, dtype=np.int8)
         member[sides.reference_train], member[sides.members] = 0, 1
         edge = boundary(selector, label, member, 20)

@@ -1,19 +1,22 @@
-"""What a sample of this size would see: the power of "lower bound above ½", and the smallest AUC that it would find."""
+"""What a sample of this size would find: the power of "lower bound above ½", the smallest AUC that it would find, the
+size of the planted control, and what "member" means where members are rare."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from math import inf, log, sqrt
 from statistics import NormalDist
 from typing import Any
 
+from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 
 POWER = 0.8
 """Power at which an AUC counts as detectable."""
 
 PLANTED_AUC = 0.8
-"""The leak that planted records are there to show: one outranks a record that was not planted four times in five."""
+"""The leak that planted records are there to show: one scores above a record that was not planted in 80% of pairs."""
 
 
 def auc_deviation(auc: float, n_members: int, n_nonmembers: int) -> float:
@@ -71,7 +74,7 @@ def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power
 
 
 def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -> float:
-    """Chance, in [0, 1], that planted records with this true AUC are detected (`discreet.audit.controls.Planted`).
+    """Chance, in [0, 1], that planted records with this true AUC are detected (`discreet.audit.membership.controls`).
 
     Of the two conditions the harder is counted: the target exceeds its placebo, whose AUC is taken to be ½ and to vary
     independently. That the lower bound exceeds ½ then nearly follows. Normal approximation with variances by Hanley
@@ -115,3 +118,24 @@ def detectable_estimate(auc: Estimate) -> Estimate:
         return Estimate.unresolved(f"{members} members and {others} non-members find no AUC with power {POWER:g}: "
                                    f"more {auc.unit}s are needed", **facts)
     return Estimate(found, None, None, method=f"Hanley–McNeil on the logit scale, power {POWER:g}", **facts)
+
+
+def ppv_at(tpr: float, fpr: float, base_rate: float) -> float | None:
+    """Share of true members among those called members, in [0, 1]; None where nobody is called one."""
+    called = base_rate * tpr + (1.0 - base_rate) * fpr
+    return base_rate * tpr / called if called > 0.0 else None
+
+
+def ppv_estimate(tpr: Estimate, fpr: float, base_rate: float) -> Estimate:
+    """PPV of an attack with this TPR at a true FPR of `fpr`, where a share `base_rate` in (0, 1) are members.
+
+    It rises with the TPR, so the ends of the TPR's interval are the ends of its own. UsageError for a base rate
+    outside (0, 1).
+    """
+    if not 0.0 < base_rate < 1.0:
+        raise UsageError(f"base rate is {base_rate}: expected a share between 0 and 1, such as 0.01")
+    if tpr.value is None or tpr.low is None or tpr.high is None:
+        return replace(tpr, value=None, low=None, high=None, method="", reason=tpr.reason or "no TPR interval")
+    value, low, high = (ppv_at(rate, fpr, base_rate) for rate in (tpr.value, tpr.low, tpr.high))
+    method = f"Bayes at base rate {base_rate:g} and FPR {fpr:g}; ends from those of the TPR"
+    return replace(tpr, value=value, low=low, high=high, method=method)

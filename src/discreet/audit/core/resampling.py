@@ -1,4 +1,4 @@
-"""Operating points of many scores on the same examples, under the same bootstrap resamples.
+"""The units of an audit, and operating points of many scores on the same examples under the same bootstrap resamples.
 
 Only the top of each ranking decides the TPR at a small FPR, so each resample reads that part alone; one set of
 resamples serves all scores, which makes their differences paired.
@@ -15,24 +15,57 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import ScoreTable
 from discreet.stats import bootstrap_weights
 from discreet.stats.roc import most_count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """What is counted, permuted and resampled: examples, or the groups that they belong to.
+
+    `users` is whether the groups are users or documents, and not near-duplicate texts.
+    """
+
+    group: IntArray | None
+    users: bool = True
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> Units:
+        """Of a table."""
+        return cls(table.examples.group, table.examples.has_users)
+
+    @property
+    def name(self) -> str:
+        """For `Estimate.unit`."""
+        return "example" if self.group is None else "group"
+
+    def at(self, rows: IntArray) -> IntArray | None:
+        """Group codes of `rows`."""
+        return None if self.group is None else self.group[rows]
+
+    def means(self, scores: FloatArray, rows: IntArray, truth: BoolArray) -> tuple[FloatArray, BoolArray]:
+        """The mean score of each unit among `rows` (m,) with `truth` (m,), and its truth; rows without groups."""
+        if self.group is None:
+            return scores[rows], truth
+        codes, place, counts = np.unique(self.group[rows] * 2 + truth, return_inverse=True, return_counts=True)
+        return np.bincount(place.reshape(-1), weights=scores[rows]) / counts, codes % 2 == 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Tops:
-    """The best-scored part of a sample by each of k scores, its two sides apart.
+    """The best-scored part of a sample by each of k scores, positives and negatives apart.
 
     Attributes
     ----------
     negatives : (k, t) int array
-        The t highest-scored examples of one side, scores falling.
+        The t negatives with the highest scores, scores falling.
     above : (k, t + 1) int array
-        How many examples of the other side score higher than each of `negatives`; the last is all that are kept.
+        How many positives score higher than each of `negatives`; the last is all that are kept.
     positives : (p,) int array
-        Those of the other side, scores falling, one score behind the other.
+        The positives, scores falling, one score behind the other.
     start : (k,) int array
-        Where each score's begin.
+        Where the positives of each score begin.
     whole : bool
         Whether that is the entire sample.
     """
@@ -51,12 +84,12 @@ class Tops:
         negatives, above, positives = [], [], []
         for one in scores:
             found = neg[np.argsort(-one[neg])[:n_negatives]]
-            beside = pos if whole else pos[one[pos] > one[found[-1]]]
-            beside = beside[np.argsort(-one[beside])]
+            higher = pos if whole else pos[one[pos] > one[found[-1]]]
+            higher = higher[np.argsort(-one[higher])]
             negatives.append(found)
-            above.append(np.append(np.searchsorted(-one[beside], -one[found], side="left"), beside.size))
-            positives.append(beside)
-        sizes = [beside.size for beside in positives]
+            above.append(np.append(np.searchsorted(-one[higher], -one[found], side="left"), higher.size))
+            positives.append(higher)
+        sizes = [higher.size for higher in positives]
         return cls(np.stack(negatives), np.stack(above), np.concatenate(positives), np.cumsum([0, *sizes[:-1]]), whole)
 
     def tpr(self, weights: IntArray, allowed: IntArray, n_pos: IntArray) -> FloatArray | None:
@@ -83,7 +116,7 @@ def joint_tpr(
 ) -> tuple[FloatArray, FloatArray]:
     """TPR at each empirical FPR for k scores (n,): as they are (k, f), and under shared resamples (k, f, n_resamples).
 
-    Resamples are stratified by side, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the
+    Resamples are stratified by membership, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the
     largest over thresholds whose FPR is at most the one asked for, as in `discreet.stats.tpr_at_fpr`.
     """
     n_pos, n_neg = int(member.sum()), int((~member).sum())
@@ -94,7 +127,7 @@ def joint_tpr(
     parts = []
     for weights in chain([as_it_is], resampled):
         drawn = np.array([n_pos]), np.array([n_neg])
-        if groups is not None:  # else each side is drawn as large as it is
+        if groups is not None:  # else as many members and non-members as there are
             drawn = weights.sum(axis=1, where=member), weights.sum(axis=1, where=~member)
         allowed = np.stack([np.broadcast_to(most_count(fpr, drawn[1]), weights.shape[:1]) for fpr in fprs])
         found = top.tpr(weights, allowed, drawn[0])

@@ -1,59 +1,31 @@
-"""What the defence frontier is measured on: rows and attacks that stay as they are while the outputs change.
+"""What the defence frontier is measured on: examples and attacks that stay as they are while the outputs change.
 
 Everything here is fixed before any noise is drawn: who is judged, the boundary set (by the selector's clean scores),
-and what each attack subtracts for its references (their outputs are the attacker's own, so they are clean).
+and what each attack learns from its references (their outputs are the attacker's own, so they are clean).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.evaluation_sets import NonMembers, Sides
-from discreet.audit.membership.plan import NO_SELECTOR, Lens
-from discreet.audit.membership.rows import Asked
-from discreet.audit.membership.selection import everything
-from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.audit.core.resampling import Units
+from discreet.audit.membership.attack import Scale, View, attacks, target_view
+from discreet.audit.membership.estimates import able_kinds
+from discreet.audit.membership.evaluation_sets import EvaluationSets, NonMembers
+from discreet.audit.membership.rows import NO_SELECTOR, RowSpec, Scores, membership_codes, spec_of
+from discreet.audit.membership.selection import Selector
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.mechanisms.base import canonical
-from discreet.scores.signals import clipped_log_p, phi, true_log_p
 from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
 
-NO_PLACEBO = "the table has no placebo: score the examples with a model trained on neither side (model_role 'placebo')"
-FIRST = slice(0, 1)
-"""The query that is defended: the others of a table are other inputs to the interface."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """An attack whose score is a signal of the target's answer less something fixed per row.
-
-    `base` (n,) is what the references say, 0 without any.
-    """
-
-    attack: str
-    scale: Scale
-    kind: ReferenceKind | None
-    base: FloatArray
-
-    def scores(self, log_p: FloatArray, label: IntArray) -> FloatArray:
-        """(n,) scores of log probabilities (n, K): what the registered attack gives for that target."""
-        return _signal(self.attack, self.scale, log_p[:, None, :], label) - self.base
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """A row of the frontier: a line on a selection. `rows` (m,) index the bench, `member` (m,) says who is one."""
-
-    asked: Asked
-    line: int
-    rows: IntArray
-    member: BoolArray
-    groups: IntArray | None
-    reason: str | None = None
+NO_PLACEBO = ("the table has no control model: score the examples with a model trained on neither set (model_role "
+              "'placebo')")
+ALIKE = 0.9
+"""Two attacks are one where one's scores never fall as the other's rise, and take so many of its distinct values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,115 +37,175 @@ class Outputs:
     inputs: list[bytes]
     groups: IntArray | None
 
+    @classmethod
+    def of(cls, table: ScoreTable, model: int, rows: IntArray) -> Outputs:
+        """The answers to the first query of `rows`."""
+        return cls(table.logits[model, rows, 0], table.examples.label[rows],
+                   canonical(str(name) for name in table.examples.id[rows]), Units.of(table).at(rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttackRun:
+    """An attack in one scale with one kind of references."""
+
+    attack: str
+    scale: Scale
+    kind: ReferenceKind | None
+
+    def scores(self, view: View) -> FloatArray:
+        """(N,) scores of a view; equal draws for all."""
+        return attacks[self.attack].scores(view, self.scale, self.kind, np.random.default_rng(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A row of the frontier: a run on a selection. `rows` (m,) index the bench, `member` (m,) says who is one."""
+
+    spec: RowSpec
+    run: int
+    rows: IntArray
+    member: BoolArray
+    groups: IntArray | None
+    reason: str | None = None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bench:
-    """The judged rows with the target's and the placebo's logits, the rows that utility is measured on, the cases."""
+    """What every point of a frontier shares.
 
-    target: Outputs
+    Attributes
+    ----------
+    judged, population : Outputs
+        The target's answers to the n judged examples, and to those that an attacker uses as a population.
+    placebo : (n + z, K) float array or None
+        The control model's logits of both.
+    utility : Outputs
+        What accuracy is measured on.
+    view : View
+        Of the judged examples, then of those that attacks look at besides.
+    """
+
+    judged: Outputs
+    population: Outputs
     placebo: FloatArray | None
     utility: Outputs
-    lines: tuple[Line, ...]
+    view: View
+    runs: tuple[AttackRun, ...]
     cases: tuple[Case, ...]
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, table: ScoreTable, sides: Sides, n: int, per_side: int | None, rng: Generator) -> Bench:
-        """`n` rows a label and side at the boundary; at most `per_side` members and non-members in all, drawn once."""
-        view = _first_query_view(table, sides)
-        lines, lens = list(_lines(view)), Lens.of(table, sides, rng)
-        chosen = [case for place, line in enumerate(lines)
-                  for case in _cases(table, sides, line, place, lens, n, per_side, rng)]
+    def of(cls, table: ScoreTable, sets: EvaluationSets, names: Sequence[str], n: int, per_set: int | None,
+           rng: Generator) -> Bench:
+        """`n` members and non-members per label at the boundary; at most `per_set` of either in all, drawn once."""
+        whole = _first_query(target_view(table, sets))
+        runs, selector = list(_runs(names, whole)), Selector.of(table, sets, rng)
+        chosen = [case for place, (run, scores) in enumerate(runs)
+                  for case in _cases(table, sets, run, scores, place, selector, n, per_set, rng)]
         used = np.unique(np.concatenate([case.rows for case in chosen])) if chosen else np.zeros(0, dtype=np.int64)
-        cases = tuple(replace(case, rows=np.searchsorted(used, case.rows)) for case in chosen)
-        placebo = None if sides.placebo is None else table.logits[sides.placebo, used, 0]
-        useful, note = _utility_rows(table, sides)
-        if per_side is not None and useful.size > 2 * per_side:
-            useful = np.sort(rng.permutation(useful)[: 2 * per_side])
+        others = np.setdiff1d(np.arange(len(table.examples)), whole.judged)
+        if not any(attacks[name].reads_others for name in names):
+            others = others[:0]
+        population = np.intersect1d(others, whole.population)
+        useful, note = _utility_rows(table, sets)
+        if per_set is not None and useful.size > 2 * per_set:
+            useful = np.sort(rng.permutation(useful)[: 2 * per_set])
         return cls(
-            _outputs(table, sides.target, used), placebo, _outputs(table, sides.target, useful),
-            tuple(replace(line, base=line.base[used]) for line in lines), cases, (note, *sides.notes),
-        )
+            Outputs.of(table, sets.target, used), Outputs.of(table, sets.target, population),
+            None if sets.placebo is None else table.logits[sets.placebo, np.append(used, population), 0],
+            Outputs.of(table, sets.target, useful), _at(whole, used, population, np.setdiff1d(others, population)),
+            tuple(run for run, _ in runs), tuple(replace(case, rows=np.searchsorted(used, case.rows))
+                                                 for case in chosen), (note, *sets.notes))
+
+    def scores(self, log_p: FloatArray) -> list[FloatArray]:
+        """(n,) scores by each run, of the answers (n + z, K) to the judged examples and the population."""
+        answers = np.full((self.view.label.size, 1, log_p.shape[1]), np.nan)
+        answers[: len(log_p), 0] = log_p
+        view = self.view.answered_by(answers)
+        return [run.scores(view)[: self.view.judged.size] for run in self.runs]
+
+    @property
+    def primary(self) -> RowSpec:
+        """The row that is shown first: the verdict's endpoint, global, reference on the logit scale, else the first."""
+        whole = [case.spec for case in self.cases
+                 if case.spec.selection == "global" and case.spec.nonmembers == "clean"]
+        honest = [spec for spec in whole if spec.attack == "reference" and spec.scale == "logit"]
+        return (honest or whole)[0]
 
 
-def primary(cases: tuple[Case, ...]) -> Asked:
-    """The row that is shown first: the verdict's endpoint, global, reference on the logit scale, else loss."""
-    whole = [case.asked for case in cases if case.asked.selection == "global" and case.asked.nonmembers == "clean"]
-    honest = [asked for asked in whole if asked.attack == "reference" and asked.scale == "logit"]
-    return (honest or whole)[0]
+def _first_query(view: View) -> View:
+    """The first query alone is defended: the others of a table are other inputs to the interface."""
+    references = {kind: replace(one, log_p=one.log_p[:, :, :1]) for kind, one in view.references.items()}
+    return replace(view, target=view.target[:, :1], references=references)
 
 
-def _signal(attack: str, scale: Scale, log_p: FloatArray, label: IntArray) -> FloatArray:
-    if scale == "logit":
-        return phi(log_p, label)[:, 0]
-    return (true_log_p if attack == "loss" else clipped_log_p)(log_p, label)[:, 0]
+def _at(view: View, used: IntArray, population: IntArray, others: IntArray) -> View:
+    """The view of these rows, in this order; only `used` are judged."""
+    rows = np.concatenate([used, population, others])
+    references = {kind: replace(one, log_p=one.log_p[:, rows], member=one.member[:, rows])
+                  for kind, one in view.references.items()}
+    return View(view.target[rows], view.label[rows], references, np.arange(population.size) + used.size,
+                np.arange(used.size))
 
 
-def _first_query_view(table: ScoreTable, sides: Sides) -> View:
-    references = {kind: References(table.log_p[list(models)][:, :, FIRST], table.member[list(models)])
-                  for kind, models in sides.references.items()}
-    return View(table.log_p[sides.target][:, FIRST], table.examples.label, references, sides.population, sides.judged)
+def _runs(names: Sequence[str], view: View) -> Iterator[tuple[AttackRun, FloatArray]]:
+    """Every attack that can run, with its clean scores; of runs that rank alike the first.
+
+    Honest references are neutral ones, else population; with references the logit scale, the verdict's, comes first.
+    """
+    seen: list[FloatArray] = []
+    for name in names:
+        able, _ = able_kinds(attacks[name], view)
+        honest = "neutral" if "neutral" in able else "population"
+        for kind in (one for one in (None, honest, "paired") if one in able):
+            for scale in attacks[name].scales[:: 1 if kind is None else -1]:
+                run = AttackRun(name, scale, kind)  # type: ignore[arg-type]
+                scores = run.scores(view)
+                if not any(_rank_alike(scores[view.judged], one[view.judged]) for one in seen):
+                    seen.append(scores)
+                    yield run, scores
 
 
-def _lines(view: View) -> Iterator[Line]:
-    """Loss; the reference ratio on both scales, honest (population only where nothing is neutral) and paired."""
-    yield Line("loss", "p", None, np.zeros(view.label.size))
-    honest: ReferenceKind = "neutral" if "neutral" in view.references else "population"
-    kinds: tuple[ReferenceKind, ...] = (honest, "paired")
-    scales: tuple[Scale, ...] = ("logit", "p")
-    reference = attacks["reference"]
-    for kind in kinds:
-        for scale in scales:
-            if reference.needs(view, kind) is None:
-                scores = reference.scores(view, scale, kind, np.random.default_rng(0))
-                yield Line("reference", scale, kind, _signal("reference", scale, view.target, view.label) - scores)
+def _rank_alike(one: FloatArray, other: FloatArray) -> bool:
+    if not np.array_equal(np.isfinite(one), np.isfinite(other)):
+        return False
+    one, other = one[np.isfinite(one)], other[np.isfinite(other)]
+    sizes = np.unique(one).size, np.unique(other).size
+    return min(sizes) >= ALIKE * max(sizes) and any(
+        bool((np.diff(a[np.argsort(b, kind="stable")]) >= -1e-12).all()) for a, b in ((one, other), (other, one)))
 
 
 def _cases(
-    table: ScoreTable, sides: Sides, line: Line, place: int, lens: Lens, n: int, per_side: int | None, rng: Generator,
+    table: ScoreTable, sets: EvaluationSets, run: AttackRun, scores: FloatArray, place: int, selector: Selector,
+    n: int, per_set: int | None, rng: Generator,
 ) -> Iterator[Case]:
-    """Global, then boundary (of sides of one size, as in an audit); the paper's non-members for a paired reference."""
-    which: NonMembers = "reference_train" if line.kind == "paired" and sides.reference_train.size else "clean"
-    member: MemberArray = np.full(len(table.examples), -1, dtype=np.int8)
-    member[sides.nonmembers(which, line.kind)] = 0
-    member[sides.members] = 1
-    member[~np.isfinite(line.base)] = -1
-    facts = table.models[sides.target].facts
-    asked = Asked(line.attack, line.scale, line.kind, nonmembers=which, target=table.models[sides.target].name,
-                  direction=facts.get("direction"), regime=facts.get("regime"), seed=table.models[sides.target].seed)
-    yield _case(table, asked, place, _limited(member, per_side, rng), member)
-    asked = replace(asked, selection="boundary", n=n)
-    if lens.ranking is None:
-        yield _case(table, asked, place, np.zeros(0, dtype=np.int64), member, NO_SELECTOR)
+    """Global, then boundary; the paper's non-members for a paired reference."""
+    which: NonMembers = "reference_train" if run.kind == "paired" and sets.reference_train.size else "clean"
+    found = Scores(run.attack, run.scale, run.kind, scores)
+    member, units = membership_codes(sets, found, which), Units.of(table)
+    spec = replace(spec_of(table, sets.target, found), nonmembers=which, target_structure=None)
+
+    def case(spec: RowSpec, rows: IntArray, reason: str | None = None) -> Case:
+        return Case(spec, place, rows, member[rows] == 1, units.at(rows), reason)
+
+    yield case(spec, _limited(member, per_set, rng))
+    spec = replace(spec, selection="boundary", n=n)
+    if selector.ranking is None:
+        yield case(spec, np.zeros(0, dtype=np.int64), NO_SELECTOR)
     else:
-        even, kept = lens.even(everything(member), member), np.full(member.size, -1, dtype=np.int8)
-        kept[even] = member[even]
-        yield _case(table, asked, place, lens.ranking.boundary(kept, n), member)
+        yield case(spec, selector.boundary(np.flatnonzero(member >= 0), member, n, "independent"))
 
 
-def _case(
-    table: ScoreTable, asked: Asked, place: int, rows: IntArray, member: MemberArray, reason: str | None = None
-) -> Case:
-    group = table.examples.group
-    return Case(asked, place, rows, member[rows] == 1, None if group is None else group[rows], reason)
+def _limited(member: MemberArray, per_set: int | None, rng: Generator) -> IntArray:
+    both = [np.flatnonzero(member == code) for code in (1, 0)]
+    if per_set is not None:
+        both = [rows if rows.size <= per_set else rng.permutation(rows)[:per_set] for rows in both]
+    return np.sort(np.concatenate(both))
 
 
-def _limited(member: MemberArray, per_side: int | None, rng: Generator) -> IntArray:
-    sides = [np.flatnonzero(member == code) for code in (1, 0)]
-    if per_side is not None:
-        sides = [rows if rows.size <= per_side else rng.permutation(rows)[:per_side] for rows in sides]
-    return np.sort(np.concatenate(sides))
-
-
-def _outputs(table: ScoreTable, model: int, rows: IntArray) -> Outputs:
-    group = table.examples.group
-    return Outputs(table.logits[model, rows, 0], table.examples.label[rows],
-                   canonical(str(name) for name in table.examples.id[rows]), None if group is None else group[rows])
-
-
-def _utility_rows(table: ScoreTable, sides: Sides) -> tuple[IntArray, str]:
+def _utility_rows(table: ScoreTable, sets: EvaluationSets) -> tuple[IntArray, str]:
     """Rows of split "eval" that the target did not train on, else all clean non-members."""
-    clean, split = sides.clean[None], table.examples.split
+    clean, split = sets.clean[None], table.examples.split
     if split is not None and (held_out := clean[split[clean] == "eval"]).size:
         return held_out, "Accuracy and missed positives are those on the split 'eval'."
     return clean, "Accuracy and missed positives are those on the non-members: no such row is of a split 'eval'."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.audit.defences.bench import NO_PLACEBO, Case
-from discreet.audit.membership.rows import Asked
+from discreet.audit.membership.rows import RowSpec
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore, auroc_estimate, percentile_interval, tpr_at_fpr_estimate
@@ -46,7 +46,7 @@ class Figure:
         None where nothing is drawn, or the figure is unresolved.
     """
 
-    asked: Asked
+    spec: RowSpec
     n_members: int
     n_nonmembers: int
     auc: Estimate
@@ -58,10 +58,10 @@ class Figure:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in the rows of an audit."""
-        asked = self.asked
+        spec = self.spec
         return {
-            "attack": asked.attack, "scale": asked.scale, "reference_kind": asked.reference_kind,
-            "selection": asked.selection, "n": asked.n, "nonmembers": asked.nonmembers, "oracle": asked.oracle,
+            "attack": spec.attack, "scale": spec.scale, "reference_kind": spec.reference_kind,
+            "selection": spec.selection, "n": spec.n, "nonmembers": spec.nonmembers, "oracle": spec.oracle,
             "n_members": self.n_members, "n_nonmembers": self.n_nonmembers, "auc": self.auc.to_json(),
             "auc_spread": _spread_json(self.spread), "tpr_at_5pct_fpr": self.tpr_at_5pct_fpr.to_json(),
             "tpr_spread": _spread_json(self.tpr_spread), "placebo_auc": self.placebo_auc.to_json(),
@@ -95,12 +95,12 @@ class Point:
     missed_positives: Estimate
     figures: tuple[Figure, ...]
 
-    def figure(self, asked: Asked) -> Figure:
+    def figure(self, spec: RowSpec) -> Figure:
         """The figure of one attack row. KeyError if there is none."""
         for figure in self.figures:
-            if figure.asked == asked:
+            if figure.spec == spec:
                 return figure
-        raise KeyError(asked)
+        raise KeyError(spec)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -123,18 +123,18 @@ class Frontier:
     draws: int
     jitter: float
     clip: float | None
-    primary: Asked
+    primary: RowSpec
     points: tuple[Point, ...]
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        asked = self.primary
+        spec = self.primary
         return {
             "target": self.target, "placebo": self.placebo, "positive": self.positive, "draws": self.draws,
             "jitter": self.jitter, "clip": self.clip,
-            "primary": {"attack": asked.attack, "scale": asked.scale, "reference_kind": asked.reference_kind,
-                        "selection": asked.selection},
+            "primary": {"attack": spec.attack, "scale": spec.scale, "reference_kind": spec.reference_kind,
+                        "selection": spec.selection},
             "points": [point.to_json() for point in self.points], "notes": list(self.notes),
         }
 
@@ -192,9 +192,9 @@ def figure_of(target: Tally, placebo: Tally) -> Figure:
     """The figure of one case from its tallies over target and placebo."""
     case = target.case
     (auc, spread), (tpr, tpr_spread) = target.figures("nothing was drawn")
-    (beside, beside_spread), _ = placebo.figures(NO_PLACEBO)
-    return Figure(case.asked, int(case.member.sum()), int((~case.member).sum()), auc, tpr, beside, spread, tpr_spread,
-                  beside_spread)
+    (control, control_spread), _ = placebo.figures(NO_PLACEBO)
+    return Figure(case.spec, int(case.member.sum()), int((~case.member).sum()), auc, tpr, control, spread, tpr_spread,
+                  control_spread)
 
 
 def over_draws(
@@ -206,9 +206,9 @@ def over_draws(
     """
     if not shown:
         return Estimate.unresolved(reason or "nothing was drawn"), None
-    lacking = next((one for one in shown if not one.resolved), None)
-    if lacking is not None:
-        return lacking, None
+    missing = next((one for one in shown if not one.resolved), None)
+    if missing is not None:
+        return missing, None
     draws = np.asarray(values, dtype=np.float64)
     if draws.size == 1:
         return shown[0], None

@@ -2,8 +2,8 @@
 
 The paper adds Laplace noise to the target's logits, leaves the reference clean, keeps the boundary set of σ = 0, and
 gives the mean AUC over 50 draws. Here besides: k queries of the same input, whose fresh noise averages out; keyed
-noise, which does not; k − 1 near-duplicates, whose keyed noise does; rounding; the top label alone; and beside every
-figure the same attack on the outputs of a placebo under the same mechanism.
+noise, which does not; k − 1 near-duplicates, whose keyed noise does; rounding; the top label alone; any registered
+attack; and next to every figure the same attack on the outputs of a control model (placebo) under the same mechanism.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.defences.bench import Bench, Outputs, primary
+from discreet.audit.defences.bench import Bench, Outputs
 from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, Tally, figure_of, over_draws
-from discreet.audit.membership.evaluation_sets import sides_of
+from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.mechanisms.base import OutputMechanism, log_softmax, output_mechanisms
@@ -29,10 +30,12 @@ from discreet.stats import share_estimate
 Todo: TypeAlias = tuple[str, float | None]
 """A mechanism and its strength."""
 
+ATTACKS = ("loss", "reference")
+"""The default: what one threshold on the answer finds, and the verdict's own attack."""
 QUERIES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 DRAWS = 50
 JITTER = 0.25
-PER_SIDE = 5_000
+PER_SET = 5_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,17 +51,20 @@ class Setting:
 
 def frontier(
     table: ScoreTable, target: int, rng: Generator, *, strengths: Mapping[str, Sequence[float]] | None = None,
-    mechanisms: Sequence[str] | None = None, queries: Sequence[int] = QUERIES, draws: int = DRAWS,
-    positive: int = 1, clip: float | None = None, jitter: float = JITTER, n: int = BOUNDARY_N,
-    per_side: int | None = PER_SIDE, each: Callable[[list[Todo]], Iterator[Todo]] = iter,
+    mechanisms: Sequence[str] | None = None, attacks: Sequence[str] = ATTACKS, queries: Sequence[int] = QUERIES,
+    draws: int = DRAWS, positive: int = 1, clip: float | None = None, jitter: float = JITTER, n: int = BOUNDARY_N,
+    per_set: int | None = PER_SET, each: Callable[[list[Todo]], Iterator[Todo]] = iter,
 ) -> Frontier:
-    """Every registered mechanism (or those called `mechanisms`) against loss and reference attacks on model `target`.
+    """Every registered mechanism (or those called `mechanisms`) against attacks on model `target`.
 
     Parameters
     ----------
     strengths : mapping of knob to numbers
         What to try ("sigma", "decimals"); a mechanism's own where its knob is not named. σ = 0 is left out: that is
         the mechanism "none", always the first point.
+    attacks : sequence of str
+        Names of registered membership attacks. Each runs in all its scales with honest references (neutral, else
+        population) and with paired ones; runs that rank the examples alike are shown once.
     queries : sequence of int >= 1
     draws : int >= 1
         Noise draws that are averaged; of keyed noise, keys.
@@ -68,7 +74,7 @@ def frontier(
         Bound of the centred logits under noise; without one no local ε is finite.
     jitter : float >= 0
         Standard deviation, per class, of a near-duplicate's logits around the input's own.
-    per_side : int or None
+    per_set : int or None
         Most members and most non-members in a global row, drawn once; None takes all.
     each : callable
         Wraps the list of points to be computed, for progress.
@@ -77,29 +83,30 @@ def frontier(
     ------
     ValueError
         For a number out of range, a mechanism's strength included.
+    UsageError
+        For an attack that is not registered, or where none of them can run.
     InputError
         Where the table does not say who is a member.
     """
-    _check(table, queries, draws, positive)
-    sides = sides_of(table, target, rng)
-    bench = Bench.of(table, sides, n, per_side, rng)
-    seeds = tuple(int(seed) for seed in rng.integers(0, 2**62, draws))
-    setting = Setting(bench, positive, clip, jitter, seeds)
-    names = list(dict.fromkeys(["none", *(output_mechanisms if mechanisms is None else mechanisms)]))
-    todo = [(name, strength) for name in names for strength in _grid(output_mechanisms[name], strengths or {})]
-    points = [point for name, strength in each(todo) for point in _points(setting, name, strength, queries)]
-    placebo = None if sides.placebo is None else table.models[sides.placebo].name
-    return Frontier(table.models[target].name, placebo, positive, draws, jitter, clip, primary(bench.cases),
-                    tuple(points), bench.notes)
-
-
-def _check(table: ScoreTable, queries: Sequence[int], draws: int, positive: int) -> None:
     if not queries or min(queries) < 1:
         raise ValueError(f"queries are {list(queries)}: expected whole numbers, at least 1")
     if draws < 1:
         raise ValueError(f"draws is {draws}: expected at least 1")
     if not 0 <= positive < table.n_classes:
         raise ValueError(f"positive is {positive}: expected a class from 0 to {table.n_classes - 1}")
+    sets = evaluation_sets(table, target, rng)
+    bench = Bench.of(table, sets, list(dict.fromkeys(attacks)), n, per_set, rng)
+    if not bench.runs:
+        raise UsageError(f"none of the attacks {', '.join(attacks)} can run on this table; expected one that needs no "
+                         "other references than it has, such as loss")
+    seeds = tuple(int(seed) for seed in rng.integers(0, 2**62, draws))
+    setting = Setting(bench, positive, clip, jitter, seeds)
+    names = list(dict.fromkeys(["none", *(output_mechanisms if mechanisms is None else mechanisms)]))
+    todo = [(name, strength) for name in names for strength in _grid(output_mechanisms[name], strengths or {})]
+    points = [point for name, strength in each(todo) for point in _points(setting, name, strength, queries)]
+    placebo = None if sets.placebo is None else table.models[sets.placebo].name
+    return Frontier(table.models[target].name, placebo, positive, draws, jitter, clip, bench.primary,
+                    tuple(points), bench.notes)
 
 
 def _grid(cls: type[OutputMechanism], strengths: Mapping[str, Sequence[float]]) -> list[float | None]:
@@ -129,7 +136,7 @@ def _point(
     setting: Setting, name: str, strength: float | None, k: int, queried: Queried, accuracy: Estimate,
     missed: Estimate, figures: tuple[Figure, ...],
 ) -> Point:
-    cls, n_classes = output_mechanisms[name], setting.bench.target.logits.shape[1]
+    cls, n_classes = output_mechanisms[name], setting.bench.judged.logits.shape[1]
     mechanism = cls.at(strength, setting.clip, np.random.default_rng(0))
     one = mechanism.epsilon(n_classes)
     every = mechanism.epsilon(n_classes, k) if queried == "same" else None if one is None else one * k
@@ -148,16 +155,23 @@ def _deployments(setting: Setting, name: str, strength: float | None, k: int
 def _figures(setting: Setting, name: str, strength: float | None, k: int, queried: Queried) -> tuple[Figure, ...]:
     bench = setting.bench
     of_target, of_placebo = ([Tally(case) for case in bench.cases] for _ in range(2))
+    n = len(bench.judged.logits)
+    clean = np.concatenate([bench.judged.logits, bench.population.logits])
     for mechanism, rng in _deployments(setting, name, strength, k):
-        # The placebo is another deployment: another key, other noise.
+        # The control model is another deployment: another key, other noise.
         other = type(mechanism).at(strength, setting.clip, rng)
-        for logits, one, tallies in ((bench.target.logits, mechanism, of_target), (bench.placebo, other, of_placebo)):
+        for logits, one, tallies in ((clean, mechanism, of_target), (bench.placebo, other, of_placebo)):
             if logits is None:
                 continue
-            held = _held(one, logits, bench.target, k, queried, setting.jitter, rng)
-            scores = [line.scores(held, bench.target.label) for line in bench.lines]
+            # The population has draws of its own: the figures of other attacks do not depend on who uses it.
+            log_p = _held(one, logits[:n], bench.judged, k, queried, setting.jitter, rng)
+            if len(logits) > n:
+                own = rng.spawn(1)[0]
+                others = _held(one, logits[n:], bench.population, k, queried, setting.jitter, own)
+                log_p = np.concatenate([log_p, others])
+            scores = bench.scores(log_p)
             for case, tally in zip(bench.cases, tallies, strict=True):
-                tally.add(scores[case.line][case.rows])
+                tally.add(scores[case.run][case.rows])
     return tuple(figure_of(target, placebo) for target, placebo in zip(of_target, of_placebo, strict=True))
 
 
@@ -165,6 +179,7 @@ def _held(
     mechanism: OutputMechanism, logits: FloatArray, rows: Outputs, k: int, queried: Queried, jitter: float,
     rng: Generator,
 ) -> FloatArray:
+    """Log probabilities that an attacker has after k queries."""
     if queried == "same":
         return log_softmax(mechanism.pooled(logits, rows.inputs, k, rng))
     near = mechanism.near_duplicates(logits, rows.inputs, k, jitter, rng)

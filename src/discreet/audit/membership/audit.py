@@ -1,40 +1,143 @@
-"""The membership audit as a whole: design, sides, scores, rows, controls, permutation, verdict."""
+"""The membership audit as a whole: design, evaluation sets, scores, rows, controls, permutation, verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.audit.core.base_rate import ppv_estimate
-from discreet.audit.core.power import detectable_estimate
-from discreet.audit.core.verdict import Grounds, Word, judge
+from discreet.audit.core.power import detectable_estimate, ppv_estimate
+from discreet.audit.core.record import Audit, plain, provenance
+from discreet.audit.core.resampling import Units
+from discreet.audit.core.verdict import Claims, Judgement, Word, check_at_least, overall
+from discreet.audit.membership.attack import Scale
 from discreet.audit.membership.blind import blind_auc
-from discreet.audit.membership.claims import Brought, can_claim, cannot_claim
-from discreet.audit.membership.controls import group_level, planted_leaks, side_by_side
-from discreet.audit.membership.curves import row_curve
-from discreet.audit.membership.endpoints import PRIMARY, is_paper, is_primary, primary_scored
-from discreet.audit.membership.evaluation_sets import Sides, sides_of
-from discreet.audit.membership.one_run import one_run_bound
-from discreet.audit.membership.plan import Lens, Plan, plan_rows
-from discreet.audit.membership.protocol import Units, auc_of, estimate_rows, placebo_tpr_of
-from discreet.audit.membership.result import MembershipAudit, TargetAudit
-from discreet.audit.membership.scored import score_all
-from discreet.audit.membership.significance import with_permutations
-from discreet.audit.membership.utility import utility_of
+from discreet.audit.membership.controls import (
+    PlantedLeak,
+    group_level,
+    learned,
+    one_run_bound,
+    planted_leaks,
+    same_examples,
+    utility_of,
+)
+from discreet.audit.membership.estimates import auc_of, estimate_rows, placebo_tpr_of, score_all, with_permutations
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.rows import JudgedRow, Row, Scores, judged_rows
+from discreet.audit.membership.selection import Selector
+from discreet.audit.membership.verdict import AuditInputs, VerdictInputs, claims_of, judge
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
-from discreet.scores.table import ScoreTable
+from discreet.scores.load import load_scores
+from discreet.scores.table import ReferenceKind, ScoreTable
 
 PPV_FPR = 0.05
 
+PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (
+    ("reference", "logit", "neutral"), ("reference", "logit", "population"), ("loss", "logit", None),
+    ("loss", "p", None),
+)
+"""The primary endpoint: the first of these that the table allows, global, against non-members that no model trained on.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetAudit:
+    """What was found about one target.
+
+    Attributes
+    ----------
+    judgement : Judgement
+    primary : Row or None
+    attacks : tuple of Row
+    planted : tuple of PlantedLeak
+    controls : mapping of str to Estimate
+        `blind_auc`, `detectable_auc`, and of the primary endpoint `placebo_auc`, `group_auc`, `ppv`, `epsilon_lower`
+        and the same of the control model: `placebo_group_auc`, `placebo_ppv`, `placebo_epsilon_lower`.
+    utility : mapping
+        See `discreet.audit.membership.controls.utility_of`.
+    claims : Claims
+    curves : tuple of mapping
+        ROC curves of the rows without stratum.
+    """
+
+    target: str
+    judgement: Judgement
+    primary: Row | None
+    attacks: tuple[Row, ...]
+    planted: tuple[PlantedLeak, ...]
+    controls: Mapping[str, Estimate]
+    utility: Mapping[str, Any]
+    claims: Claims
+    curves: tuple[Mapping[str, Any], ...]
+
+    @property
+    def verdict(self) -> Word:
+        """"pass", "fail" or "inconclusive"."""
+        return self.judgement.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, without the rows."""
+        return {
+            "target": self.target, **self.judgement.to_json(), "claims": self.claims.to_json(),
+            "primary": None if self.primary is None else self.primary.to_json(),
+            "controls": plain({**self.controls, "planted": self.planted}),
+            "utility": plain(self.utility), "curves": [dict(one) for one in self.curves],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MembershipAudit(Audit):
+    """A membership audit of all targets of a table.
+
+    Attributes
+    ----------
+    verdict : "pass", "fail" or "inconclusive"
+        "fail" if any target fails, else "inconclusive" if any is, else "pass".
+    design : Design
+    targets : tuple of TargetAudit
+        In the order of the table.
+    provenance : mapping
+        Parameters, versions and the size of the table.
+    """
+
+    kind: ClassVar[str] = "audit membership"
+
+    verdict: Word
+    design: Design
+    targets: tuple[TargetAudit, ...]
+    provenance: Mapping[str, Any]
+
+    @property
+    def decisive(self) -> TargetAudit:
+        """The first target with the audit's own verdict."""
+        return next(one for one in self.targets if one.verdict == self.verdict)
+
+    @property
+    def attacks(self) -> tuple[Row, ...]:
+        """All rows of all targets."""
+        return tuple(row for one in self.targets for row in one.attacks)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values. `primary`, `controls`, `utility`, `reasons` and `claims` are of the decisive
+        target; `targets` has them for each."""
+        decisive = self.decisive.to_json()
+        return {
+            "verdict": self.verdict, "design": self.design,
+            **{name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary")},
+            "attacks": [row.to_json() for row in self.attacks],
+            **{name: decisive[name] for name in ("controls", "utility")},
+            "targets": [one.to_json() for one in self.targets], "provenance": dict(self.provenance),
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _Options:
     design: Design
     tolerance: float
     base_rate: float
@@ -47,16 +150,16 @@ class _Setting:
 
 
 def audit_membership(
-    table: ScoreTable, *, design: str = "convenience", tolerance_auc: float = 0.55, base_rate: float = 0.01,
-    texts: Mapping[str, str] | None = None, permutations: int = 999, bootstraps: int = 1000, seed: int = 0,
-    attacks: Sequence[str] | None = None, provenance: Mapping[str, Any] | None = None,
+    scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
+    base_rate: float = 0.01, texts: Mapping[str, str] | None = None, permutations: int = 999, bootstraps: int = 1000,
+    seed: int = 0, attacks: Sequence[str] | None = None, provenance: Mapping[str, Any] | None = None,
 ) -> MembershipAudit:
     """Audit every target of a score table for membership leakage.
 
     Parameters
     ----------
-    table : ScoreTable
-        At least one target with members and non-members.
+    scores : ScoreTable, path or data frame
+        At least one target with members and non-members. A path or frame is read by `discreet.scores.load_scores`.
     design : "sealed", "randomised", "matched" or "convenience"
         How members came to be members; only the first two can pass or fail. "sealed" is for a table that
         `discreet.audit.sealed.under_seal` returned; "sealed (as stated)" for one that somebody says was sealed.
@@ -79,83 +182,89 @@ def audit_membership(
     Raises
     ------
     InputError
-        No target, a target without members or non-members, a placebo trained on members, groups on both sides.
+        No target, a target without members or non-members, a control model trained on members, groups with members
+        and non-members.
     UsageError
         An option outside its range.
     """
     check_options(tolerance_auc, base_rate, permutations, bootstraps, seed)
+    table = scores if isinstance(scores, ScoreTable) else load_scores(scores)
     targets = table.of_role("target")
     if not targets:
         raise InputError("the table has no target: expected model_role 'target' on the model to audit")
-    # Whoever picks the attacks does not pick the one that decides.
+    # The primary endpoint does not depend on which attacks the user picks.
     names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
-    setting = _Setting(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, names,
+    options = _Options(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, names,
                        1.0 - 0.05 / len(targets))
-    found = tuple(_audit_target(table, target, setting) for target in targets)
-    words = {one.judgement.verdict for one in found}
-    verdict: Word = "fail" if "fail" in words else "inconclusive" if "inconclusive" in words else "pass"
-    return MembershipAudit(verdict, setting.design, found, {**_facts(table, setting), **(provenance or {})})
+    found = tuple(_audit_target(table, target, options) for target in targets)
+    return MembershipAudit(overall(one.verdict for one in found), options.design, found,
+                           {**_facts(table, options), **(provenance or {})})
 
 
-def _audit_target(table: ScoreTable, target: int, setting: _Setting) -> TargetAudit:
+def _audit_target(table: ScoreTable, target: int, options: _Options) -> TargetAudit:
     # One generator a task: a figure does not move when another is left out.
-    draws = [np.random.default_rng((setting.seed, target, task)) for task in range(6)]
-    units = Units.of(table)
-    sides = sides_of(table, target, draws[0])
-    _check_groups(sides, units)
-    scored = score_all(table, sides, seed=setting.seed, names=setting.attacks)
-    chosen = primary_scored(scored)
-    lens = Lens.of(table, sides, draws[5])
-    plans = plan_rows(table, sides, lens, scored, lambda one: one.attack == "reference" or one is chosen)
-    rows = estimate_rows(plans, units, draws[1], n_resamples=setting.bootstraps)
-    if setting.permutations:
-        rows = with_permutations(rows, plans, table.examples.label, lens, units, draws[2],
-                                 permutations=setting.permutations)
-    places = [place for place, plan in enumerate(plans) if chosen is not None and is_primary(plan, chosen)]
-    primary = rows[places[0]] if places else None
-    bound = auc_of(plans[places[0]], units, setting.level) if places else Estimate.unresolved(
-        "neither a reference ratio nor a loss could be computed", unit=units.name)
-    planted = () if chosen is None else tuple(planted_leaks(table, sides, chosen, bound, units))
-    controls = {"blind_auc": blind_auc(table, sides, draws[3], texts=setting.texts, units=units)}
-    if chosen is not None and primary is not None:
+    draws = [np.random.default_rng((options.seed, target, task)) for task in range(6)]
+    units, sets = Units.of(table), evaluation_sets(table, target, draws[0])
+    _check_groups(sets, units)
+    scores = score_all(table, sets, seed=options.seed, names=options.attacks)
+    chosen = primary_scores(scores)
+    selector = Selector.of(table, sets, draws[5])
+    judged = judged_rows(table, sets, selector, scores, lambda one: one.attack == "reference" or one is chosen)
+    rows = estimate_rows(judged, units, draws[1], n_resamples=options.bootstraps)
+    if options.permutations:
+        rows = with_permutations(rows, judged, selector, units, draws[2], permutations=options.permutations)
+    place = next((place for place, one in enumerate(judged) if chosen is not None and one.scores is chosen
+                  and one.spec.selection == "global" and one.spec.whole and one.spec.nonmembers == "clean"), None)
+    primary = None if place is None else rows[place]
+    bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name
+                                ) if place is None else auc_of(judged[place], units, options.level)
+    planted = () if chosen is None else tuple(planted_leaks(table, sets, chosen, bound, units))
+    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=options.texts, units=units)}
+    if place is not None and primary is not None:
         controls |= {"placebo_auc": primary.placebo_auc, "detectable_auc": detectable_estimate(bound),
-                     **_beside(plans[places[0]], sides, primary.tpr_at_5pct_fpr, units, setting, draws[4])}
-    paper = next((row for row, plan in zip(rows, plans, strict=True) if is_paper(plan)), None)
-    judgement = judge(Grounds(setting.design, setting.tolerance, primary, bound, paper, planted,
-                              controls["blind_auc"], sides.notes))
-    brought = Brought.of(table, sides, setting.design, texts=setting.texts is not None)
-    drawn = [row_curve(plan) for plan in plans if plan.asked.whole and plan.asked.selection == "global"]
+                     **_meaning(judged[place], sets, primary.tpr_at_5pct_fpr, units, options, draws[4])}
+    utility = utility_of(table, sets, units)
+    judgement = judge(VerdictInputs(
+        options.design, options.tolerance, primary, bound, next((row for row in rows if row.spec.is_paper), None),
+        planted, controls["blind_auc"], learned(table, sets, utility), sets.notes))
+    inputs = AuditInputs.of(table, sets, options.design, texts=options.texts is not None)
+    drawn = [one.roc() for one in judged if one.spec.whole and one.spec.selection == "global"]
     return TargetAudit(
-        table.models[target].name, judgement, primary, tuple(rows), planted, controls,
-        utility_of(table, sides, units), can_claim(brought), cannot_claim(brought),
+        table.models[target].name, judgement, primary, tuple(rows), planted, controls, utility, claims_of(inputs),
         tuple(one for one in drawn if one is not None),
     )
 
 
-def _beside(
-    plan: Plan, sides: Sides, tpr: Estimate, units: Units, setting: _Setting, rng: np.random.Generator
+def primary_scores(scores: Sequence[Scores]) -> Scores | None:
+    """The scores of the primary endpoint, or None where neither a ratio nor a loss could be computed."""
+    return next((one for asked in PRIMARY for one in scores
+                 if (one.attack, one.scale, one.kind) == asked and one.target is not None), None)
+
+
+def _meaning(
+    judged: JudgedRow, sets: EvaluationSets, tpr: Estimate, units: Units, options: _Options, rng: np.random.Generator
 ) -> dict[str, Estimate]:
-    """What a leak means, by the scores of the primary endpoint, each figure beside the same one of the placebo."""
+    """What a leak means, by the scores of the primary endpoint, each figure with the same one of the control model."""
     found: dict[str, Estimate] = {}
-    tprs = (tpr, placebo_tpr_of(plan, units, PPV_FPR))
-    for prefix, scored, at_5pct in zip(("", "placebo_"), side_by_side(plan.scored), tprs, strict=True):
+    tprs = (tpr, placebo_tpr_of(judged, units, PPV_FPR))
+    for prefix, scores, at_5pct in zip(("", "placebo_"), same_examples(judged.scores), tprs, strict=True):
         found |= {
-            f"{prefix}group_auc": group_level(scored, sides, units),
-            f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, setting.base_rate),
+            f"{prefix}group_auc": group_level(scores, sets, units),
+            f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, options.base_rate),
             # Equal draws: both are guessed on the same units.
-            f"{prefix}epsilon_lower": one_run_bound(scored, sides, setting.design, units, deepcopy(rng)),
+            f"{prefix}epsilon_lower": one_run_bound(scores, sets, options.design, units, deepcopy(rng)),
         }
     return found
 
 
-def _check_groups(sides: Sides, units: Units) -> None:
+def _check_groups(sets: EvaluationSets, units: Units) -> None:
     if units.group is None:
         return
-    others = np.concatenate([sides.reference_train, *sides.clean.values()])
-    split = np.intersect1d(units.group[sides.members], units.group[others])
+    others = np.concatenate([sets.reference_train, *sets.clean.values()])
+    split = np.intersect1d(units.group[sets.members], units.group[others])
     if split.size:
-        raise InputError(f"{split.size} groups have records on both sides: expected whole groups to be members or "
-                         "not; leave the records of one side out")
+        raise InputError(f"{split.size} groups have members and non-members: expected whole groups to be one or the "
+                         "other; leave the records of one set out")
 
 
 def check_options(tolerance: float, base_rate: float, permutations: int, bootstraps: int, seed: int) -> None:
@@ -165,17 +274,11 @@ def check_options(tolerance: float, base_rate: float, permutations: int, bootstr
     if not 0.0 < base_rate < 1.0:
         raise UsageError(f"base rate is {base_rate}: expected a share between 0 and 1, such as 0.01")
     for name, value, least in (("permutations", permutations, 0), ("bootstraps", bootstraps, 1), ("seed", seed, 0)):
-        if value < least:
-            raise UsageError(f"{name} is {value}: expected a whole number of at least {least}")
+        check_at_least(name, value, least)
 
 
-def _facts(table: ScoreTable, setting: _Setting) -> dict[str, Any]:
-    roles: dict[str, int] = {}
-    for model in table.models:
-        roles[model.role] = roles.get(model.role, 0) + 1
-    return {
-        "tolerance_auc": setting.tolerance, "base_rate": setting.base_rate, "permutations": setting.permutations,
-        "bootstraps": setting.bootstraps, "seed": setting.seed, "models": roles, "examples": len(table.examples),
-        "classes": table.n_classes, "queries": int(table.logits.shape[2]), "scores_given_as": table.given_as,
-        "numpy": np.__version__,
-    }
+def _facts(table: ScoreTable, options: _Options) -> dict[str, Any]:
+    return provenance(
+        table, tolerance_auc=options.tolerance, base_rate=options.base_rate, permutations=options.permutations,
+        bootstraps=options.bootstraps, seed=options.seed, queries=int(table.logits.shape[2]),
+        scores_given_as=table.given_as)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.evaluation_sets import Sides
-from discreet.audit.membership.protocol import Units
+from discreet.audit.core.resampling import Units
+from discreet.audit.membership.evaluation_sets import EvaluationSets
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
@@ -27,7 +27,7 @@ WIDER = sqrt(1.0 + FOLDS / (FOLDS - 1))
 """Folds share training records, which an AUC's own variance does not know: its interval is made so many times as wide
 (Nadeau & Bengio, Machine Learning 2003, the corrected variance: 1 + folds × test share / training share)."""
 MOST = 10_000
-"""Examples a side that the baseline reads at most; more are thinned at random."""
+"""Most members, and most non-members, that the baseline reads; more are thinned at random."""
 
 NUMBERS = ("length", "n_tokens", "n_characters")
 NAMES = ("structure", "source")
@@ -35,7 +35,7 @@ NAMES = ("structure", "source")
 
 
 def blind_auc(
-    table: ScoreTable, sides: Sides, rng: Generator, *, texts: Mapping[str, str] | None = None, units: Units
+    table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts: Mapping[str, str] | None = None, units: Units
 ) -> Estimate:
     """AUC of a classifier that sees texts (or label, length and category columns), and no model's scores.
 
@@ -47,21 +47,21 @@ def blind_auc(
     Returns
     -------
     Estimate
-        In [0, 1], ½ where the sides do not differ; unresolved with fewer than five units a side, or where nothing but
-        the scores was brought.
+        In [0, 1], ½ where the sets do not differ; unresolved with fewer than five units in one of them, or where the
+        table has nothing but scores.
     """
-    members, others = (_thinned(rows, units, rng) for rows in (sides.members, sides.clean[None]))
+    members, others = (_thinned(rows, units, rng) for rows in (sets.members, sets.clean[None]))
     rows = np.concatenate([members, others])
     truth = np.arange(rows.size) < members.size
     folds = _folds(truth, units.at(rows), rng)
     if folds is None:
         return Estimate.unresolved(
-            f"a blind baseline of {members.size} members and {others.size} non-members: {FOLDS} {units.name}s a side "
-            "are needed at the least", unit=units.name)
+            f"a blind baseline of {members.size} members and {others.size} non-members: at least {FOLDS} {units.name}s "
+            "of each are needed", unit=units.name)
     features, seen = (_words(table, rows, texts), "texts") if texts is not None else _columns(table, rows)
     if features is None:
         return Estimate.unresolved(
-            "no texts were brought, and label, length or category are the same for all examples: bring the texts",
+            "there are no texts, and label, length or category are the same for all examples: give the texts",
             unit=units.name)
     scores = _out_of_fold(features, truth, folds)
     normal = NormalDist()
@@ -86,10 +86,11 @@ def _thinned(rows: IntArray, units: Units, rng: Generator) -> IntArray:
 
 
 def _folds(truth: BoolArray, groups: IntArray | None, rng: Generator) -> IntArray | None:
-    """The fold of each example: units dealt evenly within their side; None where a side has fewer than one a fold."""
+    """The fold of each example: units spread evenly within members and within non-members; None with fewer than one
+    of either per fold."""
     fold = np.empty(truth.size, dtype=np.int64)
-    for side in (True, False):
-        rows = np.flatnonzero(truth == side)
+    for inside in (True, False):
+        rows = np.flatnonzero(truth == inside)
         unit = np.arange(rows.size) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
         n_units = int(unit.max()) + 1 if rows.size else 0
         if n_units < FOLDS:
@@ -128,11 +129,11 @@ def _words(table: ScoreTable, rows: IntArray, texts: Mapping[str, str]) -> Any:
     missing = sum(one not in texts for one in ids)
     if missing:
         raise InputError(f"{missing} of {len(ids)} judged examples have no text: expected one for every example id; "
-                         "bring the file that was scored")
+                         "give the file that was scored")
     given = [texts[one] for one in ids]
     if not any(one.strip() for one in given):
         return None
-    # The vocabulary comes from both sides and knows no membership; only the weights are fitted.
+    # The vocabulary comes from both sets and knows no membership; only the weights are fitted.
     return TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), max_features=50_000,
                            token_pattern=r"(?u)\b\w+\b|[^\w\s]").fit_transform(given)
 

@@ -1,46 +1,50 @@
-"""Positive controls and the person's view: planted leaks, and what all records of a group together give away."""
+"""What is shown next to the attacks: planted leaks, all records of a person together, a bound on ε, accuracy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from discreet.audit.core.power import has_power, inflation_of, power_of
-from discreet.audit.membership.evaluation_sets import Sides
-from discreet.audit.membership.protocol import NO_PLACEBO, Units
-from discreet.audit.membership.scored import Scored
+from discreet.audit.core.resampling import Units
+from discreet.audit.core.verdict import Planted
+from discreet.audit.membership.evaluation_sets import EvaluationSets
+from discreet.audit.membership.rows import NO_PLACEBO, Scores
+from discreet.core.design import Design, decides
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import ScoreTable
-from discreet.stats import auroc_estimate, delong_test
+from discreet.stats import auroc_estimate, delong_test, share_estimate
+from discreet.stats.epsilon import one_run_epsilon
 
 FEWEST_PLANTED_OUT = 10
-"""Planted records that were left out, from which they are what planted members are held against."""
+"""From so many planted records that were left out, planted members are compared with these."""
+
+RUNGS = (1.0, 0.5, 0.25, 0.125, 0.05, 0.02)
+"""Shares of the units that are guessed: as many from the top (members) as from the bottom (non-members)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedLeak(Planted):
     """How well records repeated on purpose stand out.
 
     Attributes
     ----------
-    repetitions : int
-        How many times each was put into the training set.
+    detected : bool
+        Whether the lower end of `auc` exceeds ½, and the target its control model, if any, at the same level.
     auc, placebo_auc : Estimate
         Planted members against non-members, by the primary attack; 5% are shared out over all numbers of repetitions,
         and the intervals are of that level.
-    detected : bool
-        Whether the lower end of `auc` exceeds ½, and the target its placebo, where there is one, at the same level.
     power : Estimate
-        Chance that the primary endpoint, at its own size, would see a leak as strong as this one in all members.
+        Chance that the primary endpoint, at its own size, would find a leak as strong as this one in all members.
     """
 
-    repetitions: int
     auc: Estimate
     placebo_auc: Estimate
-    detected: bool
     power: Estimate
 
     @property
@@ -54,36 +58,143 @@ class Planted:
                 "detected": self.detected, "weak": self.weak, "power": self.power.to_json()}
 
 
-def planted_leaks(table: ScoreTable, sides: Sides, scored: Scored, primary: Estimate, units: Units) -> list[Planted]:
+def planted_leaks(
+    table: ScoreTable, sets: EvaluationSets, scores: Scores, primary: Estimate, units: Units
+) -> list[PlantedLeak]:
     """One entry per number of repetitions, rising. `primary` is the AUC of the primary endpoint: it has the size."""
-    if scored.target is None:
+    if scores.target is None:
         return []
-    out = sides.planted_out if sides.planted_out.size >= FEWEST_PLANTED_OUT else sides.clean[scored.kind]
-    times = table.examples.planted[sides.planted]
-    tried = np.unique(times)
-    # A pass asks for any one of them: each by itself is asked for more.
+    out = sets.planted_out if sets.planted_out.size >= FEWEST_PLANTED_OUT else sets.clean[scores.kind]
+    repetitions = table.examples.planted[sets.planted]
+    tried = np.unique(repetitions)
+    # A pass needs any one of them: each by itself is tested at a stricter level.
     level = 1.0 - 0.05 / max(tried.size, 1)
-    return [_planted(int(one), sides.planted[times == one], out, scored, primary, units, level) for one in tried]
+    found = []
+    for one in tried:
+        rows, truth = _scored(same_examples(scores)[0], sets.planted[repetitions == one], out)
+        groups = units.at(rows)
+        auc = auroc_estimate(scores.target[rows], truth, level=level, unit=units.name, groups=groups)
+        detected = auc.low is not None and auc.low > 0.5
+        placebo = Estimate.unresolved(NO_PLACEBO, unit=units.name)
+        if scores.placebo is not None:
+            placebo = auroc_estimate(scores.placebo[rows], truth, level=level, unit=units.name, groups=groups)
+            detected = detected and _exceeds(scores.target[rows], scores.placebo[rows], truth, groups, level)
+        found.append(PlantedLeak(int(one), detected, auc, placebo, _power(auc, primary)))
+    return found
 
 
-def _planted(
-    times: int, members: IntArray, out: IntArray, scored: Scored, primary: Estimate, units: Units, level: float
-) -> Planted:
-    assert scored.target is not None
-    rows = np.concatenate([members, out])
+def same_examples(scores: Scores) -> tuple[Scores, Scores]:
+    """The target's scores, and the control model's as if it were the target: NaN where either lacks one.
+
+    Without a control model the second has no scores, and says so.
+    """
+    if scores.target is None or scores.placebo is None:
+        return scores, replace(scores, target=None, placebo=None, reason=scores.reason or NO_PLACEBO)
+    known = np.isfinite(scores.target) & np.isfinite(scores.placebo)
+    target, placebo = (np.where(known, one, np.nan) for one in (scores.target, scores.placebo))
+    return replace(scores, target=target, placebo=placebo), replace(scores, target=placebo, placebo=None)
+
+
+def group_level(scores: Scores, sets: EvaluationSets, units: Units) -> Estimate:
+    """AUC of groups (users): the mean score of a group's judged records, member groups against the others."""
+    reason = ("the table has no column 'group': whose records belong together is not known" if units.group is None else
+              "the groups are near-duplicate texts: whose records belong together is not known" if not units.users else
+              scores.reason or "no scores" if scores.target is None else None)
+    if reason is not None or scores.target is None:
+        return Estimate.unresolved(reason or "no scores", unit="group")
+    rows, truth = _scored(scores, sets.members, sets.clean[scores.kind])
+    if not rows.size:
+        return Estimate.unresolved("no judged record has a score", unit="group")
+    return auroc_estimate(*units.means(scores.target, rows, truth), unit="group")
+
+
+def one_run_bound(scores: Scores, sets: EvaluationSets, design: Design, units: Units, rng: Generator) -> Estimate:
+    """ε >= this with confidence 95%, for adding or removing one unit, δ = 0, from the training run that is audited.
+
+    Steinke, Nasr & Jagielski 2023, Theorem 5.2: of r guesses about independent fair coins that the output of
+    (ε, 0)-private training allows, no more are right than Binomial(r, e^ε / (1 + e^ε)). The larger of members and
+    non-members is thinned at random until both are equal, the extremes of the score are guessed on a ladder of shares,
+    Bonferroni over its rungs. A unit is an example, or a group with its mean score. A split into halves of fixed size
+    is treated as coins, which it nearly is. Unresolved where no random draw decided membership.
+    """
+    if not decides(design):
+        return Estimate.unresolved(f"an ε bound needs membership that a random draw decided; this design is {design!r}",
+                                   unit=units.name)
+    if scores.target is None:
+        return Estimate.unresolved(scores.reason or "no scores", unit=units.name)
+    values, truth = units.means(scores.target, *_scored(scores, sets.members, sets.clean[scores.kind]))
+    n = min(int(truth.sum()), int((~truth).sum()))
+    if n < 2:
+        return Estimate.unresolved(f"an ε bound over {n} {units.name}s in one of the sets: at least 2 are needed",
+                                   unit=units.name)
+    kept = np.concatenate([rng.permutation(np.flatnonzero(truth == inside))[:n] for inside in (True, False)])
+    best, guesses = ladder_bound(values[kept], truth[kept], 0.05, rng)
+    return Estimate(best, best, None, n=2 * n, n_pos=n, n_neg=n, unit=units.name,
+                    method=f"one run, Theorem 5.2 of Steinke et al. 2023, {guesses} guesses, "
+                           f"Bonferroni over {len(RUNGS)} rungs; a lower bound at 95%")
+
+
+def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Generator) -> tuple[float, int]:
+    """The best lower bound on ε over `RUNGS`, and how many guesses made it; P(bound > ε) <= alpha.
+
+    `values` (n,) and `truth` (n,): half of the units, the highest, may be guessed members, the others non-members.
+    Ties are broken at random.
+    """
+    rising, n = truth[np.lexsort((rng.random(values.size), values))], values.size
+    best = (0.0, 0)
+    for rung in RUNGS:
+        each = int(np.ceil(rung * n / 2))
+        if each == 0 or 2 * each > n:
+            continue
+        correct = int(rising[n - each:].sum()) + int((~rising[:each]).sum())
+        best = max(best, (one_run_epsilon(correct, 2 * each, alpha / len(RUNGS)), 2 * each))
+    return best
+
+
+def utility_of(table: ScoreTable, sets: EvaluationSets, units: Units) -> dict[str, Any]:
+    """Accuracy on members ("train") and clean non-members ("test") and their gap, for "all" and per label.
+
+    Estimates in [0, 1], the gap in [-1, 1]. The answer to an example is the class with the highest mean probability
+    over its queries.
+    """
+    p = np.exp(table.log_p[sets.target]).mean(axis=1)
+    label = table.examples.label
+    right, scored = p.argmax(axis=-1) == label, np.isfinite(p).all(axis=-1)
+    found: dict[str, Any] = {"target": table.models[sets.target].name}
+    for name in ("all", *range(table.n_classes)):
+        rates = []
+        for rows, what in ((sets.members, "members"), (sets.clean[None], "non-members")):
+            kept = rows[scored[rows] & ((label[rows] == name) if name != "all" else True)]
+            rates.append(share_estimate(right[kept], unit=units.name, groups=units.at(kept), of=what))
+        found[str(name)] = {"train": rates[0], "test": rates[1], "gap": gap(*rates)}
+    return found
+
+
+def learned(table: ScoreTable, sets: EvaluationSets, utility: dict[str, Any]) -> bool:
+    """Whether accuracy on members clearly exceeds the share of their most common label."""
+    label, accuracy = table.examples.label[sets.members], utility["all"]["train"]
+    return accuracy.low is not None and accuracy.low > np.bincount(label).max() / label.size
+
+
+def gap(train: Estimate, test: Estimate) -> Estimate:
+    """Difference of two independent shares; interval by squares of their distances (Newcombe 1998, method 10)."""
+    if (train.value is None or train.low is None or train.high is None
+            or test.value is None or test.low is None or test.high is None):
+        return Estimate.unresolved(train.reason or test.reason or "a share without interval", unit=train.unit)
+    value = train.value - test.value
+    low = value - sqrt((train.value - train.low) ** 2 + (test.high - test.value) ** 2)
+    high = value + sqrt((train.high - train.value) ** 2 + (test.value - test.low) ** 2)
+    return Estimate(value, max(-1.0, low), min(1.0, high), n=(train.n or 0) + (test.n or 0), unit=train.unit,
+                    method="difference of shares, square-and-add of exact intervals")
+
+
+def _scored(scores: Scores, members: IntArray, others: IntArray) -> tuple[IntArray, BoolArray]:
+    """The rows among `members` and `others` that have a score, (m,), and which are members."""
+    assert scores.target is not None
+    rows = np.concatenate([members, others])
     truth = np.arange(rows.size) < members.size
-    known = np.isfinite(scored.target[rows])
-    if scored.placebo is not None:
-        known &= np.isfinite(scored.placebo[rows])
-    rows, truth = rows[known], truth[known]
-    groups = units.at(rows)
-    auc = auroc_estimate(scored.target[rows], truth, level=level, unit=units.name, groups=groups)
-    detected = auc.low is not None and auc.low > 0.5
-    placebo = Estimate.unresolved(NO_PLACEBO, unit=units.name)
-    if scored.placebo is not None:
-        placebo = auroc_estimate(scored.placebo[rows], truth, level=level, unit=units.name, groups=groups)
-        detected = detected and _exceeds(scored.target[rows], scored.placebo[rows], truth, groups, level)
-    return Planted(times, auc, placebo, detected, _power(auc, primary))
+    known = np.isfinite(scores.target[rows])
+    return rows[known], truth[known]
 
 
 def _exceeds(
@@ -108,38 +219,3 @@ def _power(planted: Estimate, primary: Estimate) -> Estimate:
     # Near an AUC of 1 few units leave the bound anywhere, and power falls again.
     return Estimate(value, min(value, low, high), max(value, low, high),
                     method="Hanley–McNeil at the planted AUC and its ends", **facts)
-
-
-def side_by_side(scored: Scored) -> tuple[Scored, Scored]:
-    """The target's scores, and the placebo's in the target's place: of the same rows, NaN where either lacks one.
-
-    Without a placebo the second has no scores, and says so.
-    """
-    if scored.target is None or scored.placebo is None:
-        return scored, replace(scored, target=None, placebo=None, reason=scored.reason or NO_PLACEBO)
-    known = np.isfinite(scored.target) & np.isfinite(scored.placebo)
-    target, placebo = (np.where(known, scores, np.nan) for scores in (scored.target, scored.placebo))
-    return replace(scored, target=target, placebo=placebo), replace(scored, target=placebo, placebo=None)
-
-
-def group_level(scored: Scored, sides: Sides, units: Units) -> Estimate:
-    """AUC of groups (users): the mean score of a group's judged records, member groups against the others."""
-    if units.group is None:
-        return Estimate.unresolved("the table has no column 'group': whose records belong together is not known",
-                                   unit="group")
-    if not units.users:
-        return Estimate.unresolved("the groups are near-duplicate texts: whose records belong together is not known",
-                                   unit="group")
-    if scored.target is None:
-        return Estimate.unresolved(scored.reason or "no scores", unit="group")
-    clean = sides.clean[scored.kind]
-    rows = np.concatenate([sides.members, clean])
-    truth = np.arange(rows.size) < sides.members.size
-    known = np.isfinite(scored.target[rows])
-    rows, truth = rows[known], truth[known]
-    if not rows.size:
-        return Estimate.unresolved("no judged record has a score", unit="group")
-    side = units.group[rows] * 2 + truth
-    codes, place, counts = np.unique(side, return_inverse=True, return_counts=True)
-    mean = np.bincount(place.reshape(-1), weights=scored.target[rows]) / counts
-    return auroc_estimate(mean, codes % 2, unit="group")

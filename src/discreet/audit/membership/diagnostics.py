@@ -3,7 +3,7 @@
 The paper asks of a representation (a sentence encoder, the classifier's hidden state, the base model's) whether
 boundary records are outliers by their distance to the nearest neighbours, by a Mann–Whitney U test, and finds no
 evidence. Here that statistic is U / (n₁ n₂), an AUC, of ranks within a label, so that labels of unlike density cannot
-pass for outliers; beside it stand how often neighbours are of the same side and of the same label. Every p is by
+pass for outliers; two more say how often neighbours are of the same set and of the same label. Every p is by
 permutation: neighbours are shared between records, which the test of the paper takes for independent.
 """
 
@@ -59,8 +59,8 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
-    """What stays as it is when memberships are dealt anew.
+class _Fixed:
+    """What does not change when membership is permuted.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class Ground:
     distance: FloatArray
     ranking: Ranking
 
-    def edge(self, member: BoolArray, n: int) -> BoolArray:
-        """(m,) the boundary under these memberships: the n least likely a label and side."""
+    def boundary(self, member: BoolArray, n: int) -> BoolArray:
+        """(m,) the boundary under these memberships: the n least likely per label and set."""
         chosen = np.zeros(member.size, dtype=np.bool_)
         chosen[self.ranking.boundary(member.astype(np.int8), n)] = True
         return chosen
@@ -96,14 +96,14 @@ def diagnose(
         The selector's probability of the true class.
     k : int >= 1
     n : int >= 1
-        Boundary records a label and side.
+        Boundary records per label and set.
     permutations : int >= 0
         0 leaves chance and p out.
 
     Notes
     -----
-    "outlier_boundary" and "label_agreement_boundary" permute who is at the boundary, within label and side; the others
-    permute membership within labels and choose the boundary anew each time, as the selection does. Records of one
+    "outlier_boundary" and "label_agreement_boundary" permute who is at the boundary, within label and set; the others
+    permute membership within labels and select the boundary again each time, as the audit does. Records of one
     person must not be in it twice: neighbours would then be the person.
 
     Raises
@@ -118,20 +118,21 @@ def diagnose(
         nothing = Estimate.unresolved(f"{m} records have no {k} neighbours each: at least {k + 1} are needed")
         return [Diagnostic(name, nothing, None, nothing) for name in NAMES]
     distances, nearest = neighbours(vectors, k)
-    ground = Ground(ranks_within(distances.mean(axis=1), label), Ranking.of(p_true, label))
-    edge = ground.edge(member, n)
+    fixed = _Fixed(ranks_within(distances.mean(axis=1), label), Ranking.of(p_true, label))
+    at_boundary = fixed.boundary(member, n)
     # One generator each: a figure does not move when another is left out.
     draws = rng.spawn(2)
-    of_edge = list(_dealt(edge, 2 * label + member, draws[0], permutations))
-    of_member = [(moved, ground.edge(moved, n)) for moved in _dealt(member, label, draws[1], permutations)]
-    score, everyone = ground.distance, np.ones(m, dtype=np.bool_)
+    of_boundary = list(_permuted(at_boundary, 2 * label + member, draws[0], permutations))
+    of_member = [(moved, fixed.boundary(moved, n)) for moved in _permuted(member, label, draws[1], permutations)]
+    score, everyone = fixed.distance, np.ones(m, dtype=np.bool_)
     return _corrected([
-        _outlier("outlier_boundary", auroc_estimate(score, edge), (_auc(score, moved) for moved in of_edge)),
-        _outlier("outlier_boundary_members", auroc_estimate(score[edge], member[edge]),
-                 (_auc(score[at], moved[at]) for moved, at in of_member)),
-        _agreement("side_agreement_boundary", nearest, member, edge, of_member),
+        _outlier("outlier_boundary", auroc_estimate(score, at_boundary),
+                 (auroc(score, moved) for moved in of_boundary)),
+        _outlier("outlier_boundary_members", auroc_estimate(score[at_boundary], member[at_boundary]),
+                 (auroc(score[at], moved[at]) for moved, at in of_member)),
+        _agreement("side_agreement_boundary", nearest, member, at_boundary, of_member),
         _agreement("side_agreement", nearest, member, everyone, [(moved, everyone) for moved, _ in of_member]),
-        _agreement("label_agreement_boundary", nearest, label, edge, [(label, moved) for moved in of_edge]),
+        _agreement("label_agreement_boundary", nearest, label, at_boundary, [(label, moved) for moved in of_boundary]),
     ])
 
 
@@ -180,8 +181,8 @@ def _checked(vectors: FloatArray, label: IntArray, member: BoolArray, p_true: Fl
     return m
 
 
-def _dealt(values: BoolArray, cells: IntArray, rng: Generator, times: int) -> Iterator[BoolArray]:
-    """`values` (m,) dealt anew within `cells` (m,), `times` over."""
+def _permuted(values: BoolArray, cells: IntArray, rng: Generator, times: int) -> Iterator[BoolArray]:
+    """`values` (m,) permuted within `cells` (m,), `times` over."""
     order = np.argsort(cells, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
     for _ in range(times):
@@ -191,24 +192,20 @@ def _dealt(values: BoolArray, cells: IntArray, rng: Generator, times: int) -> It
         yield moved
 
 
-def _auc(scores: FloatArray, positive: BoolArray) -> float:
-    return float(auroc(scores, positive))
-
-
 def _outlier(name: str, estimate: Estimate, null: Iterable[float]) -> Diagnostic:
-    # An AUC that is unresolved has no null either: one of its two groups is (nearly) empty in every deal.
+    # An AUC that is unresolved has no null either: one of its two groups is (nearly) empty in every permutation.
     return _diagnostic(name, estimate, list(null) if estimate.resolved else [])
 
 
 def _agreement(
     name: str, nearest: IntArray, codes: IntArray | BoolArray, rows: BoolArray,
-    dealt: Sequence[tuple[IntArray | BoolArray, BoolArray]],
+    permuted: Sequence[tuple[IntArray | BoolArray, BoolArray]],
 ) -> Diagnostic:
-    """How many of the neighbours of `rows` have the code of the record, observed and as `dealt` (codes, rows)."""
+    """How many of the neighbours of `rows` have the code of the record, observed and as `permuted` (codes, rows)."""
     hits = _hits(nearest, codes, rows)
     records = np.repeat(np.arange(hits.shape[0]), hits.shape[1])
     estimate = share_estimate(hits.reshape(-1), groups=records, of="boundary records")
-    return _diagnostic(name, estimate, [float(_hits(nearest, *one).mean()) for one in dealt] if hits.size else [])
+    return _diagnostic(name, estimate, [float(_hits(nearest, *one).mean()) for one in permuted] if hits.size else [])
 
 
 def _hits(nearest: IntArray, codes: IntArray | BoolArray, rows: BoolArray) -> BoolArray:

@@ -1,4 +1,4 @@
-"""Where the decision boundary lies in a representation: the records for a picture, and the picture's points.
+"""Where the decision boundary lies: its records, their place in a representation, the picture and its points.
 
 Figure 4 (left) of the membership paper shows boundary members, boundary non-members and records drawn at random from
 the rest, in two dimensions.
@@ -6,21 +6,25 @@ the rest, in two dimensions.
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from discreet.audit.membership.diagnostics import PERMUTATIONS, K, diagnose
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.plan import Lens
-from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.membership.selection import BOUNDARY_N, Selector, selector_p
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import ScoreTable
+from discreet.data.columns import open_columns, written
+from discreet.scores.table import IN, OUT, ScoreTable
 
 Method = Literal["pca", "tsne"]
 
@@ -33,8 +37,12 @@ LOWEST = 200
 """Records a label, the least likely, that stay where `MOST` of a large table are drawn."""
 
 
+COLUMN = re.compile(r"e(0|[1-9][0-9]{0,5})")
+EXPECTED = "an array 'example' (n,) of names and an array 'vectors' (n, d) of numbers, d at least 2"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Where:
+class BoundaryPlaces:
     """The judged records of one target, m of them, and which are at the boundary.
 
     Attributes
@@ -42,7 +50,7 @@ class Where:
     rows : (m,) int array
         Rows of the table, rising: members and clean non-members, of each label as many, one of each group.
     label : (m,) int array
-    member, edge : (m,) bool array
+    member, at_boundary : (m,) bool array
         Whether the target trained on it; whether it is at the boundary.
     p_true : (m,) float array
         The selector's probability of the true class.
@@ -51,17 +59,19 @@ class Where:
     rows: IntArray
     label: IntArray
     member: BoolArray
-    edge: BoolArray
+    at_boundary: BoolArray
     p_true: FloatArray
 
     @property
     def sets(self) -> dict[str, IntArray]:
         """Places of the three sets of a picture."""
-        parts = ~self.edge, self.edge & self.member, self.edge & ~self.member
+        parts = ~self.at_boundary, self.at_boundary & self.member, self.at_boundary & ~self.member
         return {name: np.flatnonzero(part) for name, part in zip(SETS, parts, strict=True)}
 
 
-def where(table: ScoreTable, target: int, rng: Generator, *, n: int = BOUNDARY_N, most: int = MOST) -> Where:
+def boundary_places(
+    table: ScoreTable, target: int, rng: Generator, *, n: int = BOUNDARY_N, most: int = MOST
+) -> BoundaryPlaces:
     """The records that a picture and its diagnostics are of.
 
     Of a table with more than `most` judged records, the `LOWEST` least likely of each label stay and of the others as
@@ -72,31 +82,32 @@ def where(table: ScoreTable, target: int, rng: Generator, *, n: int = BOUNDARY_N
     InputError
         Without a selection model, which alone says where the boundary is; with fewer than `FEWEST` records.
     """
-    sides = sides_of(table, target, rng)
-    lens = Lens.of(table, sides, rng)
-    if lens.selector_p is None or lens.ranking is None:
+    sets = evaluation_sets(table, target, rng)
+    selector = Selector.of(table, sets, rng)
+    if selector.selector_p is None or selector.ranking is None:
         raise InputError("the table has no scores of a selection model that says it was not trained on the examples, "
-                         "so nobody knows where the decision boundary is; score the examples with a model trained on "
-                         "other data (model_role 'selection', 'member' false)")
+                         "so where the decision boundary is cannot be known; score the examples with a model trained "
+                         "on other data (model_role 'selection', 'member' false)")
     member = np.full(len(table.examples), -1, dtype=np.int8)
-    member[sides.clean[None]] = 0
-    member[sides.members] = 1
+    member[sets.clean[None]] = 0
+    member[sets.members] = 1
     rows = rng.permutation(np.flatnonzero(member >= 0))
     if table.examples.group is not None:
         rows = rows[np.unique(table.examples.group[rows], return_index=True)[1]]
-    rows = lens.even(np.sort(rows), member)
+    rows = selector.balanced(np.sort(rows), member)
     if rows.size < FEWEST:
-        raise InputError(f"{counted(int(rows.size), 'record')} of both sides can be compared, of each label as many "
+        raise InputError(f"{counted(int(rows.size), 'record')} of both sets can be compared, of each label as many "
                          f"and one of each group; expected at least {FEWEST}: score more examples")
     kept = np.full_like(member, -1)
     kept[rows] = member[rows]
-    edge = lens.ranking.boundary(kept, n)
+    nearest = selector.ranking.boundary(kept, n)
     if rows.size > most:
-        lowest = lens.ranking.boundary(kept, max(LOWEST, 2 * n), "union")
-        lowest = np.union1d(lowest, edge)
+        lowest = selector.ranking.boundary(kept, max(LOWEST, 2 * n), "union")
+        lowest = np.union1d(lowest, nearest)
         others = rng.permutation(np.setdiff1d(rows, lowest))[: max(0, most - lowest.size)]
         rows = np.union1d(lowest, others)
-    return Where(rows, table.examples.label[rows], member[rows] == 1, np.isin(rows, edge), lens.selector_p[rows])
+    return BoundaryPlaces(rows, table.examples.label[rows], member[rows] == 1, np.isin(rows, nearest),
+                          selector.selector_p[rows])
 
 
 def embedding_record(
@@ -105,9 +116,9 @@ def embedding_record(
 ) -> dict[str, Any]:
     """What a report shows of a representation: `picture` with the records' numbers and `diagnostics`.
 
-    `vectors` (N, d) are of the examples of `table`, in its order. Raises as `where` and `picture`.
+    `vectors` (N, d) are of the examples of `table`, in its order. Raises as `boundary_places` and `picture`.
     """
-    there = where(table, target, rng)
+    there = boundary_places(table, target, rng)
     chosen = np.asarray(vectors[there.rows], dtype=np.float64)
     drawn = picture(chosen, there.sets, rng, representation=representation, method=method)
     found = diagnose(chosen, there.label, there.member, there.p_true, rng, permutations=permutations)
@@ -183,3 +194,91 @@ def _tsne(vectors: FloatArray, rng: Generator) -> FloatArray:
     perplexity = min(30.0, max(1.0, (vectors.shape[0] - 1) / 3.0))
     seeded = TSNE(n_components=2, init="pca", perplexity=perplexity, random_state=int(rng.integers(2**31)))
     return np.asarray(seeded.fit_transform(vectors), dtype=np.float64)
+
+
+def boundary_records(table: ScoreTable, texts: Mapping[str, str], *, each: int = 3) -> list[dict[str, Any]]:
+    """The `each` least likely members and non-members of every label, by the selection models, with their texts.
+
+    `{id, side, label, p, text}`, of the first target; empty without a selection model that may select. Records without
+    text are passed over.
+    """
+    targets = table.of_role("target")
+    # Which records are set aside does not matter here: the draw is of no consequence.
+    p = selector_p(table, evaluation_sets(table, targets[0], np.random.default_rng(0))) if targets else None
+    if p is None:
+        return []
+    known = np.isfinite(p) & np.array([name in texts for name in table.examples.id], dtype=np.bool_)
+    found = []
+    for label in np.unique(table.examples.label):
+        for code, word in ((IN, "member"), (OUT, "non-member")):
+            rows = np.flatnonzero(known & (table.examples.label == label) & (table.member[targets[0]] == code))
+            least = rows[np.argsort(p[rows], kind="stable")][:each]
+            found += [{"id": str(table.examples.id[row]), "side": word, "label": int(label), "p": float(p[row]),
+                       "text": texts[table.examples.id[row]]} for row in least]
+    return found
+
+
+def load_vectors(path: Path, ids: NDArray[np.object_]) -> FloatArray:
+    """The vectors of the examples called `ids` (N,), in that order; (N, d) float64, d >= 2.
+
+    `path` is a NumPy file .npz with `example` (n,) and `vectors` (n, d), or Parquet, CSV or JSON Lines with columns
+    `example` and e0, e1, …. Examples that are not in `ids` are passed over.
+
+    Raises
+    ------
+    InputError
+        In one line, for a file that is not that, an example that stands twice or has no vector, and numbers that are
+        not finite.
+    MissingExtraError
+        For a table without pyarrow.
+    """
+    names, vectors = _npz(path) if path.suffix.lower() == ".npz" else _columns(path)
+    place: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if name is None:
+            raise InputError(f"{path}: row {row + 1:,} has no example; expected a name in every row")
+        if place.setdefault(name, row) != row:
+            raise InputError(f"{path}: example {name[:40]!r} is there twice; keep one vector for each")
+    missing = [name for name in ids if name not in place]
+    if missing:
+        raise InputError(f"{path}: {len(missing):,} of the {counted(len(ids), 'example')} that were scored have no "
+                         f"vector, the first of them {str(missing[0])[:40]!r}; expected a row for each, by the "
+                         f"names in the column 'example' of the scores")
+    found = vectors[[place[name] for name in ids]]
+    broken = ~np.isfinite(found).all(axis=1)
+    if broken.any():
+        raise InputError(f"{path}: the vectors of {counted(int(broken.sum()), 'example')} hold NaN or infinity; "
+                         f"expected finite numbers")
+    return found
+
+
+def _npz(path: Path) -> tuple[list[str | None], FloatArray]:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; check the name")
+    try:
+        # Nothing is unpickled: a file of vectors must not run code. A plain array under this name is no archive.
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as held:
+            given = {name: held[name] for name in ("example", "vectors") if name in held.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        raise InputError(f"{path} cannot be read as a NumPy .npz file without pickles; expected {EXPECTED}") from None
+    if len(given) < 2:
+        raise InputError(f"{path} lacks {'example' if 'example' not in given else 'vectors'!r}; expected {EXPECTED}")
+    names, vectors = given["example"], given["vectors"]
+    if names.ndim != 1 or names.dtype.kind not in "iuU" or vectors.dtype.kind not in "fiu" \
+            or vectors.ndim != 2 or vectors.shape[0] != names.size or vectors.shape[1] < 2:
+        raise InputError(f"{path}: example and vectors have shapes {names.shape} and {vectors.shape} and types "
+                         f"{names.dtype} and {vectors.dtype}; expected {EXPECTED}")
+    return [written(name) for name in names.tolist()], vectors.astype(np.float64)
+
+
+def _columns(path: Path) -> tuple[list[str | None], FloatArray]:
+    file = open_columns(path, lambda name: name == "example" or COLUMN.fullmatch(name) is not None,
+                        lambda name: name != "example")
+    count = sum(name != "example" for name in file.names)
+    wanted = [f"e{place}" for place in range(count)]
+    if "example" not in file.names or count < 2 or any(name not in file.names for name in wanted):
+        file.fail("the columns are not those of vectors; expected 'example' and e0, e1, …, at least two and none left "
+                  "out")
+    coded = file.coded("example")
+    names = [coded.names[code] if code >= 0 else None for code in coded.codes]
+    return names, np.column_stack([file.numbers(name) for name in wanted])

@@ -1,10 +1,10 @@
-"""Who is judged against whom: members, non-members that nobody trained on, and the population set aside.
+"""The evaluation sets of a target: members, non-members that no model trained on, and the population set aside.
 
-A placebo or a neutral reference controls something only where the table says that it was *not* trained on an example:
-a null is no statement. So a model whose `member` is null everywhere, or on the whole of one side, counts as not
-brought; where it is null in part, the examples without a statement are not judged. A selector likewise selects among
-examples of which it says that it was not trained on them, and no others. A paired reference that says nothing is taken
-for the paper's: trained on the non-members.
+A control model (placebo) or a neutral reference controls something only where the table says that it was *not* trained
+on an example: a null says nothing. So a model whose `member` is null for all members, or for all non-members, is not
+used; where it is null in part, the examples without a statement are not judged. A selector likewise selects only among
+examples of which the table says that it was not trained on them. A paired reference without any statement is taken for
+the paper's: trained on the non-members.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ UNBALANCED = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
-    """The two sides of one target, as rows of the table.
+class EvaluationSets:
+    """What one target is judged on, as rows of the table.
 
     Attributes
     ----------
     target : int
         Row of the model that is audited.
     placebo : int or None
-        Row of the model that stands in for it, stated to be trained on neither side.
+        Row of its control model, stated to be trained on neither set.
     references : mapping of ReferenceKind to tuple of int
         The references that are of that kind *for this target*; neutral ones are stated to be.
     members : (m,) int array
         What the target trained on, planted records apart. Here as among all others that are judged, only examples
         of which the placebo and every neutral reference say that they were not trained on them.
     selectors : tuple of int
-        The selection models that say of examples of both sides that they were not trained on them.
+        The selection models that say of some members and of some non-members that they were not trained on them.
     clean : mapping of ReferenceKind or None to int array
         Non-members that neither target, placebo, selector nor any reference of the kind trained on; a paired one
-        must say so. Population references train on halves of both sides, so they clear nobody out.
+        must say so. Population references train on halves of both sets, so they leave no example out.
     reference_train : int array
         Non-members that a paired reference trained on: the paper's. All of them where it does not say.
     population : int array
@@ -86,8 +86,8 @@ class Sides:
         return self.reference_train if which == "reference_train" else self.clean[kind]
 
 
-def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
-    """The sides of one target.
+def evaluation_sets(table: ScoreTable, target: int, rng: Generator) -> EvaluationSets:
+    """The evaluation sets of one target. `rng` draws the population, where one is set aside.
 
     Raises
     ------
@@ -107,7 +107,8 @@ def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
     selectors, unsaid = _selectors(table, target)
     aside = _trained_by(table, (*table.of_role("selection"), *(() if placebo is None else (placebo,)))) | ~stated.rows
     open_to_all = (member == OUT) & ~planted & ~aside
-    marked = _marked_population(table) & (member == OUT)
+    marked = np.zeros_like(open_to_all) if table.examples.split is None else np.asarray(
+        (table.examples.split == "population") & (member == OUT), dtype=np.bool_)
     paired = references.get("paired", ())
     papers, taken = _papers(table, paired, open_to_all)
     notes = [*stated.notes, *notes, *unsaid, *taken]
@@ -124,7 +125,7 @@ def sides_of(table: ScoreTable, target: int, rng: Generator) -> Sides:
     in_paired = papers & (member == OUT) & ~planted & ~population & stated.rows
     inside = (member == IN) & stated.rows
     notes += _balance_note(table, references, np.flatnonzero(inside & ~planted), clean)
-    return Sides(
+    return EvaluationSets(
         target, placebo, references, selectors, np.flatnonzero(inside & ~planted), clean, np.flatnonzero(in_paired),
         np.flatnonzero(population), np.flatnonzero(inside & planted),
         np.flatnonzero((member == OUT) & planted & ~aside), tuple(notes),
@@ -142,15 +143,15 @@ class _Stated:
     """
 
     def __init__(self, table: ScoreTable, target: int) -> None:
-        self.table, self.side = table, np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
+        self.table, self.set = table, np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
         self.rows, self.notes = np.ones(len(table.examples), dtype=np.bool_), list[str]()
 
     def admits(self, row: int, called: str) -> bool:
-        """Whether model `row` says so for examples of both sides that are left; if so, only these are left."""
+        """Whether model `row` says so for members and non-members that are left; if so, only these are left."""
         said = self.table.member[row] != UNKNOWN
         left, name = self.rows & said, f"{called} {self.table.models[row].name}"
-        if not all((left & (self.side == side)).any() for side in (IN, OUT)):
-            how = "stated for one side at most" if said.any() else "not stated"
+        if not all((left & (self.set == one)).any() for one in (IN, OUT)):
+            how = "stated for members only, or for non-members only," if said.any() else "not stated"
             self.notes.append(f"Membership of {name} is {how}, so it controls nothing: fill 'member' in.")
             return False
         if not said.all():
@@ -161,7 +162,7 @@ class _Stated:
 
 
 def _placebo(table: ScoreTable, target: int, stated: _Stated) -> int | None:
-    """The placebo that is most like the target, of those that say what they were trained on.
+    """The control model that is most like the target, of those that say what they were trained on.
 
     Refused if it trained on one of the target's members.
     """
@@ -171,7 +172,7 @@ def _placebo(table: ScoreTable, target: int, stated: _Stated) -> int | None:
     for placebo in sorted(alike, key=lambda row: -alike[row]):
         if shared := int(((table.member[placebo] == IN) & (table.member[target] == IN)).sum()):
             raise InputError(f"placebo {table.models[placebo].name!r} was trained on {shared} members of target "
-                             f"{table.models[target].name!r}: expected a model trained on neither side; give another "
+                             f"{table.models[target].name!r}: expected a model trained on neither set; give another "
                              f"one")
         if stated.admits(placebo, "placebo"):
             return placebo
@@ -206,11 +207,11 @@ def _references(
 def _selectors(table: ScoreTable, target: int) -> tuple[tuple[int, ...], list[str]]:
     """The selection models that may select for a target, and what is said of those that may not, or not everywhere."""
     kept, notes = [], []
-    side = np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
+    of_target = np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
     for row in table.of_role("selection"):
         said, called = table.member[row], f"selector {table.models[row].name}"
-        unsaid, inside = int((said == UNKNOWN).sum()), int(((said == IN) & (side == IN)).sum())
-        if not all(((said == OUT) & (side == one)).any() for one in (IN, OUT)):
+        unsaid, inside = int((said == UNKNOWN).sum()), int(((said == IN) & (of_target == IN)).sum())
+        if not all(((said == OUT) & (of_target == one)).any() for one in (IN, OUT)):
             notes.append(f"Nothing shows that {called} was not trained on the very records it ranks, so it selects "
                          "none: fill 'member' in.")
             continue
@@ -250,13 +251,6 @@ def _trained_by(table: ScoreTable, models: tuple[int, ...]) -> BoolArray:
     return np.asarray((table.member[list(models)] == IN).any(axis=0))
 
 
-def _marked_population(table: ScoreTable) -> BoolArray:
-    split = table.examples.split
-    if split is None:
-        return np.zeros(len(table.examples), dtype=np.bool_)
-    return np.asarray(split == "population", dtype=np.bool_)
-
-
 def _set_aside(table: ScoreTable, nonmember: BoolArray, rng: Generator) -> BoolArray:
     """A seeded share of the non-members, whole groups at a time."""
     rows, aside = np.flatnonzero(nonmember), np.zeros(nonmember.size, dtype=np.bool_)
@@ -276,7 +270,7 @@ def _balance_note(
     table: ScoreTable, references: Mapping[ReferenceKind, tuple[int, ...]], members: IntArray,
     clean: Mapping[ReferenceKind | None, IntArray],
 ) -> list[str]:
-    """Population references must have trained on both sides alike; otherwise they know who is who."""
+    """Population references must have trained on both sets alike; otherwise they know which is which."""
     if "population" not in references or not members.size or not clean["population"].size:
         return []
     inside = (table.member[list(references["population"])] == IN).mean(axis=0)
@@ -284,5 +278,5 @@ def _balance_note(
     if abs(difference) <= UNBALANCED:
         return []
     return [f"Population references trained on {inside[members].mean():.0%} of the members and "
-            f"{inside[clean['population']].mean():.0%} of the non-members: they are no random halves, and rows that "
-            f"use them say so only through their placebo."]
+            f"{inside[clean['population']].mean():.0%} of the non-members: they are no random halves, and only the "
+            f"control model shows what that is worth."]

@@ -1,6 +1,6 @@
-"""Which examples an audit looks at: all, the boundary, deciles.
+"""Which examples an audit looks at: all, those at the decision boundary, deciles.
 
-These are the auditor's: they know membership, because the paper selects members and non-members apart (membership
+These are the auditor's: they use membership, because the paper selects members and non-members separately (membership
 paper, section 4.2). An attacker could not, which is why `pool="union"` is here too. All return row numbers in rising
 order, rows of unknown membership (-1) never among them.
 """
@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import MemberArray
+from discreet.audit.membership.evaluation_sets import EvaluationSets
+from discreet.core.types import FloatArray, IntArray
+from discreet.scores.table import OUT, MemberArray, ScoreTable
 
 Pool = Literal["independent", "union"]
 
@@ -32,11 +34,6 @@ def curve_sizes(n: int = BOUNDARY_N) -> tuple[int | None, ...]:
     return (*sorted({*CURVE, _size(n)}), None)
 
 
-def everything(member: MemberArray) -> IntArray:
-    """Global selection: the rows of known membership. `member` (N,) in {1, 0, -1}."""
-    return np.flatnonzero(_known(member))
-
-
 def boundary(
     p_true: FloatArray, label: IntArray, member: MemberArray, n: int | None, pool: Pool = "independent",
 ) -> IntArray:
@@ -52,14 +49,14 @@ def boundary(
     label : (N,) int array
     member : (N,) int8 array in {1, 0, -1}
     n : int >= 1 or None
-        Rows a label; None selects every row with known membership and a P_S.
+        Rows per label; None selects every row with known membership and a P_S.
     pool : "independent" or "union"
-        "independent" (the paper's text): n members and n non-members of each label, chosen apart. "union" (its
+        "independent" (the paper's text): n members and n non-members of each label, selected separately. "union" (its
         authors' code): n of each label from both together, so that the two counts come as they come.
 
     Notes
     -----
-    Equal P_S are taken in row order. A cell with fewer than n rows gives all it has; `cells` counts them.
+    Equal P_S are taken in row order. A label with fewer than n rows gives all it has.
     """
     return Ranking.of(p_true, label).boundary(member, n, pool)
 
@@ -94,52 +91,101 @@ class Ranking:
         if pool not in ("independent", "union"):
             raise ValueError(f"pool is {pool!r}: expected 'independent' or 'union'")
         size = None if n is None else _size(n)
-        sides = [member == 1, member == 0] if pool == "independent" else [_known(member)]
-        chosen = [rows[side[rows]][:size] for rows in self.by_label for side in sides]
+        pools = [member == 1, member == 0] if pool == "independent" else [(member == 1) | (member == 0)]
+        chosen = [rows[one[rows]][:size] for rows in self.by_label for one in pools]
         return np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What a selection holds of one label."""
-
-    label: int
-    n_members: int
-    n_nonmembers: int
-
-    def short_of(self, n: int) -> bool:
-        """Whether an independent boundary of `n` found fewer on a side."""
-        return min(self.n_members, self.n_nonmembers) < n
-
-
-def cells(rows: IntArray, label: IntArray, member: MemberArray) -> tuple[Cell, ...]:
-    """Members and non-members among `rows`, for each label that stands in `label` (N,), labels rising."""
-    chosen, side = label[rows], member[rows]
-    return tuple(
-        Cell(int(y), int(((chosen == y) & (side == 1)).sum()), int(((chosen == y) & (side == 0)).sum()))
-        for y in np.unique(label)
-    )
 
 
 def deciles(values: FloatArray, member: MemberArray) -> NDArray[np.int8]:
     """Tenths of members and non-members together by `values`: 0 (lowest) … 9; -1 where NaN or membership unknown.
 
     For the target's confidence on the true label (the membership paper's text, section 6.1) and for P_S (the caption of
-    its figure 3). Edges are the sample deciles of `values` (linear interpolation); a value on an edge belongs to the
+    its figure 3). Bounds are the sample deciles of `values` (linear interpolation); a value on a bound belongs to the
     upper tenth, so that equal values are never parted and many ties may leave a tenth empty.
     """
     if values.ndim != 1 or member.shape != values.shape:
         raise ValueError(f"values and member have shapes {values.shape} and {member.shape}: expected one length")
     codes = np.full(values.size, -1, dtype=np.int8)
-    counted = np.flatnonzero(_known(member) & ~np.isnan(values))
+    counted = np.flatnonzero(((member == 1) | (member == 0)) & ~np.isnan(values))
     if counted.size:
-        edges = np.quantile(values[counted], np.arange(1, N_DECILES) / N_DECILES)
-        codes[counted] = np.searchsorted(edges, values[counted], side="right")
+        bounds = np.quantile(values[counted], np.arange(1, N_DECILES) / N_DECILES)
+        codes[counted] = np.searchsorted(bounds, values[counted], side="right")
     return codes
 
 
-def _known(member: MemberArray) -> BoolArray:
-    return np.asarray((member == 1) | (member == 0), dtype=np.bool_)
+@dataclass(frozen=True, slots=True, eq=False)
+class Selector:
+    """What the selections of one target need, computed once.
+
+    Attributes
+    ----------
+    selector_p, target_p : (N,) float array
+        Probability of the true class by the selection models (None without one, NaN where one may have been trained
+        on the example) and by the target.
+    ranking : Ranking or None
+        By `selector_p`.
+    label : (N,) int array
+    lot : (N,) int array
+        A random order of the examples, by which the larger of two sets is thinned.
+    """
+
+    selector_p: FloatArray | None
+    target_p: FloatArray
+    ranking: Ranking | None
+    label: IntArray
+    lot: IntArray
+
+    @classmethod
+    def of(cls, table: ScoreTable, sets: EvaluationSets, rng: Generator) -> Selector:
+        """Of one target."""
+        selector, target = selector_p(table, sets), true_class_p(table, (sets.target,))
+        assert target is not None
+        label = table.examples.label
+        ranking = None if selector is None else Ranking.of(selector, label)
+        return cls(selector, target, ranking, label, rng.permutation(label.size))
+
+    def balanced(self, rows: IntArray, member: MemberArray) -> IntArray:
+        """`rows` with members and non-members of each label thinned at random to the same number.
+
+        The n least likely of 800 lie further out than the n least likely of 400: between pools of unequal size a
+        boundary selected among members and non-members separately differs from ½ without any leak.
+        """
+        assert self.selector_p is not None
+        rows, kept = rows[~np.isnan(self.selector_p[rows])], []
+        for one in np.unique(self.label[rows]):
+            both = [rows[(self.label[rows] == one) & (member[rows] == code)] for code in (1, 0)]
+            size = min(part.size for part in both)
+            kept += [part[np.argsort(self.lot[part])[:size]] for part in both]
+        return np.sort(np.concatenate(kept)) if kept else rows
+
+    def boundary(self, rows: IntArray, member: MemberArray, n: int | None, pool: Pool) -> IntArray:
+        """The boundary among `rows`; of members and non-members thinned to the same number for "independent"."""
+        assert self.ranking is not None
+        pooled = self.balanced(rows, member) if pool == "independent" else rows
+        kept = np.full(member.size, -1, dtype=np.int8)
+        kept[pooled] = member[pooled]
+        return self.ranking.boundary(kept, n, pool)
+
+
+def selector_p(table: ScoreTable, sets: EvaluationSets) -> FloatArray | None:
+    """(N,) probability of the true class by the selection models, None without one.
+
+    NaN, besides where it is unscored, where the table does not say of each selector that it was not trained on the
+    example: its probability there may be memory, and would put its own training data away from the boundary.
+    """
+    found = true_class_p(table, sets.selectors)
+    if found is None:
+        return None
+    return np.where((table.member[list(sets.selectors)] == OUT).all(axis=0), found, np.nan)
+
+
+def true_class_p(table: ScoreTable, models: tuple[int, ...]) -> FloatArray | None:
+    """(N,) probability of the true class, mean over queries and models; None without models. NaN where unscored."""
+    if not models:
+        return None
+    rows = np.arange(len(table.examples))
+    chosen = [np.exp(table.log_p[model][rows, :, table.examples.label]).mean(axis=1) for model in models]
+    return np.asarray(np.mean(chosen, axis=0), dtype=np.float64)
 
 
 def _size(n: int) -> int:

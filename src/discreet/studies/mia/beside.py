@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.membership.controls import group_level
-from discreet.audit.membership.endpoints import primary_scored
-from discreet.audit.membership.evaluation_sets import Sides, sides_of
-from discreet.audit.membership.plan import Lens, Plan, plan_rows
-from discreet.audit.membership.protocol import NO_PLACEBO, Units, estimate_rows
-from discreet.audit.membership.scored import Scored, score_all
-from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.audit.core.resampling import Units
+from discreet.audit.membership.audit import primary_scores
+from discreet.audit.membership.controls import group_level, same_examples
+from discreet.audit.membership.estimates import estimate_rows, score_all
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.rows import JudgedRow, Scores, judged_rows
+from discreet.audit.membership.selection import BOUNDARY_N, Selector
 from discreet.core.records import Estimate
 from discreet.data.texts import read_texts
 from discreet.engine import Job, Task
@@ -39,27 +39,26 @@ def beside(job: Job) -> dict[str, Any]:
     attacks, users = [], []
     for target in table.of_role("target"):
         # The generators of the audit, whose boundary is meant.
-        sides = sides_of(table, target, np.random.default_rng((job.seed, target, 0)))
-        lens = Lens.of(table, sides, np.random.default_rng((job.seed, target, 5)))
-        scored = score_all(table, sides, seed=job.seed, names=["reference"])
-        plans = [off_boundary(plan) for plan in plan_rows(table, sides, lens, scored, lambda one: False)
-                 if plan.asked.selection == "boundary" and plan.asked.n == BOUNDARY_N]
+        sets = evaluation_sets(table, target, np.random.default_rng((job.seed, target, 0)))
+        selector = Selector.of(table, sets, np.random.default_rng((job.seed, target, 5)))
+        scores = score_all(table, sets, seed=job.seed, names=["reference"])
+        judged = [off_boundary(one) for one in judged_rows(table, sets, selector, scores, lambda one: False)
+                  if one.spec.selection == "boundary" and one.spec.n == BOUNDARY_N]
         attacks += [row.to_json() | {"selection": NON_BOUNDARY}
-                    for row in estimate_rows(plans, units, rng, n_resamples=RESAMPLES)]
-        users.append({"target": table.models[target].name, **_users(scored, sides, units)})
+                    for row in estimate_rows(judged, units, rng, n_resamples=RESAMPLES)]
+        users.append({"target": table.models[target].name, **_users(scores, sets, units)})
     return {"attacks": attacks, "users": users}
 
 
-def off_boundary(plan: Plan) -> Plan:
+def off_boundary(judged: JudgedRow) -> JudgedRow:
     """The records of a boundary's pool that are not in it."""
-    return plan if plan.reason is not None else replace(plan, rows=np.setdiff1d(plan.pool, plan.rows))
+    return judged if judged.reason is not None else replace(judged, rows=np.setdiff1d(judged.pool, judged.rows))
 
 
-def _users(scored: list[Scored], sides: Sides, units: Units) -> dict[str, Any]:
-    chosen = primary_scored(scored)
+def _users(scores: list[Scores], sets: EvaluationSets, units: Units) -> dict[str, Any]:
+    chosen = primary_scores(scores)
     if chosen is None:
         nothing = Estimate.unresolved("no reference ratio could be computed", unit="group").to_json()
         return {"group_auc": nothing, "placebo_auc": nothing}
-    placebo = Estimate.unresolved(NO_PLACEBO, unit="group") if chosen.placebo is None else group_level(
-        replace(chosen, target=chosen.placebo), sides, units)
-    return {"group_auc": group_level(chosen, sides, units).to_json(), "placebo_auc": placebo.to_json()}
+    target, placebo = (group_level(one, sets, units).to_json() for one in (chosen, same_examples(chosen)[1]))
+    return {"group_auc": target, "placebo_auc": placebo}

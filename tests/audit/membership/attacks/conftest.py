@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discreet.audit.membership.view import References, View
+from discreet.audit.membership.attack import References, View
 
 MakeView = Callable[..., View]
 

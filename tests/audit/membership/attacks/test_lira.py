@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline, log_ratio
 from discreet.audit.membership.attacks.reference import Reference
-from discreet.audit.membership.view import References, View
 from discreet.scores.table import ReferenceKind
 
-Sides = tuple[list[float], list[float]]
+EvaluationSets = tuple[list[float], list[float]]
 
 
 def phi(log_p: np.ndarray, y: int) -> float:
@@ -21,8 +21,8 @@ def phi(log_p: np.ndarray, y: int) -> float:
     return math.log(p) - math.log(1 - p)
 
 
-def sides(references: References, i: int, q: int, y: int) -> Sides:
-    found: Sides = ([], [])
+def sides(references: References, i: int, q: int, y: int) -> EvaluationSets:
+    found: EvaluationSets = ([], [])
     for r in range(len(references.member)):
         if references.member[r, i] >= 0:
             found[1 - references.member[r, i]].append(phi(references.log_p[r, i, q], y))
@@ -150,8 +150,8 @@ def test_log_ratio_is_a_difference_of_log_densities() -> None:
 
 def test_too_few_models_everywhere_is_said(make_view: Callable[..., View]) -> None:
     view = make_view(models=1)
-    assert Lira().needs(view, "population") == (
+    assert Lira().requirements(view, "population") == (
         "it needs, of the population references of an example, at least 2 that trained on it and 2 that did not "
         "train on it, and no judged example has them")
-    assert "at least 2 that did not" in (LiraOffline().needs(view, "population") or "")
-    assert Lira().needs(view, "neutral") == "it works with population references and was asked for neutral"
+    assert "at least 2 that did not" in (LiraOffline().requirements(view, "population") or "")
+    assert Lira().requirements(view, "neutral") == "it works with population references and was asked for neutral"

@@ -11,9 +11,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks import probe
 from discreet.audit.membership.attacks.probe import Probe, features
-from discreet.audit.membership.view import References, View
 from discreet.scores.table import ReferenceKind
 from discreet.stats import auroc
 
@@ -109,16 +109,16 @@ def test_the_draw_does_not_depend_on_the_order_of_the_table(
     assert np.array_equal(drawn[1], redrawn[1])
 
 
-def test_what_is_lacking_is_said(make_view: Callable[..., View]) -> None:
+def test_what_is_missing_is_said(make_view: Callable[..., View]) -> None:
     view = make_view(n=40)
-    assert Probe().needs(view, "population") is None
-    assert Probe().needs(view, "paired") is None
-    assert Probe().needs(view, "neutral") == (
+    assert Probe().requirements(view, "population") is None
+    assert Probe().requirements(view, "paired") is None
+    assert Probe().requirements(view, "neutral") == (
         "it needs 10 member and 10 non-member scores of neutral references outside the judged rows "
         "and there are 0 and 60")
     judged = replace(view, judged=np.arange(40))
-    assert "there are 0 and 0" in (Probe().needs(judged, "population") or "")
-    assert Probe().needs(judged, "paired") is None
+    assert "there are 0 and 0" in (Probe().requirements(judged, "population") or "")
+    assert Probe().requirements(judged, "paired") is None
 
 
 def test_it_imports_without_scikit_learn_and_says_what_is_missing() -> None:
@@ -127,7 +127,7 @@ import sys
 sys.modules["sklearn"] = None
 import numpy as np
 from discreet.audit.membership.attacks.probe import Probe
-from discreet.audit.membership.view import References, View
+from discreet.audit.membership.attack import References, View
 from discreet.core.errors import MissingExtraError
 log_p = np.full((30, 1, 2), np.log(0.5))
 view = View(log_p, np.zeros(30, dtype=np.int64),

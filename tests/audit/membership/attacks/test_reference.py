@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit.membership.attack import References, Scale, View
 from discreet.audit.membership.attacks.reference import Reference
-from discreet.audit.membership.view import References, Scale, View
 from discreet.scores.table import ReferenceKind
 
 

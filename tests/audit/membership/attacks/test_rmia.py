@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.rmia import P_FLOOR, Rmia, RmiaOffline, count_upto, share_beaten
-from discreet.audit.membership.view import References, View
 from discreet.scores.table import ReferenceKind
 
 
@@ -134,15 +134,15 @@ def test_probabilities_that_underflow_are_still_compared(rng: np.random.Generato
     assert np.exp(-2_000.0) < P_FLOOR
 
 
-def test_what_is_lacking_is_said(make_view: Callable[..., View]) -> None:
+def test_what_is_missing_is_said(make_view: Callable[..., View]) -> None:
     view = make_view()
     empty = replace(view, population=np.zeros(0, dtype=np.int64))
-    assert Rmia().needs(empty, "population") == "it needs population records that nobody judges and none were brought"
+    assert "population records" in (Rmia().requirements(empty, "population") or "")
     member = view.references["population"].member.copy()
     member[:, view.population] = 1
     seen = replace(view, references={"population": References(view.references["population"].log_p, member)})
-    assert "did not train on" in (Rmia().needs(seen, "population") or "")
-    assert Rmia().needs(view, "population") is None
+    assert "did not train on" in (Rmia().requirements(seen, "population") or "")
+    assert Rmia().requirements(view, "population") is None
 
 
 @pytest.mark.parametrize("gamma", [0.0, -1.0, math.nan, math.inf])

@@ -1,79 +1,80 @@
 """LiRA: is the target's φ on a row drawn like that of models trained on it, or like that of models not trained on it?
 
 Carlini et al. 2022, "Membership inference attacks from first principles": online is Algorithm 1; offline and fixed
-variance are its variants for fewer and cheaper models. φ of the references of a row is taken as Gaussian on each side.
-Means are means (the authors' code takes medians), deviations have divisor n as theirs, and several queries are scored
-one by one and averaged, as in their code.
+variance are its variants for fewer and cheaper models. φ of the references of a row is taken as Gaussian, of those that
+trained on it (in-models) and of those that did not (out-models). Means are means (the authors' code takes medians),
+deviations have divisor n as theirs, and several queries are scored one by one and averaged, as in their code.
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.requirements import in_models, lacking, must_have, out_models
-from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.audit.membership.attack import Attack, References, Scale, View, attacks
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.signals import masked_moments, per_model, phi, query_mean
+from discreet.scores.signals import masked_moments, phi, query_mean
 from discreet.scores.table import ReferenceKind
 from discreet.stats.arrays import scipy_module
 
 MIN_MODELS = 2
-"""Models a side that a deviation of a row's own needs."""
+"""In-models, and out-models, that a deviation of a row's own needs."""
 
 STD_FLOOR = 1e-6
 """Deviations are at least this. References that saturate agree to rounding (about 1e-15), which is no deviation to
 divide by; real ones spread by orders of magnitude more than the floor."""
 
 
-class _Lira:
+class _Lira(Attack):
     """What the three have in common: φ only."""
 
-    scales: tuple[Scale, ...] = ("logit",)
-    kinds: tuple[ReferenceKind | None, ...] = ("population",)
+    scales: ClassVar[tuple[Scale, ...]] = ("logit",)
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population",)
 
 
 @attacks.register("lira")
 class Lira(_Lira):
     """Online: log N(φ; μ_in, σ_in) − log N(φ; μ_out, σ_out), all four of the row's own."""
 
-    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
-        """Population references, two on each side of a row."""
-        return lacking(self, view, kind, n_in=MIN_MODELS, n_out=MIN_MODELS)
+    n_in: ClassVar[int] = MIN_MODELS
+    n_out: ClassVar[int] = MIN_MODELS
 
-    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores; NaN where a row has fewer than two models on a side."""
-        must_have(self, view, scale, kind)
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) scores; NaN where fewer than two models were, or were not, trained on a row."""
         assert kind is not None
         references = view.references[kind]
-        values = per_model(phi, references.log_p, view.label)
-        mean_in, std_in = _per_row(values, in_models(references))
-        mean_out, std_out = _per_row(values, out_models(references, kind))
-        return query_mean(log_ratio(phi(view.target, view.label), mean_in, std_in, mean_out, std_out))
+
+        def moments() -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+            values = references.of(phi, view.label)
+            return *_per_row(values, references.inside()), *_per_row(values, references.outside(kind))
+
+        return query_mean(log_ratio(phi(view.target, view.label), *view.once((self, kind), moments)))
 
 
 @attacks.register("lira_fixed")
 class LiraFixed(_Lira):
     """Online with one σ_in and one σ_out for all rows: the authors' advice for few models (their README).
 
-    Both are deviations of *all* φ of a side, the spread between rows included, as in the authors' code.
+    Both are deviations of *all* φ of in- or out-models, the spread between rows included, as in the authors' code.
     """
 
-    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
-        """Population references, one on each side of a row."""
-        return lacking(self, view, kind, n_in=1, n_out=1)
+    n_in: ClassVar[int] = 1
+    n_out: ClassVar[int] = 1
 
-    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores; NaN where a row has no model on a side."""
-        must_have(self, view, scale, kind)
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) scores; NaN where no model was, or all models were, trained on a row."""
         assert kind is not None
         references = view.references[kind]
-        values = per_model(phi, references.log_p, view.label)
-        inside = masked_moments(values, _wide(in_models(references), values))
-        outside = masked_moments(values, _wide(out_models(references, kind), values))
-        return query_mean(log_ratio(
-            phi(view.target, view.label), inside[0], _over_all(*inside), outside[0], _over_all(*outside),
-        ))
+
+        def moments() -> tuple[FloatArray, float, FloatArray, float]:
+            values = references.of(phi, view.label)
+            inside, outside = (masked_moments(values, _wide(models, values))
+                               for models in (references.inside(), references.outside(kind)))
+            return inside[0], _over_all(*inside), outside[0], _over_all(*outside)
+
+        return query_mean(log_ratio(phi(view.target, view.label), *view.once((self, kind), moments)))
 
 
 @attacks.register("lira_offline")
@@ -84,18 +85,15 @@ class LiraOffline(_Lira):
     reference attack on the logit scale, so there is no such variant.
     """
 
-    kinds: tuple[ReferenceKind | None, ...] = ("population", "neutral")
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population", "neutral")
+    n_out: ClassVar[int] = MIN_MODELS
 
-    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
-        """Population or neutral references, two of them not trained on a row."""
-        return lacking(self, view, kind, n_out=MIN_MODELS)
-
-    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) scores; NaN where fewer than two models were not trained on a row. MissingExtraError without scipy."""
-        must_have(self, view, scale, kind)
         assert kind is not None
         references: References = view.references[kind]
-        mean, std = _per_row(per_model(phi, references.log_p, view.label), out_models(references, kind))
+        mean, std = view.once((self, kind), lambda: _per_row(
+            references.of(phi, view.label), references.outside(kind)))
         special = scipy_module("special", "offline LiRA")
         z = (phi(view.target, view.label) - mean) / np.maximum(std, STD_FLOOR)
         return query_mean(np.asarray(special.log_ndtr(z), dtype=np.float64))
@@ -111,18 +109,18 @@ def log_ratio(
     return np.asarray(np.log(wide_out) - np.log(wide_in) + 0.5 * (z_out * z_out - z_in * z_in), dtype=np.float64)
 
 
-def _wide(side: BoolArray, values: FloatArray) -> BoolArray:
-    return np.broadcast_to(side[..., None], values.shape)
+def _wide(models: BoolArray, values: FloatArray) -> BoolArray:
+    return np.broadcast_to(models[..., None], values.shape)
 
 
-def _per_row(values: FloatArray, side: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation of one side, (N, Q) each; NaN with fewer than two models."""
-    mean, std, n = masked_moments(values, _wide(side, values))
+def _per_row(values: FloatArray, models: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and deviation over the models (R, N) of each row, (N, Q) each; NaN with fewer than two models."""
+    mean, std, n = masked_moments(values, _wide(models, values))
     return mean, np.where(n >= MIN_MODELS, std, np.nan)
 
 
 def _over_all(mean: FloatArray, std: FloatArray, n: IntArray) -> float:
-    """One deviation over models, rows and queries of a side from those of each row; NaN without any value."""
+    """One deviation over models, rows and queries from those of each row; NaN without any value."""
     some = n > 0
     if not some.any():
         return float("nan")

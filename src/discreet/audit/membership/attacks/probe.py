@@ -6,11 +6,12 @@ probe on softmax, entropy, largest probability, rank of the true class and margi
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.requirements import lacking, must_have
-from discreet.audit.membership.view import Scale, View, attacks
+from discreet.audit.membership.attack import Attack, Scale, View, attacks
 from discreet.core.errors import MissingExtraError
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.signals import entropy, margin, query_mean, top_p, true_rank
@@ -24,7 +25,7 @@ MAX_ROWS = 100_000
 
 
 @attacks.register("probe")
-class Probe:
+class Probe(Attack):
     """Log odds of "member" from the probe, fitted on references and applied to the target.
 
     Trained on (reference, row) pairs of known membership; rows that are judged take no part. Kind "paired" is the
@@ -32,12 +33,12 @@ class Probe:
     round. Features are averaged over queries.
     """
 
-    scales: tuple[Scale, ...] = ("p",)
-    kinds: tuple[ReferenceKind | None, ...] = ("paired", "neutral", "population")
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("paired", "neutral", "population")
+    reads_others: ClassVar[bool] = True
 
-    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
-        """Ten member and ten non-member rows of references of the kind, among those that may be used."""
-        clause = lacking(self, view, kind)
+    def requirements(self, view: View, kind: ReferenceKind | None) -> str | None:
+        """As `Attack.requirements`, and ten member and ten non-member rows of the references that may be used."""
+        clause = super().requirements(view, kind)
         if clause is not None or kind is None:
             return clause
         member = view.references[kind].member[:, _fitted_rows(view, kind)]
@@ -48,26 +49,30 @@ class Probe:
                     f"and there are {n_in} and {n_out}")
         return None
 
-    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) log odds; NaN where the target did not score a row. MissingExtraError without scikit-learn."""
-        must_have(self, view, scale, kind)
         assert kind is not None
-        try:
-            from sklearn.linear_model import LogisticRegression
-            from sklearn.pipeline import make_pipeline
-            from sklearn.preprocessing import StandardScaler
-        except ImportError:
-            raise MissingExtraError("the probe attack", "audit", "sklearn") from None
-        rows, truth = _training_rows(view, kind, rng)
         scores = np.full(view.label.size, np.nan)
-        if min(truth.sum(), (~truth).sum()) < 1:
-            return scores
-        probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(rows, truth)
+        probe = view.once((self, kind), lambda: _fitted(view, kind, rng))
         asked = features(view.target, view.label)
         known = np.isfinite(asked).all(axis=-1)
-        if known.any():
+        if probe is not None and known.any():
             scores[known] = probe.decision_function(asked[known])
         return scores
+
+
+def _fitted(view: View, kind: ReferenceKind, rng: Generator) -> Any:
+    """The probe, None without a member and a non-member to fit it on."""
+    try:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+    except ImportError:
+        raise MissingExtraError("the probe attack", "audit", "sklearn") from None
+    rows, truth = _training_rows(view, kind, rng)
+    if min(truth.sum(), (~truth).sum()) < 1:
+        return None
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(rows, truth)
 
 
 def features(log_p: FloatArray, label: IntArray) -> FloatArray:

@@ -6,18 +6,19 @@ Gaussian LiRA is in `lira.py`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.requirements import lacking, must_have, out_models
-from discreet.audit.membership.view import Scale, View, attacks
+from discreet.audit.membership.attack import Attack, Scale, View, attacks
 from discreet.core.types import FloatArray
-from discreet.scores.signals import clipped_log_p, masked_mean, per_model, phi, query_mean
+from discreet.scores.signals import clipped_log_p, masked_mean, phi, query_mean
 from discreet.scores.table import ReferenceKind
 
 
 @attacks.register("reference")
-class Reference:
+class Reference(Attack):
     """Target minus the mean of the references, per query, then the mean over queries.
 
     Scale "p": log p_y with p_y clipped to [1e-7, 1 − 1e-7]. Scale "logit": φ.
@@ -27,19 +28,18 @@ class Reference:
     of the very difference that is looked for, and another share of it for every row.
     """
 
-    scales: tuple[Scale, ...] = ("p", "logit")
-    kinds: tuple[ReferenceKind | None, ...] = ("paired", "neutral", "population")
+    scales: ClassVar[tuple[Scale, ...]] = ("p", "logit")
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("paired", "neutral", "population")
+    n_out: ClassVar[int] = 1
 
-    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
-        """References of the kind, one of them at least not trained on the row."""
-        return lacking(self, view, kind, n_out=1)
-
-    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) scores; NaN where no reference may stand for a row."""
-        must_have(self, view, scale, kind)
         assert kind is not None
         references = view.references[kind]
         signal = clipped_log_p if scale == "p" else phi
-        values = per_model(signal, references.log_p, view.label)
-        outside = np.broadcast_to(out_models(references, kind)[..., None], values.shape)
-        return query_mean(signal(view.target, view.label) - masked_mean(values, outside))
+
+        def mean() -> FloatArray:
+            values = references.of(signal, view.label)
+            return masked_mean(values, np.broadcast_to(references.outside(kind)[..., None], values.shape))
+
+        return query_mean(signal(view.target, view.label) - view.once((self, scale, kind), mean))

@@ -7,13 +7,14 @@ LR(x, z) ≥ γ. Here p is the softmax probability of the true class, averaged o
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.requirements import in_models, lacking, must_have, out_models
-from discreet.audit.membership.view import References, Scale, View, attacks
+from discreet.audit.membership.attack import Attack, References, Scale, View, attacks
 from discreet.core.types import FloatArray, IntArray
-from discreet.scores.signals import masked_mean, per_model, query_mean, true_p
+from discreet.scores.signals import masked_mean, query_mean, true_p
 from discreet.scores.table import ReferenceKind
 
 P_FLOOR = 1e-30
@@ -30,11 +31,11 @@ TABLE_BITS = 16
 
 
 @attacks.register("rmia")
-class Rmia:
+class Rmia(Attack):
     """Online: p(x) = ½ (mean over references trained on x + mean over those not trained on x).
 
-    A population record that no reference trained on has p(z) = the mean over the references, which has no other
-    side to be averaged with. A candidate without a reference on each side is NaN.
+    A population record that no reference trained on has p(z) = the mean over the references, as there is no other mean
+    to average it with. A candidate that all references trained on, or none, is NaN.
 
     Parameters
     ----------
@@ -42,39 +43,43 @@ class Rmia:
         The ratio from which x counts as preferred.
     """
 
-    scales: tuple[Scale, ...] = ("p",)
-    kinds: tuple[ReferenceKind | None, ...] = ("population",)
-    _n_in = 1
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population",)
+    n_in: ClassVar[int] = 1
+    n_out: ClassVar[int] = 1
+    reads_others: ClassVar[bool] = True
 
     def __init__(self, gamma: float = DEFAULT_GAMMA) -> None:
         if not (gamma > 0 and np.isfinite(gamma)):
             raise ValueError(f"gamma is {gamma}: expected a finite number above 0")
         self.gamma = gamma
 
-    def needs(self, view: View, kind: ReferenceKind | None) -> str | None:
-        """A reference on each side of a row (offline: not trained on it), and population records."""
-        clause = lacking(self, view, kind, n_in=self._n_in, n_out=1)
+    def requirements(self, view: View, kind: ReferenceKind | None) -> str | None:
+        """As `Attack.requirements`, and population records that not all references trained on."""
+        clause = super().requirements(view, kind)
         if clause is not None or kind is None:
             return clause
         if not view.population.size:
-            return "it needs population records that nobody judges and none were brought"
-        if not np.any(out_models(view.references[kind], kind), axis=0)[view.population].any():
+            return "it needs population records that nobody judges and there are none"
+        if not view.references[kind].outside(kind).any(axis=0)[view.population].any():
             return f"it needs a population record that a {kind} reference did not train on and there is none"
         return None
 
-    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) shares in [0, 1]; NaN where a row has no reference on a side that is needed."""
-        must_have(self, view, scale, kind)
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) shares in [0, 1]; NaN where a row has not the references that are needed."""
         assert kind is not None
         references = view.references[kind]
-        p = query_mean(per_model(true_p, references.log_p, view.label))
-        prior = self._prior(p, references, masked_mean(p, out_models(references, kind)), view.population)
+
+        def prior_of() -> FloatArray:
+            p = query_mean(references.of(true_p, view.label))
+            return self._prior(p, references, masked_mean(p, references.outside(kind)), view.population)
+
+        prior = view.once((self, kind), prior_of)
         own = query_mean(true_p(view.target, view.label))
         ratio = np.maximum(own, P_FLOOR) / np.maximum(prior, P_FLOOR)
         return share_beaten(ratio, ratio[view.population], self.gamma)
 
     def _prior(self, p: FloatArray, references: References, mean_out: FloatArray, population: IntArray) -> FloatArray:
-        mean_in = masked_mean(p, in_models(references))
+        mean_in = masked_mean(p, references.inside())
         prior = 0.5 * (mean_in + mean_out)
         lone = population[np.isnan(mean_in[population])]
         prior[lone] = mean_out[lone]
@@ -93,8 +98,8 @@ class RmiaOffline(Rmia):
         Slope of the line p_in = a p_out + 1 − a that stands for the references trained on x.
     """
 
-    kinds: tuple[ReferenceKind | None, ...] = ("population", "neutral")
-    _n_in = 0
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population", "neutral")
+    n_in: ClassVar[int] = 0
 
     def __init__(self, gamma: float = DEFAULT_GAMMA, a: float = DEFAULT_A) -> None:
         super().__init__(gamma)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.core.simulate import World, simulated_table
 from discreet.stats import auroc
 
 

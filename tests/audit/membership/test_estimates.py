@@ -4,31 +4,33 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from discreet.audit.membership.evaluation_sets import sides_of
-from discreet.audit.membership.plan import Lens, Plan, plan_rows
-from discreet.audit.membership.protocol import Units, auc_of, estimate_rows
-from discreet.audit.membership.rows import Asked, AttackRow
-from discreet.audit.membership.scored import Scored, score_all
-from discreet.audit.membership.simulate import World, simulated_table
+from discreet.audit.core.resampling import Units
+from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.membership.attack import attacks, target_view
+from discreet.audit.membership.audit import primary_scores
+from discreet.audit.membership.estimates import Scores, auc_of, estimate_rows, score_all
+from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.membership.rows import JudgedRow, Row, RowSpec, Selector, judged_rows
+from discreet.core.errors import UsageError
 from discreet.stats import auroc_estimate, delong_test, tpr_at_fpr, tpr_at_fpr_estimate
 
 
-def rows_of(world: World, names: list[str]) -> tuple[list[Plan], list[AttackRow]]:
+def rows_of(world: World, names: list[str]) -> tuple[list[JudgedRow], list[Row]]:
     table = simulated_table(world, np.random.default_rng(0))
-    sides = sides_of(table, 0, np.random.default_rng(0))
+    sides = evaluation_sets(table, 0, np.random.default_rng(0))
     scored = score_all(table, sides, seed=0, names=names)
-    plans = plan_rows(table, sides, Lens.of(table, sides, np.random.default_rng(0)), scored, lambda one: True)
+    plans = judged_rows(table, sides, Selector.of(table, sides, np.random.default_rng(0)), scored, lambda one: True)
     return plans, estimate_rows(plans, Units.of(table), np.random.default_rng(1), n_resamples=200)
 
 
 def test_figures_are_those_of_stats_on_the_rows_of_the_plan() -> None:
     plans, rows = rows_of(World(leak=0.6), ["reference"])
     for plan, row in list(zip(plans, rows, strict=True))[::9]:
-        assert row.asked == plan.asked
-        assert plan.scored.target is not None
-        assert plan.scored.placebo is not None
+        assert row.spec == plan.spec
+        assert plan.scores.target is not None
+        assert plan.scores.placebo is not None
         truth = plan.member[plan.rows] == 1
-        scores, beside = plan.scored.target[plan.rows], plan.scored.placebo[plan.rows]
+        scores, beside = plan.scores.target[plan.rows], plan.scores.placebo[plan.rows]
         assert row.auc == auroc_estimate(scores, truth)
         assert row.placebo_auc == auroc_estimate(beside, truth)
         assert row.tpr_at_1pct_fpr == tpr_at_fpr_estimate(scores, truth, 0.01)
@@ -41,23 +43,23 @@ def test_rows_without_stratum_have_paired_differences_of_operating_points() -> N
     plans, rows = rows_of(World(leak=1.5), ["reference"])
     for plan, row in zip(plans, rows, strict=True):
         named = {name for name in row.difference if name != "auc"}
-        if not row.asked.whole or row.asked.n not in (None, 20):
+        if not row.spec.whole or row.spec.n not in (None, 20):
             assert not named
-        elif row.asked.selection == "global":
+        elif row.spec.selection == "global":
             assert named == {"tpr_at_1pct_fpr", "tpr_at_5pct_fpr"}
-            assert plan.scored.target is not None
-            assert plan.scored.placebo is not None
+            assert plan.scores.target is not None
+            assert plan.scores.placebo is not None
             truth = plan.member[plan.rows] == 1
             found = row.difference["tpr_at_5pct_fpr"]
-            assert found.value == pytest.approx(tpr_at_fpr(plan.scored.target[plan.rows], truth, 0.05)
-                                                - tpr_at_fpr(plan.scored.placebo[plan.rows], truth, 0.05))
+            assert found.value == pytest.approx(tpr_at_fpr(plan.scores.target[plan.rows], truth, 0.05)
+                                                - tpr_at_fpr(plan.scores.placebo[plan.rows], truth, 0.05))
             assert found.low is not None
             assert found.low > 0.0
 
 
 def test_what_a_small_row_cannot_resolve_says_so() -> None:
     plans, rows = rows_of(World(), ["loss"])
-    boundary = next(row for row in rows if row.asked.selection == "boundary" and row.asked.n == 20)
+    boundary = next(row for row in rows if row.spec.selection == "boundary" and row.spec.n == 20)
     assert boundary.auc.resolved
     assert not boundary.tpr_at_1pct_fpr.resolved
     assert "100 needed" in str(boundary.tpr_at_1pct_fpr.reason)
@@ -71,14 +73,14 @@ def test_without_placebo_a_row_is_uncontrolled() -> None:
     assert rows[0].auc.resolved
 
 
-def plan_of(rng: np.random.Generator, n: int, auc: float, placebo: float) -> Plan:
+def plan_of(rng: np.random.Generator, n: int, auc: float, placebo: float) -> JudgedRow:
     """Target and placebo share half of their noise; each has a normal shift with a known AUC."""
     member = (np.arange(2 * n) < n).astype(np.int8)
     shared = rng.normal(size=2 * n)
     scores = [(shared + rng.normal(size=2 * n)) / np.sqrt(2) + np.sqrt(2) * norm.ppf(value) * member
               for value in (auc, placebo)]
     rows = np.arange(2 * n)
-    return Plan(Asked("loss", "p", None), Scored("loss", "p", None, scores[0], scores[1]), member, rows, rows)
+    return JudgedRow(RowSpec("loss", "p", None), Scores("loss", "p", None, scores[0], scores[1]), member, rows, rows)
 
 
 @pytest.mark.parametrize(("n", "auc"), [(20, 0.5), (20, 0.8), (200, 0.5), (200, 0.7)])
@@ -107,3 +109,38 @@ def test_another_level_is_wider() -> None:
     assert usual.low is not None
     assert strict.low is not None
     assert strict.low < usual.low
+
+
+TABLE = simulated_table(World(members=40, others=40, clean=60, shadows=4), np.random.default_rng(0))
+SIDES = evaluation_sets(TABLE, 0, np.random.default_rng(0))
+
+
+def test_runs_every_registered_attack_or_says_why_not() -> None:
+    found = score_all(TABLE, SIDES, seed=0)
+    assert {one.attack for one in found} == set(attacks)
+    for one in found:
+        assert (one.target is None) == (one.reason is not None)
+        if one.target is not None:
+            assert one.placebo is not None
+            assert one.target.shape == one.placebo.shape == (len(TABLE.examples),)
+
+
+def test_scores_are_the_attacks_own_and_do_not_depend_on_the_company() -> None:
+    view = target_view(TABLE, SIDES)
+    alone = score_all(TABLE, SIDES, seed=5, names=["reference"])
+    among = [one for one in score_all(TABLE, SIDES, seed=5) if one.attack == "reference"]
+    for first, second in zip(alone, among, strict=True):
+        assert first.target is not None
+        assert second.target is not None
+        assert np.array_equal(first.target, second.target, equal_nan=True)
+        wanted = attacks["reference"].scores(view, first.scale, first.kind, np.random.default_rng(0))
+        assert np.array_equal(first.target, wanted, equal_nan=True)
+
+
+def test_an_unknown_attack_is_named() -> None:
+    with pytest.raises(UsageError, match="telepathy"):
+        score_all(TABLE, SIDES, seed=0, names=["telepathy"])
+
+
+def test_nothing_to_choose_from_is_no_primary() -> None:
+    assert primary_scores(score_all(TABLE, SIDES, seed=0, names=["entropy"])) is None

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.audit.membership.view import Attack, References, Scale, View, attacks
-from discreet.core.registry import Registry
+from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.membership.attack import Attack, References, Scale, View, attacks, placebo_view, target_view
+from discreet.audit.membership.attacks.outputs import Loss
+from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.core.types import IntArray
 from discreet.scores.table import REFERENCE_KINDS, ReferenceKind
 
@@ -72,7 +74,6 @@ def rows_of(view: View, order: IntArray) -> View:
 
 
 def test_all_built_in_attacks_are_found() -> None:
-    assert isinstance(attacks, Registry)
     assert set(attacks) >= {
         "confidence", "confidence_true", "entropy", "lira", "lira_fixed", "lira_offline", "loss", "probe", "reference",
         "rmia", "rmia_offline",
@@ -81,7 +82,7 @@ def test_all_built_in_attacks_are_found() -> None:
 
 @each
 def test_a_score_per_row_finite_or_missing(view: View, name: str, scale: Scale, kind: ReferenceKind | None) -> None:
-    assert attacks[name].needs(view, kind) is None
+    assert attacks[name].requirements(view, kind) is None
     scores = run(view, name, scale, kind)
     assert scores.shape == (N,)
     assert scores.dtype == np.float64
@@ -100,7 +101,9 @@ def test_the_order_of_the_rows_does_not_matter(
 
 
 @each
-def test_nothing_that_was_brought_is_changed(view: View, name: str, scale: Scale, kind: ReferenceKind | None) -> None:
+def test_nothing_is_changed_and_nothing_is_left_to_chance(
+    view: View, name: str, scale: Scale, kind: ReferenceKind | None
+) -> None:
     arrays: list[NDArray[Any]] = [view.target, view.label, view.population, view.judged]
     arrays += [array for r in view.references.values() for array in (r.log_p, r.member)]
     before = [array.copy() for array in arrays]
@@ -109,23 +112,17 @@ def test_nothing_that_was_brought_is_changed(view: View, name: str, scale: Scale
     run(view, name, scale, kind)
     for array, copy in zip(arrays, before, strict=True):
         assert np.array_equal(array, copy)
+    # And the same generator gives the same scores.
+    np.testing.assert_array_equal(run(replace(view), name, scale, kind, 4), run(view, name, scale, kind, 4))
 
 
 @each
-def test_the_same_generator_gives_the_same_scores(
+def test_asking_again_and_hearing_the_same_changes_nothing(
     view: View, name: str, scale: Scale, kind: ReferenceKind | None,
 ) -> None:
-    np.testing.assert_array_equal(run(view, name, scale, kind, 4), run(view, name, scale, kind, 4))
-
-
-@each
-@pytest.mark.parametrize("times", [2, 3])
-def test_asking_again_and_hearing_the_same_changes_nothing(
-    view: View, name: str, scale: Scale, kind: ReferenceKind | None, times: int,
-) -> None:
     again = replace(
-        view, target=np.tile(view.target, (1, times, 1)),
-        references={k: References(np.tile(r.log_p, (1, 1, times, 1)), r.member) for k, r in view.references.items()},
+        view, target=np.tile(view.target, (1, 3, 1)),
+        references={k: References(np.tile(r.log_p, (1, 1, 3, 1)), r.member) for k, r in view.references.items()},
     )
     np.testing.assert_allclose(
         run(again, name, scale, kind), run(view, name, scale, kind), rtol=1e-6, atol=1e-9)
@@ -174,7 +171,7 @@ def test_absent_references_are_said_in_a_clause(view: View, name: str) -> None:
     attack: Attack = attacks[name]
     bare = replace(view, references={})
     for kind in (None, *REFERENCE_KINDS):
-        clause = attack.needs(bare, kind)
+        clause = attack.requirements(bare, kind)
         if kind is None and None in attack.kinds:
             assert clause is None
             continue
@@ -190,15 +187,72 @@ def test_absent_references_are_said_in_a_clause(view: View, name: str) -> None:
 def test_no_reference_model_is_as_good_as_none(view: View, name: str) -> None:
     empty = replace(view, references={
         k: References(r.log_p[:0], r.member[:0]) for k, r in view.references.items()})
-    for kind in attacks[name].kinds:
-        assert (attacks[name].needs(empty, kind) is None) == (kind is None)
-
-
-@pytest.mark.parametrize("name", list(attacks))
-def test_scales_and_kinds_are_declared(name: str) -> None:
     attack = attacks[name]
-    assert attack.scales
+    for kind in attack.kinds:
+        assert (attack.requirements(empty, kind) is None) == (kind is None)
     assert set(attack.scales) <= {"p", "logit"}
-    assert attack.kinds
     assert set(attack.kinds) <= {None, *REFERENCE_KINDS}
     assert attack.__doc__
+    with pytest.raises(ValueError, match="scale is 'log'"):
+        attack.scores(view, "log", attack.kinds[0], np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+CODES = np.array([[1, 0, -1], [0, 0, -1]], dtype=np.int8)
+
+
+class Needs(Loss):
+    kinds = ("population", "neutral")
+
+    def __init__(self, n_in: int = 0, n_out: int = 0) -> None:
+        self.n_in, self.n_out = n_in, n_out  # type: ignore[misc]
+
+
+def three(judged: list[int]) -> View:
+    """Three rows of two population references with the membership in `CODES`."""
+    log_p = np.log(np.full((2, 3, 1, 2), 0.5))
+    return View(log_p[0], np.zeros(3, dtype=np.int64), {"population": References(log_p, CODES)},
+                np.zeros(0, dtype=np.int64), np.array(judged, dtype=np.int64))
+
+
+def test_who_stands_for_not_trained() -> None:
+    references = References(np.zeros((2, 3, 1, 2)), CODES)
+    for kind in REFERENCE_KINDS:
+        expected = np.ones((2, 3)) if kind == "paired" else [[0, 1, 0], [1, 1, 0]]
+        np.testing.assert_array_equal(references.outside(kind), expected)
+    np.testing.assert_array_equal(references.inside(), [[1, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(("judged", "n_in", "n_out", "enough"), [
+    ([0], 1, 1, True), ([1], 1, 1, False), ([1], 0, 2, True), ([2], 0, 1, False), ([2, 1], 0, 2, True),
+    ([], 1, 1, True), ([], 2, 0, False), ([2], 0, 0, True),
+])
+def test_one_judged_example_that_has_them_is_enough(judged: list[int], n_in: int, n_out: int, enough: bool) -> None:
+    assert (Needs(n_in, n_out).requirements(three(judged), "population") is None) == enough
+
+
+def test_what_is_learned_from_references_is_kept_for_the_same_view_alone() -> None:
+    view, made = three([0]), list[int]()
+    for one in (view, view.answered_by(view.target + 1.0)):
+        assert one.once("mean", lambda: made.append(1) or len(made)) == 1
+    assert replace(view, judged=view.judged[:0]).once("mean", lambda: "another") == "another"
+
+
+def test_the_view_shows_no_membership_of_the_target() -> None:
+    table = simulated_table(World(members=40, others=40, clean=60, shadows=4), np.random.default_rng(0))
+    sets = evaluation_sets(table, 0, np.random.default_rng(0))
+    view = target_view(table, sets)
+    assert np.array_equal(view.target, table.log_p[0])
+    shadows = sets.references["population"]
+    # Neighbours or not, rising or not.
+    for models in (shadows, shadows[::2], shadows[::-1], shadows[1:2], (shadows[3], shadows[0], shadows[2])):
+        found = target_view(table, replace(sets, references={"population": models})).references["population"]
+        assert np.array_equal(found.log_p, table.log_p[list(models)])
+        assert np.array_equal(found.member, table.member[list(models)])
+    control = placebo_view(table, sets, view)
+    assert control is not None
+    assert np.array_equal(control.target, table.log_p[table.of_role("placebo")[0]])
+    assert control.references is view.references
+    assert np.array_equal(control.judged, view.judged)
+    assert not np.intersect1d(view.judged, view.population).size
+    bare = evaluation_sets(simulated_table(World(placebos=0), np.random.default_rng(0)), 0, np.random.default_rng(0))
+    assert placebo_view(table, bare, view) is None

@@ -1,0 +1,188 @@
+"""What a membership attack may look at, and how an attack is registered.
+
+An attack never receives the target's membership: it cannot use, not even by accident, what it claims to infer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+
+from discreet.audit.membership.evaluation_sets import EvaluationSets
+from discreet.core.registry import Registry
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.signals import Signal, per_model
+from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
+
+Scale = Literal["p", "logit"]
+Access = Literal["outputs", "privileged", "oracle"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class References:
+    """R reference models over the same N examples.
+
+    Attributes
+    ----------
+    log_p : (R, N, Q, K) float array
+    member : (R, N) int8 array
+        The *references'* own membership, which the attacker knows: it trained them.
+    """
+
+    log_p: FloatArray
+    member: MemberArray
+
+    def __len__(self) -> int:
+        return len(self.log_p)
+
+    def of(self, signal: Signal, label: IntArray) -> FloatArray:
+        """A signal of every reference, (R, N, Q)."""
+        return per_model(signal, self.log_p, label)
+
+    def inside(self) -> BoolArray:
+        """(R, N) was this reference trained on this example, as far as the table says?"""
+        return np.asarray(self.member == 1, dtype=np.bool_)
+
+    def outside(self, kind: ReferenceKind) -> BoolArray:
+        """(R, N) may this reference stand for a model that was not trained on this example?
+
+        "population" and "neutral": only where the table says so; a null says nothing. "paired": everywhere; that
+        reference *is* trained on the non-members, which is what makes the paper's attack an oracle, and leaving those
+        examples out would leave no non-members.
+        """
+        if kind == "paired":
+            return np.ones(self.member.shape, dtype=np.bool_)
+        return np.asarray(self.member == 0, dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """N candidates as the attacker sees them.
+
+    Attributes
+    ----------
+    target : (N, Q, K) float array
+        Log probabilities of the attacked model.
+    label : (N,) int array
+        True class of each candidate, in [0, K).
+    references : mapping of ReferenceKind to References
+        Of each kind that there is.
+    population : (Z,) int array
+        Rows of `target` that the attacker may use as a population: known non-members, never judged. May be empty.
+    judged : (J,) int array
+        Rows that will be judged; an attack that fits anything fits it on other rows.
+    """
+
+    target: FloatArray
+    label: IntArray
+    references: Mapping[ReferenceKind, References]
+    population: IntArray
+    judged: IntArray
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def answered_by(self, log_p: FloatArray) -> View:
+        """The same view of another model's answers, (N, Q, K): what was learned from the references still holds."""
+        other = replace(self, target=log_p)
+        object.__setattr__(other, "_kept", self._kept)
+        return other
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """What `make` returned when first called for `key`: what an attack learns without the target's answers.
+
+        The target, its control model and every draw of a defence are then attacked with the same.
+        """
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
+
+
+class Attack(ABC):
+    """A membership attack: a score per candidate, higher means "was in the training set".
+
+    A subclass states what it needs in the attributes and computes in `score`; callers call `scores`.
+
+    Attributes
+    ----------
+    scales : tuple of "p" and "logit"
+        The scales that it has; each gives rows of the report.
+    kinds : tuple of ReferenceKind or None
+        The reference kinds that it can work with; (None,) for one that needs no reference.
+    n_in, n_out : int
+        References that a candidate needs that trained on it, and that did not.
+    reads_others : bool
+        Whether it looks at rows that are not judged, such as a population.
+    """
+
+    scales: ClassVar[tuple[Scale, ...]] = ("p",)
+    kinds: ClassVar[tuple[ReferenceKind | None, ...]] = (None,)
+    n_in: ClassVar[int] = 0
+    n_out: ClassVar[int] = 0
+    reads_others: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) scores of a view that suffices, NaN where a candidate cannot be scored. `rng` for attacks that draw."""
+
+    def requirements(self, view: View, kind: ReferenceKind | None) -> str | None:
+        """What this view lacks, in one clause that ends a sentence, or None if it suffices.
+
+        One judged candidate that has the references it needs is enough, the others are NaN; where nothing is judged,
+        any candidate counts.
+        """
+        if kind not in self.kinds:
+            able = " or ".join(str(one) for one in self.kinds if one is not None) or "no"
+            return f"it works with {able} references and was asked for {kind or 'none'}"
+        if kind is None:
+            return None
+        if kind not in view.references or not len(view.references[kind]):
+            return f"it needs {kind} references and there are none"
+        references = view.references[kind]
+        needed = [(least, models, words) for least, models, words in (
+            (self.n_in, references.inside, "that trained on it"),
+            (self.n_out, lambda: references.outside(kind), "that did not train on it")) if least]
+        enough = np.ones(view.label.size, dtype=np.bool_)
+        for least, models, _ in needed:
+            enough &= models().sum(axis=0, dtype=np.int32) >= least
+        if not needed or (enough[view.judged] if view.judged.size else enough).any():
+            return None
+        asked = " and ".join(f"{least} {words}" for least, _, words in needed)
+        return f"it needs, of the {kind} references of an example, at least {asked}, and no judged example has them"
+
+    def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
+        """(N,) scores, NaN where a candidate cannot be scored.
+
+        ValueError for a scale that the attack does not have, or a view that does not suffice; see `requirements`.
+        """
+        if scale not in self.scales:
+            raise ValueError(f"scale is {scale!r}: expected one of {', '.join(self.scales)}")
+        clause = self.requirements(view, kind)
+        if clause is not None:
+            raise ValueError(f"this attack cannot be run on this view: {clause}")
+        return self.score(view, scale, kind, rng)
+
+
+attacks: Registry[Attack] = Registry("attacks", builtin="discreet.audit.membership.attacks")
+"""All membership attacks by name; `@attacks.register("name")` on a subclass of `Attack` adds one."""
+
+
+def target_view(table: ScoreTable, sets: EvaluationSets) -> View:
+    """What the attacker sees of the target: every row of the table, in its order."""
+    references: dict[ReferenceKind, References] = {}
+    for kind, models in sets.references.items():
+        # The same rows as a slice where they are neighbours: 64 models need then no copy.
+        first, end = models[0], models[-1] + 1
+        rows = slice(first, end) if models == tuple(range(first, end)) else list(models)
+        references[kind] = References(table.log_p[rows], table.member[rows])
+    return View(table.log_p[sets.target], table.examples.label, references, sets.population, sets.judged)
+
+
+def placebo_view(table: ScoreTable, sets: EvaluationSets, target: View) -> View | None:
+    """The same view with the control model's answers instead of the target's; None without a control model."""
+    return None if sets.placebo is None else target.answered_by(table.log_p[sets.placebo])

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from discreet.audit.core.verdict import codes
+from discreet.audit.membership.controls import PlantedLeak
+from discreet.audit.membership.rows import Row, RowSpec
+from discreet.audit.membership.verdict import AuditInputs, VerdictInputs, claims_of, judge
+from discreet.core.design import (
+    AS_STATED,
+    DEALT,
+    DESIGNS,
+    NAMED,
+    STATED,
+    WORDS,
+    Design,
+    decides,
+    known_design,
+    off,
+    reads_apart,
+    shown_design,
+)
+from discreet.core.errors import UsageError
+from discreet.core.records import Estimate
+
+NOTHING = Estimate.unresolved("none")
+QUIET = Estimate(0.50, 0.48, 0.52, n=8000, n_pos=4000, n_neg=4000)
+ALL = AuditInputs("sealed", *[True] * 9)
+
+
+def auc(value: float, half: float = 0.01, n: int = 4000) -> Estimate:
+    return Estimate(value, value - half, min(1.0, value + half), n=2 * n, n_pos=n, n_neg=n)
+
+
+def row(value: Estimate, placebo: Estimate = QUIET, difference: Estimate | None = None) -> Row:
+    gap = Estimate((value.value or 0) - (placebo.value or 0), (value.low or 0) - (placebo.high or 0), 1.0)
+    return Row(RowSpec("reference", "logit", "neutral"), 4000, 4000, value, NOTHING, NOTHING, placebo,
+               {"auc": difference or gap})
+
+
+def planted(detected: bool, times: int = 4, n: int = 4000) -> PlantedLeak:
+    return PlantedLeak(times, detected, auc(0.8 if detected else 0.51, 0.05, n), NOTHING, NOTHING)
+
+
+def inputs(value: Estimate, placebo: Estimate = QUIET, **changed: Any) -> VerdictInputs:
+    return replace(VerdictInputs("randomised", 0.55, row(value, placebo), value, None, [planted(True)], QUIET),
+                   **changed)
+
+
+@pytest.mark.parametrize(("given", "verdict", "code"), [
+    (inputs(auc(0.60)), "fail", "leak"),
+    (inputs(auc(0.51)), "pass", "finding"),
+    # The point exceeds the tolerance, the lower bound not one half; then the interval holds the tolerance.
+    (inputs(auc(0.56, 0.07)), "inconclusive", "too_wide"),
+    (inputs(auc(0.54, 0.02)), "inconclusive", "small_leak"),
+    # A small leak whose upper bound is under the tolerance passes; just at the tolerance it does not.
+    (inputs(auc(0.53)), "pass", "finding"),
+    (inputs(auc(0.54, 0.0101)), "inconclusive", "small_leak"),
+    # The corrected bound decides, not the row's own interval.
+    (inputs(auc(0.60), bound=auc(0.60, 0.12)), "inconclusive", "too_wide"),
+    # A leak whose size is not certain is not said to be.
+    (inputs(auc(0.58, 0.05)), "fail", "leak_of_unclear_size"),
+    (inputs(auc(0.7), primary=None, bound=NOTHING), "inconclusive", "no_primary"),
+    # No clear excess over the control model is no finding.
+    (inputs(auc(0.57, 0.02), primary=row(auc(0.57, 0.02), auc(0.53, 0.02), Estimate(0.04, -0.01, 0.09))),
+     "inconclusive", "not_beyond_placebo"),
+])
+def test_the_rule(given: VerdictInputs, verdict: str, code: str) -> None:
+    found = judge(given)
+    assert (found.verdict, found.codes[0]) == (verdict, code)
+    assert all(found.codes)
+    assert found.to_json() == {"verdict": verdict, "reasons": list(found.reasons), "reason_codes": list(found.codes)}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_only_a_random_draw_decides(design: Design) -> None:
+    found = judge(inputs(auc(0.9), design=design))
+    assert found.verdict == ("fail" if decides(design) else "inconclusive")
+    assert ("design" in found.codes) == ("blind" in found.codes) == (not decides(design))
+    # And a verdict says on whose word.
+    for value in (auc(0.9), auc(0.51)):
+        assert ("stated" in judge(inputs(value, design=design)).codes) == (design in STATED)
+
+
+@pytest.mark.parametrize(("changed", "code"), [
+    ({"primary": row(auc(0.51), NOTHING)}, "no_placebo"),
+    ({"planted": [planted(False)]}, "planted_not_detected"),
+    ({"planted": [planted(False, 1), planted(False, 16)]}, "planted_not_detected"),
+    # Too few planted records have missed nothing; some of the others have.
+    ({"planted": [planted(False, 1, n=10)]}, "planted_too_few"),
+    ({"planted": [planted(False, 1, n=10), planted(False, 4, n=60)]}, "planted_not_detected"),
+    ({"planted": [], "bound": auc(0.51, n=60)}, "low_power"),
+    ({"planted": [], "learned": False}, "nothing_learned"),
+])
+def test_what_keeps_a_low_figure_from_passing(changed: dict[str, Any], code: str) -> None:
+    found = judge(inputs(auc(0.51), **changed))
+    assert (found.verdict, found.codes[0]) == ("inconclusive", code)
+
+
+@pytest.mark.parametrize("design", [one for one in DESIGNS if decides(one)])
+def test_a_sample_large_enough_for_the_tolerance_passes_without_planted_records(design: Design) -> None:
+    found = judge(inputs(auc(0.51), design=design, planted=[]))
+    assert found.verdict == "pass"
+    assert "power" in found.codes
+    assert judge(inputs(auc(0.51), design=design, planted=[], bound=auc(0.51, n=60))).verdict == "inconclusive"
+
+
+def test_any_planted_leak_that_was_detected_shows_that_one_would_have_been() -> None:
+    # The most repeated are the fewest: that they were missed says little where many planted once were found.
+    found = judge(inputs(auc(0.51), planted=[planted(True, 1), planted(False, 16)]))
+    assert found.verdict == "pass"
+    assert "planted_detected" in found.codes
+    assert "planted once" in " ".join(found.reasons)
+
+
+def test_a_model_that_learned_nothing_is_said_to_but_not_beside_a_leak() -> None:
+    assert "learned_nothing" in judge(inputs(auc(0.51), learned=False)).codes
+    assert "learned_nothing" not in judge(inputs(auc(0.7), learned=False)).codes
+    assert "learned_nothing" not in judge(inputs(auc(0.51))).codes
+
+
+def test_uncontrolled_can_fail_but_says_so() -> None:
+    found = judge(inputs(auc(0.7), primary=row(auc(0.7), NOTHING, NOTHING)))
+    assert found.verdict == "fail"
+    assert "fail_without_placebo" in found.codes
+
+
+def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
+    assert judge(inputs(auc(0.7), blind=auc(0.8))).codes[0] == "sets_differ"
+    # The control model is off and the target hardly exceeds it; then it exceeds it by far.
+    for value in (0.72, 0.51):
+        found = judge(inputs(auc(value), auc(0.70)))
+        assert (found.verdict, found.codes[0]) == ("inconclusive", "placebo_off")
+    far = judge(inputs(auc(0.90), auc(0.60)))
+    assert far.verdict == "fail"
+    assert "placebo_exceeded" in far.codes
+
+
+def test_a_draw_of_this_run_is_never_called_non_random() -> None:
+    texts = inputs(auc(0.7), design=DEALT, blind=auc(0.6))
+    for one, word in ((texts, "fail"), (replace(texts, primary=row(auc(0.51)), bound=auc(0.51)), "pass")):
+        found = judge(one)
+        assert found.verdict == word
+        assert "texts_differ_after_own_draw" in found.codes
+        assert "sets_differ" not in found.codes
+        assert ".600 [.590, .610]" in " ".join(found.reasons)
+    assert "texts_differ_after_own_draw" not in judge(replace(texts, blind=QUIET)).codes
+    # A control model that is off still takes the verdict away, by its own words.
+    assert judge(replace(texts, primary=row(auc(0.72), auc(0.70)))).codes[0] == "placebo_off"
+    # Where the draw is somebody's word, texts that differ contradict it.
+    assert judge(replace(texts, design="randomised")).codes[0] == "sets_differ"
+
+
+def test_a_blind_baseline_below_one_half_tells_nothing_apart() -> None:
+    assert judge(inputs(auc(0.7), blind=auc(0.4))).verdict == "fail"
+    assert judge(inputs(auc(0.51), blind=auc(0.4))).verdict == "pass"
+    assert [reads_apart(one, 0.55) for one in (auc(0.4), auc(0.6), auc(0.52), NOTHING)] == [False, True, False, False]
+    # Off needs both significance and size.
+    assert [off(one, 0.55) for one in (auc(0.6), auc(0.4), auc(0.6, 0.2), auc(0.52), NOTHING)] == [
+        True, True, False, False, False]
+
+
+def test_the_papers_figure_has_no_part_in_the_verdict() -> None:
+    found = judge(inputs(auc(0.5), paper=row(auc(0.72), placebo=auc(0.72))))
+    assert found.verdict == "pass"
+    [said] = [one for one, code in zip(found.reasons, found.codes, strict=True) if code == "paper"]
+    assert ".72 on a model trained on neither set" in said
+    assert "paper" in judge(inputs(auc(0.5), paper=row(auc(0.72), NOTHING))).codes
+    assert "paper" not in judge(inputs(auc(0.5), paper=row(auc(0.5)))).codes
+
+
+def test_figures_near_the_tolerance_are_not_rounded_onto_it() -> None:
+    assert ".537 [.527, .547]" in judge(inputs(auc(0.5372))).reasons[0]
+    assert ".450 to .550, on both sides of the tolerance of .55." in judge(inputs(auc(0.5, 0.0504))).reasons[0]
+    assert "tolerance of .555" in judge(inputs(auc(0.548), tolerance=0.555)).reasons[0]
+
+
+def test_what_is_missing_is_not_claimed() -> None:
+    assert codes(claims_of(ALL).cannot) == ("other_attacks",)
+    for name, code in (("placebo", "placebo"), ("selector", "boundary"), ("groups", "groups"), ("texts", "texts"),
+                       ("clean", "clean"), ("planted", "planted")):
+        assert code in codes(claims_of(replace(ALL, **{name: False})).cannot)  # type: ignore[arg-type]
+    lone = claims_of(replace(ALL, neutral=False, population=False))
+    assert "references" in codes(lone.cannot)
+    assert lone.cannot != claims_of(replace(ALL, neutral=False, population=False, paired=False)).cannot
+    fewer = claims_of(replace(ALL, placebo=False, planted=False, groups=False))
+    assert set(codes(claims_of(ALL).can)) - set(codes(fewer.can)) == {"placebo", "planted", "groups"}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_claims_by_design(design: Design) -> None:
+    assert decides(design) == (design not in ("matched", "convenience"))
+    found = claims_of(replace(ALL, design=design))
+    can, cannot = codes(found.can), codes(found.cannot)
+    assert ("epsilon" in can) == decides(design) == ("verdict" not in cannot)
+    assert ("if_random" in can) == (design in STATED) == bool({"sealed", "random"} & set(cannot))
+    assert ("sealed" in cannot) == (design == AS_STATED)
+    assert ("elsewhere" in cannot) == (design == DEALT)
+    assert ("not shown" in WORDS[design]) == (design in STATED)
+
+
+def test_designs_by_name() -> None:
+    with pytest.raises(UsageError, match="sealed, randomised, matched, convenience"):
+        known_design("lucky")
+    assert shown_design("sealed", seal=False) == AS_STATED
+    assert shown_design("sealed", seal=True) == "sealed"
+    assert AS_STATED not in NAMED
+    for name in ("randomised", "matched", "convenience"):
+        assert shown_design(name, seal=False) == name
+        with pytest.raises(UsageError, match="a seal was given with design"):
+            shown_design(name, seal=True)

@@ -69,8 +69,8 @@ class TestVerdicts:
         path = files / "innocent.parquet"
         ended = audit(cli, path, "--json", "--seed", 5)
         record = json.loads(ended.out)
-        assert set(record) == {"kind", "schema", "verdict", "design", "reasons", "claims", "primary", "attacks",
-                               "controls", "utility", "targets", "provenance"}
+        assert set(record) == {"kind", "schema", "verdict", "design", "reasons", "reason_codes", "claims", "primary",
+                               "attacks", "controls", "utility", "targets", "provenance"}
         same = audit_membership(load_scores(path), permutations=19, bootstraps=20, seed=5).to_json()
         same.pop("provenance")
         assert {name: record[name] for name in same} == json.loads(json.dumps(same))

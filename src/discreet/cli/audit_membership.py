@@ -107,7 +107,7 @@ def membership(
         permutations=permutations, bootstraps=bootstraps, seed=seed, attacks=chosen,
         provenance={**common.provenance(source, finished=True, split_groups_left_out=brought.left_out),
                     **brought.provenance})
-    record: dict[str, Any] = {"kind": "audit membership", "schema": 1, **found.to_json(), **brought.further}
+    record: dict[str, Any] = {**found.record, **brought.further}
     if with_frontier:
         record["frontier"] = _frontier(table, found.decisive.target, seed, quiet)
     if vectors is not None:

@@ -51,11 +51,11 @@ def test_the_record_the_page_and_the_terminal_have_it(cli: Cli, scores: Path, ve
     assert by_name["side_agreement"]["estimate"]["value"] > 0.95
     assert by_name["side_agreement"]["p"]["value"] == pytest.approx(5 * 2 / 40, abs=1e-9)
     assert "Where the boundary lies, in the vectors of vectors.npz" in ended.out
-    assert "the 10 nearest on the same side: all records" in ended.out
+    assert "the 10 nearest in the same set: all records" in ended.out
     assert max(len(line) for line in ended.out.splitlines()) <= 120
     page = (run / "report.html").read_text(encoding="utf-8")
     assert 'id="embedding"' in page
-    assert "the 10 nearest on the same side: all records" in page
+    assert "the 10 nearest in the same set: all records" in page
     assert {"embedding.svg", "embedding.csv"} <= {path.name for path in (run / "figures").iterdir()}
 
 

@@ -61,7 +61,8 @@ class TestARun:
         code, printed, out = done
         assert code in {0, 1, 3}
         assert {one.name for one in out.iterdir()} == {
-            "config.yaml", "result.json", "report.html", "log.jsonl", "figures", "scores.parquet", "store"}
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
+            "scores.parquet", "store"}
         assert "What was trained\n  Every model was trained here by the recipe mlp, on a table with 2" in printed
         page = (out / "report.html").read_text(encoding="utf-8")
         assert ">What was trained</h2>" in page

@@ -70,7 +70,7 @@ class TestARun:
         assert {one.name for one in out.iterdir()} == {
             "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
             "scores.parquet", "store"}
-        assert "What was trained\n  tfidf-mlp; seed 42.\n  Rows trained on: f_A " in printed
+        assert "What was trained\n  Trained here with tfidf-mlp, seed 42. Rows and accuracy on validation: " in printed
         assert max(map(len, printed.splitlines())) <= 120
         page = (out / "report.html").read_text(encoding="utf-8")
         assert ">What was trained</h2>" in page
@@ -245,7 +245,7 @@ class TestWhatElseThereIs:
         assert {row["structure"] for row in record["attacks"]} & {"multi-turn"}
         assert all(one["controls"]["group_auc"]["value"] is not None for one in record["targets"])
         assert 100 < record["training"]["groups"] <= 220
-        assert "were let stand on different sides" in " ".join(ended.out.split())
+        assert "were allowed in different sets" in " ".join(ended.out.split())
         table = load_scores(out / "scores.parquet")
         assert table.examples.group is not None
         for target in (0, 1):

@@ -121,7 +121,7 @@ def test_a_terminal_shows_a_screenful(innocent: Record, leaking: Record) -> None
     for record in (innocent, leaking):
         lines = to_text(summarise(record)).splitlines()
         assert len(lines) <= 50
-        assert max(map(len, lines)) <= 140
+        assert max(map(len, lines)) <= 120
         places = [next(at for at, line in enumerate(lines) if part in line) for part in (
             record["verdict"].capitalize(), "outranks a random", "control", "The deciding attack, and")]
         assert places == sorted(places)

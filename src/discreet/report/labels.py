@@ -67,7 +67,8 @@ def summary(record: Record) -> Summary:
             *(Text(reason, "because") for reason in one["reasons"]), *_details(record, one)), name=f"target-{k}",
             folded=True) for k, one in enumerate((one for one in record["targets"] if one is not first), start=2)),
         _top(record, first),
-        Section("What was trained", tuple(Text(one, "prose") for one in trained), name="trained") if trained else None,
+        Section("What was trained", tuple(Text(one, "prose") for one in trained), name="trained", terminal=True)
+        if trained else None,
         Section("What this audit can say, and what it cannot", (
             Bullets("It can say", tuple(record["claims"]["can"])),
             Bullets("It cannot say", tuple(record["claims"]["cannot"]))), name="claims")]

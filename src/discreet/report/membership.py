@@ -67,7 +67,7 @@ def summary(record: Record, texts: Sequence[Mapping[str, Any]] = ()) -> Summary:
             *(Text(reason, "because") for reason in one.facts["reasons"]), *blocks(*(
                 _named(draw(one), k) for draw in (membership_charts.standing, membership_charts.protocols))),
             *_details(one, k)), name=f"target-{k}", folded=True) for k, one in enumerate(targets[1:], start=2)),
-        _top(first), *_frontier(record), _embedding(record.get("embedding")),
+        _top(first), _trained(record), *_frontier(record), _embedding(record.get("embedding")),
         Section("What this audit can say, and what it cannot", (
             Bullets("It can say", tuple(first.facts["claims"]["can"])),
             Bullets("It cannot say", tuple(first.facts["claims"]["cannot"]))), name="claims"),
@@ -239,9 +239,18 @@ def _top(one: Audited) -> Section | None:
     """For the terminal: the strongest rows of all, and how many there are."""
     honest = merged([row for row in _listed(one)[0] if row["auc"]["value"] is not None])
     first, rest = honest[:1], sorted(honest[1:], key=lambda row: -abs(row["auc"]["value"] - 0.5))
-    found = table(HEAD, [_cells(row) for row in [*first, *rest]], first=6)
+    # Sizes and differences are on the page: a terminal is narrow.
+    shown = [place for place, name in enumerate(HEAD) if name not in ("members + others", "difference")]
+    rows = [_cells(row) for row in [*first, *rest]]
+    found = table([HEAD[place] for place in shown], [[row[place] for place in shown] for row in rows], first=6)
     return None if found is None else Section("The deciding attack, and the strongest others", (found,), name="top",
                                               terminal=True, page=False)
+
+
+def _trained(record: Record) -> Section | None:
+    """For the terminal: what was trained, in a few sentences."""
+    said = training.membership_training_lines(record)
+    return Section("What was trained", tuple(map(Text, said)), terminal=True, page=False) if said else None
 
 
 def turned(one: Audited) -> str:
@@ -277,8 +286,8 @@ def _embedding(found: Record | None) -> Section | None:
     rows = [(diagnostic_name(one, found), interval(one["estimate"]), number(one["chance"], missing=NOTHING),
              p_value(one["p"]["value"])) for one in found.get("diagnostics", ())]
     note = Text(_distinctive(found)) if rows else None
-    return Section("Where the boundary lies", blocks(figure, table(("what", "figure", "by chance", "p"), rows), note),
-                   name="where", terminal=bool(rows))
+    return Section(f"Where the boundary lies, in {found['representation']}", blocks(
+        figure, table(("what", "figure", "by chance", "p"), rows), note), name="where", terminal=bool(rows))
 
 
 def diagnostic_name(one: Record, embedding: Record) -> str:

@@ -57,7 +57,7 @@ def to_text(summary: Summary, *, quiet: bool = False) -> str:
 
 
 def _lines(summary: Summary) -> Iterator[str]:
-    yield from _wrapped(summary.headline)
+    yield summary.headline
     for lead in summary.leads:
         yield from _wrapped(lead.replace("*", ""))
     if summary.keys:

@@ -35,11 +35,11 @@ def membership_training(record: Record) -> Section | None:
                    name="trained")
 
 
-def membership_training_line(record: Record) -> str:
-    """Recipe, rows and accuracies in a sentence for the terminal; empty where the run trained nothing."""
+def membership_training_lines(record: Record) -> tuple[str, ...]:
+    """Recipe, rows and accuracies, and what was left out, for the terminal; empty where the run trained nothing."""
     said = record.get("training")
     if not said:
-        return ""
+        return ()
     models = {name: said["models"][name] for name in MODELS if name in said["models"]}
     rows = ", ".join(f"{name} {one['trained_on']:,} "
                      f"({percent(one['validation_accuracy'], 0, missing='accuracy unknown')})"
@@ -47,8 +47,9 @@ def membership_training_line(record: Record) -> str:
     shadows = f", {said['shadows']['number']:,} shadows" if said.get("shadows") else ""
     pool = sum(said["planted"].values())
     planted = f" Planted in f_A or f_B: {pool:,} records." if pool else ""
-    return (f"Trained here with {_recipe(said['recipe'])}, seed {said['seed']}. Rows and accuracy on validation: {rows}"
-            f"{shadows}.{planted}")
+    trained = (f"Trained here with {_recipe(said['recipe'])}, seed {said['seed']}. Rows and accuracy on validation: "
+               f"{rows}{shadows}.{planted}")
+    return trained, _duplicates(said["duplicates"])
 
 
 def provenance(record: Record) -> tuple[tuple[str, str], ...]:

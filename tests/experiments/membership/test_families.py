@@ -16,7 +16,8 @@ from discreet.core.errors import InputError
 from discreet.engine import run
 from discreet.experiments import train
 from discreet.experiments.membership.experiment import ROLES, audit_task
-from discreet.report.training import lines, provenance, training
+from discreet.report.summary import Table
+from discreet.report.training import membership_training, membership_training_lines, provenance
 from discreet.scores.check import check_table
 from discreet.train import load_fitted, recipe_of
 
@@ -65,8 +66,10 @@ def test_a_family_goes_all_the_way(tmp_path: Path, data: Path, base: Callable[[s
     assert (said["f_A"]["trained"] < said["f_A"]["parameters"]) == (regime == "lora")
     assert said["f_A"]["planned_steps"] == 2 * -(-said["f_A"]["trained_on"] // 8)
     assert 0.0 < said["f_A"]["token_share"] <= 1.0
-    assert "tokens seen" in (training(record) or {})["head"]
-    assert lines(record)[0].endswith(f"{regime}{', rank 2' if regime == 'lora' else ''}); seed 5.")
+    section = membership_training(record)
+    assert section is not None
+    assert any("tokens seen" in one.head for one in section.blocks if isinstance(one, Table))
+    assert f"{regime}{', rank 2' if regime == 'lora' else ''}), seed 5." in membership_training_lines(record)[0]
     assert {"torch", "transformers"} <= found["training"]["versions"].keys()
     assert dict(provenance(record))["recipe"].startswith("transformer: ")
 

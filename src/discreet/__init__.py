@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from discreet.guard.guard import Guard
     from discreet.guard.policy import Policy
     from discreet.guard.stress import stress_test
+    from discreet.scores.load import load_scores
 
-__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "seal",
-           "stress_test", "unseal"]
+__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "load_scores",
+           "seal", "stress_test", "unseal"]
 
 _HOMES = {
     "Answer": "discreet.core.records",
@@ -32,6 +33,7 @@ _HOMES = {
     "Policy": "discreet.guard.policy",
     "Verdict": "discreet.core.records",
     "fit_guard": "discreet.guard.fit",
+    "load_scores": "discreet.scores.load",
     "seal": "discreet.audit.sealed.sealing",
     "stress_test": "discreet.guard.stress",
     "unseal": "discreet.audit.sealed.certificate",

@@ -68,7 +68,7 @@ def encoded() -> None:
 
 def scored() -> None:
     need("torch")
-    need("discreet.scores.adapters.loading").load("acme/none", "float32")
+    need("discreet.scores.adapters.transformer").load("acme/none", "float32")
 
 
 def trained() -> None:

@@ -10,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
-from discreet.scores.check import check_table
-from discreet.scores.duplicate_models import COPY, DISTINCT, Shown, order_agreement, signals
+from discreet.scores.check import COPY, DISTINCT, Shown, check_table, order_agreement, signals
 from discreet.scores.table import Examples, Model, Role, ScoreTable
 
 

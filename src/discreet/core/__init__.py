@@ -1,1 +1,16 @@
 """What every room stands on: errors, records, the registry, files, text normalisation."""
+
+from __future__ import annotations
+
+from discreet.core.errors import (
+    DetectorError,
+    DiscreetError,
+    InputError,
+    MissingExtraError,
+    PolicyError,
+    UsageError,
+)
+from discreet.core.records import Answer, Estimate, Evidence, Turn, Verdict
+
+__all__ = ["Answer", "DetectorError", "DiscreetError", "Estimate", "Evidence", "InputError", "MissingExtraError",
+           "PolicyError", "Turn", "UsageError", "Verdict"]

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.files import why
-
-IntArray = NDArray[np.int64]
+from discreet.core.types import IntArray
 
 ALONE = "data"
 """The name of the one array of a .npy or IDX file."""

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.errors import InputError
+from discreet.core.types import IntArray
 from discreet.data.splits import units_of
-
-IntArray: TypeAlias = NDArray[np.int64]
 
 Law = Literal["uniform", "exact_half"]
 LAWS: tuple[Law, ...] = get_args(Law)

@@ -10,7 +10,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.types import FloatArray, IntArray
 from discreet.data.answers import clean
 from discreet.data.rows import SUFFIXES, Place, iter_rows, json_type
 
@@ -85,7 +86,7 @@ class ColumnFile:
         except TypeError:
             self.fail(f"{name!r} holds neither text nor numbers; expected strings, whole numbers, true or false")
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> FloatArray:
         """Column `name` as (R,) float64, NaN where it is null. InputError where it holds no numbers."""
         import pyarrow as pa
 
@@ -97,11 +98,19 @@ class ColumnFile:
             return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def name_order(names: tuple[str, ...]) -> NDArray[np.int64]:
+def name_order(names: tuple[str, ...]) -> IntArray:
     """Places of `names` in order: by value where all are whole numbers without leading zeros, else by code point."""
     if all(WHOLE.fullmatch(name) for name in names):
         return np.argsort(np.array([int(name) for name in names], dtype=np.int64), kind="stable")
     return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+
+
+def name_codes(values: Iterable[str]) -> IntArray:
+    """The rank of each value among the distinct ones, in the order of `name_order`."""
+    given = list(values)
+    distinct = tuple(set(given))
+    code = {distinct[place]: rank for rank, place in enumerate(name_order(distinct))}
+    return np.array([code[value] for value in given], dtype=np.int64)
 
 
 @contextmanager

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
+from discreet.core.types import BoolArray, IntArray
 from discreet.data.arrays import ALONE, CLASSES, PIXELS, channels_first, read_arrays
 from discreet.data.columns import Coded, ColumnFile, name_order, open_columns, written
 from discreet.data.one_hot import OneHot, Table, read_table
 
-IntArray = NDArray[np.int64]
 Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 Kind = Literal["table", "text", "array"]
 
@@ -143,7 +143,7 @@ def _refuse_nan(opened: ColumnFile, known: Collection[str]) -> None:
             opened.fail(f"the column {name!r} holds NaN; expected numbers: leave a cell empty where there is none")
 
 
-def _refuse_missing(source: str, what: str, missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(source: str, what: str, missing: BoolArray) -> None:
     """InputError where a label is missing: a class of what nobody labelled would be learnt like any other."""
     if missing.any():
         raise InputError(f"{source}, row {int(np.argmax(missing)) + 1}: {what} is empty or NaN ({missing.sum():,} such "
@@ -211,7 +211,7 @@ def _of_arrays(where: Path, target: str, labels: Path | None, group: str | None)
                    partial(_scaled, rows))
 
 
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(labels: NDArray[Any]) -> BoolArray:
     """Which of (n,) labels are NaN, the word "nan", or an empty word."""
     if labels.dtype.kind == "f":
         return np.asarray(np.isnan(labels))

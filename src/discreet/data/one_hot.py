@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
+from discreet.core.types import FloatArray, IntArray
 from discreet.data.columns import Coded, open_columns
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MOST = 256
 """Categories of a column; more are names or texts, of which each row would learn its own."""

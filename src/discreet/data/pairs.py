@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from discreet.core.types import FloatArray, IntArray
 
 WINDOW = 48
 """Neighbours in the sorted order among which a unit's partner is looked for."""
@@ -36,9 +38,9 @@ class Units:
         Mean number of characters, more than 0.
     """
 
-    size: NDArray[np.int64]
-    mix: NDArray[np.float64]
-    length: NDArray[np.float64]
+    size: IntArray
+    mix: FloatArray
+    length: FloatArray
 
     @classmethod
     def of(cls, labels: ArrayLike, lengths: ArrayLike, units: ArrayLike) -> Units:
@@ -52,7 +54,7 @@ class Units:
         return cls(size.astype(np.int64), mix, np.bincount(owner, weights=sizes) / size)
 
 
-def distances(units: Units, one: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+def distances(units: Units, one: int, others: IntArray) -> FloatArray:
     """How unlike unit `one` is to `others` (m,), shape (m,); infinite beyond the limits of this module.
 
     |log size ratio| + total variation of the label mixes + |log length ratio|.
@@ -65,7 +67,7 @@ def distances(units: Units, one: int, others: NDArray[np.int64]) -> NDArray[np.f
     return np.where(too_far, np.inf, size + mix + length)
 
 
-def all_pairs(units: Units, eligible: ArrayLike, rng: Generator) -> NDArray[np.int64]:
+def all_pairs(units: Units, eligible: ArrayLike, rng: Generator) -> IntArray:
     """As many alike pairs of eligible units as a greedy walk finds, shape (p, 2); each unit is in one at the most.
 
     Units are sorted by size, label mix and length, equal ones in random order; each that is still free takes the most
@@ -90,7 +92,7 @@ def all_pairs(units: Units, eligible: ArrayLike, rng: Generator) -> NDArray[np.i
     return np.array(made, dtype=np.int64).reshape(-1, 2)
 
 
-def draw_pairs(units: Units, n: int, eligible: ArrayLike, rng: Generator) -> NDArray[np.int64]:
+def draw_pairs(units: Units, n: int, eligible: ArrayLike, rng: Generator) -> IntArray:
     """n of `all_pairs`, drawn at random, in random order and with a random first member; shape (n, 2).
 
     Drawn rather than the n most alike, so that they stand for the data and not for its commonest lengths. ValueError

@@ -14,10 +14,10 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.core.errors import InputError
-from discreet.core.types import IntArray
+from discreet.core.types import BoolArray, IntArray
 
 SIDES = ("a", "b", "val", "cal", "eval", "neutral", "placebo")
 PAPER_SIZES: Mapping[str, int] = {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "neutral": 2000,
@@ -209,7 +209,7 @@ def _filled(table: _Table, asked: IntArray, planted: int, rng: Generator) -> tup
             for place, want in enumerate(wanted)], pool
 
 
-def _planted_pool(wanted: IntArray, table: _Table, rng: Generator) -> tuple[IntArray, NDArray[np.bool_]]:
+def _planted_pool(wanted: IntArray, table: _Table, rng: Generator) -> tuple[IntArray, BoolArray]:
     """One row of each of as many groups as wanted, and which rows are free after that.
 
     Small groups go first: the rest of a group that gives a row is lost.
@@ -231,7 +231,7 @@ def _planted_pool(wanted: IntArray, table: _Table, rng: Generator) -> tuple[IntA
     return np.sort(np.array(pool, dtype=np.int64)), ~spent[units]
 
 
-def _dealt(wanted: IntArray, classes: IntArray, units: IntArray, free: NDArray[np.bool_], rng: Generator) -> IntArray:
+def _dealt(wanted: IntArray, classes: IntArray, units: IntArray, free: BoolArray, rng: Generator) -> IntArray:
     """Side of each row, (n,), −1 for none; all rows of a group have one."""
     short, side_of = wanted.copy(), np.full(classes.size, -1, dtype=np.int64)
     size_of = np.bincount(units)

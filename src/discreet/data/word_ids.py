@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-IdArray = NDArray[np.int64]
+from discreet.core.types import IntArray
 
 PROSE = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 CODE = re.compile(r"\w+|[^\w\s]")
@@ -27,7 +26,7 @@ def words_of(text: str, *, code: bool = False) -> list[str]:
     return CODE.findall(text) if code else PROSE.findall(text.lower())
 
 
-def hashed_ids(texts: Sequence[str], vocabulary: int, length: int, *, code: bool = False) -> IdArray:
+def hashed_ids(texts: Sequence[str], vocabulary: int, length: int, *, code: bool = False) -> IntArray:
     """(n, length) numbers 1 … vocabulary − 1 by CRC-32 of each word, and 0 behind the last.
 
     Of a text with more than `length` words the first half, rounded up, and the last are kept. ValueError for a
@@ -70,13 +69,13 @@ class Vocabulary:
         """How many numbers there are."""
         return len(self.words) + 2
 
-    def ids(self, texts: Sequence[str], length: int) -> IdArray:
+    def ids(self, texts: Sequence[str], length: int) -> IntArray:
         """(n, length), cut as by `hashed_ids`."""
         places = {word: place for place, word in enumerate(self.words, start=UNKNOWN + 1)}
         return _rows(texts, length, lambda word: places.get(word, UNKNOWN), code=self.code)
 
 
-def _rows(texts: Sequence[str], length: int, number: Callable[[str], int], *, code: bool) -> IdArray:
+def _rows(texts: Sequence[str], length: int, number: Callable[[str], int], *, code: bool) -> IntArray:
     found = np.zeros((len(texts), length), dtype=np.int64)
     for row, text in zip(found, texts, strict=True):
         words = words_of(text, code=code)

@@ -1,1 +1,9 @@
 """The one score table of every audit: schema, reading, checks, writing; adapters that make one from a model."""
+
+from __future__ import annotations
+
+from discreet.scores.load import load_scores
+from discreet.scores.table import Canaries, Examples, Model, ScoreTable, stacked
+from discreet.scores.write import write_scores
+
+__all__ = ["Canaries", "Examples", "Model", "ScoreTable", "load_scores", "stacked", "write_scores"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.data.columns import WHOLE, ColumnFile, Frame, name_order
+from discreet.data.columns import WHOLE, ColumnFile, Frame, name_codes
 from discreet.scores.canaries import CANARY_COLUMNS, read_canaries
 from discreet.scores.check import check_label_table, check_table
 from discreet.scores.read import (
@@ -196,9 +196,7 @@ def _groups(files: ScoreFiles, given: ObjectArray) -> IntArray:
     if nulls:
         (files.examples or files.scores).fail(f"'group' is null for {nulls:,} of {len(given):,} examples; give an "
                                               f"example without a user or document a group of its own")
-    names = tuple(set(given))
-    code = {names[place]: rank for rank, place in enumerate(name_order(names))}
-    return np.array([code[name] for name in given], dtype=np.int64)
+    return name_codes(given)
 
 
 def _categories(given: ObjectArray) -> tuple[frozenset[str], ...]:

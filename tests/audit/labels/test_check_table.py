@@ -13,8 +13,7 @@ from discreet.audit.labels.bounds import ceiling
 from discreet.audit.labels.check_table import check_cells, least_right, most_right
 from discreet.audit.labels.table_rows import Cell
 from discreet.core.files import dump_json
-from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse
 
 RNG = np.random.default_rng
 

@@ -22,8 +22,7 @@ from discreet.core.files import dump_json
 from discreet.core.types import IntArray
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import label_mechanism, truth_probability
-from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse, halved_truth
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
 from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
 from discreet.stats.intervals import clopper_pearson
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from discreet.audit.labels.flips import implied_flips, noisy_accuracy
 from discreet.audit.labels.table_rows import Cell
 from discreet.mechanisms.labels.base import LabelMechanism, truth_probability
-from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse, halved_truth
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
 
 EPSILONS = (4.0, 2.0, 1.0, 0.5)
 

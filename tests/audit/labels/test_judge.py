@@ -18,7 +18,7 @@ from discreet.audit.labels.judge_rows import difference_p
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.view import all_attacks
 from discreet.core.errors import InputError, UsageError
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse
 from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, ScoreTable, stacked
 from discreet.stats.testing import holm
 

@@ -19,7 +19,7 @@ from discreet.audit.labels.judge_facts import (
 from discreet.audit.labels.judge_rows import sides_of
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 
 RNG = np.random.default_rng

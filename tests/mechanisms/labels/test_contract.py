@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.labels.base import epsilon_of, label_mechanism, label_mechanisms, truth_probability
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse
 
 NAMES = list(label_mechanisms)
 

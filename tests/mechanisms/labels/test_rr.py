@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.mechanisms.labels.base import LabelMechanism, epsilon_of
-from discreet.mechanisms.labels.rr import RandomisedResponse, randomised_response
-from discreet.mechanisms.labels.rr_halved import HalvedRandomisedResponse
+from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, randomised_response
 
 EPSILONS = st.floats(0.01, 20.0)
 CLASSES = st.integers(2, 60)

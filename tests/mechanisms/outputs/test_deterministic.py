@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.base import canonical, log_softmax, softmax
-from discreet.mechanisms.outputs.none import Undefended
-from discreet.mechanisms.outputs.rounding import Rounding
-from discreet.mechanisms.outputs.top_label import TopLabel
+from discreet.mechanisms.outputs.deterministic import Rounding, TopLabel, Undefended
 
 RNG = np.random.default_rng(0)
 P = np.array([[0.7349, 0.2651], [0.0041, 0.9959], [0.996, 0.004], [0.5, 0.5]])

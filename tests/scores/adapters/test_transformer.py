@@ -12,9 +12,8 @@ from tests.heavy import need, quiet
 from tests.scores.adapters.conftest import CORPUS, TEXTS, MakeModel, alone
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
-from discreet.scores.adapters.loading import adapter_folder
 from discreet.scores.adapters.scorer import Settings
-from discreet.scores.adapters.transformer import Transformer
+from discreet.scores.adapters.transformer import Transformer, adapter_folder
 
 KINDS = ("bert", "llama", "gemma")
 

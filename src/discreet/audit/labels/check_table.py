@@ -30,7 +30,7 @@ from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.flips import Flips, implied_flips
 from discreet.audit.labels.table_rows import Cell
 from discreet.core.records import Estimate
-from discreet.mechanisms.labels.rr_halved import halved_truth
+from discreet.mechanisms.labels.rr import halved_truth
 from discreet.stats.arrays import scipy_module, share
 from discreet.stats.estimates import rate_estimate
 

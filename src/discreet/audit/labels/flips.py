@@ -10,7 +10,7 @@ from typing import Any, Literal
 from discreet.audit.labels.conformance import epsilon_json, epsilon_of_flip
 from discreet.audit.labels.table_rows import Cell
 from discreet.mechanisms.labels.base import truth_probability
-from discreet.mechanisms.labels.rr_halved import halved_truth
+from discreet.mechanisms.labels.rr import halved_truth
 
 CLOSE = 0.05
 """Root mean square distance, as a share, within which accuracies fit a flip rate."""

@@ -10,11 +10,12 @@ import numpy as np
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.types import BoolArray, IntArray
-from discreet.data.columns import name_order
+from discreet.data.columns import name_codes, name_order
 from discreet.data.texts import LabelledText, read_texts
-from discreet.scores.adapters.outputs import class_codes, columns_like
-from discreet.scores.adapters.run import Run, score_texts
-from discreet.scores.adapters.scorer import Dtype, Settings, open_model
+from discreet.scores.adapters.http_endpoint import HttpEndpoint
+from discreet.scores.adapters.python_object import PYTHON, PythonObject
+from discreet.scores.adapters.scorer import Dtype, Run, Scorer, Settings, class_codes, columns_like, score_texts
+from discreet.scores.adapters.transformer import Transformer
 from discreet.scores.check import check_table
 from discreet.scores.table import (
     IN,
@@ -28,14 +29,39 @@ from discreet.scores.table import (
     Role,
     ScoreTable,
 )
+from discreet.train.transformer.reading import AUTO, NONE
 
 REFERENCE_TRAIN = "reference_train"
 """The `split` of non-members that a paired reference was trained on, where it was not trained on all of them."""
 FINGERPRINT_SHOWN = 16
+HTTP = ("http://", "https://")
+
+
+def open_model(spec: str, settings: Settings) -> Scorer:
+    """The model that `spec` names.
+
+    - `python:package.module:object`: an estimator, or a function of a list of texts. Importing it runs its code.
+    - `http://…` or `https://…`: a classifier behind HTTP.
+    - else a local folder or a hub name of a Hugging Face sequence classifier, or of a PEFT adapter of one.
+
+    Raises UsageError for a spec that is none of them, and for a prompt that is given to what reads texts as they are;
+    InputError for a model that cannot be loaded, MissingExtraError without the packages that it needs.
+    """
+    plain = spec.startswith(PYTHON) or spec.lower().startswith(HTTP)
+    if plain and settings.prompt not in (NONE.name, AUTO):
+        raise UsageError("a prompt was given for a Python object or a service, which reads texts as they are; expected "
+                         "one with Hugging Face classifiers only: let the object or the service put it before a text")
+    if spec.startswith(PYTHON):
+        return PythonObject(spec)
+    if spec.lower().startswith(HTTP):
+        return HttpEndpoint(spec, batch=settings.batch)
+    return Transformer(spec, settings)
 
 
 @dataclass(frozen=True, slots=True)
-class _Brought:
+class ModelSpec:
+    """A model that was asked for: its name in the table, its role and kind there, and the spec that opens it."""
+
     name: str
     role: Role
     kind: ReferenceKind | None
@@ -69,10 +95,10 @@ def scored_from_model(
         JSON Lines, CSV or Parquet with `id, text, label` and, where they are there, `group, category, split,
         planted`: what the model was trained on, and what it was not. No id and no text may stand in both.
     references : sequence of str
-        "KIND=SPEC". neutral: trained on neither side. paired: trained on the non-members, or, where some have the
+        "KIND=SPEC". neutral: trained on neither set. paired: trained on the non-members, or, where some have the
         split "reference_train", on those. population: trained on random halves, of which nothing is known.
     placebos, selector : specs
-        Models that were trained on neither side.
+        Models that were trained on neither set.
     batch, device, max_tokens, dtype, chat, prompt :
         As `Settings`, for all models alike.
     quiet : bool
@@ -80,7 +106,7 @@ def scored_from_model(
     cache : path, optional
         Folder in which scores are kept, so that a run that was stopped goes on.
     allow_split_groups : bool
-        Accept groups with texts on both sides, for whoever leaves them out afterwards.
+        Accept groups with texts on both sets, for whoever leaves them out afterwards.
 
     Returns
     -------
@@ -97,16 +123,16 @@ def scored_from_model(
     InputError
         Files, models or labels that do not go together, and as `check_table`.
     """
-    brought = _models(spec, references, placebos, selector)
+    specs = _models(spec, references, placebos, selector)
     settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
     source = f"{members} and {nonmembers}"
-    rows, member = _sides(read_texts(members), read_texts(nonmembers), source)
-    target, *others = brought
+    rows, member = _rows(read_texts(members), read_texts(nonmembers), source)
+    target, *others = specs
     first = _scored(target, rows, settings, cache, quiet)
     # Before the other models are loaded: a mistake in the labels is then known early.
     labels = class_codes([row.label for row in rows], first.classes, first.n_classes, source)
     scored = [first, *(_aligned(_scored(one, rows, settings, cache, quiet), first) for one in others)]
-    trained = np.stack([_trained_on(one, rows, member) for one in brought])
+    trained = np.stack([_trained_on(one, rows, member) for one in specs])
     table = ScoreTable(tuple(one.model for one in scored), _examples(rows, labels, source),
                        np.stack([one.run.logits for one in scored])[:, :, None, :], trained,
                        "prob" if any(one.run.given_as == "prob" for one in scored) else "logit")
@@ -114,7 +140,7 @@ def scored_from_model(
     return table, {row.id: row.text for row in rows}
 
 
-def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selector: str | None) -> list[_Brought]:
+def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selector: str | None) -> list[ModelSpec]:
     given: list[tuple[Role, ReferenceKind | None, str]] = [("target", None, spec)]
     for reference in references:
         said, _, of = reference.partition("=")
@@ -132,19 +158,19 @@ def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selec
     return list(_named(given))
 
 
-def _named(given: Sequence[tuple[Role, ReferenceKind | None, str]]) -> Iterator[_Brought]:
+def _named(given: Sequence[tuple[Role, ReferenceKind | None, str]]) -> Iterator[ModelSpec]:
     """Names by role: a spec may hold a path, an address or a token."""
     words = {"selection": "selector"}
     seen: dict[str, int] = {}
     for role, kind, spec in given:
         word = words.get(role, kind or role)
         seen[word] = seen.get(word, 0) + 1
-        yield _Brought(word if seen[word] == 1 else f"{word}_{seen[word]}", role, kind, spec)
+        yield ModelSpec(word if seen[word] == 1 else f"{word}_{seen[word]}", role, kind, spec)
 
 
-def _sides(members: list[LabelledText], others: list[LabelledText], source: str
+def _rows(members: list[LabelledText], others: list[LabelledText], source: str
            ) -> tuple[list[LabelledText], BoolArray]:
-    """The rows of both sides in order of their ids, and which are members."""
+    """The rows of both sets in order of their ids, and which are members."""
     ids = {row.id for row in members}
     if twice := sum(row.id in ids for row in others):
         raise InputError(f"{source}: {twice:,} ids stand in both files; expected each example to be a member or not: "
@@ -158,7 +184,7 @@ def _sides(members: list[LabelledText], others: list[LabelledText], source: str
     return [rows[place] for place in order], order < len(members)
 
 
-def _scored(one: _Brought, rows: Sequence[LabelledText], settings: Settings, cache: Path | None, quiet: bool
+def _scored(one: ModelSpec, rows: Sequence[LabelledText], settings: Settings, cache: Path | None, quiet: bool
             ) -> _Scored:
     """One model's scores; the model itself is let go, so that the next finds its memory free."""
     texts = [row.text for row in rows]
@@ -174,7 +200,7 @@ def _aligned(one: _Scored, target: _Scored) -> _Scored:
     return replace(one, run=replace(one.run, logits=one.run.logits[:, columns]), classes=target.classes)
 
 
-def _trained_on(one: _Brought, rows: Sequence[LabelledText], member: BoolArray) -> MemberArray:
+def _trained_on(one: ModelSpec, rows: Sequence[LabelledText], member: BoolArray) -> MemberArray:
     if one.role == "target":
         return np.where(member, IN, OUT).astype(np.int8)
     if one.kind == "population":
@@ -201,6 +227,4 @@ def _groups(rows: Sequence[LabelledText], source: str) -> IntArray | None:
     if len(names) < len(rows):
         raise InputError(f"{source}: 'group' is null for {len(rows) - len(names):,} of {len(rows):,} texts; give a "
                          f"text without a user or document a group of its own")
-    distinct = tuple(set(names))
-    code = {distinct[place]: rank for rank, place in enumerate(name_order(distinct))}
-    return np.array([code[name] for name in names], dtype=np.int64)
+    return name_codes(names)

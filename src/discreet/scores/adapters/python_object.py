@@ -18,8 +18,9 @@ import numpy as np
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.types import FloatArray
-from discreet.scores.adapters.scorer import PYTHON, Kind
+from discreet.scores.adapters.scorer import Kind
 
+PYTHON = "python:"
 SPEC = re.compile(rf"{PYTHON}(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<object>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 DECIMALS = 4
 """To which the answers to probes are compared: services and threads round the last bits differently."""

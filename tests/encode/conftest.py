@@ -37,9 +37,7 @@ def unigram() -> Tokenizer:
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     found.train_from_iterator(CORPUS, trainers.UnigramTrainer(vocab_size=200, special_tokens=special,
                                                              unk_token="<unk>", show_progress=False))
-    found.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )
+    found.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
     return found
 
 
@@ -108,11 +106,9 @@ def hand_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["own"]),
         helper.make_node("Cast", ["attention_mask"], ["flat"], to=kind.FLOAT),
-        helper.make_node("Unsqueeze", ["flat", "two"], ["mask"]),
-        helper.make_node("Mul", ["own", "mask"], ["seen"]),
+        helper.make_node("Unsqueeze", ["flat", "two"], ["mask"]), helper.make_node("Mul", ["own", "mask"], ["seen"]),
         helper.make_node("CumSum", ["seen", "one"], ["before"]),
-        helper.make_node("Mul", ["before", "tenth"], ["small"]),
-        helper.make_node("Add", ["seen", "small"], ["hidden"]),
+        helper.make_node("Mul", ["before", "tenth"], ["small"]), helper.make_node("Add", ["seen", "small"], ["hidden"]),
     ]
     constants = [("table", table), ("two", np.array([2])), ("one", np.array(1)), ("tenth", np.array(0.1, np.float32))]
     ids = [helper.make_tensor_value_info(n, kind.INT64, ["n", "t"]) for n in ("input_ids", "attention_mask")]

@@ -16,7 +16,8 @@ from discreet.core.folders import sha256
 from discreet.encode import export as export_module
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.onnx import MODEL, OnnxEncoder, session
-from discreet.encode.export import check_parity, export, locate
+from discreet.encode.export import check_parity, export
+from discreet.encode.models import locate
 
 TinyModel = Callable[[Path, str], Path]
 KINDS = ("bert", "xlmr", "qwen3")

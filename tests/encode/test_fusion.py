@@ -90,9 +90,7 @@ def test_the_question_reaches_the_evidence(fusion: Fusion) -> None:
     assert not np.array_equal(told, fusion.encode([OMAHA]))
     words, evidence = blocks(fusion, told)[:2], blocks(fusion, told)[2]
     np.testing.assert_array_equal(words[1], blocks(fusion, fusion.encode([OMAHA]))[1])
-    np.testing.assert_allclose(
-        evidence, EvidenceEncoder("law").encode([OMAHA], [OMAHA]) * fusion.weights[2], rtol=1e-6
-    )
+    np.testing.assert_allclose(evidence, EvidenceEncoder("law").encode([OMAHA], [OMAHA]) * fusion.weights[2], rtol=1e-6)
     np.testing.assert_array_equal(fusion.encode_chunks("Rules vary.", "?"), fusion.encode(["Rules vary."], ["?"]))
 
 

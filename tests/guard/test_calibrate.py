@@ -10,8 +10,9 @@ import pytest
 from discreet.core.errors import InputError
 from discreet.core.records import Answer
 from discreet.data.answers import LabelledAnswer, read_labelled
-from discreet.guard.calibrate import Calibration, calibrate, leaks_in, with_points
+from discreet.guard.calibrate import Calibration, calibrate, with_points
 from discreet.guard.discriminators import DENSITY
+from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
 from discreet.guard.points import Costs, Thetas
 
@@ -54,8 +55,7 @@ def test_prices_are_what_the_guard_does(fitted_folder: Path, rows: list[Labelled
             assert estimate.low <= by_hand[name] <= estimate.high
 
 
-def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Guard,
-                                                            rows: list[LabelledAnswer]) -> None:
+def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
     named = [replace(r, answer=replace(r.answer, answer=f"{r.answer.answer} Write to jane.doe@mail-host.com."))
              for r in rows]
     result = calibrate(fitted_guard, named)
@@ -65,8 +65,7 @@ def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Guard,
     assert "not refitted" in str(result.note)
 
 
-def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: Guard,
-                                                              rows: list[LabelledAnswer]) -> None:
+def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
     deaf = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, points={
         kind: dict.fromkeys(points, 1e9) for kind, points in fitted_guard.detector.points.items()}))
     result = calibrate(deaf, rows)

@@ -96,7 +96,8 @@ def test_texts_in_memory_are_those_of_a_file(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", *rows)
     by_file = read_side(path, "safe", "law")
     assert read_side(str(path), "safe", "law") == read_side([path], "safe", "law") == by_file
-    assert read_side(rows, "safe", "law") == read_side(pd.DataFrame(rows).fillna(""), "safe", "law") == by_file
+    table: Any = pd.DataFrame(rows).fillna("")
+    assert read_side(rows, "safe", "law") == read_side(table, "safe", "law") == by_file
     mixed = read_side([path, "d", Answer("x", "e"), {"answer": "f"}], "safe", "law")
     assert [(s.answer.id, s.answer.answer) for s in mixed] == [
         ("1", "a"), ("3", "c"), ("safe-1", "d"), ("x", "e"), ("safe-3", "f")]

@@ -12,8 +12,9 @@ from discreet.core.records import Answer, Estimate, Verdict
 from discreet.data.answers import LabelledAnswer
 from discreet.domains import builtin_domains, load_domain
 from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate, in_second_person
-from discreet.guard.guard import Finding, Guard, Judgement
+from discreet.guard.guard import Guard, Judgement
 from discreet.guard.policy import Policy
+from discreet.guard.reading import Finding
 
 
 class Scripted:
@@ -63,14 +64,10 @@ ROWS = [
     *[row("direct d=-2", "yes", subject="speaker", register="conversational") for _ in range(2)],
     *[row("flag d=2", "no", register="professional", counts={"age": 0}) for _ in range(1)],
     *[row("safe d=-3", "no", register="advice", counts={"age": 0}) for _ in range(9)],
-    *[row("flag d=1", "no", register="conversational") for _ in range(4)],
-    *[row("flag d=1", "one") for _ in range(1)],
-    *[row("safe d=0", "one") for _ in range(3)],
-    *[row("flag d=9", "unclear") for _ in range(50)],
-    *[row("flag d=4", "yes", subject="public") for _ in range(2)],
-    row("safe d=4", "yes", subject="public"),
-    row("abstain d=0", "one"),
-    row("failed", "yes", subject="third"),
+    *[row("flag d=1", "no", register="conversational") for _ in range(4)], *[row("flag d=1", "one") for _ in range(1)],
+    *[row("safe d=0", "one") for _ in range(3)], *[row("flag d=9", "unclear") for _ in range(50)],
+    *[row("flag d=4", "yes", subject="public") for _ in range(2)], row("safe d=4", "yes", subject="public"),
+    row("abstain d=0", "one"), row("failed", "yes", subject="third"),
 ]
 
 
@@ -97,10 +94,7 @@ def test_the_auroc_is_over_positives_and_negatives_with_a_score() -> None:
 def test_every_figure_has_an_interval_or_a_reason() -> None:
     result = run(ROWS)
     figures = [
-        *leaves(result.overall),
-        *leaves(result.domains),
-        *leaves(result.classes),
-        *leaves(result.subjects),
+        *leaves(result.overall), *leaves(result.domains), *leaves(result.classes), *leaves(result.subjects),
         *leaves(result.controls),
     ]
     assert len(figures) > 30
@@ -124,10 +118,8 @@ def test_subjects_are_told_apart() -> None:
 
 def test_classes_are_compared_with_the_readers() -> None:
     rows = [
-        row("kind=age kind=place", counts={"age": 1, "place": 0}),
-        row("kind=age", counts={"age": 2, "place": 1}),
-        row("safe", "no", counts={"age": 0, "place": 0}),
-        row("safe", counts={"age": 1, "place": 0}),
+        row("kind=age kind=place", counts={"age": 1, "place": 0}), row("kind=age", counts={"age": 2, "place": 1}),
+        row("safe", "no", counts={"age": 0, "place": 0}), row("safe", counts={"age": 1, "place": 0}),
         row("kind=age", subject="public", counts={"age": 0}),
     ]
     classes = run(rows).classes
@@ -176,8 +168,7 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
 
     rows = [
         row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
-        row("She is a 52-year-old welder from Omaha."),
-        row("Rest helps.", "no"),
+        row("She is a 52-year-old welder from Omaha."), row("Rest helps.", "no"),
     ]
     result = evaluate(rows, guard_of, "medical")
     assert sorted(asked) == ["law", "medical"]
@@ -196,9 +187,7 @@ def test_the_controls_of_a_guard_that_works(guards: Mapping[str, Guard]) -> None
         *[
             row(text, "no", register="professional")
             for text in (
-                "Rest and fluids help most people.",
-                "The dose depends on the weight.",
-                "A scan shows the stone.",
+                "Rest and fluids help most people.", "The dose depends on the weight.", "A scan shows the stone.",
             )
         ],
     ]
@@ -237,10 +226,8 @@ def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_is_none(
         ("I am 52 and my wife left me.", "You are 52 and your wife left you."),
         ("We're from Omaha. I've two kids.", "You're from Omaha. You've two kids."),
         ("I live in the US with our son.", "You live in the US with your son."),
-        ("Am I liable? It is mine.", "Are you liable? It is yours."),
-        ("I’m a nurse", "You're a nurse"),
-        ("Nothing to change here.", "Nothing to change here."),
-        ("", ""),
+        ("Am I liable? It is mine.", "Are you liable? It is yours."), ("I’m a nurse", "You're a nurse"),
+        ("Nothing to change here.", "Nothing to change here."), ("", ""),
     ],
 )
 def test_told_back_in_the_second_person(first: str, second: str) -> None:

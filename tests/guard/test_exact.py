@@ -114,12 +114,9 @@ def test_row_sums_are_each_rows_own(seed: int, n: int, d: int) -> None:
 @pytest.mark.parametrize(
     ("x", "said"),
     [
-        (np.zeros(3), r"shape \(3,\)"),
-        (np.zeros((2, 4)), r"shape \(2, 4\): expected \(rows, 3\)"),
-        (np.array([["a", "b", "c"]]), "expected numbers"),
-        (np.array([[0.0, np.nan, 0.0]]), "NaN or infinite"),
-        (np.array([[0.0, np.inf, 0.0]]), "NaN or infinite"),
-        (np.array([[0.0, 1e101, 0.0]]), "at most 1e"),
+        (np.zeros(3), r"shape \(3,\)"), (np.zeros((2, 4)), r"shape \(2, 4\): expected \(rows, 3\)"),
+        (np.array([["a", "b", "c"]]), "expected numbers"), (np.array([[0.0, np.nan, 0.0]]), "NaN or infinite"),
+        (np.array([[0.0, np.inf, 0.0]]), "NaN or infinite"), (np.array([[0.0, 1e101, 0.0]]), "at most 1e"),
     ],
 )
 def test_wrong_rows_are_refused(x: np.ndarray, said: str) -> None:

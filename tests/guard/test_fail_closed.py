@@ -108,13 +108,8 @@ def test_no_answer_is_safe_when_there_are_no_detectors(
 @pytest.mark.parametrize(
     "error",
     [
-        BrokenError("t"),
-        MemoryError("t"),
-        RecursionError("t"),
-        DetectorError("names", "KeyError"),
-        AssertionError(),
-        StopIteration("t"),
-        UnicodeDecodeError("utf-8", b"t", 0, 1, "t"),
+        BrokenError("t"), MemoryError("t"), RecursionError("t"), DetectorError("names", "KeyError"), AssertionError(),
+        StopIteration("t"), UnicodeDecodeError("utf-8", b"t", 0, 1, "t"),
     ],
 )
 def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:

@@ -36,11 +36,7 @@ texts = (
     st.text(max_size=120) | pieces | st.text(alphabet=st.characters(categories=["Cs", "Cf", "Mn", "So", "Nd", "Lu"]))
 )
 answers = st.builds(
-    Answer,
-    st.just("1"),
-    texts,
-    st.none() | texts,
-    st.lists(texts, max_size=2).map(tuple),
+    Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
     st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts), max_size=2).map(tuple),
 )
 KNOWN = {d: {*classes_of(d), *known_types()} for d in builtin_domains()}
@@ -125,19 +121,7 @@ def test_many_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards, bulk: 
 @pytest.mark.parametrize(
     "unit",
     [
-        "a",
-        " ",
-        "\n",
-        "1",
-        "She is 52. ",
-        "\ud800",
-        "e\u0301",
-        "👩‍👧 ",
-        "Omaha, ",
-        "the ",
-        "A ",
-        "Aa ",
-        "a@b.co ",
+        "a", " ", "\n", "1", "She is 52. ", "\ud800", "e\u0301", "👩‍👧 ", "Omaha, ", "the ", "A ", "Aa ", "a@b.co ",
         "402-555-0199 ",
     ],
 )

@@ -128,8 +128,7 @@ class QuotingTagger:
 
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize(
-    "part",
-    ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "recogniser", "tagger"],
+    "part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "recogniser", "tagger"],
 )
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = Guard(Policy.of("medical"))
@@ -173,14 +172,8 @@ ENV = {k: v for k, v in os.environ.items() if not k.startswith("DISCREET_")} | {
 def command(*args: object, stdin: str | None = None, code: int = 0) -> None:
     """Run `discreet` as a user would; neither stream may hold a marked word."""
     ended = subprocess.run(
-        [*RUN, *map(str, args)],
-        env=ENV,
-        capture_output=True,
-        text=True,
-        check=False,
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        encoding="utf-8",
+        [*RUN, *map(str, args)], env=ENV, capture_output=True, text=True, check=False, input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None, encoding="utf-8",
     )
     assert ended.returncode == code, (ended.returncode, len(ended.stdout), len(ended.stderr))
     assert ended.stdout + ended.stderr
@@ -298,18 +291,8 @@ sys.exit(run())
 def test_a_detector_that_breaks_and_quotes_leaves_no_word(jsonl: Path, tmp_path: Path) -> None:
     ended = subprocess.run(
         [
-            sys.executable,
-            "-c",
-            BREAK,
-            "guard",
-            "check",
-            "--domain",
-            "medical",
-            "--input",
-            str(jsonl),
-            "--json",
-            "--out",
-            str(tmp_path / "run"),
+            sys.executable, "-c", BREAK, "guard", "check", "--domain", "medical", "--input", str(jsonl), "--json",
+            "--out", str(tmp_path / "run"),
         ],
         env=ENV,
         capture_output=True,

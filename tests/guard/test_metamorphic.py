@@ -17,12 +17,8 @@ Guards = Mapping[str, Guard]
 
 AGES = ["34", "47", "52", "61", "78"]
 JOBS = [
-    ("a nurse", "nurses"),
-    ("a welder", "welders"),
-    ("a school librarian", "school librarians"),
-    ("a dentist", "dentists"),
-    ("a truck driver", "truck drivers"),
-    ("a teacher", "teachers"),
+    ("a nurse", "nurses"), ("a welder", "welders"), ("a school librarian", "school librarians"),
+    ("a dentist", "dentists"), ("a truck driver", "truck drivers"), ("a teacher", "teachers"),
     ("a carpenter", "carpenters"),
 ]
 TOWNS = ["Omaha", "Tulsa", "Duluth", "Glasgow", "Lagos", "Boise, Idaho", "rural Montana"]
@@ -42,14 +38,8 @@ PEOPLE = {"third": ("The patient came on Monday.", "she"), "man": ("The client c
 def conjugated(sentence: str) -> str:
     """`I is`, `I works` and the like put right."""
     for wrong, right in (
-        (" I is ", " I am "),
-        (" I has ", " I have "),
-        (" I works ", " I work "),
-        (" I lives ", " I live "),
-        ("I is ", "I am "),
-        ("I has ", "I have "),
-        ("I works ", "I work "),
-        ("I lives ", "I live "),
+        (" I is ", " I am "), (" I has ", " I have "), (" I works ", " I work "), (" I lives ", " I live "),
+        ("I is ", "I am "), ("I has ", "I have "), ("I works ", "I work "), ("I lives ", "I live "),
     ):
         sentence = sentence.replace(wrong, right)
     return sentence
@@ -181,16 +171,9 @@ def test_a_verdict_is_of_its_own_answer(
 @pytest.mark.parametrize(
     "change",
     [
-        str.strip,
-        lambda t: f"\n{t}\n",
-        lambda t: t.replace(" ", "\u00a0"),
-        lambda t: t.replace("-", "\u2011"),
-        lambda t: f"Thank you.\n\n{t}",
-        lambda t: f"{t}\n\nRest helps.",
-        lambda t: t.replace("Omaha", "O\u00admaha"),
-        lambda t: f"> {t}",
-        lambda t: f"**{t}**",
-        lambda t: f"- {t}",
+        str.strip, lambda t: f"\n{t}\n", lambda t: t.replace(" ", "\u00a0"), lambda t: t.replace("-", "\u2011"),
+        lambda t: f"Thank you.\n\n{t}", lambda t: f"{t}\n\nRest helps.", lambda t: t.replace("Omaha", "O\u00admaha"),
+        lambda t: f"> {t}", lambda t: f"**{t}**", lambda t: f"- {t}",
     ],
 )
 def test_what_a_reader_does_not_see_does_not_matter(guards: Guards, change: object) -> None:

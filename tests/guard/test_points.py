@@ -8,16 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.errors import InputError, UsageError
-from discreet.guard.points import (
-    Costs,
-    Held,
-    Thetas,
-    operating_points,
-    read_points,
-    tau_at_tpr,
-    tau_by_costs,
-    thetas,
-)
+from discreet.guard.points import Costs, Held, Thetas, operating_points, read_points, tau_at_tpr, tau_by_costs, thetas
 
 DELTAS = st.lists(st.floats(-5, 5).map(lambda v: round(v, 1)), min_size=1, max_size=40).map(np.array)
 

@@ -102,15 +102,9 @@ def test_a_label_names_the_policy_and_changes_with_it() -> None:
     policy = Policy.of("medical")
     assert policy.label().startswith("medical/public@1#")
     others = [
-        replace(policy, cluster=3),
-        replace(policy, rule="paper"),
-        replace(policy, subjects=("third",)),
-        replace(policy, point="strict"),
-        replace(policy, languages=("en", "es")),
-        replace(policy, version=2),
-        replace(policy, allow_direct=("url",)),
-        Policy.of("medical", "clinician"),
-        Policy.of("law"),
+        replace(policy, cluster=3), replace(policy, rule="paper"), replace(policy, subjects=("third",)),
+        replace(policy, point="strict"), replace(policy, languages=("en", "es")), replace(policy, version=2),
+        replace(policy, allow_direct=("url",)), Policy.of("medical", "clinician"), Policy.of("law"),
     ]
     labels = [p.label() for p in [policy, *others]]
     assert len(set(labels)) == len(labels)
@@ -145,29 +139,17 @@ def test_the_audience(tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("[1, 2]", "expected a mapping"),
-    ("", "expected a mapping"),
-    ("a: [", "line 1"),
-    ("a: 1\nb: [\n", "not YAML"),
-    ("\tversion: 1", "not YAML"),
-    (changed(colour="red"), "unknown key 'colour'"),
-    (changed(version=None), "version"),
-    (changed(version="one"), "version"),
-    (changed(version=True), "version"),
-    (changed(domain=None), "domain"),
-    (changed(domain="tax"), "unknown domain 'tax'"),
-    (changed(rule="strict"), "counts must be identifying or paper"),
+    ("[1, 2]", "expected a mapping"), ("", "expected a mapping"), ("a: [", "line 1"), ("a: 1\nb: [\n", "not YAML"),
+    ("\tversion: 1", "not YAML"), (changed(colour="red"), "unknown key 'colour'"), (changed(version=None), "version"),
+    (changed(version="one"), "version"), (changed(version=True), "version"), (changed(domain=None), "domain"),
+    (changed(domain="tax"), "unknown domain 'tax'"), (changed(rule="strict"), "counts must be identifying or paper"),
     (changed(counts="strict"), "counts must be identifying or paper"),
-    (changed(counts=["age", "shoe"]), "got ['age', 'shoe']"),
-    (changed(counts=[]), "counts must be"),
-    (changed(counts="paper", rule="paper"), "two names of one key"),
-    (changed(point="loud"), "point must be one of"),
+    (changed(counts=["age", "shoe"]), "got ['age', 'shoe']"), (changed(counts=[]), "counts must be"),
+    (changed(counts="paper", rule="paper"), "two names of one key"), (changed(point="loud"), "point must be one of"),
     (changed(languages="en"), "languages must be a list"),
     (changed(allow_direct="email"), "allow_direct must be a list"),
-    (changed(allow_direct=["shoe_size"]), "'shoe_size'"),
-    (changed(audiences=None), "audiences"),
-    (changed(audiences={}), "audiences"),
-    (changed(audiences=["all"]), "audiences"),
+    (changed(allow_direct=["shoe_size"]), "'shoe_size'"), (changed(audiences=None), "audiences"),
+    (changed(audiences={}), "audiences"), (changed(audiences=["all"]), "audiences"),
     (changed(audiences={"all": "x"}), "audience 'all'"),
     (changed(audiences={"all": {"subjects": ["third"], "limit": 3}}), "audience 'all'"),
     (changed(audiences={"all": {"subjects": ["everybody"]}}), "subjects must be a list of"),
@@ -178,11 +160,8 @@ MISTAKES = [
     (changed(audiences={"all": {"subjects": [["third"]], "cluster": 2}}), "subjects must be a list"),
     (changed(languages=[["en"]]), "languages"),
     (changed(languages=["en", "de"]), "languages must be [en]: the rules read English only"),
-    (changed(allow_direct=[["email"]]), "allow_direct"),
-    (changed(rule=["paper"]), "counts"),
-    (changed(point={"a": 1}), "point"),
-    (changed(domain=["law"]), "domain"),
-    (changed(audience=["all"]), "audience"),
+    (changed(allow_direct=[["email"]]), "allow_direct"), (changed(rule=["paper"]), "counts"),
+    (changed(point={"a": 1}), "point"), (changed(domain=["law"]), "domain"), (changed(audience=["all"]), "audience"),
 ]
 
 

@@ -312,9 +312,7 @@ class TestGate:
         ((0.0, 0.05), {"planted": False}, "inconclusive"), ((0.0, 0.05), {"placebo": False}, "inconclusive"),
         ((0.0, 0.05), {"direction": False}, "inconclusive"),
     ])
-    def test_where_the_interval_lies(
-        self, ends: tuple[float, float], checks: dict[str, bool], verdict: str
-    ) -> None:
+    def test_where_the_interval_lies(self, ends: tuple[float, float], checks: dict[str, bool], verdict: str) -> None:
         fpr = Estimate(sum(ends) / 2, *ends)
         assert gate(fpr, 0.1, CHECKS | checks)[0] == verdict
         assert gate(fpr, None, CHECKS | checks)[0] is None

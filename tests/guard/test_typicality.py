@@ -45,10 +45,7 @@ def test_features_are_their_definitions(fitted: Typicality) -> None:
     a, b = (_rows(61, 21)[half] for half in _halves(61, 2))
     y = np.concatenate([0.4 * _rows(20, 3), _rows(40, 4), 3.0 * _rows(8, 5)])
     ends = np.cumsum((0, *WIDTHS))
-    slow = np.array([
-        [f for s, e in pairwise(ends) for f in _slowly(row[s:e], a[:, s:e], b[:, s:e], 5)]
-        for row in y
-    ])
+    slow = np.array([ [f for s, e in pairwise(ends) for f in _slowly(row[s:e], a[:, s:e], b[:, s:e], 5)] for row in y ])
     found = fitted.transform(y)
     assert found.shape == (68, 12)
     np.testing.assert_allclose(found, slow, atol=1e-12)
@@ -60,10 +57,7 @@ def test_rows_of_b_leave_themselves_out(fitted: Typicality) -> None:
     a, b = (_rows(61, 21)[half] for half in _halves(61, 2))
     ends = np.cumsum((0, *WIDTHS))
     slow = np.array([
-        [
-            f for s, e in pairwise(ends)
-            for f in _slowly(row[s:e], a[:, s:e], np.delete(b, i, axis=0)[:, s:e], 5)
-        ]
+        [f for s, e in pairwise(ends) for f in _slowly(row[s:e], a[:, s:e], np.delete(b, i, axis=0)[:, s:e], 5)]
         for i, row in enumerate(b)
     ])
     np.testing.assert_allclose(fitted.own(), slow, atol=1e-12)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class Encoder(Protocol):
         ...
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path) -> Encoder:
         """Read back what `save` wrote. Raises InputError."""
         ...
 

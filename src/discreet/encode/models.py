@@ -146,8 +146,7 @@ def read_settings(folder: Path, pooling: str | None = None, most: int = 512) -> 
     tokeniser = _json(folder / "tokenizer_config.json") or {}
     lengths = [most, sentence.get("max_seq_length"), tokeniser.get("model_max_length"), _positions(config)]
     return Reader(
-        pooling or said or "mean",
-        min(int(n) for n in lengths if isinstance(n, int | float) and n > 0),
+        pooling or said or "mean", min(int(n) for n in lengths if isinstance(n, int | float) and n > 0),
         bool(sentence.get("do_lower_case", False)),
     )
 

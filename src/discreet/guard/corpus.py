@@ -20,6 +20,7 @@ from discreet.guard.reading import Read, counts_directly, read_answer
 
 Kind = Literal["safe", "unsafe", "borderline"]
 Part = Literal["fit", "calibration", "evaluation"]
+SIDES: tuple[Kind, ...] = ("safe", "unsafe")
 PARTS: tuple[Part, ...] = ("fit", "calibration", "evaluation")
 SHARES = (0.7, 0.15, 0.15)
 """Of the texts of each side: to fit, to calibrate, to evaluate."""
@@ -230,7 +231,7 @@ def split(samples: Sequence[Sample], seed: int) -> list[Part]:
         Where a side has fewer than `LEAST_TEXTS` texts, or so few groups that a set stays empty.
     """
     totals = Counter(s.kind for s in samples)
-    for kind in ("safe", "unsafe"):
+    for kind in SIDES:
         if totals[kind] < LEAST_TEXTS:
             raise InputError(f"{totals[kind]} {kind} texts are left to fit on: at least {LEAST_TEXTS} are needed, add "
                              "texts")
@@ -254,7 +255,7 @@ def split(samples: Sequence[Sample], seed: int) -> list[Part]:
         home[name] = max(PARTS, key=lambda part: room(part, members[name]))
         have[home[name]] += members[name]
     for part in PARTS:
-        for kind in ("safe", "unsafe"):
+        for kind in SIDES:
             if not have[part][kind]:
                 raise InputError(f"the groups of the {kind} texts are so few that none is left for {part}: give finer "
                                  "groups, or more of them")

@@ -159,9 +159,7 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _plain_nu(self) -> float:
         return NUS[0] if isinstance(self.nu, str) else float(self.nu)
 
-    def _projection(
-        self, rows: NDArray[Any], labels: NDArray[np.int64], rng: np.random.Generator
-    ) -> Projection | None:
+    def _projection(self, rows: NDArray[Any], labels: NDArray[np.int64], rng: np.random.Generator) -> Projection | None:
         most: Any = (PCA if self.density == "gmm" else None) if self.pca == "auto" else self.pca
         if most is None:
             return None

@@ -53,9 +53,7 @@ def to_grid(rows: NDArray[Any], bits: int) -> FloatArray:
     return rounded
 
 
-def split(
-    rows: NDArray[Any], bits: int, count: int = 1, centre: FloatArray | None = None
-) -> tuple[FloatArray, ...]:
+def split(rows: NDArray[Any], bits: int, count: int = 1, centre: FloatArray | None = None) -> tuple[FloatArray, ...]:
     """`count` slices of each row, less `centre` if there is one, the coarsest first.
 
     Their sum is the row to about count · bits bits.
@@ -111,9 +109,7 @@ def squared_norms(slices: Slices) -> FloatArray:
     return out
 
 
-def squared_distances(
-    left: Slices, right: Slices, left_norms: FloatArray, right_norms: FloatArray
-) -> FloatArray:
+def squared_distances(left: Slices, right: Slices, left_norms: FloatArray, right_norms: FloatArray) -> FloatArray:
     """Squared Euclidean distances (n, m), never negative; norms as `squared_norms` gives them."""
     products = dots(left, right)
     products *= -2.0

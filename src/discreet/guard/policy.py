@@ -185,14 +185,9 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str, domain
     if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 1:
         raise PolicyError(f"{place}: cluster must be a whole number of at least 1, got {cluster!r}")
     return Policy(
-        domain=domain,
-        audience=audience,
-        version=data["version"],
-        subjects=tuple(subjects),
-        cluster=cluster,
+        domain=domain, audience=audience, version=data["version"], subjects=tuple(subjects), cluster=cluster,
         rule=_rule(data.get("counts", data.get("rule", "identifying")), domain, where),
-        point=data.get("point", "conservative"),
-        languages=tuple(data.get("languages", ["en"])),
+        point=data.get("point", "conservative"), languages=tuple(data.get("languages", ["en"])),
         allow_direct=_direct_types(data.get("allow_direct", []), place),
     )
 

@@ -111,18 +111,10 @@ def _cluster(person: str, members: list[Attribute], policy: Policy) -> Cluster:
     counted = [a for a in members if a.kind in policy.counted]
     strong = {(a.kind, a.value) for a in counted if not a.weak}
     weak = {(a.kind, a.value) for a in counted if a.weak} - strong
-    facts = {
-        (a.kind, a.value) for a in members if a.kind in policy.domain.own and a.kind not in policy.counted
-    }
+    facts = {(a.kind, a.value) for a in members if a.kind in policy.domain.own and a.kind not in policy.counted}
     return Cluster(
-        person,
-        members[0].subject,
-        tuple(counted),
-        len(strong),
-        len(weak),
-        len({k for k, _ in strong | weak}),
-        int(any(a.kind == "person" for a in members)),
-        min(3, len(facts)),
+        person, members[0].subject, tuple(counted), len(strong), len(weak), len({k for k, _ in strong | weak}),
+        int(any(a.kind == "person" for a in members)), min(3, len(facts)),
     )
 
 
@@ -135,13 +127,8 @@ def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
     strong = max(0, cluster.strong - spare) if cluster.strong else 0
     total = max(0, cluster.size - spare)
     return (
-        min(strong, 4),
-        min(total, 4),
-        float(total >= 2),
-        float(strong >= 2),
-        min(max(0, cluster.classes - spare), 4),
-        float(cluster.person_told),
-        cluster.facts / 3,
+        min(strong, 4), min(total, 4), float(total >= 2), float(strong >= 2), min(max(0, cluster.classes - spare), 4),
+        float(cluster.person_told), cluster.facts / 3,
     )
 
 

@@ -129,9 +129,7 @@ def placebo(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estim
                     f"labels permuted {RESAMPLES} times, mean and central share of the draws")
 
 
-def planted(
-    unsafe: FloatArray, borderline: FloatArray, tpr: float, threshold: float | None, rng: Generator
-) -> Planted:
+def planted(unsafe: FloatArray, borderline: FloatArray, tpr: float, threshold: float | None, rng: Generator) -> Planted:
     """Half of the unsafe, drawn at random, put among the borderline; the others set the threshold unless it is given.
 
     The FPR rises where the planted are flagged more often than the borderline (Fisher's exact test, one-sided, 5%).

@@ -19,9 +19,7 @@ from discreet.encode.encoders.hashed import HashedEncoder, hashed_row
 
 CORPUS = [
     "The patient is a 52-year-old litigator from Omaha; the patient has two children.",
-    "a bb ccc dddd eeeee ffffff, don't stop",
-    "Straße in ÉTÉ: naïve café, 日本語 и кириллица",
-    "one",
+    "a bb ccc dddd eeeee ffffff, don't stop", "Straße in ÉTÉ: naïve café, 日本語 и кириллица", "one",
 ]
 M64 = (1 << 64) - 1
 

@@ -92,13 +92,10 @@ def test_state_brings_back_the_same_bits(case: Case) -> None:
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda config, state: state.pop("weights"),
-        lambda config, state: state.pop("support_0"),
+        lambda config, state: state.pop("weights"), lambda config, state: state.pop("support_0"),
         lambda config, state: state.update(weights=state["weights"][:-1]),
-        lambda config, state: state.update(centre=state["centre"][:-1]),
-        lambda config, state: config.pop("rho"),
-        lambda config, state: config.update(gamma="wide"),
-        lambda config, state: config.update(gamma=-1.0),
+        lambda config, state: state.update(centre=state["centre"][:-1]), lambda config, state: config.pop("rho"),
+        lambda config, state: config.update(gamma="wide"), lambda config, state: config.update(gamma=-1.0),
         lambda config, state: config.update(slices=0),
     ],
 )

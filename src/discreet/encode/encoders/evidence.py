@@ -97,8 +97,7 @@ def feature_names(domain: DomainLike) -> tuple[str, ...]:
     return (
         *(f"{how}:{c}" for how in ("strong", "weak") for c in columns_of(domain)),
         "strong", "total", "classes", "facts", "pair:strong", "pair:total", "pair:paper",
-        *(f"{s}:{what}" for s in OTHERS for what in ("identifying", "facts")),
-        "direct:names", "direct:others",
+        *(f"{s}:{what}" for s in OTHERS for what in ("identifying", "facts")), "direct:names", "direct:others",
     )  # fmt: skip
 
 
@@ -143,8 +142,7 @@ class _Person:
         """What makes a person the fullest: strong attributes, then all, then domain facts, then sex."""
         every = self.strong | self.weak
         return (
-            _count(self.strong, IDENTIFYING), self.identifying, _count(every, domain.own),
-            _count(every, ("sex",)),
+            _count(self.strong, IDENTIFYING), self.identifying, _count(every, domain.own), _count(every, ("sex",)),
         )  # fmt: skip
 
 
@@ -165,8 +163,7 @@ def _sums(person: _Person, domain: Domain) -> list[float]:
     paper = _count(every, (*domain.shared, *domain.own))
     return [
         _six(strong), _six(person.identifying), len({k for k, _ in every if k in IDENTIFYING}) / 6,
-        _six(_count(every, domain.own)),
-        float(strong >= 2), float(person.identifying >= 2), float(paper >= 2),
+        _six(_count(every, domain.own)), float(strong >= 2), float(person.identifying >= 2), float(paper >= 2),
     ]  # fmt: skip
 
 

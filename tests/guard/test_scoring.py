@@ -32,30 +32,20 @@ def said(kind: str, value: str = "v", person: str = "p1", subject: str = "third"
 
 persons = st.sampled_from(
     [
-        ("p1", "third"),
-        ("p2", "third"),
-        ("speaker", "speaker"),
-        ("cohort", "cohort"),
-        ("addressee", "asker"),
-        ("p9", "public"),
-        ("nobody", "nobody"),
+        ("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"), ("addressee", "asker"),
+        ("p9", "public"), ("nobody", "nobody"),
     ]
 )
 attributes = st.builds(
-    lambda kind, value, who, weak: said(kind, value, who[0], who[1], weak),
-    st.sampled_from(classes_of("medical")),
-    st.sampled_from("abc"),
-    persons,
-    st.booleans(),
+    lambda kind, value, who, weak: said(kind, value, who[0], who[1], weak), st.sampled_from(classes_of("medical")),
+    st.sampled_from("abc"), persons, st.booleans(),
 )
 policies = st.builds(
-    lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule),
-    st.integers(1, 4),
+    lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 4),
     st.sampled_from(["identifying", "paper"]),
 )
 models = st.just(fitted()) | st.builds(
-    lambda b, w: Logistic(b, tuple(w), {}),
-    st.floats(-5, 0),
+    lambda b, w: Logistic(b, tuple(w), {}), st.floats(-5, 0),
     st.lists(st.floats(0, 3), min_size=len(FEATURES), max_size=len(FEATURES)),
 )
 

@@ -56,9 +56,7 @@ HARMLESS = [
     ("law", "When a 16-year-old student is arrested, the parents must be called."),
 ]
 DIRECT = [
-    "Write to jane.doe@mail-host.com.",
-    "The patient's phone is 402-555-0199.",
-    "His SSN is 536-22-8712.",
+    "Write to jane.doe@mail-host.com.", "The patient's phone is 402-555-0199.", "His SSN is 536-22-8712.",
     "Mrs. Ortiz was seen on Monday.",
 ]
 
@@ -83,21 +81,14 @@ def test_what_singles_nobody_out_is_safe(judge: Judge, domain: str, text: str) -
 
 
 ONE_FACT = [
-    "The patient is a retired teacher.",
-    "The patient lives with his daughter.",
-    "The girl lives with her mother and plays outside.",
-    "The patient is 52 years old. At 52, she is still active.",
+    "The patient is a retired teacher.", "The patient lives with his daughter.",
+    "The girl lives with her mother and plays outside.", "The patient is 52 years old. At 52, she is still active.",
     "A 52-year-old woman was seen; the 52-year-old was given warfarin.",
-    "The patient lives in Boise, Idaho, and likes Boise.",
-    "He works as a welder. Work as a welder is hard.",
-    "He is a former police officer, and police officers get hurt.",
-    "The patient is a widower whose wife has died.",
-    "I'm a mom of three kids.",
-    "I have two sons, and both sons have asthma.",
-    "The patient's son called. Her son is worried.",
-    "He attends Lincoln High School and likes Lincoln High School.",
-    "A 9-month-old infant was seen.",
-    "My husband has asthma and takes albuterol; my husband smokes.",
+    "The patient lives in Boise, Idaho, and likes Boise.", "He works as a welder. Work as a welder is hard.",
+    "He is a former police officer, and police officers get hurt.", "The patient is a widower whose wife has died.",
+    "I'm a mom of three kids.", "I have two sons, and both sons have asthma.",
+    "The patient's son called. Her son is worried.", "He attends Lincoln High School and likes Lincoln High School.",
+    "A 9-month-old infant was seen.", "My husband has asthma and takes albuterol; my husband smokes.",
     "She is Nigerian; Nigerian food is hot.",
 ]
 
@@ -233,8 +224,7 @@ def test_who_opened_the_record_sees_it_but_no_direct_identifier(judge: Judge, do
 @pytest.mark.parametrize(("domain", "audience"), [("medical", "clinician"), ("finance", "advisor"), ("law", "lawyer")])
 def test_who_may_read_cases_sees_two_attributes_but_not_five(judge: Judge, domain: str, audience: str) -> None:
     two, five = (
-        "She is 52 years old and lives in Omaha.",
-        "She is a 52-year-old Nigerian welder from Omaha with two children.",
+        "She is 52 years old and lives in Omaha.", "She is a 52-year-old Nigerian welder from Omaha with two children.",
     )
     assert judge(two, domain).action == "flag"
     assert judge(two, domain, audience=audience, point="conservative").action == "safe"

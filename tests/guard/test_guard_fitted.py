@@ -159,8 +159,7 @@ def test_points(fitted_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "rules"), [(SAFE, None), (LEAK, np.inf)])
-def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: Guard, text: str,
-                                                      rules: float | None) -> None:
+def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: Guard, text: str, rules: float | None) -> None:
     guard = with_gate(fitted_guard, NOTHING)
     delta = float(act(guard, text).delta or 0)
     assert act(guard.at(delta, rules), text).action == "safe"

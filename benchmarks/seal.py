@@ -246,7 +246,7 @@ def end_to_end(name: str, data: Sequence[Datum], pairs: int, seed: int) -> list[
         codes.append(run(["unseal", str(seal), "--scores", str(folder / "scores.jsonl"), "--out", str(out), "--sign",
                           str(key), "--quiet"]))
         start = time.perf_counter()
-        codes.append(run(["unseal", "--verify", str(out), "--commitment", str(seal / "commitment.json"), "--quiet"]))
+        codes.append(run(["verify", str(out), "--commitment", str(seal / "commitment.json"), "--quiet"]))
         took = time.perf_counter() - start
         certificate = json.loads(out.read_text())
         rows = [[what, "yes" if Certificate({**other, "signature": None}).problems() else "NO"]
@@ -263,7 +263,7 @@ def end_to_end(name: str, data: Sequence[Datum], pairs: int, seed: int) -> list[
         code = run(["unseal", str(seal), "--scores", str(folder / "scores.jsonl"), "--out", str(folder / "no"), "--quiet"])
         rows.append(["`coins.json` after the seal", f"yes (exit {code})" if code == 2 else "NO"])
     return [f"### The commands, and tampering: {name}", "",
-            f"`seal`, `unseal --sign`, `unseal --verify`, overfitted model: exit codes {codes}; {pairs} pairs are verified in {took:.2f} s.", "", *table(["altered", "noticed"], rows)]
+            f"`seal`, `unseal --sign`, `verify`, overfitted model: exit codes {codes}; {pairs} pairs are verified in {took:.2f} s.", "", *table(["altered", "noticed"], rows)]
 
 
 def main() -> None:

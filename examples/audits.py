@@ -51,8 +51,8 @@ def membership(out: Path) -> dict[str, Any]:
                 for line in (parts / f"{side}.jsonl").read_text(encoding="utf-8").splitlines()]
         write_atomic(texts, "".join(dump_json({"id": row["id"], "text": row["answer"], "label": row["label"]}) + "\n"
                                     for row in rows))
-        run("audit", "membership", "--recipe", "tfidf-mlp", "--data", texts, "--out", out, "--engine", "inline",
-            "--permutations", 199, "--bootstraps", 200)
+        run("audit", "membership", "train", "--recipe", "tfidf-mlp", "--data", texts, "--out", out, "--engine",
+            "inline", "--permutations", 199, "--bootstraps", 200)
     return dict(json.loads((out / "result.json").read_text(encoding="utf-8")))
 
 
@@ -66,7 +66,7 @@ def labels(out: Path) -> dict[str, Any]:
             writer.writerow(["id", *(name.replace(" ", "_") for name in found.feature_names), "diagnosis"])
             for place, (row, benign) in enumerate(zip(found.data, found.target, strict=True)):
                 writer.writerow([f"r{place}", *row, "benign" if benign else "malignant"])
-        run("audit", "labels", "--recipe", f"mlp:epochs={EPOCHS}", "--data", table, "--target", "diagnosis",
+        run("audit", "labels", "train", "--recipe", f"mlp:epochs={EPOCHS}", "--data", table, "--target", "diagnosis",
             "--positive", "malignant", "--canaries", 120, "--placebo", 100, "--planted", "none", "--epsilon", "inf,0.5",
             "--references", REFERENCES, "--out", out, "--engine", "inline",
             "--permutations", 199)

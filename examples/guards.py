@@ -2,7 +2,7 @@
 
     python examples/guards.py --out demo
 
-Writes partitions with `discreet synth run`, fits with `discreet guard evaluate --partitions`, and leaves the guards in
+Writes partitions with `discreet synth run`, fits with `discreet guard pairings`, and leaves the guards in
 `OUT/guards/`, the figures in `OUT/summary.json`. The text is a grammar's: the figures say that the parts fit together
 and what the stress test shows; they are no measurement on text that people wrote (`docs/results/guard.md`).
 """
@@ -50,7 +50,7 @@ def fitted(domain: str, out: Path) -> dict[str, Any]:
         subprocess.run([*DISCREET, "synth", "run", "--plan", str(plan), "--out", str(partitions), "--quiet"],
                        check=True, env=threads)
         done = subprocess.run(
-            [*DISCREET, "guard", "evaluate", "--partitions", str(partitions), "--domain", domain, "--seed", str(SEED),
+            [*DISCREET, "guard", "pairings", str(partitions), "--domain", domain, "--seed", str(SEED),
              "--encoders", ENCODERS, "--save", str(out / "guards" / domain), "--json", "--quiet"],
             check=True, stdout=subprocess.PIPE, text=True, env=threads)
     record = json.loads(done.stdout)

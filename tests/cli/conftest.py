@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from discreet.cli import guard_check
 from discreet.cli.main import run
 from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import load_domain
@@ -58,7 +57,7 @@ class ScriptedGuard:
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every policy and point is accepted and leads to the scripted guard."""
     policy = SimpleNamespace(domain=load_domain("medical"), audience="public", label=lambda: "medical/public@1#abc")
-    monkeypatch.setattr(guard_check, "guard_of", lambda *_: ScriptedGuard(policy))
+    monkeypatch.setattr("discreet.cli.judging.ByGuard.load", lambda *_, **__: ScriptedGuard(policy))
 
 
 @pytest.fixture

@@ -137,12 +137,12 @@ def test_split_groups_are_refused_or_left_out(cli: Cli, grouped: Callable[..., P
 def test_what_is_left_after_split_groups_is_said(cli: Cli, grouped: Callable[..., Path]) -> None:
     few = cli("defend", "frontier", "--scores", grouped(16), *FEW, "--allow-split-groups")
     assert (few.code, few.err.count("\n")) == (2, 1)
-    assert ("has 8 members and 8 non-members, planted ones apart after 16 groups with records on both sides were left "
-            "out; expected at least 10 of each: keep each group on one side") in few.err
-    for verb in (("defend", "frontier"), ("audit", "membership")):
-        none = cli(*verb, "--scores", grouped(24), "--quiet", "--allow-split-groups")
+    assert ("has 8 members and 8 non-members, planted ones apart after 16 groups with members and non-members were "
+            "left out; expected at least 10 of each: keep each group among one of them") in few.err
+    for verb in (("defend", "frontier", "--scores"), ("audit", "membership", "scores")):
+        none = cli(*verb, grouped(24), "--quiet", "--allow-split-groups")
         assert (none.code, none.out, none.err.count("\n")) == (2, "", 1)
-        assert "nothing is left to judge: every group of the table has records on both sides, 24 in all" in none.err
+        assert "nothing is left to judge: every group of the table has members and non-members, 24 in all" in none.err
 
 
 def test_the_boundary_needs_a_selector(cli: Cli, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ class TestFolders:
         cli("guard", "check", MARK, "--question", MARK, "--domain", "medical", "--out", tmp_path / "run")
         assert holds_mark(tmp_path) == []
         saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-        assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False, "seed": 42, "show-text": False}
+        assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False, "show-text": False}
 
     def test_the_saved_configuration_runs_again(self, cli: Cli, answers: Path, tmp_path: Path) -> None:
         one, two = tmp_path / "one", tmp_path / "two"
@@ -220,13 +220,13 @@ class TestConfiguration:
 
     @pytest.mark.parametrize(("text", "expected"), [
         ("domian: medical", "c.yaml: 'domian' is not an option of discreet guard check; did you mean 'domain'?"),
-        ("zzz: 1", "'zzz' is not an option of discreet guard check; expected some of audience, config, domain"),
+        ("zzz: 1", "'zzz' is not an option of discreet guard check; expected some of audience, domain"),
         ("text: x", "'text' is not an option"),
         ("domain: [a, b]", "'domain' is a list; expected one value"),
         ("a: [", "c.yaml, line 1: not YAML; expected lines such as 'domain: medical'"),
         ("- a", "holds no options"), ("", "holds no options"),
         ("point: loud", "Invalid value for '--point'"),
-        ("seed: many", "Invalid value for '--seed'"),
+        ("point: many", "Invalid value for '--point'"),
     ])
     def test_mistakes(self, cli: Cli, tmp_path: Path, text: str, expected: str) -> None:
         ended = cli("guard", "check", "x", "--domain", "medical", "--config", self.config(tmp_path, text))
@@ -254,7 +254,7 @@ def mistakes(folder: Path) -> list[tuple[list[Any], str]]:
         ([*there, MARK, "more"], "more than one TEXT was given; expected one: put it in quotes"),
         ([*there], "there is nothing to judge"),
         ([*there, MARK, "--point", "loud"], "Invalid value for '--point'"),
-        ([*there, MARK, "--seed", "x"], "Invalid value for '--seed'"),
+        ([*there, MARK, "--point", "x"], "Invalid value for '--point'"),
         ([*there, MARK, "--config", folder / "none.yaml"], "no such file or directory"),
         ([*there, MARK, "--nonsense"], "No such option: --nonsense"),
         ([*there, f"--A {MARK} B"], "No such option"),

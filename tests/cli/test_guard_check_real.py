@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.cli.guard_check import Point
+from discreet.cli.judging import Point
 from discreet.guard.policy import POINTS, Policy
 
 Cli = Callable[..., Any]

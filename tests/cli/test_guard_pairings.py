@@ -1,4 +1,4 @@
-"""`guard evaluate --partitions` as its user runs it."""
+"""`guard pairings` as its user runs it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_evaluates_saves_and_keeps_a_run(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    done = cli("guard", "evaluate", "--partitions", folder, "--domain", "medical", "--encoders", "lexical",
+    done = cli("guard", "pairings", folder, "--domain", "medical", "--encoders", "lexical",
                "--configurations", "gmm-v3,default", "--save", tmp_path / "guard", "--out", tmp_path / "run", "--json")
     assert done.code == 0, done.err
     record = json.loads(done.out)
@@ -39,10 +39,10 @@ def test_evaluates_saves_and_keeps_a_run(cli: Cli, folder: Path, tmp_path: Path)
 
 
 def test_prints_tables(cli: Cli, folder: Path) -> None:
-    done = cli("guard", "evaluate", "--partitions", folder, "--domain", "medical", "--encoders", "lexical",
+    done = cli("guard", "pairings", folder, "--domain", "medical", "--encoders", "lexical",
                "--configurations", "gmm-v3", "--quiet")
     assert (done.code, done.out) == (0, "")
-    done = cli("guard", "evaluate", "--partitions", folder, "--domain", "medical", "--encoders", "lexical",
+    done = cli("guard", "pairings", folder, "--domain", "medical", "--encoders", "lexical",
                "--configurations", "gmm-v3")
     assert "AUROC" in done.out
     said = " ".join(done.out.split())
@@ -51,17 +51,13 @@ def test_prints_tables(cli: Cli, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["--partitions", "{folder}"], "--domain"),
-    (["--partitions", "{folder}", "--domain", "medical", "--labelled", "x.jsonl"], "--labelled"),
-    (["--partitions", "{folder}", "--domain", "medical", "--configurations", "gmm-v9"], "gmm-v9"),
-    (["--partitions", "{folder}", "--domain", "medical", "--configurations", "gmm-v3", "--save", "{folder}/g"],
-     "--save"),
-    (["--domain", "medical"], "--labelled"),
-    (["--labelled", "x.jsonl", "--domain", "medical", "--save", "g"], "--partitions"),
-    (["--partitions", "{folder}/nowhere", "--domain", "medical"], "safe.jsonl"),
+    (["{folder}"], "--domain"), (["{folder}", "--domain", "medical", "--labelled", "x.jsonl"], "--labelled"),
+    (["{folder}", "--domain", "medical", "--configurations", "gmm-v9"], "gmm-v9"),
+    (["{folder}", "--domain", "medical", "--configurations", "gmm-v3", "--save", "{folder}/g"], "--save"),
+    (["{folder}/nowhere", "--domain", "medical"], "safe.jsonl"),
 ])
 def test_mistakes_are_one_line(cli: Cli, folder: Path, words: list[str], said: str) -> None:
-    done = cli("guard", "evaluate", "--encoders", "lexical", *(w.format(folder=folder) for w in words))
+    done = cli("guard", "pairings", "--encoders", "lexical", *(w.format(folder=folder) for w in words))
     assert done.code == 2
     assert said in done.err
     assert len(done.err.strip().splitlines()) == 1

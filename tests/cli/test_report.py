@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.core.simulate import World, simulated_table
-from discreet.cli.report import RENDERED
+from discreet.cli.report import PAGES
 from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
@@ -24,7 +24,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_audit_is_rendered_again_as_it_was(cli: Cli, scores: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    cli("audit", "membership", "--scores", scores, "--permutations", 9, "--bootstraps", 5, "--out", run)
+    cli("audit", "membership", "scores", scores, "--permutations", 9, "--bootstraps", 5, "--out", run)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     for path in (run / "report.html", run / "figures" / "roc.svg"):
         path.unlink()
@@ -35,7 +35,7 @@ def test_an_audit_is_rendered_again_as_it_was(cli: Cli, scores: Path, tmp_path: 
 
 def test_the_page_goes_where_it_is_told(cli: Cli, scores: Path, tmp_path: Path) -> None:
     run, page = tmp_path / "run", tmp_path / "page.html"
-    cli("audit", "membership", "--scores", scores, "--permutations", 0, "--bootstraps", 5, "--out", run)
+    cli("audit", "membership", "scores", scores, "--permutations", 0, "--bootstraps", 5, "--out", run)
     ended = cli("report", run, "--report", page, "--quiet")
     assert (ended.code, ended.out) == (0, "")
     assert page.read_bytes() == (run / "report.html").read_bytes()
@@ -59,8 +59,7 @@ def test_a_batch_is_rendered_again(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("content", "said"), [
     (None, "holds no result.json"), ("{", "is not a JSON object"), ("[]", "is not a JSON object"),
-    ('{"kind": "stress-test", "schema": 1}', "which has no page; expected one of " + ", ".join(
-        sorted(RENDERED))),
+    ('{"kind": "stress-test", "schema": 1}', "which has no page; expected one of " + ", ".join(PAGES)),
     ('{"kind": ["audit membership"], "schema": 1}', "which has no page"),
     ('{"kind": "audit membership", "schema": 2}', "has schema 2; expected 1"),
     ('{"kind": "audit membership", "schema": 1}', "lacks what the page"),

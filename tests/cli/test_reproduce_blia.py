@@ -91,8 +91,8 @@ def test_going_on_does_nothing_twice(folder: Path, cli: Callable[..., Any]) -> N
     (("--corpora", "mine"), "--corpora holds 'mine'; expected some of made_up, "),
     (("--corpora", "imdb"), "--corpora names none of --scale smoke; expected some of made_up, made_up_texts"),
     (("--epsilon", "7"), "--epsilon is '7'; expected some of inf, 2, 1, 0.5"),
-    (("--epsilon", "x"), "--epsilon is 'x'; expected some of inf, 2, 1, 0.5"),
-    (("--seeds", "1,x"), "--seeds is '1,x'; expected whole numbers with commas between them"),
+    (("--epsilon", "x"), "--epsilon holds 'x'; expected numbers above 0, or inf"),
+    (("--seeds", "1,x"), "--seeds holds 'x'; expected whole numbers from 0, with commas between them"),
     (("--scale", "small"), "--scale small was given without --data; expected the folder of public data sets"),
     (("--data", "nowhere"), "nowhere is not a folder; expected the folder of public data sets")])
 def test_bad_input_is_one_line(cli: Callable[..., Any], options: tuple[str, ...], said: str) -> None:

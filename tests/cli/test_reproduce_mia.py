@@ -126,7 +126,7 @@ def test_seeds_and_corpora(folder: Path, cli: Callable[..., Any], tmp_path: Path
     (("--corpora", "mine"), "--corpora holds 'mine'; expected some of made_up, "),
     (("--corpora", "davidson"), "--corpora names none of --scale smoke; expected some of made_up, made_up_users"),
     (("--dtype", "int8"), "--dtype is 'int8'; expected auto, float32, bfloat16"),
-    (("--seeds", "1,x"), "--seeds is '1,x'; expected whole numbers with commas between them"),
+    (("--seeds", "1,x"), "--seeds holds 'x'; expected whole numbers from 0, with commas between them"),
     (("--scale", "small"), "--scale small was given without --data; expected the folder of public data sets"),
     (("--data", "nowhere"), "nowhere is not a folder; expected the folder of public data sets"),
     (("--section", "8.2", "--paraphraser", "parrot"), "parrot")])

@@ -72,7 +72,7 @@ def test_a_leak_is_found_and_the_certificate_verifies(cli: Cli, sealed: Path, tm
     assert ceiling not in anytime
     assert MARK not in out.read_text() + ended.out
     assert "name-" not in out.read_text()
-    checked = cli("unseal", "--verify", out)
+    checked = cli("verify", out)
     assert (checked.code, checked.err) == (0, "")
     assert checked.out.startswith("The certificate is consistent. It says fail: ")
     assert "not signed" in checked.out
@@ -86,7 +86,7 @@ def test_no_leak_is_found_where_there_is_none(cli: Cli, sealed: Path, more: list
     assert "opened" not in record
     written = json.loads((sealed / "certificate.json").read_text())
     assert {k: v for k, v in written.items() if k not in ("opened", "scores")} == record
-    assert cli("unseal", "--verify", sealed / "certificate.json", "--quiet") == type(ended)(0, "", "")
+    assert cli("verify", sealed / "certificate.json", "--quiet") == type(ended)(0, "", "")
 
 
 def test_by_user(cli: Cli, sealed: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_by_user(cli: Cli, sealed: Path, tmp_path: Path) -> None:
     ended = cli("unseal", folder, "--scores", scores(folder, 2.0), "--json")
     record = json.loads(ended.out)
     assert (ended.code, record["unit"], record["pairs"]) == (1, "group", 25)
-    assert cli("unseal", "--verify", folder / "certificate.json").code == 0
+    assert cli("verify", folder / "certificate.json").code == 0
 
 
 def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Path, keys: tuple[Path, Path]) -> None:
@@ -103,20 +103,20 @@ def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Pa
     out, other = tmp_path / "c.json", tmp_path / "other"
     assert cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out, "--sign", private).code == 1
     assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--out", other).code == 0
-    good = cli("unseal", "--verify", out, "--commitment", sealed / "commitment.json", "--public-key", public)
+    good = cli("verify", out, "--commitment", sealed / "commitment.json", "--public-key", public)
     assert good.code == 0
     assert good.out.endswith("  - alpha 0.05, in the commitment\n")
     plain = json.loads(out.read_text())["commitment"]
     for given in (plain, plain.upper()):
-        assert cli("unseal", "--verify", out, "--commitment", given).code == 0
+        assert cli("verify", out, "--commitment", given).code == 0
     (tmp_path / "bom.json").write_text((sealed / "commitment.json").read_text(), encoding="utf-8-sig")
-    assert cli("unseal", "--verify", out, "--commitment", tmp_path / "bom.json").code == 0
-    wrong = cli("unseal", "--verify", out, "--commitment", other / "commitment.json")
+    assert cli("verify", out, "--commitment", tmp_path / "bom.json").code == 0
+    wrong = cli("verify", out, "--commitment", other / "commitment.json")
     assert wrong.code == 1
     assert "another seal" in wrong.out
     unsigned = tmp_path / "u.json"
     cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", unsigned)
-    checked = cli("unseal", "--verify", unsigned, "--public-key", public, "--json")
+    checked = cli("verify", unsigned, "--public-key", public, "--json")
     assert checked.code == 1
     assert json.loads(checked.out)["problems"] == ["it is not signed with the key that was given"]
 
@@ -138,7 +138,7 @@ def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: s
     else:
         certificate[change] = {"rejected": False, "commitment": "0" * 64}.get(change, 0.0)
     out.write_text(json.dumps(certificate).replace("Infinity", "1e999"))
-    ended = cli("unseal", "--verify", out)
+    ended = cli("verify", out)
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.startswith("The certificate is not consistent:\n")
 
@@ -175,10 +175,8 @@ def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str)
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    ([], "DIR or --scores is missing"), (["{s}"], "DIR or --scores is missing"),
-    (["{s}", "--scores", "{f}", "--commitment", "x"], "without --verify"),
-    (["{s}", "--verify", "{f}"], "expected the certificate alone"), (["--verify", "{f}"], "is not JSON"),
-    (["--verify", "{s}/commitment.json"], "is no certificate"), (["{f}", "--scores", "{f}"], "coins.json"),
+    ([], "Missing argument 'DIR'"), (["{s}"], "Missing option '--scores'"), (["{f}", "--scores", "{f}"], "coins.json"),
+    (["{s}", "--scores", "{f}", "--commitment", "x"], "No such option: --commitment"),
     (["{s}", "--scores", "{f}", "--alpha", "5"], "expected alpha between 0 and 1"),
     (["{s}", "--scores", "{f}", "--alpha", "0.1"], "--alpha 0.1 was given and the seal commits to 0.05"),
     (["{s}", "--scores", "{f}", "--out", "{s}/opened.json"], "is a file of the seal or of the scores"),
@@ -191,6 +189,13 @@ def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str)
 def test_usage(cli: Cli, sealed: Path, arguments: list[str], said: str) -> None:
     path = scores(sealed, 1.0)
     ended = cli("unseal", *(a.format(s=sealed, f=path) for a in arguments))
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert said in ended.err
+
+
+@pytest.mark.parametrize(("file", "said"), [("scores", "is not JSON"), ("commitment", "is no certificate")])
+def test_what_is_no_certificate(cli: Cli, sealed: Path, file: str, said: str) -> None:
+    ended = cli("verify", scores(sealed, 1.0) if file == "scores" else sealed / "commitment.json")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert said in ended.err
 
@@ -208,8 +213,8 @@ def test_the_level_of_the_seal_decides(cli: Cli, sealed: Path, tmp_path: Path) -
     assert certificate["log10_e_value_max"] == pytest.approx(4.2785, abs=1e-3)
     certificate["alpha"] = 0.05
     (tmp_path / "c.json").write_text(json.dumps(certificate))
-    assert "'alpha' is not the 1e-09 that was committed to" in cli("unseal", "--verify", tmp_path / "c.json").out
-    assert json.loads(cli("unseal", "--verify", strict / "certificate.json", "--json").out)["alpha"] == 1e-9
+    assert "'alpha' is not the 1e-09 that was committed to" in cli("verify", tmp_path / "c.json").out
+    assert json.loads(cli("verify", strict / "certificate.json", "--json").out)["alpha"] == 1e-9
 
 
 def test_a_second_opening_with_other_scores_says_so(cli: Cli, sealed: Path, tmp_path: Path) -> None:
@@ -227,10 +232,10 @@ def test_a_second_opening_with_other_scores_says_so(cli: Cli, sealed: Path, tmp_
     assert certificate["openings"] == len(record["openings"]) == 2
     assert [one["scores"] for one in certificate["other_openings"]] == [record["openings"][0]["scores"]]
     assert certificate["e_value_average"] < certificate["e_value"]
-    checked = cli("unseal", "--verify", out)
+    checked = cli("verify", out)
     assert checked.code == 0
     assert "opened with 2 different files of scores, of which this is one" in checked.out
-    assert json.loads(cli("unseal", "--verify", out, "--json").out)["openings"] == 2
+    assert json.loads(cli("verify", out, "--json").out)["openings"] == 2
     # What was certified first is not written over: it did not know of the second.
     assert json.loads((sealed / "certificate.json").read_text())["openings"] == 1
 

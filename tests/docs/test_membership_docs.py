@@ -29,7 +29,7 @@ def test_the_example_and_the_command_give_what_they_say(
     write_scores(namespace["innocent"], "scores.parquet")
     found = re.search(r"```console\n\$ discreet (.*)\n(.*)\n```", TEXT)
     assert found is not None
-    assert main.run([*shlex.split(found.group(1)), "--permutations", "19", "--bootstraps", "20"]) == 0
+    assert main.run([*shlex.split(found.group(1)), "--permutations", "19", "--bootstraps", "20", "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == found.group(2)
     assert (tmp_path / "run" / "report.html").is_file()
 
@@ -46,7 +46,8 @@ def test_the_table_of_the_page_is_one(tmp_path: Path) -> None:
 
 def test_every_option_of_the_page_is_one() -> None:
     tree: Any = typer.main.get_command(main.app)
-    known = {name for param in tree.commands["audit"].commands["membership"].params for name in param.opts}
+    known = {name for command in tree.commands["audit"].commands["membership"].commands.values()
+             for param in command.params for name in param.opts}
     named = set(re.findall(r"^\| `(--[a-z-]+)`", TEXT, re.M))
     assert len(named) == 10
     assert named <= known

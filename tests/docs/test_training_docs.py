@@ -103,6 +103,7 @@ def test_the_tables_are_complete() -> None:
 
 def test_every_option_of_the_page_is_one() -> None:
     tree: Any = typer.main.get_command(main.app)
-    known = {name for param in tree.commands["audit"].commands["membership"].params for name in param.opts}
+    known = {name for param in tree.commands["audit"].commands["membership"].commands["train"].params
+             for name in param.opts}
     named = set(re.findall(r"(--[a-z][a-z-]+)", PAGE))
     assert {"--shadows", "--mismatched", "--planted", "--address", "--keep-models", "--allow-near"} <= named <= known

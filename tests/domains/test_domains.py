@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli import common
+from discreet.cli import options
 from discreet.core.errors import InputError, UsageError
 from discreet.domains import SHARED, Domain, Term, builtin_domains, load_domain, save_facts, saved_domain
 from discreet.text.doc import Doc
@@ -38,7 +38,7 @@ def edited(law: Path) -> Edit:
 
 def test_the_built_in_ones() -> None:
     assert set(builtin_domains()) == set(SMALLEST)
-    assert all(name in common.DOMAINS for name in builtin_domains())
+    assert all(name in options.DOMAINS for name in builtin_domains())
 
 
 @pytest.mark.parametrize("name", builtin_domains())

@@ -296,9 +296,9 @@ def write_small() -> None:
 def write_runs(work: Path) -> None:
     """Records of finished runs, for `discreet report`."""
     for name, argv, codes in (
-            ("membership", ("audit", "membership", "--scores", HERE / "membership" / "leaking.parquet", "--design",
+            ("membership", ("audit", "membership", "scores", HERE / "membership" / "leaking.parquet", "--design",
                             "randomised", "--permutations", 19, "--bootstraps", 20), (0, 1, 3)),
-            ("labels", ("audit", "labels", "--scores", HERE / "labels" / "binary.parquet", "--permutations", 9,
+            ("labels", ("audit", "labels", "scores", HERE / "labels" / "binary.parquet", "--permutations", 9,
                         "--no-tune"), (0, 1, 3)),
             ("frontier", ("defend", "frontier", "--scores", HERE / "membership" / "leaking.parquet", "--draws", 2,
                           "--queries", "1,16", "--sigma", "0,1", "--decimals", "2"), (0,)),

@@ -143,27 +143,27 @@ def guard_calibrate(work: Path) -> Any:
 
 @golden
 def membership_leaking(_: Path) -> Any:
-    return record_of("audit", "membership", "--scores", MEMBERSHIP / "leaking.parquet", "--design", "randomised",
+    return record_of("audit", "membership", "scores", MEMBERSHIP / "leaking.parquet", "--design", "randomised",
                      "--texts", MEMBERSHIP / "leaking-texts.jsonl.gz", "--embeddings",
                      MEMBERSHIP / "leaking-vectors.npz", *QUICK)
 
 
 @golden
 def membership_grouped(_: Path) -> Any:
-    return record_of("audit", "membership", "--scores", MEMBERSHIP / "grouped.parquet", "--design", "randomised",
+    return record_of("audit", "membership", "scores", MEMBERSHIP / "grouped.parquet", "--design", "randomised",
                      "--allow-split-groups", "--tolerance-auc", 0.7, "--base-rate", 0.1, *QUICK)
 
 
 @golden
 def membership_several(_: Path) -> Any:
-    return record_of("audit", "membership", "--scores", MEMBERSHIP / "several", "--design", "convenience",
+    return record_of("audit", "membership", "scores", MEMBERSHIP / "several", "--design", "convenience",
                      "--attacks", "confidence", "--permutations", 9, "--bootstraps", 20)
 
 
 @golden
 def membership_sealed(work: Path) -> Any:
     seal = unpacked(SEAL / "seal.tar.xz", work / "seal")
-    return {name: record_of("audit", "membership", "--scores", SEAL / f"{name}-scores.csv.gz", "--design", "sealed",
+    return {name: record_of("audit", "membership", "scores", SEAL / f"{name}-scores.csv.gz", "--design", "sealed",
                             "--seal", seal, "--commitment", seal / "commitment.json", *QUICK)
             for name in ("leaking", "quiet")}
 
@@ -173,22 +173,22 @@ def membership_sealed(work: Path) -> Any:
 
 @golden
 def labels_binary(_: Path) -> Any:
-    return record_of("audit", "labels", "--scores", LABELS / "binary.parquet", *QUICK_LABELS)
+    return record_of("audit", "labels", "scores", LABELS / "binary.parquet", *QUICK_LABELS)
 
 
 @golden
 def labels_classes(_: Path) -> Any:
-    return record_of("audit", "labels", "--scores", LABELS / "classes.csv.gz", "--permutations", 5, "--no-tune")
+    return record_of("audit", "labels", "scores", LABELS / "classes.csv.gz", "--permutations", 5, "--no-tune")
 
 
 @golden
 def labels_quiet(_: Path) -> Any:
-    return record_of("audit", "labels", "--scores", LABELS / "quiet.parquet", "--no-tune", *QUICK_LABELS)
+    return record_of("audit", "labels", "scores", LABELS / "quiet.parquet", "--no-tune", *QUICK_LABELS)
 
 
 @golden
 def labels_bare(_: Path) -> Any:
-    return record_of("audit", "labels", "--scores", LABELS / "bare.parquet", "--law", "exact_half", *QUICK_LABELS)
+    return record_of("audit", "labels", "scores", LABELS / "bare.parquet", "--law", "exact_half", *QUICK_LABELS)
 
 
 @golden
@@ -197,7 +197,7 @@ def labels_untrained_or_undrawn(_: Path) -> Any:
     found = {}
     for name in ("untrained.parquet", "undrawn.csv.gz"):
         try:
-            found[name] = record_of("audit", "labels", "--scores", LABELS / name, "--permutations", 0, "--no-tune")
+            found[name] = record_of("audit", "labels", "scores", LABELS / name, "--permutations", 0, "--no-tune")
         except AssertionError:
             found[name] = {"exit": 2, "record": None}
     return found
@@ -205,7 +205,7 @@ def labels_untrained_or_undrawn(_: Path) -> Any:
 
 @golden
 def labels_plan(_: Path) -> Any:
-    return {f"{epsilon} {classes}": record_of("audit", "labels", "--plan", "--epsilon", epsilon, "--classes", classes,
+    return {f"{epsilon} {classes}": record_of("audit", "labels", "plan", "--epsilon", epsilon, "--classes", classes,
                                               "--guessed", guessed)
             for epsilon, classes, guessed in ((1, 2, 1.0), (2, 10, 0.5))}
 
@@ -251,11 +251,11 @@ def verify(work: Path) -> Any:
     for name in ("leaking", "quiet"):
         path = unpacked(SEAL / f"{name}.certificate.json.gz", work / f"{name}.json")
         key = ("--public-key", SEAL / "public.pem") if name == "leaking" else ()
-        found[name] = record_of("unseal", "--verify", path, "--commitment", folder / "commitment.json", *key)
+        found[name] = record_of("verify", path, "--commitment", folder / "commitment.json", *key)
     changed = json.loads((work / "leaking.json").read_text(encoding="utf-8"))
     changed["e_value"] = 1.0
     (work / "changed.json").write_text(json.dumps(changed), encoding="utf-8")
-    return {**found, "changed": record_of("unseal", "--verify", work / "changed.json")}
+    return {**found, "changed": record_of("verify", work / "changed.json")}
 
 
 # Defences, stress test, synthesis

@@ -4,65 +4,145 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping, Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from discreet import __version__
-from discreet.cli import (
-    audit_check_table,
-    audit_labels,
-    audit_membership,
-    defend_frontier,
-    guard_calibrate,
-    guard_check,
-    guard_evaluate,
-    guard_fit,
-    report,
-    reproduce_blia,
-    reproduce_mia,
-    seal,
-    stress_test,
-    synth_plan,
-    synth_run,
-    synth_validate,
-    unseal,
-)
 from discreet.cli.exits import guarded
+from discreet.cli.options import with_options
 
 # Plain help instead of rich's: it halves the time that --help takes, and docs/cli.md can be made from it.
-SETTINGS = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+SETTINGS: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+ANSWERS, MODELS, OTHER = "Answers", "Classifiers", "Papers and reports"
 
-app = typer.Typer(name="discreet", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False,
-                  context_settings=SETTINGS)
-guard = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
-app.add_typer(guard, name="guard")
-guard.command("fit")(guard_fit.fit)
-guard.command("check")(guard_check.check)
-guard.command("evaluate")(guard_evaluate.evaluate)
-guard.command("calibrate")(guard_calibrate.calibrate)
-synth = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
-app.add_typer(synth, name="synth")
-synth.command("plan")(synth_plan.plan)
-synth.command("run")(synth_run.run)
-synth.command("validate")(synth_validate.validate)
-defend = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
-app.add_typer(defend, name="defend")
-defend.command("frontier")(defend_frontier.frontier)
-audit = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
-app.add_typer(audit, name="audit")
-audit.command("membership")(audit_membership.membership)
-audit.command("labels")(audit_labels.labels)
-audit.command("check-table")(audit_check_table.check_table)
-reproduce = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
-app.add_typer(reproduce, name="reproduce")
-reproduce.command("mia")(reproduce_mia.mia)
-reproduce.command("blia")(reproduce_blia.blia)
-app.command("report")(report.report)
-app.command("stress-test")(stress_test.stress_test)
-app.command("seal")(seal.seal)
-app.command("unseal")(unseal.unseal)
+COMMANDS: dict[str, tuple[str | None, str, str]] = {
+    "guard": (None, ANSWERS, "Judge answers: does one name a person, or bind enough attributes to single one out?"),
+    "guard check": ("guard_check:check", "", "Judge answers: safe, flag, abstain or failed, and why."),
+    "guard fit": ("guard_fit:fit", "", "Fit a guard on safe and unsafe texts."),
+    "guard evaluate": ("guard_evaluate:evaluate", "", "Evaluate a guard on labelled answers."),
+    "guard pairings": ("guard_evaluate:pairings", "", "Fit and evaluate the paper's configurations on partitions."),
+    "guard calibrate": ("guard_evaluate:calibrate", "", "What each operating point costs on your own answers."),
+    "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
+    "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),
+    "synth plan": ("synth:plan", "", "How many records of which partition, writer profile and mode."),
+    "synth run": ("synth:run", "", "Write the partitions of a plan."),
+    "synth validate": ("synth:validate", "", "Are records what they say they are?"),
+    "audit": (None, MODELS, "Find out what a model's outputs give away about its training data."),
+    "audit membership": (None, "", "Who was in the training set?"),
+    "audit membership scores": ("audit_membership:scores", "", "Audit a table of scores."),
+    "audit membership model": ("audit_membership:model", "", "Score a model on members and non-members, and audit it."),
+    "audit membership train": ("audit_membership:train", "", "Train every model that an audit needs, and audit them."),
+    "audit labels": (None, "", "Which labels was the model trained on?"),
+    "audit labels scores": ("audit_labels:scores", "", "Audit a table of scores of canaries."),
+    "audit labels train": ("audit_labels:train", "", "Train every model that an audit needs, and audit them."),
+    "audit labels plan": ("audit_labels:plan", "", "How many canaries does it take to show an ε?"),
+    "audit check-table": ("audit_check_table:check_table", "", "Is a published table possible at its stated ε?"),
+    "seal": ("seal:seal", MODELS, "Before training: coins decide which record of a pair is trained on."),
+    "unseal": ("seal:unseal", MODELS, "After training: open the coins and write a certificate."),
+    "verify": ("seal:verify", MODELS, "Check a certificate."),
+    "defend": (None, MODELS, "Release less of a classifier's scores: what it gains, and what it costs."),
+    "defend frontier": ("defend_frontier:frontier", "", "What attacks lose and users pay when scores are noisy."),
+    "reproduce": (None, OTHER, "Rerun the tables and figures of a paper: its definitions next to corrected ones."),
+    "reproduce mia": ("reproduce:mia", "", "Boundary-targeted membership inference."),
+    "reproduce blia": ("reproduce:blia", "", "Label inference."),
+    "report": ("report:report", OTHER, "Render the report of a run folder again."),
+}
+"""By its path each command: the function (None for a group), its heading in the help of its group, and what it does."""
+
+
+class Members(MutableMapping[str, Any]):
+    """The commands of the group at `path`, imported when they are asked for."""
+
+    def __init__(self, path: str) -> None:
+        self.prefix = f"{path} ".lstrip()
+        self.loaded: dict[str, Any] = {}
+        self.names = [name for one in COMMANDS if one.startswith(self.prefix)
+                      and " " not in (name := one[len(self.prefix):])]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.loaded:
+            if name not in self.names:
+                raise KeyError(name)
+            self.loaded[name] = command_at(self.prefix + name)
+        return self.loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self.loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("a command cannot be taken away")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+class Group(TyperGroup):
+    """A group whose help names its commands by the table, without importing them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": {}})
+        self.commands: Any = Members("")
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        headings: dict[str, list[tuple[str, str]]] = {}
+        for name in self.commands:
+            _, heading, about = COMMANDS[self.commands.prefix + name]
+            headings.setdefault(heading or "Commands", []).append((name, about))
+        write_sections(formatter, headings)
+
+
+class Command(TyperCommand):
+    """A command whose help shows its options under the headings of their groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options under their headings."""
+        headings: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                argument = parameter.param_type_name == "argument"
+                heading = "Arguments" if argument else getattr(parameter, "rich_help_panel", None) or "Options"
+                headings.setdefault(heading, []).append(record)
+        # What every command has stands last.
+        if len(headings["Options"]) == 1 and "Output" in headings:
+            headings["Output"] += headings.pop("Options")
+        write_sections(formatter, {name: headings[name] for name in sorted(headings, key="Output".__eq__)})
+
+
+def write_sections(formatter: Any, sections: dict[str, list[tuple[str, str]]]) -> None:
+    """Write each section that holds something."""
+    for heading, rows in sections.items():
+        if rows:
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def command_at(path: str) -> Any:
+    """The command or group of that path, as Typer runs it."""
+    where, _, about = COMMANDS[path]
+    made = typer.Typer(cls=Group, help=about, rich_markup_mode=None, add_completion=False, context_settings=SETTINGS)
+    if where is None:
+        made.callback(invoke_without_command=True)(_help_alone)
+        group = typer.main.get_command(made)
+        group.name, group.commands = path.rpartition(" ")[2], Members(path)  # type: ignore[attr-defined]
+        return group
+    module, _, function = where.partition(":")
+    body = getattr(import_module(f"discreet.cli.{module}"), function)
+    made.command(path.rpartition(" ")[2], cls=Command)(with_options(body))
+    return typer.main.get_command(made)
+
+
+def _help_alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
 
 
 def _version(wanted: bool) -> None:
@@ -71,10 +151,8 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _help_alone(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit
+app = typer.Typer(name="discreet", cls=Group, rich_markup_mode=None, add_completion=False,
+                  pretty_exceptions_enable=False, context_settings=SETTINGS)
 
 
 @app.callback(invoke_without_command=True)
@@ -87,36 +165,6 @@ def discreet(
 
     Exit codes: 0 done or pass, 1 fail, 2 usage or input error, 3 inconclusive.
     """
-    _help_alone(context)
-
-
-@guard.callback(invoke_without_command=True)
-def about_guard(context: typer.Context) -> None:
-    """Judge answers: does one name a person, or bind enough attributes to single a person out?"""
-    _help_alone(context)
-
-
-@synth.callback(invoke_without_command=True)
-def about_synth(context: typer.Context) -> None:
-    """Write safe, unsafe and borderline answers to fit and test guards on, without a network."""
-    _help_alone(context)
-
-
-@audit.callback(invoke_without_command=True)
-def about_audit(context: typer.Context) -> None:
-    """Find out what a model's answers give away about its training data."""
-    _help_alone(context)
-
-
-@defend.callback(invoke_without_command=True)
-def about_defend(context: typer.Context) -> None:
-    """Release less of what a classifier says: what it buys against attacks, and what it costs."""
-    _help_alone(context)
-
-
-@reproduce.callback(invoke_without_command=True)
-def about_reproduce(context: typer.Context) -> None:
-    """Rerun the tables and figures of a paper: its definitions beside honest ones."""
     _help_alone(context)
 
 

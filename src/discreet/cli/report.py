@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import common
+from discreet.cli import library
 from discreet.core.errors import InputError, UsageError
+from discreet.core.files import write_atomic
 
 SCHEMA = 1
-
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as --out of another command left it.")]
-Report = Annotated[Path | None, typer.Option("--report", metavar="F", help="Write the page there instead of "
-                                                                           "RUN/report.html.")]
+PAGES = ("audit labels", "audit membership", "defend-frontier", "guard check", "reproduce blia", "reproduce mia")
+"""Kinds of runs that have a page."""
 
 
 def report(
-    context: typer.Context, run: Folder, *, report: Report = None, config: common.Config = None,
-    quiet: common.Quiet = False,
+    run: Annotated[Path, typer.Argument(
+        metavar="RUN", show_default=False, help="A run folder, as --out of another command left it.")],
+    *,
+    report: Annotated[Path | None, typer.Option(
+        "--report", metavar="F", help="Write the page there instead of RUN/report.html.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not print where the page is.")] = False,
 ) -> None:
     """Render the report of a run folder again: of audit, defend frontier, guard check and reproduce.
 
     A page that showed text is rendered without it: a run folder holds none.
     """
-    from discreet.core.files import write_atomic
-
     record = read_record(run)
     kind = record.get("kind")
-    if not isinstance(kind, str) or kind not in RENDERED:
-        raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of "
-                         f"{', '.join(sorted(RENDERED))}")
+    if kind not in PAGES:
+        raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of {', '.join(PAGES)}")
     if record.get("schema") != SCHEMA:
         raise InputError(f"{run / 'result.json'} has schema {str(record.get('schema'))[:10]}; expected {SCHEMA}: run "
                          "the command again with this version")
     try:
-        page = RENDERED[kind](run, record)
+        page = _batch(run, record) if kind == "guard check" else _page(run, record)
     except (KeyError, TypeError, StopIteration, IndexError):
         raise InputError(f"{run / 'result.json'} lacks what the page of {kind} needs; expected the file as the run "
                          "left it: run the command again") from None
@@ -65,29 +65,18 @@ def read_record(run: Path) -> Mapping[str, Any]:
     return record
 
 
-def _paged(run: Path, record: Mapping[str, Any]) -> str:
-    from discreet.report import save_figures, summarise, to_html
-
-    summary = summarise(record)
-    page = to_html(summary)
-    save_figures(summary.figures, run / "figures")
+def _page(run: Path, record: Mapping[str, Any]) -> str:
+    summary = library.summarise(record)
+    page = library.to_html(summary)
+    library.save_figures(summary.figures, run / "figures")
     return page
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:
-    from discreet.data.rows import iter_json_lines
-    from discreet.report.batch import BatchTally, page
-
-    path, tally = run / "verdicts.jsonl", BatchTally()
+    path, tally = run / "verdicts.jsonl", library.BatchTally()
     if not path.is_file():
         raise InputError(f"{run} holds no verdicts.jsonl; expected the folder as the run left it")
     with path.open("rb") as lines:
-        for _, row in iter_json_lines(lines, str(path)):
+        for _, row in library.iter_json_lines(lines, str(path)):
             tally.add(row)
-    return page(record, tally.rows())
-
-
-RENDERED: dict[str, Callable[[Path, Mapping[str, Any]], str]] = {
-    "guard check": _batch, **dict.fromkeys((
-        "audit labels", "audit membership", "defend-frontier", "reproduce blia", "reproduce mia"), _paged)}
-"""How a run folder of each kind is rendered."""
+    return library.batch_page(record, tally.rows())

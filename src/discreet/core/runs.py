@@ -15,6 +15,8 @@ from discreet.core.files import JsonLog, KeyedHash, dump_json, refuse_text, why,
 
 INPUTS = "inputs.json"
 KEY = "inputs.key"
+MADE_BY = "# discreet "
+"""How the first line of `config.yaml` begins, which says what command made the run."""
 Input = bytes | Path | Sequence[Path]
 """Something that a run reads: its content, a file or folder, or several."""
 
@@ -30,7 +32,8 @@ class Run:
         self.log = JsonLog(path / "log.jsonl")
 
     @classmethod
-    def open(cls, path: Path | str, config: Mapping[str, Any], inputs: Mapping[str, Input] | None = None) -> Run:
+    def open(cls, path: Path | str, config: Mapping[str, Any], inputs: Mapping[str, Input] | None = None, *,
+             command: str = "") -> Run:
         """Start a run in `path`, or go on with the one that is there under the same `config`, of the same `inputs`.
 
         Parameters
@@ -39,6 +42,8 @@ class Run:
             The resolved configuration: flag names to plain values, without any text of answers.
         inputs : mapping, optional
             What the run reads, by the name that a message gives it. Of a folder, the files directly in it.
+        command : str, optional
+            What makes the run, for the message that another command gets; the first line of `config.yaml`.
 
         Raises
         ------
@@ -51,7 +56,7 @@ class Run:
             raise UsageError(f"{path} is a file; expected a folder for the run")
         plain: dict[str, Any] = json.loads(dump_json(dict(config)))
         if run.config.exists():
-            run._expect(plain)
+            run._expect(plain, command)
         elif run.path.exists() and any(run.path.iterdir()):
             raise UsageError(f"{path} is not empty and holds no run: name a new folder, or empty this one")
         try:
@@ -62,21 +67,29 @@ class Run:
         if not run.config.exists():
             import yaml
 
-            write_atomic(run.config, yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
+            said = f"{MADE_BY}{command}\n" if command else ""
+            write_atomic(run.config, said + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
         return run
 
-    def _expect(self, config: dict[str, Any]) -> None:
+    def _expect(self, config: dict[str, Any], command: str) -> None:
         import yaml
 
         try:
-            there = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+            written = self.config.read_text(encoding="utf-8")
+            there = yaml.safe_load(written)
         except (yaml.YAMLError, UnicodeDecodeError):
-            there = None
+            written, there = "", None
         if not isinstance(there, dict):
             raise UsageError(f"{self.config} is not a configuration: name a new folder, or remove this one")
+        first = written.partition("\n")[0]
+        made_by = first.removeprefix(MADE_BY) if first.startswith(MADE_BY) else ""
+        if command and made_by and made_by != command:
+            raise UsageError(f"{self.path} holds a run of `discreet {made_by}`: name a new folder, or remove this one")
         if differ := sorted(k for k in {*there, *config} if there.get(k) != config.get(k)):
+            store = self.path / "store"
+            keep = f"; --store {store} with it keeps what was trained" if store.is_dir() else ""
             raise UsageError(f"{self.path} holds a run under another configuration (differs in: "
-                             f"{', '.join(differ)}): name a new folder, or remove this one")
+                             f"{', '.join(differ)}): name a new folder{keep}, or remove this one")
 
     def _expect_inputs(self, inputs: Mapping[str, Input]) -> None:
         file = self.path / INPUTS

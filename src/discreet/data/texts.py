@@ -235,3 +235,26 @@ def read_structure(place: Place, value: Any) -> str | None:
     if said not in STRUCTURES:
         place.fail(f"'structure' is not one that is known; expected one of {', '.join(STRUCTURES)}")
     return said
+
+
+def texts_of_examples(path: Path | str, examples: Iterable[str]) -> dict[str, str]:
+    """The text of each example by id, from a file with `id` (or `example`) and `text`.
+
+    Raises InputError for a row without id or text, an id used twice, and where an example has no text.
+    """
+    rows = unique(iter_rows(Path(path), ("id", "example", "text"), ("text",)), _id_and_text, lambda one: one[0])
+    found = dict(one for _, one in rows)
+    wanted = list(examples)
+    if missing := [name for name in wanted if name not in found]:
+        raise InputError(f"{path}: {len(missing):,} of {len(wanted):,} examples have no text, the first of them "
+                         f"{str(missing[0])[:40]!r}; expected a row with id and text for each")
+    return found
+
+
+def _id_and_text(place: Place, row: Mapping[str, Any]) -> tuple[str, str]:
+    name, text = row.get("id", row.get("example")), row["text"]
+    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        place.fail(f"'id' is {'empty' if name == '' else json_type(name)}; expected a string or a whole number")
+    if not isinstance(text, str):
+        place.fail(f"'text' is {json_type(text)}; expected a string")
+    return str(name), text

@@ -95,7 +95,7 @@ def _components(found: Mapping[str, int]) -> str:
 
 
 def partitions_summary(record: Record) -> Summary:
-    """The summary of `guard evaluate --partitions`: a table a pairing, of the texts that each configuration keeps."""
+    """The summary of `guard pairings`: a table a pairing, of the texts that each configuration keeps."""
     point, found = record["point"], record["configurations"]
     head = ("", *PAIRED.values(), f"FPR at {point}", f"TPR at {point}")
     sections = []

@@ -93,7 +93,7 @@ def certificate_summary(found: Record) -> Summary:
 
 
 def checked_summary(certificate: Record, problems: tuple[str, ...], *, published: bool, key: bool) -> Summary:
-    """The summary of `unseal --verify`."""
+    """The summary of `verify`."""
     if problems:
         return Summary("certificate-check", "The certificate is not consistent:", sections=(
             Section("", (Bullets("", problems),), terminal=True),))

@@ -8,6 +8,7 @@ ones is the easier: their rank correlation stays below `COPY`.
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +31,8 @@ SAMPLED, NEAR = 1024, 0.99
 
 APART: tuple[Role, ...] = ("target", "reference", "selection", "placebo")
 SCREENED = 64
+FEWEST = 10
+"""Members, and non-members, without which nothing is said."""
 SAME = 1e-9
 NEARLY = f", rescaled, rounded or with a little noise (rank correlation above {COPY:g})"
 
@@ -283,3 +286,23 @@ def _check_draws(table: ScoreTable, source: str, target: int, reference: int, un
                          f"{short(table.models[target].name)} for {alike:,} of {n:,} canaries and placebos, where "
                          f"draws of its own agree on about {n / table.n_classes:,.0f}; give each reference fresh draws "
                          f"of the canary labels")
+
+
+def check_enough(table: ScoreTable, source: Path | str, left_out: int = 0) -> None:
+    """InputError where a target has too few examples of either kind for any figure to mean something.
+
+    `left_out` groups had records of both kinds and are gone from `table` (see `ScoreTable.without_split_groups`).
+    """
+    if left_out and not len(table.examples):
+        raise InputError(f"{source}: nothing is left to judge: every group of the table has members and non-members, "
+                         f"{left_out:,} in all, and was left out; keep each group among one of them")
+    for target in table.of_role("target"):
+        judged = table.member[target][table.examples.planted == 0]
+        members, nonmembers = int((judged == IN).sum()), int((judged == OUT).sum())
+        if min(members, nonmembers) < FEWEST:
+            after = (f" after {counted(left_out, 'group')} with members and non-members "
+                     f"{'was' if left_out == 1 else 'were'} left out" if left_out else "")
+            remedy = "keep each group among one of them, or score more examples" if left_out else "score more examples"
+            raise InputError(f"{source}: target {table.models[target].name[:40]!r} has {counted(members, 'member')} "
+                             f"and {counted(nonmembers, 'non-member')}, planted ones apart{after}; expected at least "
+                             f"{FEWEST} of each: {remedy}")

@@ -38,7 +38,7 @@ def small(files: Path) -> pd.DataFrame:
 
 
 def audit(cli: Cli, path: Path, *more: object) -> Any:
-    return cli("audit", "membership", "--scores", path, *QUICK, "--quiet", *more)
+    return cli("audit", "membership", "scores", path, *QUICK, "--quiet", *more)
 
 
 class TestVerdicts:
@@ -56,7 +56,7 @@ class TestVerdicts:
         assert ended.out.count("\n") == 1
 
     def test_words_come_before_the_table_and_all_is_a_screenful(self, cli: Cli, files: Path) -> None:
-        ended = cli("audit", "membership", "--scores", files / "innocent.parquet", *QUICK, "--design", "randomised",
+        ended = cli("audit", "membership", "scores", files / "innocent.parquet", *QUICK, "--design", "randomised",
                     "--tolerance-auc", 0.65)
         assert ended.code == 0
         order = [ended.out.index(part) for part in (
@@ -111,7 +111,7 @@ class TestFiles:
         names = load_scores(files / "innocent.parquet").examples.id
         pd.DataFrame({"id": names, "text": [f"{MARK} {n % 7}" for n in range(len(names))]}).to_csv(texts, index=False)
         options = ("--texts", texts, "--show-text", "--report", page)
-        ended = cli("audit", "membership", "--scores", files / "innocent.parquet", *QUICK, *options)
+        ended = cli("audit", "membership", "scores", files / "innocent.parquet", *QUICK, *options)
         assert MARK in ended.out
         assert MARK in page.read_text(encoding="utf-8")
         assert MARK not in audit(cli, files / "innocent.parquet", *options, "--json").out
@@ -223,7 +223,7 @@ class TestBadInput:
         scores.write_bytes((files / "innocent.parquet").read_bytes())
         ended = audit(cli, scores, "--out", run)
         assert (ended.code, ended.out) == (2, "")
-        assert "differs in the content of: --scores" in ended.err
+        assert "differs in the content of: FILE|DIR" in ended.err
         assert (run / "result.json").read_bytes() == before
 
     def test_an_option_that_cannot_be_leaves_no_run_folder(self, cli: Cli, files: Path, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ class TestBadInput:
         def gone(*_: object) -> None:
             raise BrokenPipeError
 
-        monkeypatch.setattr("discreet.cli.pages.show", lambda *_, **__: gone())
+        monkeypatch.setattr("discreet.cli.output.Output.show", lambda *_, **__: gone())
         monkeypatch.setattr("discreet.cli.exits._close_stdout", lambda: None)
         assert audit(cli, files / "small.parquet", "--out", tmp_path / "run").code == 141
         assert (tmp_path / "run" / "result.json").is_file()
@@ -265,7 +265,7 @@ def test_names_cannot_steer_the_terminal(cli: Cli, small: pd.DataFrame, tmp_path
     second = small[rows_of(small, "target")].assign(model="z")
     second["logit_1"] += np.linspace(0, 1, len(second))
     pd.concat([small, second]).to_csv(path, index=False)
-    ended = cli("audit", "membership", "--scores", path, *QUICK)
+    ended = cli("audit", "membership", "scores", path, *QUICK)
     assert "\x1b" not in ended.out
     assert re.search(r"a\\x1b\[31mb +inconclusive", ended.out)
 

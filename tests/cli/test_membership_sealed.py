@@ -55,7 +55,7 @@ def table(folder: Path, shift: float = 0.0, *, flip: int = 0, drop: int = 0) -> 
 
 
 def audit(cli: Cli, path: Path, *more: object) -> Any:
-    return cli("audit", "membership", "--scores", path, *QUICK, "--json", *more)
+    return cli("audit", "membership", "scores", path, *QUICK, "--json", *more)
 
 
 def test_a_seal_that_is_shown_counts(cli: Cli, sealed: Path) -> None:
@@ -89,7 +89,7 @@ def test_without_a_seal_it_is_only_stated(cli: Cli, sealed: Path, tmp_path: Path
     again = cli("report", tmp_path / "run")
     assert (again.code, again.err) == (0, "")
     assert AS_STATED in (tmp_path / "run" / "report.html").read_text()
-    shown = cli("audit", "membership", "--scores", table(sealed, 1.5), *QUICK, "--design", "sealed").out
+    shown = cli("audit", "membership", "scores", table(sealed, 1.5), *QUICK, "--design", "sealed").out
     assert "It is stated, and was not shown, that committed coins" in " ".join(shown.split())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli import pages
+from discreet.cli.output import PageOutput, can_report
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.runs import Run
 from discreet.report.charts import Line, dots
@@ -37,30 +37,36 @@ def run(tmp_path: Path) -> Run:
     return Run.open(tmp_path / "run", {})
 
 
+def output(**given: Any) -> PageOutput:
+    """Of no command: nothing here asks for its context."""
+    return PageOutput(context=Any, **given)  # type: ignore[arg-type]
+
+
 def test_a_record_is_shown_with_the_place_of_its_page(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pages.show(RECORD, as_json=False)
-    assert capsys.readouterr().out == "7 []\n\nMore\n  a line\n"
-    pages.write_run(RECORD, tmp_path / "page.html", run)
-    pages.show(RECORD, as_json=False, report=tmp_path / "page.html", run=run)
-    assert capsys.readouterr().out.endswith(f"\nReport: {tmp_path / 'page.html'}\n")
-    pages.show(RECORD, as_json=False, run=run)
-    assert capsys.readouterr().out.endswith(f"\nReport: {run.report}\n")
-    pages.show(RECORD, as_json=False, quiet=True, run=run)
-    assert capsys.readouterr().out == "7 []\n"
-    pages.show(RECORD, as_json=True, run=run)
+    said, page = "7 []\n\nMore\n  a line\n", tmp_path / "page.html"
+    output().show(RECORD)
+    assert capsys.readouterr().out == said
+    output().finish_with_page(RECORD, run, {}, report=page)
+    assert capsys.readouterr().out == f"{said}\nReport: {page}\nRun folder: {run.path}\n"
+    output().show(RECORD, run=run)
+    assert capsys.readouterr().out == f"{said}\nReport: {run.report}\nRun folder: {run.path}\n"
+    for when_quiet, left in (("headline", "7 []\n"), ("summary", said), ("nothing", "")):
+        output(quiet=True).show(RECORD, run=run, when_quiet=when_quiet)
+        assert capsys.readouterr().out == left
+    output(as_json=True).show(RECORD, run=run)
     assert json.loads(capsys.readouterr().out) == RECORD
 
 
 def test_a_page_apart_from_a_run(tmp_path: Path) -> None:
-    pages.write_run(RECORD, tmp_path / "page.html", None, texts=[{"text": "a word"}])
+    output().finish_with_page(RECORD, None, {}, report=tmp_path / "page.html", texts=[{"text": "a word"}])
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_text(encoding="utf-8") .count("7 [&#39;a word&#39;]") == 2
 
 
 def test_a_run_has_all_and_says_that_it_is_done(run: Run, tmp_path: Path) -> None:
-    pages.write_run(RECORD, tmp_path / "page.html", run, n=3)
+    output().finish_with_page(RECORD, run, {"n": 3}, report=tmp_path / "page.html")
     assert run.report.read_text(encoding="utf-8") == (tmp_path / "page.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in run.figures.iterdir()) == ["one.csv", "one.svg"]
     assert json.loads(run.result.read_text(encoding="utf-8")) == RECORD
@@ -69,7 +75,7 @@ def test_a_run_has_all_and_says_that_it_is_done(run: Run, tmp_path: Path) -> Non
 
 
 def test_pages_alone_leave_the_record_to_the_command(run: Run) -> None:
-    pages.write_pages(RECORD, None, run)
+    output().write_page(RECORD, run)
     assert run.report.exists()
     assert not run.result.exists()
 
@@ -78,7 +84,7 @@ def test_pages_alone_leave_the_record_to_the_command(run: Run) -> None:
 def test_a_run_without_jinja2_is_still_a_run(run: Run, monkeypatch: pytest.MonkeyPatch,
                                              capsys: pytest.CaptureFixture[str], quiet: bool) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    pages.write_run(RECORD, None, run, quiet=quiet)
+    output(quiet=quiet).finish_with_page(RECORD, run, {})
     assert run.result.exists()
     assert not run.report.exists()
     err = capsys.readouterr().err
@@ -87,16 +93,16 @@ def test_a_run_without_jinja2_is_still_a_run(run: Run, monkeypatch: pytest.Monke
 
 def test_nothing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.report.summarise", lambda *_: pytest.fail("a page was made for no one"))
-    pages.write_run(RECORD, None, None)
+    output().write_page(RECORD, None)
 
 
 def test_what_cannot_be_a_page_is_said_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages.can_report(tmp_path / "page.html")
+    can_report(tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UsageError, match="it is a folder"):
-        pages.can_report(tmp_path)
+        can_report(tmp_path)
     with pytest.raises(UsageError, match="folder is not there"):
-        pages.can_report(tmp_path / "no" / "page.html")
+        can_report(tmp_path / "no" / "page.html")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match="jinja2"):
-        pages.can_report(tmp_path / "page.html")
+        can_report(tmp_path / "page.html")

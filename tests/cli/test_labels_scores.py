@@ -33,7 +33,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def audit(cli: Cli, path: Path, *more: object) -> Any:
-    return cli("audit", "labels", "--scores", path, *QUICK, *more)
+    return cli("audit", "labels", "scores", path, *QUICK, *more)
 
 
 class TestVerdicts:
@@ -87,7 +87,7 @@ class TestFolder:
     def test_options_from_a_file(self, cli: Cli, files: Path, tmp_path: Path) -> None:
         config = tmp_path / "options.yaml"
         config.write_text("permutations: 7\ntune: false\n", encoding="utf-8")
-        ended = cli("audit", "labels", "--scores", files / "bare.parquet", "--config", config, "--json")
+        ended = cli("audit", "labels", "scores", files / "bare.parquet", "--config", config, "--json")
         assert json.loads(ended.out)["provenance"]["permutations"] == 7
 
 
@@ -100,13 +100,12 @@ class TestMistakes:
 
     def test_options(self, cli: Cli, files: Path, tmp_path: Path) -> None:
         path = files / "bare.parquet"
-        self.one_line(cli("audit", "labels"), "nothing to audit")
-        self.one_line(cli("audit", "labels", "--plan", "--scores", path), "given together")
-        self.one_line(cli("audit", "labels", "--scores", path, "--permutations", -1), "permutations is -1")
+        self.one_line(cli("audit", "labels", "scores"), "Missing argument 'FILE'")
+        self.one_line(cli("audit", "labels", "scores", path, "--permutations", -1), "permutations is -1")
         self.one_line(audit(cli, path, "--law", "coin"), "law is 'coin'")
         self.one_line(audit(cli, path, "--report", tmp_path), "it is a folder")
         self.one_line(audit(cli, path, "--report", tmp_path / "no" / "page.html"), "folder is not there")
-        self.one_line(cli("audit", "labels", "--plan", "--epsilon", 0), "--epsilon is 0")
+        self.one_line(cli("audit", "labels", "plan", "--epsilon", 0), "--epsilon is 0")
 
     @pytest.mark.parametrize(("column", "value", "said"), [
         ("logit_0", float("nan"), "NaN"), ("epsilon", 0.0, "'epsilon'"),
@@ -132,16 +131,16 @@ class TestMistakes:
 
 class TestPlan:
     def test_how_many_canaries(self, cli: Cli) -> None:
-        ended = cli("audit", "labels", "--plan", "--epsilon", 1, "--classes", 2)
+        ended = cli("audit", "labels", "plan", "--epsilon", 1, "--classes", 2)
         assert ended.code == 0
         assert ended.out.startswith("To show that ε is at least 1 with 2 classes")
         assert re.search(r"100\.0% +15\n", ended.out)
-        record = json.loads(cli("audit", "labels", "--plan", "--epsilon", 1, "--classes", 2, "--json").out)
+        record = json.loads(cli("audit", "labels", "plan", "--epsilon", 1, "--classes", 2, "--json").out)
         assert record["rows"][-1] == {"success": 1.0, "canaries": 15}
-        assert cli("audit", "labels", "--plan", "--quiet").out.count("\n") == 1
+        assert cli("audit", "labels", "plan", "--quiet").out.count("\n") == 1
 
     def test_where_no_number_suffices(self, cli: Cli) -> None:
-        assert "no reasonable number" in cli("audit", "labels", "--plan", "--epsilon", 40).out
+        assert "no reasonable number" in cli("audit", "labels", "plan", "--epsilon", 40).out
 
 
 def test_many_models_are_listed(cli: Cli, tmp_path: Path) -> None:

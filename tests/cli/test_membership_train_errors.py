@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.test_recipe_entry import RECIPE, TRAINED, Cli
+from tests.cli.test_membership_train import TRAINED, Cli
 from tests.experiments.membership.made_up import write_rows
-
-from discreet.cli.recipe_entry import planted_of, sizes_of
-from discreet.core.errors import UsageError
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +66,12 @@ class TestBadInput:
                                ("head:encoder=none", "'head' with these options"))),
         (("--recipe", "gone.yaml"), "cannot read the recipe"),
         (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
-        (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "planted repetitions are 0"),
-        (("--planted", "two"), "--planted is 'two'"), (("--sizes", "a=many"), "--sizes holds 'a=many'"),
-        (("--scores", "s.csv"), "--recipe and --scores were given together"),
-        (("--model", "m"), "--recipe and --model were given together"),
-        (("--texts", "t.csv"), "--recipe and --texts were given together"),
-        (("--prompt", "safety"), "--recipe and --prompt were given together"),
-        (("--max-tokens", "9"), "--recipe and --max-tokens were given together"),
-        (("--design", "randomised"), "--recipe and --design were given together"),
-        (("--design", "sealed", "--seal", "s"), "--recipe and --seal were given together"),
+        (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
+        (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
+        (("--sizes", "a=many"), "--sizes holds 'a=many'"),
+        (("--sizes", "a=1,a=2"), "--sizes holds 'a=2'"), (("--sizes", "a"), "--sizes holds 'a'"),
+        (("--sizes", "a=-1"), "--sizes holds 'a=-1'"), (("--sizes", "a=²"), "--sizes holds 'a=²'"),
+        (("--design", "randomised"), "No such option: --design"),
         (("--data", "gone.jsonl"), "gone.jsonl: no such file"),
         (("--mismatched", "gone.csv"), "gone.csv: no such file"),
         (("--tolerance-auc", "2"), "tolerance AUC is 2"),
@@ -108,17 +102,6 @@ class TestBadInput:
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
         assert "is not empty and holds no results" in ended.err
 
-    @pytest.mark.parametrize("more", [("--data", "d.jsonl"), ("--shadows", "2"), ("--sizes", "a=3"), ("--keep-models",),
-                                      ("--planted", "none"), ("--store", "s"), ("--engine", "ray"), ("--address", "a")])
-    def test_options_of_a_recipe_need_one(self, cli: Cli, more: tuple[str, ...]) -> None:
-        ended = cli("audit", "membership", "--scores", "s.csv", *more)
-        assert (ended.code, ended.err.count("\n")) == (2, 1)
-        assert f"{more[0]} was given without --recipe" in ended.err
-
-    def test_a_recipe_needs_data(self, cli: Cli) -> None:
-        ended = cli("audit", "membership", "--recipe", RECIPE)
-        assert (ended.code, ended.err) == (2, "discreet: --recipe was given without --data; expected both\n")
-
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_log_is_named_only_where_it_is_kept(cli: Cli, data: Path, tmp_path: Path, kept: bool,
@@ -137,16 +120,3 @@ def test_a_log_is_named_only_where_it_is_kept(cli: Cli, data: Path, tmp_path: Pa
     else:
         assert "log.jsonl" not in ended.err
         assert ended.err.endswith("; run again with --out DIR or --store DIR, whose log keeps the calls\n")
-
-
-def test_sizes_and_repetitions_are_read() -> None:
-    assert sizes_of("a=400, eval=40") == {"a": 400, "eval": 40}
-    assert sizes_of(None) == {}
-    assert planted_of(" 1, 4 ,16") == (1, 4, 16)
-    assert planted_of("None") == ()
-    for wrong in ("a=1,a=2", "a", "a=-1", "a=1.5", "a=²"):
-        with pytest.raises(UsageError):
-            sizes_of(wrong)
-    for wrong in ("", "1,,2", "-1", "1.5", "²"):
-        with pytest.raises(UsageError):
-            planted_of(wrong)

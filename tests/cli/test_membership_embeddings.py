@@ -36,7 +36,7 @@ def vectors(scores: Path) -> Path:
 
 
 def audit(cli: Cli, path: Path, *more: object) -> Any:
-    return cli("audit", "membership", "--scores", path, *QUICK, *more)
+    return cli("audit", "membership", "scores", path, *QUICK, *more)
 
 
 def test_the_record_the_page_and_the_terminal_have_it(cli: Cli, scores: Path, vectors: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.main import app
 from discreet.core.files import KeyedHash
+from discreet.scores.load import load_scores
 
 MODULE = "brought_to_command"
 
@@ -32,7 +33,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def ran(*words: str) -> Result:
-    return CliRunner().invoke(app, ["audit", "membership", *words])
+    return CliRunner().invoke(app, ["audit", "membership", "model", *words])
 
 
 BOTH = ("--members", "members.jsonl", "--nonmembers", "others.jsonl", "--permutations", "0")
@@ -40,17 +41,10 @@ TARGET = ("--model", f"python:{MODULE}:target")
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ((), "neither --scores nor --model given"),
-    (("--scores", "f.csv", *TARGET), "both --scores and --model given"),
-    (TARGET, "expected both files"),
-    ((*TARGET, "--members", "members.jsonl"), "expected both files"),
-    ((*TARGET, *BOTH, "--texts", "t.jsonl"), "--texts and --model were given together"),
-    (("--scores", "f.csv", "--max-tokens", "9"), "--max-tokens was given without --model"),
-    (("--scores", "f.csv", "--reference", "neutral=x"), "--reference was given without --model"),
+    ((*TARGET, *BOTH, "--show-text"), "no selection model says where that is; expected --selector M"),
     ((*TARGET, *BOTH, "--reference", "x"), "expected KIND=MODEL"),
     ((*TARGET, *BOTH, "--dtype", "half"), "dtype is 'half'"),
     ((*TARGET, *BOTH, "--selector", TARGET[1]), "same model is given twice"),
-    (("--scores", "f.csv", "--prompt", "safety"), "--prompt was given without --model"),
     ((*TARGET, *BOTH, "--prompt", "sfaety"), "the prompt is 'sfaety': expected one of safety, depression, none, auto"),
     ((*TARGET, *BOTH, "--prompt", "@none.txt"), "cannot read the prompt in none.txt: no such file"),
     ((*TARGET, *BOTH, "--prompt", "safety"), "a prompt was given for a Python object"),
@@ -71,6 +65,7 @@ def test_the_run_and_its_report(desk: Path) -> None:
                "--design", "randomised")
     assert done.exit_code in (0, 1, 3), done.output
     result = json.loads((desk / "run" / "result.json").read_text())
+    assert [model.name for model in load_scores(desk / "run" / "scores.parquet").models] == ["placebo", "target"]
     assert result["controls"]["blind_auc"]["value"] is not None
     assert result["provenance"]["scored_target"].startswith("model type function; fingerprint ")
     for file in (desk / "run").rglob("*"):

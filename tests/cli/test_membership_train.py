@@ -27,7 +27,7 @@ Cli = Callable[..., Any]
 RECIPE = "tfidf-mlp:steps=40"
 KEY = "ab" * 32
 QUICK = ("--permutations", 9, "--bootstraps", 5)
-TRAINED = ("audit", "membership", "--recipe", RECIPE, "--sizes", "a=60", "--planted", "1", *QUICK)
+TRAINED = ("audit", "membership", "train", "--recipe", RECIPE, "--sizes", "a=60", "--planted", "1", *QUICK)
 
 
 @pytest.fixture(autouse=True)
@@ -100,8 +100,7 @@ class TestARun:
         out = done[2]
         table = load_scores(out / "scores.parquet")
         assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "neutral", "placebo"]
-        scores = ("--scores", out / "scores.parquet", "--design", "randomised")
-        ended = cli("audit", "membership", *scores, *QUICK, "--json")
+        ended = cli("audit", "membership", "scores", out / "scores.parquet", "--design", "randomised", *QUICK, "--json")
 
         def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
             asked = ("target", "attack", "scale", "reference_kind", "selection", "n", "nonmembers", "label", "decile")
@@ -145,13 +144,13 @@ class TestGoingOn:
         assert (out / "store" / "log.jsonl").read_text().count('"begin"') == events
         saved = yaml.safe_load((out / "config.yaml").read_text())
         assert saved["recipe"] == RECIPE
-        # The run assigns membership itself: the option's default, convenience, would say otherwise.
-        assert not {"engine", "workers", "store", "out", "design"} & saved.keys()
+        assert not {"engine", "workers", "store", "out"} & saved.keys()
 
     def test_another_question_needs_another_folder(self, cli: Cli, data: Path, done: tuple[int, str, Path]) -> None:
         ended = cli(*TRAINED, "--data", data, "--out", done[2], "--seed", 7)
         assert (ended.code, ended.err.count("\n")) == (2, 1)
         assert "differs in: seed" in ended.err
+        assert f"--store {done[2] / 'store'}" in ended.err
 
     @pytest.mark.slow
     def test_a_killed_run_goes_on_to_the_same_end(
@@ -220,7 +219,8 @@ class TestGoingOn:
 class TestWhatElseThereIs:
     def test_shadows_another_corpus_and_nothing_planted(self, cli: Cli, data: Path, tmp_path: Path) -> None:
         other = write_rows(tmp_path / "other.jsonl", 200, seed=9)
-        ended = cli("audit", "membership", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted", "none",
+        ended = cli("audit", "membership", "train", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted",
+                    "none",
                     "--shadows", 4, "--mismatched", other, "--engine", "inline", *QUICK, "--json", "--quiet")
         record = json.loads(ended.out)
         said = record["training"]
@@ -237,8 +237,8 @@ class TestWhatElseThereIs:
 
     def test_turns_users_and_models_that_are_kept(self, cli: Cli, tmp_path: Path) -> None:
         data, out = write_rows(tmp_path / "d.jsonl", 700, users=220, turns=2), tmp_path / "run"
-        ended = cli("audit", "membership", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted", "1",
-                    "--engine", "inline", *QUICK, "--out", out, "--keep-models", "--allow-near")
+        ended = cli("audit", "membership", "train", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted",
+                    "1", "--engine", "inline", *QUICK, "--out", out, "--keep-models", "--allow-near")
         assert ended.code in {0, 1, 3}
         record = record_of(out)
         assert {"single-turn", "multi-turn"} >= {row["structure"] for row in record["attacks"]} - {None}

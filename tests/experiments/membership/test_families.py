@@ -91,7 +91,7 @@ def test_a_model_that_is_kept_gives_the_scores_again(tmp_path: Path, data: Path,
     result = trained.results["fit/a"]
     fitted = load_fitted(result.files / "model", recipe_of(asked))
     rows = [trained.data[row] for row in trained.results["prepare"].arrays["scored"]]
-    again = fitted.logits([row.text for row in rows], [row.structure for row in rows])
+    again = fitted.logits([row.text for row in rows])
     np.testing.assert_array_equal(again, result.arrays["logits"])
     assert result.arrays["hidden"].shape == (len(rows), 32)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet.audit.membership.audit import MembershipAudit, audit_membership
     from discreet.audit.sealed.certificate import unseal
     from discreet.audit.sealed.sealing import seal
     from discreet.core.records import Answer, Estimate, Evidence, Verdict
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from discreet.guard.stress import stress_test
     from discreet.scores.load import load_scores
 
-__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "Policy", "Verdict", "fit_guard", "load_scores",
-           "seal", "stress_test", "unseal"]
+__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "MembershipAudit", "Policy", "Verdict",
+           "audit_membership", "fit_guard", "load_scores", "seal", "stress_test", "unseal"]
 
 _HOMES = {
     "Answer": "discreet.core.records",
@@ -30,8 +31,10 @@ _HOMES = {
     "Estimate": "discreet.core.records",
     "Evidence": "discreet.core.records",
     "Guard": "discreet.guard.guard",
+    "MembershipAudit": "discreet.audit.membership.audit",
     "Policy": "discreet.guard.policy",
     "Verdict": "discreet.core.records",
+    "audit_membership": "discreet.audit.membership.audit",
     "fit_guard": "discreet.guard.fit",
     "load_scores": "discreet.scores.load",
     "seal": "discreet.audit.sealed.sealing",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import library
-from discreet.cli.options import Seed, numbers_of
+from discreet.cli.options import Seed, names_of, numbers_of
 from discreet.cli.output import RunOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import progress
@@ -21,6 +21,9 @@ def frontier(
         "--scores", metavar="F", help="A table of scores as for `audit membership scores`.")],
     target: Annotated[str | None, typer.Option(
         "--target", metavar="NAME", help="The model to defend; the first target of the file if not given.")] = None,
+    attacks: Annotated[str, typer.Option(
+        "--attacks", metavar="A,A,…", help="Attacks to run, as for `audit membership scores`; those that rank the "
+                                           "examples alike are shown once.")] = "loss,reference",
     sigma: Annotated[str, typer.Option(
         "--sigma", metavar="S,S,…", help="Scales of the Laplace noise, fresh and keyed; 0 is the undefended model, "
                                          "which is always there.")] = "0,0.25,0.5,1,2",
@@ -47,7 +50,7 @@ def frontier(
 ) -> None:
     """What attacks lose and users pay when scores are noisy, keyed, rounded or cut to the top label.
 
-    Loss and reference attacks, global and at the boundary, after 1 to k queries, each next to its control model.
+    Attacks are global and at the boundary, after 1 to k queries, each next to its control model.
     """
     strengths: dict[str, Sequence[float]] = {"sigma": numbers_of("--sigma", sigma, float),
                                              "decimals": numbers_of("--decimals", decimals, int, most=15)}
@@ -65,8 +68,8 @@ def frontier(
         raise UsageError(f"--positive is {positive}; {scores} has classes 0 to {table.n_classes - 1}")
     run = output.open_run()
     result = library.frontier(
-        table, _chosen(table, target, scores), library.default_rng(seed), strengths=strengths, queries=asked,
-        draws=draws, positive=positive, clip=clip, jitter=jitter, per_set=per_side or None,
+        table, _chosen(table, target, scores), library.default_rng(seed), strengths=strengths,
+        attacks=names_of("--attacks", attacks), queries=asked, draws=draws, positive=positive, clip=clip, jitter=jitter, per_set=per_side or None,
         each=lambda todo: progress(todo, len(todo), quiet=output.quiet, label="mechanisms"))
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
               "provenance": provenance(scores, finished=True, seed=seed, split_groups_left_out=left_out)}

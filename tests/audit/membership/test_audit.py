@@ -3,16 +3,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import discreet
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.rows import Row
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
 from discreet.scores.table import ScoreTable
+from discreet.scores.write import write_scores
 from discreet.stats import auroc
 
 FEW = ["loss", "reference"]
@@ -240,3 +245,18 @@ def test_quiet_on_the_null_and_loud_at_the_power_it_claims() -> None:
     # Over all honest rows together some p is at or under .05 in about 5 of 100.
     assert sum(p <= 0.05 for p in small) <= 13
     assert lone >= 95
+
+
+def test_from_a_file_or_a_frame_to_a_page(tmp_path: Path) -> None:
+    table = drawn(World(members=40, others=0, clean=40, selector=20, paired=0))
+    write_scores(table, tmp_path / "scores.parquet")
+    options: dict[str, Any] = {"design": "randomised", "permutations": 0, "bootstraps": 5, "attacks": ["loss"]}
+    found = discreet.audit_membership(tmp_path / "scores.parquet", **options)
+    frame = pd.read_parquet(tmp_path / "scores.parquet")
+    assert found.record == discreet.audit_membership(frame, **options).record
+    assert found.verdict == found.targets[0].verdict
+    folder = found.save(tmp_path / "run")
+    assert json.loads((folder / "result.json").read_text(encoding="utf-8")) == json.loads(json.dumps(found.record))
+    page = found.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page == (folder / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!")

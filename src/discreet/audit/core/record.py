@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.core.errors import MissingExtraError
 from discreet.core.files import dump_json, write_atomic
+from discreet.report import summarise, to_html
 from discreet.scores.table import ScoreTable
 
 SCHEMA = 1
@@ -32,12 +35,23 @@ class Audit(ABC):
         """The record as it is saved and as `discreet.report` reads it."""
         return {"kind": self.kind, "schema": SCHEMA, **self.to_json()}
 
+    def to_html(self, path: Path | str) -> Path:
+        """Write the report page to `path` and return it. MissingExtraError without the extra "report"."""
+        page = to_html(summarise(self.record))
+        write_atomic(path, page)
+        return Path(path)
+
     def save(self, folder: Path | str) -> Path:
-        """Write `result.json` to `folder`, which is made where there is none, and return its path."""
-        path = Path(folder) / "result.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, dump_json(self.record, indent=1) + "\n")
-        return path
+        """Write `result.json` and `report.html` to `folder`, made where there is none, and return the folder.
+
+        Without the extra "report" there is no page: `discreet report` makes it later.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / "result.json", dump_json(self.record, indent=1) + "\n")
+        with suppress(MissingExtraError):
+            self.to_html(folder / "report.html")
+        return folder
 
 
 def plain(value: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 from discreet.core.errors import UsageError
@@ -28,6 +30,22 @@ class Reason(str):
 
     def __getnewargs__(self) -> tuple[str, str]:
         return self.code, str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The sentences of an audit by part and code, with places for figures: its `sentences.json`."""
+
+    parts: Mapping[str, Mapping[str, str]]
+
+    @classmethod
+    def read(cls, package: str | None) -> Sentences:
+        """From the package of an audit."""
+        return cls(json.loads(files(package or "").joinpath("sentences.json").read_text(encoding="utf-8")))
+
+    def of(self, part: str) -> Callable[..., Reason]:
+        """A function from a code and figures by name to the reason. KeyError for a code that has no sentence."""
+        return lambda code, **figures: Reason(code, self.parts[part][code].format(**figures))
 
 
 @dataclass(frozen=True, slots=True)

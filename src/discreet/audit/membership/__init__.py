@@ -1,1 +1,19 @@
-"""Membership audits: who was in the training set."""
+"""Membership audits: do a model's outputs give away who was in its training set?
+
+`audit_membership` judges a table of scores; the attacks, in `discreet.audit.membership.attacks`, and the selections are
+functions of arrays that can be used alone.
+"""
+
+from __future__ import annotations
+
+from discreet.audit.membership.attack import Attack, References, View, target_view
+from discreet.audit.membership.audit import MembershipAudit, TargetAudit, audit_membership
+from discreet.audit.membership.diagnostics import diagnose
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.rows import Row, RowSpec
+from discreet.audit.membership.selection import boundary, deciles
+
+__all__ = [
+    "Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",
+    "audit_membership", "boundary", "deciles", "diagnose", "evaluation_sets", "target_view",
+]

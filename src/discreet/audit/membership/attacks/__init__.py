@@ -1,1 +1,14 @@
-"""Membership attacks: one file each, pure functions of a `View`."""
+"""Membership attacks: one file each, pure functions of a `View`; `Attack` says what one has to be."""
+
+from __future__ import annotations
+
+from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline
+from discreet.audit.membership.attacks.outputs import Confidence, Entropy, Loss, TrueClassConfidence
+from discreet.audit.membership.attacks.probe import Probe
+from discreet.audit.membership.attacks.reference import Reference
+from discreet.audit.membership.attacks.rmia import Rmia, RmiaOffline
+
+__all__ = [
+    "Confidence", "Entropy", "Lira", "LiraFixed", "LiraOffline", "Loss", "Probe", "Reference", "Rmia", "RmiaOffline",
+    "TrueClassConfidence",
+]

@@ -69,7 +69,8 @@ def frontier(
     run = output.open_run()
     result = library.frontier(
         table, _chosen(table, target, scores), library.default_rng(seed), strengths=strengths,
-        attacks=names_of("--attacks", attacks), queries=asked, draws=draws, positive=positive, clip=clip, jitter=jitter, per_set=per_side or None,
+        attacks=names_of("--attacks", attacks), queries=asked, draws=draws, positive=positive, clip=clip,
+        jitter=jitter, per_set=per_side or None,
         each=lambda todo: progress(todo, len(todo), quiet=output.quiet, label="mechanisms"))
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
               "provenance": provenance(scores, finished=True, seed=seed, split_groups_left_out=left_out)}

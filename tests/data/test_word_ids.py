@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data.word_ids import UNKNOWN, Vocabulary, hashed_ids, words_of
+from discreet.data.word_ids import hashed_ids, words_of
 
 
 def test_words() -> None:
@@ -42,20 +42,7 @@ def test_any_text_gives_numbers_in_range_of_its_own(texts: list[str], size: int,
         assert hashed_ids([text], size, length, code=code).tolist() == [row.tolist()]
 
 
-def test_a_vocabulary_of_the_commonest_words() -> None:
-    found = Vocabulary.fit(["b a a", "c b d"], 5)
-    assert found.words == ("a", "b", "c")
-    assert found.size == 5
-    assert found.ids(["d a c", "B"], 3).tolist() == [[UNKNOWN, 2, 4], [3, 0, 0]]
-    assert "a" not in repr(found).replace("Vocabulary", "").replace("False", "")
-    code = Vocabulary.fit(["A a ;"], 9, code=True)
-    assert set(code.words) == {"A", "a", ";"}
-    assert code.ids(["a;"], 2).tolist() == [[2 + code.words.index("a"), 2 + code.words.index(";")]]
-
-
 def test_impossible_sizes() -> None:
     for vocabulary, length in ((1, 3), (5, 0)):
         with pytest.raises(ValueError, match="expected at least 2 and 1"):
             hashed_ids(["a"], vocabulary, length)
-    with pytest.raises(ValueError, match="size is 2"):
-        Vocabulary.fit(["a"], 2)

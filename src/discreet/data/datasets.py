@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError
 from discreet.core.types import BoolArray, IntArray
 from discreet.data.arrays import ALONE, CLASSES, PIXELS, channels_first, read_arrays
-from discreet.data.columns import Coded, ColumnFile, name_order, open_columns, written
-from discreet.data.one_hot import OneHot, Table, read_table
+from discreet.data.columns import Coded, ColumnFile, open_columns, written
+from discreet.data.one_hot import OneHot, read_table
 
 Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 Kind = Literal["table", "text", "array"]
@@ -117,30 +117,23 @@ def _of_columns(where: Path, target: str, group: str | None, dropped: Collection
     column = opened.coded(target).ordered()
     # A cell without a name has the code -1, the last place.
     _refuse_missing(str(where), repr(target), np.array([*map(_says_nan, column.names), True])[column.codes])
+    if len(column.names) < 2:
+        opened.fail(f"{target!r} has one value in all rows; expected at least 2 classes")
+    made, kind = _features(opened, target, {target, ID, group, *dropped})
+    return Dataset(ids, column.codes.astype(np.int64), column.names, groups, kind, made)
+
+
+def _features(opened: ColumnFile, target: str, aside: Collection[str | None]
+              ) -> tuple[Callable[[IntArray], Inputs], Kind]:
+    """What inputs are made of: the texts where there is a column of them, else the other columns."""
     if TEXT not in opened.names or target == TEXT:
-        aside = [name for name in (ID, group, *dropped) if name is not None and name in opened.names]
-        _refuse_nan(opened, {target, *aside})
-        table = read_table(where, target, drop=[name for name in aside if name != target])
-        return Dataset(ids, table.labels, table.classes, groups, "table", partial(_rows_of, table))
+        table = read_table(opened, [name for name in opened.names if name in aside])
+        return lambda learn_on: OneHot.fit(table, learn_on).apply(table), "table"
     texts = opened.coded(TEXT)
     if (texts.codes < 0).any():
         opened.fail(f"{TEXT!r} is empty; expected a text in each row", int(np.argmax(texts.codes < 0)))
-    if len(column.names) < 2:
-        opened.fail(f"{target!r} has one value in all rows; expected at least 2 classes")
     said = tuple(texts.names[code] for code in texts.codes.tolist())
-    return Dataset(ids, column.codes.astype(np.int64), column.names, groups, "text", lambda _: said)
-
-
-def _rows_of(table: Table, learn_on: IntArray) -> Inputs:
-    return OneHot.fit(table, learn_on).apply(table)
-
-
-def _refuse_nan(opened: ColumnFile, known: Collection[str]) -> None:
-    """A column of numbers in which a cell says "nan" would be read as one of categories."""
-    for name in opened.names:
-        names = () if name in known else opened.coded(name).names
-        if any(map(_says_nan, names)) and all(map(_number, names)):
-            opened.fail(f"the column {name!r} holds NaN; expected numbers: leave a cell empty where there is none")
+    return lambda _: said, "text"
 
 
 def _refuse_missing(source: str, what: str, missing: BoolArray) -> None:
@@ -152,14 +145,6 @@ def _refuse_missing(source: str, what: str, missing: BoolArray) -> None:
 
 def _says_nan(text: str) -> bool:
     return text.strip().lower() == "nan"
-
-
-def _number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _ids(column: Coded | None, n: int, source: str) -> tuple[str, ...]:
@@ -238,11 +223,7 @@ def _named(values: NDArray[Any], n: int, what: str) -> Coded:
         raise InputError(f"{what} are {values.dtype} of shape {values.shape}; expected whole numbers or words, one for "
                          f"each of {n:,} rows")
     distinct, codes = np.unique(values.reshape(n), return_inverse=True)
-    names = tuple(written(one) or "" for one in distinct.tolist())
-    order = name_order(names)
-    rank = np.empty(order.size, dtype=np.int32)
-    rank[order] = np.arange(order.size, dtype=np.int32)
-    return Coded(rank[codes.reshape(-1)], tuple(names[place] for place in order))
+    return Coded(codes.reshape(-1).astype(np.int32), tuple(written(one) or "" for one in distinct.tolist())).ordered()
 
 
 def _binary(found: Dataset, where: Path, target: str, positive: Collection[str]) -> Dataset:

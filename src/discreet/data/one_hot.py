@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
-from discreet.data.columns import Coded, open_columns
+from discreet.data.columns import Coded, ColumnFile
 
 MOST = 256
 """Categories of a column; more are names or texts, of which each row would learn its own."""
@@ -23,71 +22,38 @@ MOST = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """n rows.
-
-    Attributes
-    ----------
-    numbers : mapping of str to array (n,)
-        Columns of numbers; NaN where a cell is empty.
-    categories : mapping of str to Coded
-        The other columns.
-    labels : array (n,)
-        Places in `classes`.
-    classes : tuple of str
-        The values of the target, in order.
-    """
+    """The features of n rows: columns of numbers (n,), NaN where a cell is empty, and the other columns as names."""
 
     numbers: Mapping[str, FloatArray] = field(repr=False)
     categories: Mapping[str, Coded] = field(repr=False)
-    labels: IntArray = field(repr=False)
-    classes: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return int(self.labels.size)
 
 
-def read_table(path: Path | str, target: str, *, drop: Collection[str] = (),
-               classes: Sequence[str] | None = None) -> Table:
-    """A CSV, Parquet or JSON Lines file; a column is one of numbers where every cell that is not empty is a number.
+def read_table(opened: ColumnFile, aside: Collection[str] = ()) -> Table:
+    """The columns of a file but those `aside`; one of numbers is one where every cell that is not empty is a number.
 
-    Parameters
-    ----------
-    target : str
-        The column of the labels.
-    drop : collection of str
-        Columns that are no features, such as `id`.
-    classes : sequence of str, optional
-        The values of the target in order, such as another file's; None: those that are there, numbers by value.
-
-    Raises InputError for what keeps the file from being read, a target that is missing, empty in a row, of one value
-    or of a value that `classes` lacks, a dropped column that is not there, an infinite number, no column that is left,
-    and a column of more than 256 categories.
+    Raises InputError for NaN and infinity, where no column is left, and for a column of more than 256 categories.
     """
-    where = Path(path)
-    opened = open_columns(where, lambda name: True, lambda name: False)
-    for name in (target, *drop):
-        if name not in opened.names:
-            raise InputError(f"{where} has no column {name!r}; expected one of {', '.join(opened.names)}")
-    labels, known = _labels(where, target, opened.coded(target).ordered(), classes)
     numbers: dict[str, FloatArray] = {}
     categories: dict[str, Coded] = {}
     for name in opened.names:
-        if name == target or name in drop:
+        if name in aside:
             continue
         column = opened.coded(name).ordered()
         values = _values(column)
         if values is None:
             if len(column.names) > MOST:
-                raise InputError(f"{where}: the column {name!r} has {len(column.names):,} different values; expected "
-                                 f"numbers or at most {MOST} categories; name it among the columns to drop")
+                opened.fail(f"the column {name!r} has {len(column.names):,} different values; expected numbers or at "
+                            f"most {MOST} categories; name it among the columns to drop")
             categories[name] = column
-        elif np.isinf(values).any():
-            raise InputError(f"{where}: the column {name!r} holds infinity; expected finite numbers")
+        elif not np.isfinite(values[column.codes >= 0]).all():
+            # A column of numbers in which a cell says "nan" would be read as one of categories.
+            opened.fail(f"the column {name!r} holds NaN or infinity; expected finite numbers: leave a cell empty where "
+                        "there is none")
         else:
             numbers[name] = values
     if not numbers and not categories:
-        raise InputError(f"{where} has no column but the target and those that are dropped; expected features")
-    return Table(numbers, categories, labels, known)
+        opened.fail("there is no column but the target and those that are dropped; expected features")
+    return Table(numbers, categories)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,22 +137,4 @@ def _values(column: Coded) -> FloatArray | None:
         numbers = [float(name) for name in column.names]
     except ValueError:
         return None
-    if not numbers or any(np.isnan(numbers)):
-        return None
-    return np.array([*numbers, np.nan])[column.codes]
-
-
-def _labels(path: Path, target: str, column: Coded, classes: Sequence[str] | None) -> tuple[IntArray, tuple[str, ...]]:
-    empty = np.flatnonzero(column.codes < 0)
-    if empty.size:
-        raise InputError(f"{path}, row {int(empty[0]) + 1}: {target!r} is empty ({empty.size} such rows); expected a "
-                         "label in each row")
-    known = column.names if classes is None else tuple(classes)
-    if len(known) < 2 or len(set(known)) < len(known):
-        count = "one class" if len(set(known)) == 1 else f"{len(set(known))} classes"
-        raise InputError(f"{path}: {target!r} has {count}; expected at least 2, each once")
-    places = {name: place for place, name in enumerate(known)}
-    if any(name not in places for name in column.names):
-        raise InputError(f"{path}: {target!r} has a value beyond the {len(known)} classes that were given; expected "
-                         "one of them in each row")
-    return np.array([places[name] for name in column.names], dtype=np.int64)[column.codes], known
+    return np.array([*numbers, np.nan])[column.codes] if numbers else None

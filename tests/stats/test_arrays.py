@@ -110,11 +110,6 @@ for needs in (
     assert "an exact interval needs the package 'scipy'" in printed
 
 
-def test_importing_brings_no_heavy_package() -> None:
-    printed = run("import sys, discreet.stats; print({'scipy', 'sklearn', 'pandas', 'torch'} & set(sys.modules))")
-    assert printed.strip() == "set()"
-
-
 def test_scipy_modules_are_found_here() -> None:
     assert scipy_module("special", "a test").bdtr(0, 1, 0.5) == 0.5
     with pytest.raises(MissingExtraError, match="a test needs the package 'scipy'"):

@@ -13,7 +13,6 @@ from discreet.stats import (
     clopper_pearson,
     fpr_at_tpr,
     fpr_at_tpr_estimate,
-    held_out_estimates,
     kappa_estimate,
     precision_recall_estimates,
     rate_estimate,
@@ -22,7 +21,7 @@ from discreet.stats import (
     tpr_at_fpr_estimate,
     wilson,
 )
-from discreet.stats.estimates import Sample, needed_rng, percentile_estimate
+from discreet.stats.estimates import Sample, percentile_estimate
 
 LABELS = np.repeat([1, 0], [120, 150])
 SCORES = np.random.default_rng(0).normal(size=270) + LABELS
@@ -51,7 +50,6 @@ def test_an_estimate_is_a_figure_inside_its_interval_or_a_reason(
         fpr_at_tpr_estimate(scores, labels, rate, groups=groups),
         share_estimate(labels, groups=groups),
         *precision_recall_estimates(flags, labels, groups=groups),
-        *held_out_estimates([0.0, 1.0], scores, labels, 0.5, groups=groups)[1:],
     ]
     if scores.size:
         found.append(kappa_estimate(flags, labels, groups=groups))
@@ -177,14 +175,6 @@ def test_precision_and_recall() -> None:
     assert (users.precision.n, users.precision.n_pos, users.precision.n_neg) == (3, 2, 3)
 
 
-def test_held_out_threshold() -> None:
-    found = held_out_estimates(np.arange(100), [98.0, 97.0, 95.5, 94.0, 96.0, 10.0], [1, 1, 1, 1, 0, 0], 0.05)
-    assert 94.0 < found.threshold <= np.nextafter(94.0, 95.0)
-    assert (found.tpr.value, found.tpr.n, found.fpr.value, found.fpr.n) == (3 / 4, 4, 1 / 2, 2)
-    assert (found.fpr.n_pos, found.fpr.n_neg) == (4, 2)
-    assert not held_out_estimates([1.0], [2.0], [1], 0.1).fpr.resolved
-
-
 def test_kappa() -> None:
     first, second = list("aabbb" * 10), list("ababb" * 10)
     found = kappa_estimate(first, second)
@@ -271,8 +261,12 @@ def test_percentiles_of_draws() -> None:
     assert "1 of 2 resamples" in str(percentile_estimate(1.0, np.array([1.0, np.nan]), facts).reason)
 
 
-def test_no_hidden_generator() -> None:
-    rng = np.random.default_rng(0)
-    assert needed_rng(rng) is rng
-    with pytest.raises(ValueError, match="pass rng="):
-        needed_rng(None)
+@pytest.mark.parametrize("n", [5, 30, 200])
+def test_a_constant_score_has_half_the_area(n: int) -> None:
+    """A score that says the same of everybody has an AUC of one half, whatever the sample, and never an error."""
+    labels = np.repeat([0, 1], n)
+    figure = auroc_estimate(np.zeros(2 * n), labels)
+    assert figure.value == 0.5
+    assert figure.low is not None
+    assert figure.high is not None
+    assert figure.low < 0.5 < figure.high

@@ -12,7 +12,6 @@ from discreet.stats import (
     RocCore,
     StepCounts,
     auroc,
-    bootstrap_difference,
     bootstrap_roc,
     bootstrap_weights,
     fpr_at_tpr,
@@ -41,24 +40,24 @@ def slow_bootstrap(n_resamples: int) -> np.ndarray:
 
 
 def test_bootstrap_has_the_distribution_of_resampled_rows() -> None:
-    ours = bootstrap_roc(RocCore.of(SCORES, LABELS), STATISTICS, np.random.default_rng(0), n_resamples=4000)
-    slow = slow_bootstrap(4000)
-    assert ours.shape == (3, 4000)
+    ours = bootstrap_roc(RocCore.of(SCORES, LABELS), STATISTICS, np.random.default_rng(0), n_resamples=2000)
+    slow = slow_bootstrap(2000)
+    assert ours.shape == (3, 2000)
     for mine, other in zip(ours, slow, strict=True):
-        error = np.hypot(mine.std(), other.std()) / np.sqrt(4000)
+        error = np.hypot(mine.std(), other.std()) / np.sqrt(2000)
         assert abs(mine.mean() - other.mean()) < 4 * error
-        assert mine.std() == pytest.approx(other.std(), rel=0.06)
+        assert mine.std() == pytest.approx(other.std(), rel=0.08)
 
 
 def test_singleton_groups_are_examples() -> None:
     core = RocCore.of(SCORES, LABELS)
-    by_example = bootstrap_roc(core, STATISTICS, np.random.default_rng(0), n_resamples=4000)
+    by_example = bootstrap_roc(core, STATISTICS, np.random.default_rng(0), n_resamples=2000)
     by_group = bootstrap_roc(
-        core, STATISTICS, np.random.default_rng(1), n_resamples=4000, groups=np.random.default_rng(2).permutation(80)
+        core, STATISTICS, np.random.default_rng(1), n_resamples=2000, groups=np.random.default_rng(2).permutation(80)
     )
     for mine, other in zip(by_example, by_group, strict=True):
-        assert abs(mine.mean() - other.mean()) < 4 * np.hypot(mine.std(), other.std()) / np.sqrt(4000)
-        assert mine.std() == pytest.approx(other.std(), rel=0.06)
+        assert abs(mine.mean() - other.mean()) < 4 * np.hypot(mine.std(), other.std()) / np.sqrt(2000)
+        assert mine.std() == pytest.approx(other.std(), rel=0.08)
 
 
 def test_grouped_bootstrap_equals_its_weights() -> None:
@@ -109,42 +108,6 @@ def test_all_resamples_arrive_whatever_the_block(n_per_class: int) -> None:
     np.testing.assert_array_equal(draws, again)
 
 
-def test_difference_draws_the_same_examples_for_both() -> None:
-    core = RocCore.of(SCORES, LABELS)
-    zero = bootstrap_difference(core, RocCore.of(2 * SCORES + 1, LABELS), STATISTICS, np.random.default_rng(0))
-    assert zero.shape == (3, 1000)
-    assert not zero.any()
-    noisy = SCORES + np.random.default_rng(4).normal(0, 0.2, 80)
-    paired = bootstrap_difference(core, RocCore.of(noisy, LABELS), [StepCounts.auroc], np.random.default_rng(0))[0]
-    alone = bootstrap_roc(core, [StepCounts.auroc], np.random.default_rng(0))[0]
-    assert paired.std() < 0.5 * alone.std()
-    assert paired.mean() == pytest.approx(core.auroc() - auroc(noisy, LABELS), abs=4 * paired.std() / np.sqrt(1000))
-
-
-def test_difference_by_groups_repeats_rows() -> None:
-    groups = np.arange(80) // 3
-    other = SCORES + np.random.default_rng(4).normal(0, 0.2, 80)
-    cores = RocCore.of(SCORES, LABELS), RocCore.of(other, LABELS)
-    fast = bootstrap_difference(
-        *cores, [StepCounts.auroc], np.random.default_rng(9), n_resamples=20, groups=groups
-    )[0]
-    weights = np.concatenate(list(
-        bootstrap_weights(80, np.random.default_rng(9), n_resamples=20, strata=LABELS, groups=groups)
-    ))
-    slow = [
-        auroc(np.repeat(SCORES, w), np.repeat(LABELS, w)) - auroc(np.repeat(other, w), np.repeat(LABELS, w))
-        for w in weights
-    ]
-    np.testing.assert_array_equal(fast, slow)
-
-
-def test_difference_needs_the_same_examples() -> None:
-    with pytest.raises(ValueError, match="equal labels in equal order"):
-        bootstrap_difference(
-            RocCore.of([1, 2], [0, 1]), RocCore.of([1, 2], [1, 0]), [StepCounts.auroc], np.random.default_rng(0)
-        )
-
-
 @pytest.mark.parametrize(("n", "auc"), [(60, 0.6), (100, 0.75), (200, 0.9)])
 def test_percentile_bootstrap_covers_where_it_claims_to(
     n: int, auc: float, judge_coverage: Callable[..., None]
@@ -153,7 +116,7 @@ def test_percentile_bootstrap_covers_where_it_claims_to(
     rng = np.random.default_rng(100 + n)
     labels = np.repeat([1, 0], n)
     ends = []
-    for _ in range(500):
+    for _ in range(300):
         scores = np.concatenate([auc / (1 - auc) * rng.exponential(size=n), rng.exponential(size=n)])
         draws = bootstrap_roc(RocCore.of(scores, labels), [StepCounts.auroc], rng, n_resamples=400)[0]
         ends.append(percentile_interval(draws))
@@ -186,10 +149,10 @@ def test_permutation_test_agrees_with_all_permutations() -> None:
     every = [auroc(scores, order) for order in set(permutations(labels.tolist()))]
     exact = np.mean(np.array(every) >= auroc(scores, labels))
     found = permutation_test(
-        lambda relabelled: auroc(scores, relabelled), labels, np.random.default_rng(0), n_permutations=4000
+        lambda relabelled: auroc(scores, relabelled), labels, np.random.default_rng(0), n_permutations=2000
     )
     assert found.observed == auroc(scores, labels)
-    assert found.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4000))
+    assert found.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 2000))
 
 
 def test_permutation_is_quiet_on_the_null() -> None:

@@ -15,7 +15,6 @@ from scipy.stats import norm
 from discreet.stats import (
     clopper_pearson,
     fpr_at_tpr_interval,
-    held_out_estimates,
     rate_interval,
     tpr_at_fpr,
     tpr_at_fpr_interval,
@@ -76,23 +75,6 @@ def test_the_plain_interval_does_not_cover() -> None:
     print(f"1% FPR, n 1,000: plain covers {plain / SAMPLES:.3f}, with order statistics {ours / SAMPLES:.3f}")
     assert plain / SAMPLES < 0.75
     assert ours / SAMPLES >= 0.95
-
-
-def test_held_out_threshold_covers_its_own_rates(judge_coverage: Callable[..., None]) -> None:
-    """At a held-out threshold the truth is the rate of that threshold, another one in every sample."""
-    rng = np.random.default_rng(5)
-    tprs: list[tuple[float, float]] = []
-    fprs: list[tuple[float, float]] = []
-    for _ in range(SAMPLES):
-        found = held_out_estimates(rng.normal(size=100), *normals(200, 300, 1.0, rng), 0.05)
-        for rate, truth, ends in (
-            (found.tpr, norm.sf(found.threshold - 1.0), tprs), (found.fpr, norm.sf(found.threshold), fprs),
-        ):
-            assert rate.low is not None
-            assert rate.high is not None
-            ends.append((rate.low - truth, rate.high - truth))
-    judge_coverage("TPR at a held-out threshold", *np.array(tprs).T, 0.0)
-    judge_coverage("FPR at a held-out threshold", *np.array(fprs).T, 0.0)
 
 
 @pytest.mark.parametrize("n_groups", [60, 200])

@@ -27,7 +27,6 @@ from discreet.stats.intervals import (
     delong_logit_interval,
     fpr_at_tpr_interval,
     rate_interval,
-    threshold_above,
     tpr_at_fpr_interval,
     wilson,
 )
@@ -44,14 +43,6 @@ class PrecisionRecall(NamedTuple):
 
     precision: Estimate
     recall: Estimate
-
-
-class AtThreshold(NamedTuple):
-    """A threshold found on held-out negatives, and both rates there on other data."""
-
-    threshold: float
-    tpr: Estimate
-    fpr: Estimate
 
 
 def auroc_estimate(
@@ -134,26 +125,6 @@ def fpr_at_tpr_estimate(
         return sample.bootstrapped(core, value, lambda c: c.fpr_at_tpr(target), rng, n_resamples)
     ends = fpr_at_tpr_interval(sample.scores, sample.labels, target, level, sample.groups)
     return sample.estimate(value, ends, sample.at_threshold("positives"))
-
-
-def held_out_estimates(
-    calibration_negatives: ArrayLike, scores: ArrayLike, labels: ArrayLike, fpr: float = 0.01, *,
-    level: float = 0.95, unit: str = "example", groups: ArrayLike | None = None,
-) -> AtThreshold:
-    """TPR and FPR of `scores` at the threshold that lets a share `fpr` of other, held-out negatives pass.
-
-    Both are plain shares at a fixed threshold, so their intervals are exact. The FPR is what the threshold attains
-    here, not `fpr`. Unresolved for a class that is absent.
-    """
-    sample = Sample.of(scores, labels, level, unit, groups)
-    threshold = threshold_above(calibration_negatives, fpr)
-    passed = sample.scores >= threshold
-    rates = []
-    for name, members in (("positives", sample.labels), ("negatives", ~sample.labels)):
-        among = None if sample.groups is None else sample.groups[members]
-        rate = share_estimate(passed[members], level=level, unit=unit, groups=among, of=name)
-        rates.append(replace(rate, n_pos=sample.n_pos, n_neg=sample.n_neg))
-    return AtThreshold(threshold, rates[0], rates[1])
 
 
 def rate_estimate(

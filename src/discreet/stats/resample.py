@@ -45,22 +45,8 @@ def bootstrap_roc(
     All statistics come from the same resamples and one pass. `groups` (n,) are drawn whole. Memory is bounded
     whatever n and n_resamples are; only the result grows with n_resamples.
     """
-    blocks = _paired_blocks([core], rng, n_resamples, groups)
-    return _gather([np.stack([stat(counts) for stat in statistics]) for (counts,) in blocks], len(statistics))
-
-
-def bootstrap_difference(
-    core_a: RocCore, core_b: RocCore, statistics: Sequence[Statistic], rng: Generator, *, n_resamples: int = 1000,
-    groups: ArrayLike | None = None,
-) -> FloatArray:
-    """Resampled differences a − b of two scores on the same examples, shape (len(statistics), n_resamples).
-
-    Every resample draws the same examples (or groups) for both. ValueError if the two cores have other labels.
-    """
-    if core_a.level_of.size != core_b.level_of.size or not np.array_equal(core_a.rows_pos, core_b.rows_pos):
-        raise ValueError("two scores are compared on the same examples: expected equal labels in equal order")
-    blocks = _paired_blocks([core_a, core_b], rng, n_resamples, groups)
-    return _gather([np.stack([stat(a) - stat(b) for stat in statistics]) for a, b in blocks], len(statistics))
+    blocks = [np.stack([stat(counts) for stat in statistics]) for counts in _resampled(core, rng, n_resamples, groups)]
+    return np.concatenate(blocks, axis=1).reshape(len(statistics), -1)
 
 
 def bootstrap_weights(
@@ -157,18 +143,16 @@ def max_t_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
     return np.asarray((at_least + 1) / (largest.size + 1), dtype=np.float64)
 
 
-def _paired_blocks(
-    cores: list[RocCore], rng: Generator, n_resamples: int, groups: ArrayLike | None
-) -> Iterator[list[StepCounts]]:
+def _resampled(core: RocCore, rng: Generator, n_resamples: int, groups: ArrayLike | None) -> Iterator[StepCounts]:
     if groups is None:
-        yield from _drawn_examples(cores, rng, n_resamples)
+        yield from _drawn_examples(core, rng, n_resamples)
         return
-    labels = cores[0].labels
+    labels = core.labels
     unit_of = group_codes(groups, labels.size)
-    reweightings = [Reweighting.of(core, unit_of) for core in cores]
+    reweighting = Reweighting.of(core, unit_of)
     members = _units_by_stratum(unit_of, labels.astype(np.int64))
     for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // labels.size)):
-        yield [reweighting.counts(drawn) for reweighting in reweightings]
+        yield reweighting.counts(drawn)
 
 
 def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows: int) -> Iterator[IntArray]:
@@ -184,39 +168,35 @@ def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows
         drawn = np.zeros((min(rows, n_resamples - start), n_units), dtype=np.int64)
         for units in members:
             counts = np.zeros((drawn.shape[0], units.size), dtype=np.int64)
-            _tally([np.arange(units.size)], [counts], rng)
+            _tally(np.arange(units.size), counts, rng)
             drawn[:, units] = counts
         yield drawn
 
 
-def _drawn_examples(cores: list[RocCore], rng: Generator, n_resamples: int) -> Iterator[list[StepCounts]]:
+def _drawn_examples(core: RocCore, rng: Generator, n_resamples: int) -> Iterator[StepCounts]:
     """Draw examples within each class straight into histograms over steps: no weights, no sort."""
     _positive(n_resamples)
-    pos_steps = [core.steps_of(core.rows_pos) for core in cores]
-    neg_steps = [core.steps_of(core.rows_neg) for core in cores]
-    rows = max(1, min(n_resamples, CELLS // cores[0].level_of.size))
-    buffers = [StepCounts.empty(rows, core.n_steps) for core in cores]
+    pos_steps, neg_steps = core.steps_of(core.rows_pos), core.steps_of(core.rows_neg)
+    rows = max(1, min(n_resamples, CELLS // core.level_of.size))
+    buffer = StepCounts.empty(rows, core.n_steps)
     for start in range(0, n_resamples, rows):
         if n_resamples - start < rows:
-            buffers = [StepCounts.empty(n_resamples - start, core.n_steps) for core in cores]
-        _tally(pos_steps, [buffer.pos for buffer in buffers], rng)
-        _tally(neg_steps, [buffer.neg for buffer in buffers], rng)
-        yield [buffer.sum() for buffer in buffers]
+            buffer = StepCounts.empty(n_resamples - start, core.n_steps)
+        _tally(pos_steps, buffer.pos, rng)
+        _tally(neg_steps, buffer.neg, rng)
+        yield buffer.sum()
 
 
-def _tally(tables: list[IntArray], histograms: list[IntArray], rng: Generator) -> None:
-    """Fill each histogram (rows, steps) with n draws per row from its table (n,) of steps; all share the draws."""
-    n, rows = tables[0].size, histograms[0].shape[0]
-    for histogram in histograms:
-        histogram.fill(0)
+def _tally(table: IntArray, histogram: IntArray, rng: Generator) -> None:
+    """Fill a histogram (rows, steps) with n draws per row from a table (n,) of steps."""
+    n, rows = table.size, histogram.shape[0]
+    histogram.fill(0)
     for start in range(0, rows * n, _CHUNK):
         drawn = rng.integers(0, n, min(_CHUNK, rows * n - start))
-        row = np.arange(start, start + drawn.size) // n if rows > 1 else None
-        for table, histogram in zip(tables, histograms, strict=True):
-            at = table[drawn]
-            if row is not None:
-                at += row * histogram.shape[1]
-            np.add.at(histogram.reshape(-1), at, 1)
+        at = table[drawn]
+        if rows > 1:
+            at += np.arange(start, start + drawn.size) // n * histogram.shape[1]
+        np.add.at(histogram.reshape(-1), at, 1)
 
 
 def _units_by_stratum(unit_of: IntArray, strata: IntArray | None) -> list[IntArray]:
@@ -229,10 +209,6 @@ def _units_by_stratum(unit_of: IntArray, strata: IntArray | None) -> list[IntArr
     _, composition = np.unique(holds, axis=0, return_inverse=True)
     composition = composition.reshape(-1)
     return [np.flatnonzero(composition == code) for code in range(int(composition.max()) + 1)]
-
-
-def _gather(blocks: list[FloatArray], n_statistics: int) -> FloatArray:
-    return np.concatenate(blocks, axis=1).reshape(n_statistics, -1)
 
 
 def _positive(n: int, name: str = "n_resamples") -> None:

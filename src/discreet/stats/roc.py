@@ -147,12 +147,6 @@ class RocCore:
         fpr = np.concatenate(([0], np.cumsum(self.level_neg))) / self.n_neg
         return RocCurve(fpr, tpr, np.concatenate(([np.inf], self.thresholds)))
 
-    def threshold_at_fpr(self, fpr: float) -> float:
-        """Highest threshold that attains `tpr_at_fpr(fpr)`; +inf where no score is allowed."""
-        curve = self.curve()
-        within = np.flatnonzero(curve.fpr <= share(fpr, "fpr"))[-1]
-        return float(curve.thresholds[np.searchsorted(curve.tpr, curve.tpr[within])])
-
     def threshold_at_tpr(self, tpr: float) -> float:
         """Highest threshold whose TPR >= `tpr`."""
         curve = self.curve()
@@ -224,24 +218,10 @@ def tpr_at_fpr(scores: ArrayLike, labels: ArrayLike, fpr: float = 0.01) -> float
     return RocCore.of(scores, labels).tpr_at_fpr(fpr)
 
 
-def weighted_auroc(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike) -> FloatArray:
-    """AUROC under each of B rows of whole-number weights (B, n); shape (B,)."""
-    return _over_blocks([block.auroc() for block in RocCore.of(scores, labels).reweight(weights)])
-
-
-def weighted_fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike, tpr: float = 0.95) -> FloatArray:
-    """`fpr_at_tpr` under each of B rows of whole-number weights (B, n); shape (B,)."""
-    target = share(tpr, "tpr")
-    return _over_blocks([block.fpr_at_tpr(target) for block in RocCore.of(scores, labels).reweight(weights)])
-
-
 def weighted_tpr_at_fpr(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike, fpr: float = 0.01) -> FloatArray:
     """`tpr_at_fpr` under each of B rows of whole-number weights (B, n); shape (B,)."""
     target = share(fpr, "fpr")
-    return _over_blocks([block.tpr_at_fpr(target) for block in RocCore.of(scores, labels).reweight(weights)])
-
-
-def _over_blocks(blocks: list[FloatArray]) -> FloatArray:
+    blocks = [block.tpr_at_fpr(target) for block in RocCore.of(scores, labels).reweight(weights)]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 

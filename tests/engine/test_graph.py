@@ -39,15 +39,6 @@ def test_a_graph_gives_what_its_arithmetic_says(steps: Any, tmp_path: Path) -> N
         ["draw/0", "draw/1", "draw/2", "pair/0", "pair/1", "all"])
 
 
-def test_processes_give_the_bytes_of_one_process(steps: Any, tmp_path: Path,
-                                                 tree: Callable[[Path], dict[str, bytes]]) -> None:
-    run(steps.diamond(), tmp_path / "one", engine="inline", quiet=True)
-    run(steps.diamond(), tmp_path / "two", engine="local", workers=2, quiet=True)
-    one, two = (tree(tmp_path / name / "results") for name in ("one", "two"))
-    assert one == two
-    assert len(one) == 6 * 3 + 3
-
-
 def test_what_is_there_is_not_run_and_not_needed(steps: Any, tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     task = steps.diamond()[0]

@@ -106,18 +106,17 @@ def await_results(folder: Path, at_least: int) -> None:
 
 
 def test_a_run_killed_twice_and_resumed_equals_one_that_was_left_alone(
-        tmp_path: Path, tree: Callable[[Path], dict[str, bytes]]) -> None:
+        steps: Any, tmp_path: Path, tree: Callable[[Path], dict[str, bytes]]) -> None:
     draw = random.Random(5)
-    with start(tmp_path / "calm") as calm:
-        assert calm.communicate()[0] == "done\n"
+    # In one process: workers, killed or not, write the same bytes.
+    run(steps.diamond(sleep=0.1, wide=6), tmp_path / "calm", engine="inline", quiet=True)
     for at_least in (1, 5):
         with start(tmp_path / "killed") as run_:
             await_results(tmp_path / "killed", at_least)
             time.sleep(draw.uniform(0, 0.15))
             os.killpg(run_.pid, signal.SIGKILL)
             assert run_.wait() == -signal.SIGKILL
-    with start(tmp_path / "killed") as last:
-        assert last.communicate()[0] == "done\n"
+    run(steps.diamond(sleep=0.1, wide=6), tmp_path / "killed", workers=2, quiet=True)
     calm_tree, killed_tree = (tree(tmp_path / name / "results") for name in ("calm", "killed"))
     assert calm_tree == killed_tree
     assert len(calm_tree) == 6 * 4 + 6 * 3
@@ -138,7 +137,7 @@ def assert_nothing_ran_twice(store: Store) -> None:
     assert max(begun.values()) <= 3
 
 
-def test_an_interrupted_run_leaves_no_worker_and_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_no_worker_and_goes_on(steps: Any, tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with start(folder) as interrupted:
         await_results(folder, 2)
@@ -148,8 +147,7 @@ def test_an_interrupted_run_leaves_no_worker_and_goes_on(tmp_path: Path) -> None
     assert err.splitlines()[-1] == "KeyboardInterrupt"
     with pytest.raises(ProcessLookupError):
         os.killpg(interrupted.pid, 0)
-    with start(folder) as again:
-        assert again.communicate()[0] == "done\n"
+    run(steps.diamond(sleep=0.1, wide=6), folder, engine="inline", quiet=True)
     assert_nothing_ran_twice(Store(folder))
 
 

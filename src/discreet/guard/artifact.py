@@ -1,7 +1,7 @@
 """A fitted guard as a folder: `guard.json`, `arrays.safetensors`, `encoders/`. No pickle, no text, no vocabulary.
 
 `guard.json` holds format and version, the policy that the guard was fitted under, the settings of densities and
-discriminators, thresholds, operating points and the card, with size and SHA-256 of the files beside it; `encoders/`
+discriminators, thresholds, operating points and the card, with size and SHA-256 of the other files; `encoders/`
 has manifests of its own, whose hash stands here. It is written whole or not at all, and read only where every hash
 agrees.
 """

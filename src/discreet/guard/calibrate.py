@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict
 from discreet.data.answers import LabelledAnswer
-from discreet.guard.evaluate import leaks_in
+from discreet.guard.evaluate import leaks_in, plain
 from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, Held, operating_points
 from discreet.guard.scoring import EvidenceScore, fitted
@@ -75,8 +75,8 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """Nested mappings with Estimates as records."""
-        return {"points": dict(self.points), "prices": _plain(self.prices), "refitted": dict(self.refitted),
-                "refitted_prices": _plain(self.refitted_prices), "counts": dict(self.counts), "note": self.note,
+        return {"points": dict(self.points), "prices": plain(self.prices), "refitted": dict(self.refitted),
+                "refitted_prices": plain(self.refitted_prices), "counts": dict(self.counts), "note": self.note,
                 "costs": None if self.costs is None else self.costs.to_json()}
 
 
@@ -122,10 +122,6 @@ def with_points(guard: Guard, points: Mapping[str, float], note: Mapping[str, An
     changed = replace(detector, points={**detector.points, detector.decides: dict(points)})
     card = {**guard.card, "calibrated": dict(note)}
     return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card)
-
-
-def _plain(prices: Mapping[str, Price]) -> dict[str, Any]:
-    return {point: {n: e.to_json() for n, e in price.items()} for point, price in prices.items()}
 
 
 def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:
@@ -187,7 +183,7 @@ def _price(judged: Sequence[_Judged], point: str, taus: Sequence[float], costs: 
 
 
 def _expected(actions: Sequence[str], leaks: NDArray[np.bool_], costs: Costs) -> Estimate:
-    """Mean cost per answer at the stated prevalence; no interval, the shares beside it have theirs."""
+    """Mean cost per answer at the stated prevalence; no interval, the shares have theirs."""
     share = costs.prevalence if costs.prevalence is not None else float(leaks.mean())
     done = np.array(actions)
     review = np.isin(done, ("abstain", "failed")) * costs.review

@@ -1,6 +1,6 @@
 """Layer 2 as a fit leaves it: encoders, densities, discriminators and thresholds, and how they score an answer.
 
-Densities and discriminators score rows: one a chunk of an answer, beside the evidence of its whole text.
+Densities and discriminators score rows: one a chunk of an answer, with the evidence of its whole text.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Scores:
         What is compared with τ.
     sigmas : (n, 2)
         σ_s and σ_u of that chunk.
-    foreign : (n,) bool
+    out_of_distribution : (n,) bool
         Under both θ: out of distribution.
     unsure : (n,) bool
         Where the discriminator itself abstains.
@@ -69,13 +69,13 @@ class Scores:
 
     delta: FloatArray
     sigmas: FloatArray
-    foreign: NDArray[np.bool_]
+    out_of_distribution: NDArray[np.bool_]
     unsure: NDArray[np.bool_]
 
     @property
     def abstains(self) -> NDArray[np.bool_]:
         """Out of distribution, or not sure."""
-        return self.foreign | self.unsure
+        return self.out_of_distribution | self.unsure
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -84,11 +84,11 @@ class Scores:
 
     def of(self, among: NDArray[np.bool_]) -> Scores:
         """Those of some answers."""
-        return Scores(self.delta[among], self.sigmas[among], self.foreign[among], self.unsure[among])
+        return Scores(self.delta[among], self.sigmas[among], self.out_of_distribution[among], self.unsure[among])
 
 
 NEVER = Thetas(-inf, -inf)
-"""The thresholds of a detector that was not calibrated: nothing is foreign."""
+"""The thresholds of a detector that was not calibrated: nothing is out of distribution."""
 
 
 class AnswerScore(NamedTuple):
@@ -157,7 +157,7 @@ class Detector:
         ends = np.flatnonzero(np.append(np.diff(rows.owner[order]) > 0, True)) if order.size else order
         chosen = order[ends]
         near = every[chosen]
-        return Scores(delta[chosen], near, self.thetas.foreign(near), np.abs(delta[chosen]) < unsure)
+        return Scores(delta[chosen], near, self.thetas.out_of_distribution(near), np.abs(delta[chosen]) < unsure)
 
     def score_answer(self, answer: Answer, read: Read) -> AnswerScore:
         """Scores of one answer. Raises DetectorError where one is no finite number."""
@@ -167,7 +167,7 @@ class Detector:
         if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
             raise DetectorError("the scorer", "a score that is no number")
         abstains = None
-        if scores.foreign[0]:
+        if scores.out_of_distribution[0]:
             abstains = "unlike the safe and unlike the unsafe texts that the guard was fitted on"
         elif scores.unsure[0]:
             abstains = f"{self.decides} is not sure enough to decide"
@@ -187,7 +187,7 @@ class Detector:
 
 
 def reading_of(read: Read) -> Reading:
-    """What encoders need of what the guard has read: a direct identifier that is told back is no evidence."""
+    """What encoders need of what the guard has read: a direct identifier that the user had said is no evidence."""
     return Reading(read.attributes, tuple(span for span, subject in read.direct if subject != "asker"))
 
 

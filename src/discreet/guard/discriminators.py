@@ -1,4 +1,4 @@
-"""What stands beside the density: three logistic regressions and the multilayer perceptron of the paper (VII).
+"""What is compared with the density: three logistic regressions and the multilayer perceptron of the paper (VII).
 
 Each is fitted by scikit-learn and scored by numpy. δ is the logit of "unsafe", so τ = 0 is even odds. A row's δ
 depends on that row alone, bit for bit.

@@ -54,7 +54,7 @@ class GuardEvaluation:
 
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, Estimates as records."""
-        return {name: _plain(getattr(self, name))
+        return {name: plain(getattr(self, name))
                 for name in ("point", "policy", "overall", "domains", "classes", "subjects", "controls")}
 
 
@@ -123,10 +123,11 @@ def evaluate(rows: Iterable[LabelledAnswer], guard_of: Callable[[str], Guard], d
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Nested mappings with every Estimate as its record."""
     if isinstance(value, Estimate):
         return value.to_json()
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
+    return {name: plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def _figures(cases: Sequence[_Case]) -> dict[str, Estimate]:

@@ -173,7 +173,7 @@ class Guard:
         Raises
         ------
         UsageError
-            For anything else than a string or an Answer, or a question beside an Answer, which holds its own.
+            For anything else than a string or an Answer, or a question with an Answer, which holds its own.
         """
         return self.judge(answer, question).verdict
 
@@ -259,7 +259,7 @@ def as_answer(answer: Answer | str, question: str | None = None) -> Answer:
     if not isinstance(answer, Answer):
         raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
     if question is not None:
-        raise UsageError("a question was given beside an Answer, which holds its own; put it into Answer(question=…)")
+        raise UsageError("a question was given with an Answer, which holds its own; put it into Answer(question=…)")
     return answer
 
 

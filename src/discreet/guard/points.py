@@ -65,12 +65,12 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Thetas:
-    """Scores under which a side calls an answer foreign; both sides together make the guard abstain."""
+    """Scores under which an answer is unlike a side; unlike both, it is out of distribution and the guard abstains."""
 
     safe: float
     unsafe: float
 
-    def foreign(self, sigmas: NDArray[Any]) -> NDArray[np.bool_]:
+    def out_of_distribution(self, sigmas: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether σ_s < θ_s and σ_u < θ_u, row by row of (n, 2)."""
         return np.asarray((sigmas[:, 0] < self.safe) & (sigmas[:, 1] < self.unsafe))
 

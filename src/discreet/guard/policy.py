@@ -184,19 +184,13 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str, domain
         raise PolicyError(f"{place}: subjects must be a list of {', '.join(SUBJECTS)}; got {subjects!r}")
     if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 1:
         raise PolicyError(f"{place}: cluster must be a whole number of at least 1, got {cluster!r}")
+    allowed, known = data.get("allow_direct", []), known_types()
+    if strange := [item for item in allowed if item not in known]:
+        raise PolicyError(f"{place}: allow_direct names {strange[0]!r}, which no recogniser finds; expected some of "
+                          f"{', '.join(known)}")
     return Policy(
         domain=domain, audience=audience, version=data["version"], subjects=tuple(subjects), cluster=cluster,
         rule=_rule(data.get("counts", data.get("rule", "identifying")), domain, where),
         point=data.get("point", "conservative"), languages=tuple(data.get("languages", ["en"])),
-        allow_direct=_direct_types(data.get("allow_direct", []), place),
+        allow_direct=tuple(allowed),
     )
-
-
-def _direct_types(listed: list[Any], place: str) -> tuple[str, ...]:
-    known = known_types()
-    for item in listed:
-        if item not in known:
-            raise PolicyError(
-                f"{place}: allow_direct names {item!r}, which no recogniser finds; expected some of {', '.join(known)}"
-            )
-    return tuple(listed)

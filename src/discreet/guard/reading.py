@@ -124,7 +124,7 @@ def _direct_subject(doc: Doc, span: DirectSpan, told: _Told | None) -> Subject:
 
 
 def _is_told(text: str, span: DirectSpan, told: _Told) -> bool:
-    """A direct identifier that the user gave themselves is told back to them.
+    """A direct identifier that the user gave themselves is no leak.
 
     It must stand in their words as an identifier of the same kind, or letter for letter: digits that only happen to
     run in the same order elsewhere are no consent.

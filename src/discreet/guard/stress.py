@@ -5,9 +5,9 @@ unsafe ones and nothing unsafe in them (PPE, sections IV-E and VI-D): a classifi
 and borderline reads content, one that loses it reads style. Higher scores mean unsafe; a text is flagged where its
 score is at or above the threshold.
 
-Two controls stand beside, made of the same scores:
+Two controls are shown next to the figures, made of the same scores:
 
-- *placebo* (negative): labels dealt to unsafe and borderline at random; the AUROC must be ½, and its spread shows what
+- *placebo* (negative): labels of unsafe and borderline permuted; the AUROC must be ½, and its spread shows what
   a score that knows nothing reaches in samples of this size.
 - *planted* (positive): half of the unsafe put among the borderline, the other half setting the threshold; the FPR of
   the borderline must rise. Where it does not, a low FPR only says that the threshold flags nobody.
@@ -28,6 +28,7 @@ from discreet.core.errors import DiscreetError, InputError, UsageError
 from discreet.core.records import Answer, Estimate
 from discreet.core.types import FloatArray
 from discreet.guard import stress_figures as figures
+from discreet.guard.evaluate import plain
 from discreet.guard.guard import Guard
 from discreet.stats.arrays import finite_scores
 
@@ -94,7 +95,7 @@ class StressResult:
 
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, Estimates as records; plain values only."""
-        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
 
 
 def stress_test(
@@ -186,7 +187,7 @@ def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tupl
         return "inconclusive", f"the borderline FPR is unresolved: {fpr.reason or 'it has no interval'}"
     shown = f"the borderline FPR is {fpr}"
     if not checks["placebo"]:
-        return "inconclusive", f"{shown}, but labels dealt at random do not give an AUROC of 1/2"
+        return "inconclusive", f"{shown}, but permuted labels do not give an AUROC of 1/2"
     turned = "" if checks["direction"] else "; safe texts outrank unsafe ones, though a higher score must mean unsafe"
     if fpr.low > limit:
         return "fail", f"{shown}, above {limit:g}{turned}"
@@ -309,9 +310,3 @@ def _scores(values: ArrayLike, kind: str) -> FloatArray:
 
 def _holds(estimate: Estimate, value: float) -> bool:
     return estimate.low is not None and estimate.high is not None and estimate.low <= value <= estimate.high
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return value.to_json()
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

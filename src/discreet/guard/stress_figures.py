@@ -117,12 +117,12 @@ def bootstrap_differences(
 
 
 def placebo(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estimate:
-    """AUROC of unsafe against borderline under labels dealt at random: its mean and the central 95% of the draws."""
+    """AUROC of unsafe against borderline under permuted labels: its mean and the central 95% of the draws."""
     scores, labels = _labelled(unsafe, borderline)
     _, level_of, tied = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(tied) - (tied - 1) / 2.0)[level_of.reshape(-1)]
     least = unsafe.size * (unsafe.size + 1) / 2.0
-    sums = np.array([ranks[dealt == 1.0].sum() for dealt in permuted_labels(labels, rng, RESAMPLES)])
+    sums = np.array([ranks[drawn == 1.0].sum() for drawn in permuted_labels(labels, rng, RESAMPLES)])
     draws = (sums - least) / (unsafe.size * borderline.size)
     low, high = percentile_interval(draws, LEVEL)
     return Estimate(float(draws.mean()), low, high, LEVEL, scores.size, unsafe.size, borderline.size, "example",

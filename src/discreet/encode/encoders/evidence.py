@@ -48,7 +48,7 @@ def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
         Name of a built-in domain, or the folder of one.
     question : str, optional
         What the user said. An attribute that stands in it is the asker's; a direct identifier that stands in it is
-        told back and left out.
+        left out.
 
     Raises
     ------

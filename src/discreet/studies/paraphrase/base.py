@@ -1,24 +1,39 @@
-"""What a paraphraser is, what counts as another text, and the door for plug-ins.
+"""What a paraphraser is, how one is named, what counts as another text, and the file of paraphrases of a data set.
 
-A paraphraser is one file in `paraphrasers/`: a frozen dataclass whose fields are its options (text, whole numbers,
-numbers), registered under its name with `@paraphrasers.register("name")`.
+A paraphraser is one file: a frozen dataclass whose fields are its options (text, whole numbers, numbers), registered
+under its name with `@paraphrasers.register("name")`. It is named by `rules`, `llm:http://host/v1,model=NAME`, and so
+on: a name; then, behind a colon, options as `name=value` between commas, where the first may be a value alone.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol, cast, get_type_hints
 
+import numpy as np
 from numpy.random import Generator
 
+from discreet.core.errors import UsageError
+from discreet.core.files import KeyedHash, dump_json, progress, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.core.registry import Registry
-from discreet.data.texts import MARKS
+from discreet.data.answers import clean
+from discreet.data.texts import MARKS, LabelledText, read_texts
+from discreet.experiments.membership.experiment import MOST_COPIES
 
+FORM = "discreet-paraphrases"
+VERSION = 1
+TOGETHER = 64
 _MARK = re.compile("|".join(map(re.escape, MARKS.values())))
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_NAMED = re.compile(r"\s*\w+\s*=")
 
 
 class Paraphraser(Protocol):
@@ -43,9 +58,8 @@ class Paraphraser(Protocol):
         ...
 
 
-paraphrasers: Registry[type[Any]] = Registry(
-    "paraphrasers", builtin="discreet.studies.paraphrase.paraphrasers", classes=True
-)
+paraphrasers: Registry[type[Any]] = Registry("paraphrasers", builtin="discreet.studies.paraphrase", classes=True)
+"""Paraphrasers by name: classes, built with their options."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -69,42 +83,139 @@ def holds(said: str, text: str) -> bool:
     return f" {' '.join(words_of(text))} " in f" {' '.join(words_of(said))} "
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How far paraphrases are from their texts.
+def change(texts: Sequence[str], said: Sequence[Sequence[str]]) -> dict[str, Estimate]:
+    """How far `said`, one list of paraphrases for each text, is from `texts`.
 
-    Attributes
-    ----------
-    distinct : Estimate
-        Share of texts whose paraphrases all differ, from the text and from each other, by `words_of`.
-    overlap : Estimate
-        Mean over all paraphrases of `overlap` with their text.
-    wrapped : Estimate
-        Share of paraphrases that hold their text as it was, see `holds`; those that are the text are among them.
-
-    They have no intervals: they describe these texts.
+    Returns `distinct`, the share of texts whose paraphrases all differ, from the text and from each other, by
+    `words_of`; `overlap`, the mean over all paraphrases of `overlap` with their text; `wrapped`, the share of
+    paraphrases that hold their text as it was, see `holds`. They have no intervals: they describe these texts.
     """
-
-    distinct: Estimate
-    overlap: Estimate
-    wrapped: Estimate
-
-    def to_json(self) -> dict[str, Any]:
-        """All three as estimates."""
-        return {"distinct": self.distinct, "overlap": self.overlap, "wrapped": self.wrapped}
-
-
-def change(texts: Sequence[str], said: Sequence[Sequence[str]]) -> Change:
-    """How far `said`, one list of paraphrases for each text, is from `texts`."""
     full = [len({words_of(text), *map(words_of, ours)}) == 1 + len(ours)
             for text, ours in zip(texts, said, strict=True)]
     pairs = [(text, other) for text, ours in zip(texts, said, strict=True) for other in ours]
     each = [one for text, other in pairs if (one := overlap(text, other)) is not None]
-    return Change(_mean(full, "text"), _mean(each, "paraphrase"),
-                  _mean([holds(other, text) for text, other in pairs], "paraphrase"))
+    return {"distinct": _mean(full, "text"), "overlap": _mean(each, "paraphrase"),
+            "wrapped": _mean([holds(other, text) for text, other in pairs], "paraphrase")}
 
 
 def _mean(values: Sequence[float], unit: str) -> Estimate:
     if not values:
         return Estimate.unresolved(f"there is no {unit} that could be compared; at least one is needed", unit=unit, n=0)
     return Estimate(sum(values) / len(values), None, None, n=len(values), unit=unit, method="mean")
+
+
+def paraphraser_of(spec: str, seed: int) -> Callable[[Path, int, Path], Path]:
+    """From a name with options to a function of data, n and a folder that writes a file (`Study.paraphraser`).
+
+    Raises UsageError for a name or option that is not there, and a value that cannot be.
+    """
+    return partial(write_paraphrases, paraphraser=made(spec), seed=seed)
+
+
+def made(spec: str) -> Paraphraser:
+    """The paraphraser of a spec. Raises UsageError."""
+    name, colon, rest = spec.partition(":")
+    maker = paraphrasers[name.strip()]
+    hints = get_type_hints(maker)
+    options = fields(cast(Any, maker))
+    given: dict[str, Any] = {}
+    for number, part in enumerate(rest.split(",") if colon else []):
+        key, _, value = (one.strip() for one in part.partition("="))
+        if number == 0 and options and not _NAMED.match(part):
+            key, value = options[0].name, part.strip()
+        if key not in {one.name for one in options} or key in given:
+            known = ", ".join(one.name for one in options) or "none"
+            raise UsageError(f"the paraphraser {name!r} has no option {key!r}, or was given it twice; expected each "
+                             f"of its options once at most: {known}")
+        given[key] = _value(name, key, value, hints[key])
+    lacking = [one.name for one in options if one.name not in given and one.default is MISSING]
+    if lacking:
+        raise UsageError(f"the paraphraser {name!r} needs {' and '.join(lacking)}; expected "
+                         f"{name}:{','.join(f'{one}=…' for one in lacking)}")
+    try:
+        return cast(Paraphraser, maker(**given))
+    except ValueError as error:
+        raise UsageError(f"the paraphraser {name!r}: {error}") from None
+
+
+def _value(name: str, key: str, value: str, hint: Any) -> Any:
+    for kind, called in ((int, "a whole number"), (float, "a number")):
+        if hint is kind:
+            try:
+                return kind(value)
+            except ValueError:
+                raise UsageError(f"the paraphraser {name!r}: {key} is {value[:40]!r}; expected {called}") from None
+    if not value:
+        raise UsageError(f"the paraphraser {name!r}: {key} is empty; expected a value")
+    return value
+
+
+def write_paraphrases(data: Path, n: int, to: Path, paraphraser: Paraphraser, seed: int, *, quiet: bool = False
+                      ) -> Path:
+    """`n` (1 to 63) paraphrases of every labelled text, as JSON Lines in the folder `to`; the file's path.
+
+    A row has `id` (`<id>#<k>`, k from 1), `text`, `label` and, where the text has one, `structure`. The file is named
+    by the data, n, the paraphraser and the seed. A manifest of the same name, `.json`, holds facts of the paraphraser,
+    hashes under a key of its own of data and paraphrases, and `change`, without any text. Where it says that the file
+    is of this data, these facts and this seed, nothing is made anew; else both are.
+
+    Raises UsageError for n, a seed or a folder that cannot be, InputError as `read_texts` and the paraphraser.
+    """
+    if not 1 <= n < MOST_COPIES:
+        raise UsageError(f"{n} paraphrases of each text were asked for; expected 1 to {MOST_COPIES - 1}")
+    if seed < 0:
+        raise UsageError(f"the seed of the paraphrases is {seed}; expected a whole number from 0")
+    rows = read_texts(data)
+    path = Path(to) / f"{Path(Path(data).name.removesuffix('.gz')).stem}.x{n}.{paraphraser.label}.s{seed}.jsonl"
+    asked = {"form": FORM, "version": VERSION, "n": n, "seed": seed, "texts": len(rows),
+             "paraphraser": json.loads(dump_json(dict(paraphraser.facts)))}
+    if _is_made(path, Path(data), asked):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {to}: {why(error)}; name another") from None
+    said = _said(rows, n, paraphraser, seed, quiet)
+    key = secrets.token_bytes(32)
+    hashes = KeyedHash(key)
+    write_atomic(path, "".join(_lines(rows, said)))
+    texts = [row.text for row in rows]
+    write_atomic(path.with_suffix(".json"), dump_json({
+        **asked, "key": key.hex(), "data": hashes.of_file(Path(data)), "paraphrases": hashes.of_file(path),
+        "unchanged": sum(one == text for text, ours in zip(texts, said, strict=True) for one in ours),
+        **change(texts, said)}, indent=1) + "\n")
+    return path
+
+
+def _said(rows: Sequence[LabelledText], n: int, paraphraser: Paraphraser, seed: int, quiet: bool) -> list[list[str]]:
+    rng = np.random.default_rng((seed, *FORM.encode()))
+    texts = iter([row.text for row in rows])
+    # In portions: progress is shown, and a paraphraser that asks a service has a bounded number of texts at hand.
+    portions: Iterator[list[str]] = iter(lambda: list(islice(texts, TOGETHER)), [])
+    found: list[list[str]] = []
+    for portion in progress(portions, -(-len(rows) // TOGETHER), quiet=quiet, label="paraphrases"):
+        said = [[clean(one) for one in ours] for ours in paraphraser.paraphrase(portion, n, rng)]
+        if len(said) != len(portion) or any(len(ours) != n or not all(map(str.strip, ours)) for ours in said):
+            raise ValueError(f"the paraphraser {paraphraser.label!r} gave other than {n} texts for each of "
+                             f"{len(portion)}, or empty ones")
+        found += said
+    return found
+
+
+def _lines(rows: Sequence[LabelledText], said: Sequence[Sequence[str]]) -> Iterator[str]:
+    for row, ours in zip(rows, said, strict=True):
+        further = {"structure": row.structure} if row.structure else {}
+        for k, text in enumerate(ours, start=1):
+            yield json.dumps({"id": f"{row.id}#{k}", "text": text, "label": row.label, **further},
+                             ensure_ascii=False) + "\n"
+
+
+def _is_made(path: Path, data: Path, asked: dict[str, Any]) -> bool:
+    """Whether path and manifest are of this data and these facts, and as they were written."""
+    try:
+        there = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        hashes = KeyedHash(bytes.fromhex(there["key"]))
+        return all(there[name] == value for name, value in asked.items()) and (
+            there["data"], there["paraphrases"]) == (hashes.of_file(data), hashes.of_file(path))
+    except (OSError, ValueError, KeyError, TypeError, UsageError, RecursionError):
+        return False

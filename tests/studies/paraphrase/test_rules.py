@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.studies.paraphrase.base import change, holds, marks_of, words_of
-from discreet.studies.paraphrase.paraphrasers.rules import Rules
-from discreet.studies.paraphrase.sentences import names, precious
-from discreet.studies.paraphrase.words import CLOSERS, OPENERS
+from discreet.studies.paraphrase.rewording import names, precious, word_lists
+from discreet.studies.paraphrase.rules import Rules
 
+LISTS = word_lists()
 TEXTS = [
     "How can I get rid of someone's old car?", "I don't know why it rains, but I am glad because it is the 3rd of May.",
     "If you have 2 kids, what is the best way to teach them?", "Ann Smith met Bob in New York at 12:30.", "ok", "42",
@@ -94,7 +94,7 @@ def test_clauses_change_their_order() -> None:
 def test_openers_follow_who_speaks_and_how() -> None:
     pairs = [("zebras yawn", "statement"), ("zebras yawn?", "question"), ("<|assistant|> zebras yawn.", "assistant")]
     for text, kind in pairs:
-        frames = {one.casefold().rstrip(".") for one in (*OPENERS[kind], *CLOSERS[kind])}
+        frames = {one.casefold().rstrip(".") for one in (*LISTS["openers"][kind], *LISTS["closers"][kind])}
         for one in said([text], 63)[0]:
             around = one.removeprefix("<|assistant|> ").casefold().split("zebras yawn")
             assert {part for part in (around[0].strip(), around[1].lstrip("?., ").rstrip(".")) if part} <= frames
@@ -115,6 +115,6 @@ def test_a_made_up_corpus() -> None:
              f"{rng.choice(['if', 'because'])} someone keeps {rng.integers(900)} {rng.choice(things)}"
              f"{rng.choice(['?', '.', ''])}" for _ in range(200)]
     found = change(texts, said(texts, 3))
-    assert found.distinct.value == 1.0
-    assert 0.4 < (found.overlap.value or 0.0) < 0.8
-    assert (found.wrapped.value or 0.0) < 0.02
+    assert found["distinct"].value == 1.0
+    assert 0.4 < (found["overlap"].value or 0.0) < 0.8
+    assert (found["wrapped"].value or 0.0) < 0.02

@@ -14,7 +14,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import HASH_KEY_VARIABLE
 from discreet.endpoints.chat import KEY_VARIABLE
 from discreet.studies.paraphrase import paraphraser_of
-from discreet.studies.paraphrase.paraphrasers.llm import LINE, PROMPT, ROUNDS, Llm, usable
+from discreet.studies.paraphrase.llm import LINE, PROMPT, ROUNDS, Llm, usable
 
 pytest.importorskip("httpx")
 

@@ -12,21 +12,30 @@ from typing import Any
 from numpy.random import Generator
 
 from discreet.studies.paraphrase.base import holds, paraphrasers, words_of
-from discreet.studies.paraphrase.clauses import reordered
-from discreet.studies.paraphrase.sentences import Turn, is_loud, keeps, lowered, turns_of
-from discreet.studies.paraphrase.swaps import Edit, edited, edits_of
-from discreet.studies.paraphrase.words import CLOSERS, OPENERS
+from discreet.studies.paraphrase.rewording import (
+    LISTS,
+    Edit,
+    Turn,
+    edited,
+    edits_of,
+    is_loud,
+    keeps,
+    lowered,
+    reordered,
+    turns_of,
+    word_lists,
+)
 
 TRIES = 12
 SWAPPED, REORDERED, OPENED, CLOSED = 0.8, 0.6, 0.35, 0.25
-SOURCES = ("base", "clauses", "sentences", "swaps", "words")
+SOURCES = ("base.py", "rewording.py", "rules.py", LISTS)
 ENDS = (".", "!", "?", "…", '"', "”", ")")
 
 
 @paraphrasers.register("rules")
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Contractions and their long forms, synonyms of a closed list, other frames of questions, clause order, polite
+    """Contractions and their long forms, synonyms of a closed list, other patterns of questions, clause order, polite
     openers and closers.
 
     A paraphrase keeps marks, white space between sentences, numbers, addresses and names. It shares more words with
@@ -99,7 +108,8 @@ def _candidates(turns: Sequence[Turn], sentences: Sequence[Sequence[_Sentence]],
         yield "".join(said)
     at = next(number for number, turn in enumerate(turns) if turn.sentences)
     kind = _kind(turns[at], turns[at].sentences[0])
-    pairs = [(opener, closer) for opener in ("", *OPENERS[kind]) for closer in ("", *CLOSERS[kind])]
+    openers, closers = (["", *word_lists()[name][kind]] for name in ("openers", "closers"))
+    pairs = [(opener, closer) for opener in openers for closer in closers]
     for number in rng.permutation(len(pairs)):
         opener, closer = pairs[number]
         drawn = _closed(_opened(turns[at].sentences, opener), closer)
@@ -107,7 +117,8 @@ def _candidates(turns: Sequence[Turn], sentences: Sequence[Sequence[_Sentence]],
 
 
 def _framed(turn: Turn, drawn: tuple[str, ...], rng: Generator, opened: bool) -> tuple[str, ...]:
-    openers, closers = OPENERS[_kind(turn, drawn[0])], CLOSERS[_kind(turn, drawn[-1])]
+    lists = word_lists()
+    openers, closers = lists["openers"][_kind(turn, drawn[0])], lists["closers"][_kind(turn, drawn[-1])]
     opener, closer = openers[rng.integers(len(openers))], closers[rng.integers(len(closers))]
     closed = rng.random() < CLOSED
     return _closed(_opened(drawn, opener if opened else ""), closer if closed else "")
@@ -146,7 +157,6 @@ def _small(framing: str) -> str:
 
 @lru_cache(maxsize=1)
 def _version() -> str:
-    room = files("discreet.studies.paraphrase")
-    parts = [room.joinpath(f"{name}.py").read_bytes() for name in SOURCES]
-    parts.append(room.joinpath("paraphrasers", "rules.py").read_bytes())
+    room = files(__package__)
+    parts = [room.joinpath(name).read_bytes() for name in SOURCES]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

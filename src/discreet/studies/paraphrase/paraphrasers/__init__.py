@@ -1,1 +1,0 @@
-"""The ways to paraphrase: one module each, found by the registry `paraphrasers`."""

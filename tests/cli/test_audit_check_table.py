@@ -12,7 +12,7 @@ import yaml
 import discreet.studies
 
 Cli = Callable[..., Any]
-PAPER = Path(discreet.studies.__file__).parent / "paper_blia.csv"
+PAPER = Path(discreet.studies.__file__).parent / "blia" / "paper.csv"
 HEAD = "benchmark,n_canaries,n_train,train_accuracy,epsilon,success,guess\n"
 SOUND = "mine,500,20000,95,inf,97,prediction\nmine,500,20000,80,1,60,prediction\n"
 
@@ -57,7 +57,7 @@ def test_json_is_the_record_and_goes_to_the_folder(cli: Cli, tmp_path: Path) -> 
     assert (ended.code, ended.err) == (1, "")
     said = json.loads(ended.out)
     assert (said["kind"], said["schema"], said["impossible"], len(said["cells"])) == ("check-table", 1, 16, 84)
-    assert said["provenance"]["input"] == "paper_blia.csv"
+    assert said["provenance"]["input"] == "paper.csv"
     assert json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8")) == said
     assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text(encoding="utf-8"))["alpha"] == 0.05
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from discreet.cli.main import run
-from discreet.studies.mia.reproduce import ORDER
+from discreet.studies.mia.reproduction import ORDER
 
 FAST = ("--engine", "inline", "--permutations", "9", "--quiet")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import main
-from discreet.studies.blia.reproduce import ORDER
+from discreet.studies.blia.reproduction import ORDER
 from discreet.studies.blia.settings import SETTINGS
 
 WHOLE = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import main
-from discreet.studies.mia import hub
-from discreet.studies.mia.cells import DEFINITIONS
-from discreet.studies.mia.reproduce import ORDER
+from discreet.studies.mia import hf_datasets as hf
+from discreet.studies.mia.reproduction import ORDER
+from discreet.studies.mia.results import DEFINITIONS
 from discreet.studies.mia.settings import SETTINGS
 
 WHOLE = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
@@ -46,5 +46,5 @@ def test_every_scale_and_definition_is_in_its_table() -> None:
 
 
 def test_the_data_sets_of_the_paper_are_named() -> None:
-    for name in (hub.BEAVERTAILS, hub.XGUARD, hub.WILDCHAT, hub.ESCONV, hub.DEPRESSION):
+    for name in (hf.BEAVERTAILS, hf.XGUARD, hf.WILDCHAT, hf.ESCONV, hf.DEPRESSION):
         assert f"`{name}`" in PAGE

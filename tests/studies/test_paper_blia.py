@@ -22,7 +22,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def found() -> TableCheck:
-    return check_cells(read_cells(FOLDER / "paper_blia.csv"))
+    return check_cells(read_cells(FOLDER / "blia" / "paper.csv"))
 
 
 def violations(found: TableCheck, attack: str, *, halved: bool = False) -> list[tuple[str | None, float]]:
@@ -32,7 +32,7 @@ def violations(found: TableCheck, attack: str, *, halved: bool = False) -> list[
 
 
 def test_tables_3_to_8_are_whole() -> None:
-    given = rows("paper_blia.csv")
+    given = rows("blia/paper.csv")
     assert len(given) == 84
     assert {row["table"] for row in given} == set("345678")
     for table in "345678":
@@ -45,8 +45,8 @@ def test_tables_3_to_8_are_whole() -> None:
 
 def test_table_2_repeats_the_rows_without_a_mechanism_but_for_one_digit() -> None:
     key = ("benchmark", "attack", "train_accuracy", "success")
-    with_none = {tuple(row[name] for name in key) for row in rows("paper_blia.csv") if row["epsilon"] == "inf"}
-    table_2 = {tuple(row[name] for name in key) for row in rows("paper_blia_table2.csv")}
+    with_none = {tuple(row[name] for name in key) for row in rows("blia/paper.csv") if row["epsilon"] == "inf"}
+    table_2 = {tuple(row[name] for name in key) for row in rows("blia/paper_table2.csv")}
     assert table_2 - with_none == {("big_vul", "lia_delta_margin", "97.91", "52.08")}
     assert with_none - table_2 == {("big_vul", "lia_delta_margin", "97.91", "52.09")}
 

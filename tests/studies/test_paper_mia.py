@@ -10,7 +10,7 @@ import pytest
 
 import discreet.studies
 
-with (Path(discreet.studies.__file__).parent / "paper_mia.csv").open(encoding="utf-8", newline="") as handle:
+with (Path(discreet.studies.__file__).parent / "mia" / "paper.csv").open(encoding="utf-8", newline="") as handle:
     ROWS = list(csv.DictReader(handle))
 
 MODELS = ("Llama-3.2-1B-IT", "Llama-3.2-3B-IT", "Llama-3.1-8B-IT", "Gemma-3-12B-IT")

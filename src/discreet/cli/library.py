@@ -80,18 +80,18 @@ if TYPE_CHECKING:
     from discreet.scores.write import write_scores
     from discreet.stats.epsilon import epsilon_ceiling, least_rate
     from discreet.stats.evalues import KINDS
+    from discreet.studies import chosen_items, setting_of
     from discreet.studies.blia.corpora import CORPORA as BLIA_CORPORA
-    from discreet.studies.blia.reproduce import known_items as known_blia_items
-    from discreet.studies.blia.reproduce import merged as merged_blia
-    from discreet.studies.blia.reproduce import reproduce as reproduce_blia
-    from discreet.studies.blia.settings import setting_of as blia_setting_of
-    from discreet.studies.blia.trials import Study as BliaStudy
+    from discreet.studies.blia.reproduction import ORDER as BLIA_ORDER
+    from discreet.studies.blia.reproduction import merged as merged_blia
+    from discreet.studies.blia.reproduction import reproduce as reproduce_blia
+    from discreet.studies.blia.settings import SETTINGS as BLIA_SETTINGS
+    from discreet.studies.blia.settings import Study as BliaStudy
     from discreet.studies.mia.corpora import CORPORA as MIA_CORPORA
-    from discreet.studies.mia.reproduce import ORDER as MIA_ORDER
-    from discreet.studies.mia.reproduce import known_items as known_mia_items
-    from discreet.studies.mia.reproduce import reproduce as reproduce_mia
-    from discreet.studies.mia.settings import setting_of as mia_setting_of
-    from discreet.studies.mia.worlds import Study as MiaStudy
+    from discreet.studies.mia.reproduction import ORDER as MIA_ORDER
+    from discreet.studies.mia.reproduction import reproduce as reproduce_mia
+    from discreet.studies.mia.settings import SETTINGS as MIA_SETTINGS
+    from discreet.studies.mia.settings import Study as MiaStudy
     from discreet.studies.paraphrase import paraphraser_of
     from discreet.synth.campaign import run_campaign
     from discreet.synth.plan import ROLES, Plan, equal_sizes, make_plan, paper_sizes

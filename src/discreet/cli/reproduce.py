@@ -91,10 +91,10 @@ def mia(
 
     Keeps models' scores in OUT/store, so that a stopped run resumes; corpora, with their texts, in OUT/data.
     """
-    items = library.known_mia_items(table or (), figure or (), section or ())
+    items = library.chosen_items(library.MIA_ORDER, table or (), figure or (), section or ())
     if dtype not in DTYPES:
         raise UsageError(f"--dtype is {dtype[:20]!r}; expected {', '.join(DTYPES)}")
-    setting = replace(library.mia_setting_of(scale), dtype=dtype)
+    setting = replace(library.setting_of(library.MIA_SETTINGS, scale), dtype=dtype)
     seeds = execution.known_seeds() or (None if seed == 42 else (seed,))
     setting = setting if seeds is None else replace(setting, seeds=seeds)
     there = [*setting.corpora.values(), *setting.further]
@@ -141,8 +141,8 @@ def blia(
     Keeps models' scores in OUT/store, so that a stopped run resumes; corpora, with their rows, in OUT/data. Later calls
     add corpora and items to OUT.
     """
-    items = library.known_blia_items(table or (), figure or (), section or ())
-    setting = library.blia_setting_of(scale)
+    items = library.chosen_items(library.BLIA_ORDER, table or (), figure or (), section or ())
+    setting = library.setting_of(library.BLIA_SETTINGS, scale)
     corpora = execution.known_corpora(library.BLIA_CORPORA, setting.corpora, scale)
     epsilons = None
     if epsilon is not None:

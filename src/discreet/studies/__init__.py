@@ -1,1 +1,113 @@
-"""Compositions of the rooms below: what the papers report, kept as data, and ours beside it."""
+"""One folder a paper, and what the studies share: settings and figures as data, files of corpora, names of items."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import write_atomic
+from discreet.core.records import Estimate
+
+__all__ = ["averaged", "chosen_items", "need_files", "paper_figures", "read_settings", "setting_of", "write_once"]
+
+ROOM = Path(__file__).parent
+SEEDS_FOR_INTERVAL = 3
+T_975 = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+"""97.5% points of Student's t by degrees of freedom; 1.96 beyond is close enough from 30 on, 2.26 is safe before."""
+S = TypeVar("S")
+
+
+def read_settings(study: str) -> dict[str, dict[str, Any]]:
+    """`settings.yaml` of a study: what each scale trains on what."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOM / study / "settings.yaml").read_text(encoding="utf-8"))
+    return {name: value for name, value in found.items() if name != "shared"}
+
+
+def setting_of(settings: Mapping[str, S], scale: str) -> S:
+    """The setting of a scale. UsageError for one that is not there."""
+    if scale not in settings:
+        raise UsageError(f"there is no scale {scale!r}; expected one of {', '.join(settings)}")
+    return settings[scale]
+
+
+@cache
+def paper_figures(study: str) -> tuple[dict[str, str], ...]:
+    """The rows of `<study>/paper.csv`: what the paper prints in its text and tables."""
+    with (ROOM / study / "paper.csv").open(encoding="utf-8", newline="") as handle:
+        return tuple(csv.DictReader(handle))
+
+
+def chosen_items(order: Sequence[str], tables: Sequence[int], figures: Sequence[int], sections: Sequence[str]
+                 ) -> list[str]:
+    """Names of the items asked for, in `order`; all where nothing is. UsageError for one that is not there.
+
+    A section is named with or without the word "section".
+    """
+    asked = [f"table {number}" for number in tables] + [f"figure {number}" for number in figures]
+    asked += [name if name in order else f"section {name}" for name in sections]
+    if unknown := [name for name in asked if name not in order]:
+        known = ", ".join(name if " " in name else f"section {name}" for name in order)
+        raise UsageError(f"there is no {unknown[0]}; expected {known}")
+    return [name for name in order if name in asked or not asked]
+
+
+def write_once(path: Path, folder: Path, make: Callable[[], str | bytes], *, on_disk: bool) -> Path:
+    """Write what `make` gives to `path` where nothing is there yet; the path.
+
+    What is made of data `on_disk` remembers the `folder` that they were read from. Raises UsageError where the file was
+    made from another folder.
+    """
+    source, whence = path.with_suffix(".source"), str(folder.resolve())
+    if path.exists():
+        if source.exists() and source.read_text(encoding="utf-8") != whence:
+            raise UsageError(f"{path} was made from {source.read_text(encoding='utf-8')}, not from {folder}; name "
+                             "another --out, or the folder of before")
+        return path
+    content = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if on_disk:
+        write_atomic(source, whence)
+    write_atomic(path, content)
+    return path
+
+
+def need_files(folder: Path, files: Collection[str]) -> None:
+    """InputError where the folder of a public data set lacks one of its files."""
+    if lacking := next((name for name in files if not (folder / name).is_file()), None):
+        raise InputError(f"{folder} holds no {lacking}; expected the folder of public data with the data set "
+                         f"{folder.name} in it")
+
+
+def averaged(found: Sequence[Sequence[Estimate]], within: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    """The mean over seeds of means over directions.
+
+    From three seeds on with a t interval over seeds, kept `within` what the figure can be; with fewer, as the paper
+    averages over A and B, value and ends are averaged: the ends of one training run, which say nothing of how another
+    would come out. Unresolved where any part is.
+    """
+    parts = [one for seed in found for one in seed]
+    if not parts:
+        return Estimate.unresolved("no such row in the audit")
+    if lacking := next((one for one in parts if one.value is None), None):
+        return Estimate.unresolved(lacking.reason or "unresolved")
+    means = [sum(one.value or 0.0 for one in seed) / len(seed) for seed in found if seed]
+    value = sum(means) / len(means)
+    n = parts[0].n
+    if len(means) >= SEEDS_FOR_INTERVAL:
+        deviation = sqrt(sum((one - value) ** 2 for one in means) / (len(means) - 1))
+        half = T_975.get(len(means) - 1, 2.262) * deviation / sqrt(len(means))
+        return Estimate(value, max(within[0], value - half), min(within[1], value + half), n=len(means), unit="seed",
+                        method="t over seeds")
+    if any(one.low is None or one.high is None for one in parts):
+        return Estimate(value, None, None, n=n, unit=parts[0].unit, method="mean over directions")
+    low, high = (sum(ends) / len(parts) for ends in zip(*((one.low or 0.0, one.high or 0.0) for one in parts),
+                                                        strict=True))
+    return Estimate(value, low, high, n=n, n_pos=parts[0].n_pos, n_neg=parts[0].n_neg, unit=parts[0].unit,
+                    method="value and ends averaged over directions and seeds")

@@ -11,9 +11,8 @@ import pytest
 from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.studies.blia.pooled import Part
-from discreet.studies.blia.settings import HALVED, RR, Setting, Work
-from discreet.studies.blia.trials import Study
+from discreet.studies.blia.results import Part
+from discreet.studies.blia.settings import HALVED, RR, Setting, Study, Work
 
 
 def parts_of(n: int = 2, **world: float) -> list[Part]:
@@ -35,7 +34,7 @@ def remembering() -> list[Part]:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    work = Work({"name": "mlp", "hidden": 16, "epochs": 3, "batch": 32, "rate": 0.01}, 400, 60, 60, 60, planted_each=3,
+    work = Work({"name": "mlp", "hidden": 16, "epochs": 3, "batch": 32, "rate": 0.01}, 60, 60, 60, 400, planted_each=3,
                 mechanisms=(RR, HALVED), epsilons=(inf, 1.0), seeds=(1, 2), references=1)
     few = replace(work, rows=300, epsilons=(inf,), seeds=(1,), references=0)
     return Study(Setting({"made_up": work}, "made_up", few, shares=(0.2, 0.5)), None,

@@ -13,7 +13,7 @@ import pytest
 from discreet.core.errors import InputError, UsageError
 from discreet.data.datasets import read_dataset
 from discreet.studies.blia.corpora import CORPORA, Corpus, Rows, sampled, smaller, write_corpus
-from discreet.studies.blia.paper import TABLES
+from discreet.studies.blia.tables import BENCHMARKS
 
 
 def test_a_table_is_read_back_with_its_labels(tmp_path: Path) -> None:
@@ -91,4 +91,4 @@ def test_a_folder_without_the_set_is_said(tmp_path: Path, name: str) -> None:
 
 
 def test_every_table_of_the_paper_has_a_corpus() -> None:
-    assert {corpus.benchmark for corpus in CORPORA.values() if corpus.on_disk} == set(TABLES)
+    assert {corpus.benchmark for corpus in CORPORA.values() if corpus.on_disk} == set(BENCHMARKS)

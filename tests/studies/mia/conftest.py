@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.core.records import Estimate
-from discreet.studies.mia.settings import FULL, Setting
-from discreet.studies.mia.worlds import Study
+from discreet.studies.mia.settings import FULL, Setting, Study
 
 KINDS = {"paper": ("p", "paired", "reference_train"), "paper, clean non-members": ("p", "paired", "clean"),
          "honest, p": ("p", "neutral", "clean"), "honest, logit": ("logit", "neutral", "clean")}

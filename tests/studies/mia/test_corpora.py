@@ -14,8 +14,8 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.data.texts import LabelledText, read_texts
-from discreet.studies.mia.corpora import CORPORA
-from discreet.studies.mia.corpus import SAFE, UNSAFE, Corpus, balanced, sample, write_corpus
+from discreet.studies.mia.corpora import CORPORA, Corpus, write_corpus
+from discreet.studies.mia.hf_datasets import SAFE, UNSAFE, balanced, sample
 
 
 def put(folder: Path, name: str, rows: Iterable[dict[str, Any]]) -> None:

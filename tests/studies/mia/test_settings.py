@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.core.errors import UsageError
 from discreet.studies.mia.corpora import CORPORA
-from discreet.studies.mia.settings import MAX_TOKENS, SETTINGS, recipe_for, setting_of
+from discreet.studies.mia.settings import SETTINGS, recipe_for
 from discreet.train import recipe_of
 
 
 @pytest.mark.parametrize("scale", list(SETTINGS))
 def test_everything_named_is_there(scale: str) -> None:
-    setting = setting_of(scale)
+    setting = SETTINGS[scale]
     used = {*setting.corpora.values(), *setting.further, setting.mismatched}
     assert used <= set(CORPORA)
     assert set(setting.sizes) <= set(CORPORA)
@@ -26,13 +25,8 @@ def test_everything_named_is_there(scale: str) -> None:
         assert name == "users" or CORPORA[corpus].structure == name or corpus == "made_up"
 
 
-def test_an_unknown_scale_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no scale 'huge'; expected one of smoke, small, paper"):
-        setting_of("huge")
-
-
 def test_the_paper_scale_is_the_papers() -> None:
-    setting = setting_of("paper")
+    setting = SETTINGS["paper"]
     assert len(setting.broad) == 4
     assert setting.draws == 50
     assert setting.sigmas[0] == 0.0
@@ -40,7 +34,7 @@ def test_the_paper_scale_is_the_papers() -> None:
         one.split("-")[-2] for one in setting.depressed]
     recipe = recipe_for(setting, "Llama-3.2-1B-IT", "lora r=16", "hub_multi_turn", "safety")
     assert isinstance(recipe, dict)
-    assert (recipe["rank"], recipe["max_tokens"]) == (16, MAX_TOKENS["hub_multi_turn"])
+    assert (recipe["rank"], recipe["max_tokens"]) == (16, 8192)
     assert "prompt" not in recipe
     other = recipe_for(setting, "Llama-3.2-1B-IT", "full", "hub_depression", "depression")
     assert isinstance(other, dict)
@@ -49,21 +43,21 @@ def test_the_paper_scale_is_the_papers() -> None:
 
 def test_recipes_of_the_scales_that_run_here_are_recipes() -> None:
     for scale in ("smoke", "small"):
-        setting = setting_of(scale)
+        setting = SETTINGS[scale]
         for model, regimes in setting.models.items():
             for regime in regimes:
                 assert recipe_of(recipe_for(setting, model, regime, "depression", "depression")).to_json()
 
 
 def test_only_some_corpora_keep_what_the_reference_is_trained_on() -> None:
-    setting = setting_of("small").only(["beavertails", "davidson"])
+    setting = SETTINGS["small"].only(["beavertails", "davidson"])
     assert (setting.corpora, setting.further) == ({"single-turn": "beavertails"}, ("davidson",))
     assert setting.mismatched == "diasafety"
 
 
 def test_a_number_type_is_the_transformers_alone() -> None:
-    setting = replace(setting_of("small"), dtype="bfloat16")
+    setting = replace(SETTINGS["small"], dtype="bfloat16")
     recipe = recipe_for(setting, "MiniLM", "full", "davidson", "safety")
     assert recipe_of(recipe).to_json()["dtype"] == "bfloat16"
-    smoke = replace(setting_of("smoke"), dtype="bfloat16")
+    smoke = replace(SETTINGS["smoke"], dtype="bfloat16")
     assert recipe_for(smoke, "TF-IDF, linear", "full", "made_up", "safety") == "tfidf-linear"

@@ -8,18 +8,18 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, UsageError
-from discreet.core.files import write_atomic
+from discreet.core.errors import InputError
+from discreet.core.types import IntArray
 from discreet.data.arrays import read_images
 from discreet.data.rows import iter_rows
+from discreet.studies import need_files, write_once
 
-IntArray: TypeAlias = NDArray[np.int64]
 Kind = Literal["table", "array", "text"]
 ENDINGS: Mapping[Kind, str] = {"table": "csv", "array": "npz", "text": "jsonl"}
 
@@ -48,7 +48,7 @@ class Corpus:
     make : callable
         From the folder of public data and a Generator to all of its rows.
     benchmark : str
-        The paper's benchmark whose table it is for, as in `studies/paper_blia.csv`.
+        The paper's benchmark whose table it is for, as in `studies/blia/paper.csv`.
     stands_for : str
         That benchmark in words, with what is not the same.
     positive : str
@@ -85,21 +85,14 @@ def write_corpus(corpus: Corpus, folder: Path, to: Path, *, rows: int | None = N
     size = "all" if rows is None else str(rows)
     share = "" if prevalence is None else f"-{100 * prevalence:g}"
     path = to / f"{corpus.name}-{size}{share}{'-halved' if halved else ''}.{ENDINGS[corpus.kind]}"
-    source, whence = path.with_suffix(".source"), str(folder.resolve())
-    if path.exists():
-        if source.exists() and source.read_text(encoding="utf-8") != whence:
-            raise UsageError(f"{path} was made from {source.read_text(encoding='utf-8')}, not from {folder}; name "
-                             "another --out, or the folder of before")
-        return path
-    # The same rows whatever the prevalence asked for: each share draws from one order.
-    rng = np.random.default_rng((0, *corpus.name.encode()))
-    made = corpus.make(folder, rng)
-    chosen = sampled(made.labels, rows, prevalence, rng, corpus.name)
-    to.mkdir(parents=True, exist_ok=True)
-    if corpus.on_disk:
-        write_atomic(source, whence)
-    write_atomic(path, _file(made, chosen, halved=halved))
-    return path
+
+    def make() -> str | bytes:
+        # The same rows whatever the prevalence asked for: each share draws from one order.
+        rng = np.random.default_rng((0, *corpus.name.encode()))
+        made = corpus.make(folder, rng)
+        return _file(made, sampled(made.labels, rows, prevalence, rng, corpus.name), halved=halved)
+
+    return write_once(path, folder, make, on_disk=corpus.on_disk)
 
 
 def sampled(labels: IntArray, rows: int | None, prevalence: float | None, rng: Generator, name: str) -> IntArray:
@@ -169,7 +162,7 @@ def code(folder: Path, rng: Generator) -> Rows:
 def fashion_mnist(folder: Path, rng: Generator) -> Rows:
     """The 60,000 train images; class 1 is a garment of the upper body."""
     there = folder / "fashion_mnist"
-    _there(there, ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"))
+    need_files(there, ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"))
     images = read_images(there / "train-images-idx3-ubyte.gz", there / "train-labels-idx1-ubyte.gz")
     return _images(images.pixels, images.labels, UPPER_BODY)
 
@@ -186,7 +179,7 @@ def cifar10_b(folder: Path, rng: Generator) -> Rows:
 
 def _cifar(folder: Path, positive: Collection[int]) -> Rows:
     there = folder / "cifar10_subset"
-    _there(there, ("cifar10_12k.npz",))
+    need_files(there, ("cifar10_12k.npz",))
     parts = [read_images(there / "cifar10_12k.npz", part=part) for part in ("train", "test")]
     labels = [part.labels for part in parts if part.labels is not None]
     return _images(np.concatenate([part.pixels for part in parts]), np.concatenate(labels), positive)
@@ -203,14 +196,8 @@ def _texts(found: Sequence[Mapping[str, Any]], positive: str) -> Rows:
 
 
 def _read(folder: Path, name: str, files: Sequence[str], columns: Sequence[str]) -> list[Mapping[str, Any]]:
-    _there(folder / name, files)
+    need_files(folder / name, files)
     return [row for file in files for _, row in iter_rows(folder / name / file, columns, columns)]
-
-
-def _there(folder: Path, files: Sequence[str]) -> None:
-    if lacking := next((name for name in files if not (folder / name).is_file()), None):
-        raise InputError(f"{folder} holds no {lacking}; expected the folder of public data with the data set "
-                         f"{folder.name} in it")
 
 
 def made_up(folder: Path, rng: Generator) -> Rows:

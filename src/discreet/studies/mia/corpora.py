@@ -2,17 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import InputError
 from discreet.data.bundles import Source, bundle, pool
+from discreet.data.rows import iter_rows
 from discreet.data.texts import MULTI_CONVERSATION, MULTI_TURN, SINGLE_TURN, LabelledText, read_texts
-from discreet.studies.mia import hub
-from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, Corpus, balanced, sample
+from discreet.studies import write_once
+from discreet.studies.mia import hf_datasets as hf
+from discreet.studies.mia.hf_datasets import BUNDLED, SAFE, UNSAFE, balanced, sample
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """One data set as the study uses it.
+
+    Attributes
+    ----------
+    structure : str
+        "single-turn", "multi-turn", "multi-conversation" or "pooled"; "depression" for the use case of paper §8.1.
+    make : callable
+        From the folder of public data and a Generator to rows with two labels, "safe" and "unsafe" (the positive
+        class), by users where they are known.
+    stands_for : str
+        The paper's data set that it is an analogue of.
+    prompt : str
+        "safety" or "depression" (paper, appendices F and N.2). Chat models alone are asked by a prompt: what is on disk
+        is read by encoders, which have none.
+    on_disk : bool
+        Whether it is read from that folder.
+    """
+
+    name: str
+    structure: str
+    make: Callable[[Path, Generator], list[LabelledText]]
+    stands_for: str
+    prompt: str = "safety"
+    on_disk: bool = True
+
+
+def write_corpus(corpus: Corpus, folder: Path, seed: int, to: Path) -> Path:
+    """The corpus as JSON Lines under `to`, made anew only where it is not there; it holds the texts of the data.
+
+    Raises InputError where `folder` lacks the data set, UsageError where the file there was made from another folder.
+    """
+    def make() -> str:
+        rows = _grouped(corpus.make(folder, np.random.default_rng((seed, *corpus.name.encode()))))
+        return "".join(json.dumps(_row(row), ensure_ascii=False) + "\n" for row in rows)
+
+    return write_once(to / f"{corpus.name}-{seed}.jsonl", folder, make, on_disk=corpus.on_disk)
+
+
+def _grouped(rows: list[LabelledText]) -> list[LabelledText]:
+    """Without groups where every group is one row, as made-up users' are: they say nothing. Where others say something,
+    a row without a group is one of its own."""
+    groups = [row.group for row in rows if row.group is not None]
+    if len(set(groups)) == len(groups):
+        return [replace(row, group=None) for row in rows]
+    return [row if row.group is not None else replace(row, group=f"alone/{row.id}") for row in rows]
+
+
+def _row(row: LabelledText) -> dict[str, object]:
+    said: dict[str, object] = {"id": row.id, "text": row.text, "label": row.label}
+    further = {"group": row.group, "structure": row.structure, "category": sorted(row.categories) or None}
+    return said | {name: value for name, value in further.items() if value is not None}
 
 
 def read_set(folder: Path, name: str, labels: Mapping[str, str], *, group: str | None = None,
@@ -26,20 +85,14 @@ def read_set(folder: Path, name: str, labels: Mapping[str, str], *, group: str |
                          f"{name} in it")
     found: list[LabelledText] = []
     for number, path in enumerate(files):
-        users = _column(path, group) if group else {}
+        users = {str(row["id"]): str(row[group]) for _, row in iter_rows(path, ("id", group), ("id", group))
+                 } if group else {}
         for row in read_texts(path, prefer="turns" if turns else "text"):
             if row.label in labels:
                 found.append(replace(row, id=f"{number}:{row.id}", label=labels[row.label], split=None,
                                      structure=structure or row.structure,
                                      group=f"{name}/{users[row.id]}" if group else None))
     return found
-
-
-def _column(path: Path, name: str) -> dict[str, str]:
-    """One column that is not among ours, by id."""
-    from discreet.data.rows import iter_rows
-
-    return {str(row["id"]): str(row[name]) for _, row in iter_rows(path, ("id", name), ("id", name))}
 
 
 def beavertails(folder: Path, rng: Generator) -> list[LabelledText]:
@@ -149,10 +202,10 @@ CORPORA: Mapping[str, Corpus] = {corpus.name: corpus for corpus in (
     Corpus("pooled", "pooled", pooled, "the paper's pool"),
     Corpus("depression", "depression", depression, "Solomonk's Reddit posts"),
     Corpus("dreaddit", "depression", dreaddit, "Solomonk's Reddit posts"),
-    Corpus("hub_beavertails", SINGLE_TURN, hub.beavertails, "BeaverTails", on_disk=False),
-    Corpus("hub_multi_turn", MULTI_TURN, hub.multi_turn, "X-Guard-Train and WildChat", on_disk=False),
-    Corpus("hub_support", MULTI_CONVERSATION, hub.support, "Psychotherapy Eval, ESConv and WildChat", on_disk=False),
-    Corpus("hub_pooled", "pooled", hub.pooled, "the paper's pool", on_disk=False),
-    Corpus("hub_depression", "depression", hub.depression, "Solomonk's Reddit posts", prompt="depression",
+    Corpus("hub_beavertails", SINGLE_TURN, hf.beavertails, "BeaverTails", on_disk=False),
+    Corpus("hub_multi_turn", MULTI_TURN, hf.multi_turn, "X-Guard-Train and WildChat", on_disk=False),
+    Corpus("hub_support", MULTI_CONVERSATION, hf.support, "Psychotherapy Eval, ESConv and WildChat", on_disk=False),
+    Corpus("hub_pooled", "pooled", hf.pooled, "the paper's pool", on_disk=False),
+    Corpus("hub_depression", "depression", hf.depression, "Solomonk's Reddit posts", prompt="depression",
            on_disk=False),
 )}

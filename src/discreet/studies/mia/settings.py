@@ -1,16 +1,21 @@
-"""What each scale of the study trains on what: models, regimes, corpora, sizes, seeds."""
+"""What each scale of the study trains on what, and as which experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import UsageError
+from discreet.engine import DataFile
+from discreet.experiments import MembershipExperiment
+from discreet.studies import read_settings
+from discreet.studies.mia.corpora import CORPORA, write_corpus
 
 RANKS = (16, 64, 128)
-LORA = "lora r=64"
-FULL = "full"
+LORA, FULL = "lora r=64", "full"
+COPIED = {"duplicated": "exact", "paraphrased": "paraphrase"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Setting:
         A's size by corpus; the paper's proportions of what there is where it is not named.
     seeds : tuple of int
     shadows : int
+    max_tokens : mapping of str to int
+        Sequence lengths by corpus; those of the recipe where it is not named.
     sweep : tuple of str
         Models of the rank sweep, the curve over sizes, the mismatched reference, users and section 7.1.
     broad, depressed, upsampled : tuple of str
@@ -53,6 +60,7 @@ class Setting:
     further: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     shadows: int = 0
+    max_tokens: Mapping[str, int] = field(default_factory=dict)
     sweep: tuple[str, ...] = ()
     broad: tuple[str, ...] = ()
     depressed: tuple[str, ...] = ()
@@ -70,55 +78,81 @@ class Setting:
                        further=tuple(one for one in self.further if one in corpora))
 
 
-def _transformer(base: str, max_tokens: int, ranks: tuple[int, ...] = (64,), **options: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {FULL: {"name": "transformer", "base": base, "regime": "full", "max_tokens": max_tokens,
-                                    **options}}
-    for rank in ranks:
-        found[f"lora r={rank}"] = {"name": "transformer", "base": base, "regime": "lora", "rank": rank,
-                                   "max_tokens": max_tokens, **options}
-    return found
-
-
-_PUBLIC = {"single-turn": "beavertails", "multi-turn": "multi_turn", "multi-conversation": "multi_conversation",
-           "pooled": "pooled", "depression": "depression", "users": "stormfront"}
-_HUB = {"single-turn": "hub_beavertails", "multi-turn": "hub_multi_turn", "multi-conversation": "hub_support",
-        "pooled": "hub_pooled", "depression": "hub_depression", "users": "hub_support"}
-_MADE = {"single-turn": "made_up", "depression": "made_up", "users": "made_up_users"}
-
 SETTINGS: Mapping[str, Setting] = {
-    "smoke": Setting(
-        {"TF-IDF, one hidden layer": {FULL: "tfidf-mlp:steps=60"}, "TF-IDF, linear": {FULL: "tfidf-linear"}},
-        _MADE, (42,), sizes={"made_up": 100, "made_up_users": 90}, shadows=4, sweep=("TF-IDF, one hidden layer",),
-        mismatched="made_up_users", curve=(40, 80), planted=(1, 4),
-        sigmas=(0.0, 0.1, 0.5, 1.0), draws=5),
-    "small": Setting(
-        {"MiniLM": _transformer("minilm", 128, RANKS), "MiniLM, 4 layers": _transformer("minilm", 128, layers=4),
-         "MiniLM, 2 layers": _transformer("minilm", 128, layers=2)},
-        _PUBLIC, (42,), further=("diasafety", "davidson", "dreaddit"),
-        sizes={"diasafety": 400, "davidson": 400, "multi_turn": 150, "multi_conversation": 80, "pooled": 200,
-               "depression": 300, "dreaddit": 200, "stormfront": 160},
-        sweep=("MiniLM",), mismatched="diasafety", curve=(80, 160, 320), planted=(1, 4)),
-    "paper": Setting(
-        {"Llama-3.2-1B-IT": _transformer("meta-llama/Llama-3.2-1B-Instruct", 1024, RANKS),
-         "Llama-3.2-3B-IT": _transformer("meta-llama/Llama-3.2-3B-Instruct", 1024),
-         "Llama-3.1-8B-IT": _transformer("meta-llama/Llama-3.1-8B-Instruct", 1024, RANKS),
-         "Gemma-3-12B-IT": _transformer("google/gemma-3-12b-it", 1024)},
-        _HUB, (42,), sizes={"hub_beavertails": 2000, "hub_multi_turn": 2000, "hub_depression": 2000},
-        sweep=("Llama-3.2-1B-IT", "Llama-3.1-8B-IT"),
-        broad=("Llama-3.2-1B-IT", "Llama-3.2-3B-IT", "Llama-3.1-8B-IT", "Gemma-3-12B-IT"),
-        depressed=("Llama-3.2-1B-IT", "Llama-3.2-3B-IT"), upsampled=("Llama-3.2-1B-IT", "Llama-3.2-3B-IT"),
-        mismatched="hub_multi_turn", curve=(500, 1000, 2000)),
-}
-MAX_TOKENS: Mapping[str, int] = {"hub_beavertails": 1024, "hub_multi_turn": 8192, "hub_support": 16394,
-                                 "hub_pooled": 16394, "hub_depression": 512}
-"""Sequence lengths of the paper (Tables 4 and 5, appendix N)."""
+    scale: Setting(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    for scale, given in read_settings("mia").items()}
+"""By scale: smoke, small, paper; read from `settings.yaml`."""
 
 
-def setting_of(scale: str) -> Setting:
-    """The setting of a scale. UsageError for one that is not there."""
-    if scale not in SETTINGS:
-        raise UsageError(f"there is no scale {scale!r}; expected one of {', '.join(SETTINGS)}")
-    return SETTINGS[scale]
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An experiment of the study. `variant` says what is done to it besides: "", "duplicated x2", "size 100", …"""
+
+    corpus: str
+    structure: str
+    model: str
+    regime: str
+    seed: int
+    variant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Where a study's data lie and how it is run.
+
+    Attributes
+    ----------
+    data : Path or None
+        The folder of public data; none is needed for the made-up corpus.
+    out : Path
+        Corpora (with their texts) are written to `out`/data, results to `out`/store.
+    paraphraser : callable or None
+        From a corpus file, how many paraphrases of each row and a folder to a file of them; see
+        `MembershipExperiment.paraphrases`.
+    """
+
+    setting: Setting
+    data: Path | None
+    out: Path
+    permutations: int = 99
+    bootstraps: int = 200
+    paraphraser: Callable[[Path, int, Path], Path] | None = None
+
+    def file(self, corpus: str) -> DataFile:
+        """A corpus on disk."""
+        return DataFile.of(write_corpus(CORPORA[corpus], self.data or Path(), 0, self.out / "data"))
+
+
+def experiment_of(cell: Cell, study: Study) -> MembershipExperiment:
+    """The experiment of a cell."""
+    setting, corpus = study.setting, CORPORA[cell.corpus]
+    recipe = recipe_for(setting, cell.model, cell.regime, cell.corpus, corpus.prompt)
+    sizes = {"a": setting.sizes[cell.corpus]} if cell.corpus in setting.sizes else {}
+    word, _, value = cell.variant.partition(" ")
+    options: dict[str, Any] = {"planted": setting.planted, "shadows": setting.shadows,
+                               # As the matched experiment's, whose f_A is then trained once for both.
+                               "hidden": word in ("", "mismatched") and cell.model in setting.sweep}
+    data = study.file(cell.corpus)
+    if word in COPIED:
+        copies = int(value.removeprefix("x"))
+        options |= {"copies": copies, "copied": COPIED[word], "planted": (), "shadows": 0}
+        if word == "paraphrased":
+            if study.paraphraser is None:
+                raise UsageError("paraphrased training sets need a paraphraser; expected one in the study")
+            options["paraphrases"] = DataFile.of(study.paraphraser(data.path, copies - 1, study.out / "data"))
+    elif word == "plain":
+        options |= {"planted": (), "shadows": 0}
+    elif word == "size":
+        # Calibration and evaluation keep their size where A's varies.
+        a = sizes.get("a", 200)
+        sizes = {"val": round(0.4 * a), "cal": round(0.6 * a), "eval": a,
+                 **dict.fromkeys(("a", "b", "neutral", "placebo"), int(value))}
+        options |= {"planted": (), "shadows": 0}
+    elif word == "mismatched":
+        options["mismatched"] = study.file(value)
+    elif word:
+        raise ValueError(f"there is no variant {cell.variant!r}")
+    return MembershipExperiment(data, recipe, cell.seed, sizes, **options)
 
 
 def recipe_for(setting: Setting, model: str, regime: str, corpus: str, prompt: str) -> str | dict[str, Any]:
@@ -126,6 +160,6 @@ def recipe_for(setting: Setting, model: str, regime: str, corpus: str, prompt: s
     recipe = setting.models[model][regime]
     if isinstance(recipe, str):
         return recipe
-    known = {"max_tokens": MAX_TOKENS[corpus]} if corpus in MAX_TOKENS else {}
+    known = {"max_tokens": setting.max_tokens[corpus]} if corpus in setting.max_tokens else {}
     return {**recipe, **known, **({"prompt": prompt} if prompt != "safety" else {}),
             **({"dtype": setting.dtype} if setting.dtype != "auto" else {})}

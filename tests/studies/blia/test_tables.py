@@ -1,23 +1,27 @@
-"""Items are made of records alone: the paper beside, oracles apart, the strongest honest attack, what is memorised."""
+"""Tables are made of records alone: the paper, oracles apart, the strongest honest attack, what is memorised."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import pytest
 
-from discreet.studies.blia.items import (
-    ITEMS,
+from discreet.studies.blia.results import Part, condition
+from discreet.studies.blia.settings import SETTINGS
+from discreet.studies.blia.tables import (
+    BENCHMARKS,
+    TABLES,
     by_epsilon,
     line,
     memorised,
+    paper_sizes,
+    paper_values,
     prevalence,
     stronger,
     utility,
     without_noise,
 )
-from discreet.studies.blia.pooled import Part, condition
-from discreet.studies.blia.settings import SETTINGS
 
 Conditions = list[dict[str, Any]]
 
@@ -94,7 +98,28 @@ def test_prevalence_has_the_share_and_no_paper(imdb: Conditions) -> None:
 
 def test_items_need_the_corpora_of_their_benchmark() -> None:
     small = SETTINGS["small"]
-    assert ITEMS["table 3"].corpora(small) == ["cifar10_b"]
-    assert ITEMS["table 4"].corpora(small) == ["census"]
-    assert ITEMS["table 8"].corpora(small.only(["imdb"])) == []
-    assert ITEMS["figure 2"].corpora(small) == list(small.corpora)
+    assert TABLES["table 3"].corpora(small.corpora) == ["cifar10_b"]
+    assert TABLES["table 4"].corpora(small.corpora) == ["census"]
+    assert TABLES["table 8"].corpora(small.only(["imdb"]).corpora) == []
+    assert TABLES["figure 2"].corpora(small.corpora) == list(small.corpora)
+
+
+@pytest.mark.parametrize(("benchmark", "epsilon", "train", "threshold", "delta"), [
+    ("cifar100", 0.3, 0.7820, 0.5070, 0.7600), ("census", inf, 0.8472, 0.5173, 0.5115),
+    ("imdb", 0.5, 0.9915, 0.8040, 0.9200), ("big_vul", 0.8, 0.8239, 0.4940, 0.5096)])
+def test_figures_are_those_that_are_printed(benchmark: str, epsilon: float, train: float, threshold: float,
+                                            delta: float) -> None:
+    assert paper_values(benchmark, epsilon) == {"train_accuracy": train, "threshold": threshold, "delta_margin": delta}
+
+
+def test_what_the_paper_has_not_is_none() -> None:
+    assert paper_values("census", 3.0) is None
+    assert paper_values("mnist", inf) is None
+
+
+def test_every_table_has_sizes_and_an_accuracy_without_noise() -> None:
+    assert sorted(table for table, _ in BENCHMARKS.values()) == [f"table {number}" for number in range(3, 9)]
+    assert paper_sizes("fashion_mnist") == {"n_train": 60000, "n_canaries": 1200, "architecture": "cnn"}
+    assert {name: (paper_values(name, inf) or {})["train_accuracy"] for name in BENCHMARKS} == {
+        "cifar100": 0.8827, "census": 0.8472, "imdb": 0.9935, "fashion_mnist": 0.9964, "cifar10": 0.9267,
+        "big_vul": 0.9791}

@@ -4,50 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isclose
 from typing import Any, TypeAlias
 
 from discreet.core.names import label_attack_name
 from discreet.stats.testing import holm
+from discreet.studies import paper_figures
 from discreet.studies.blia.corpora import CORPORA
-from discreet.studies.blia.paper import TABLES, paper_figures, paper_sizes
-from discreet.studies.blia.settings import HALVED, RR, Setting
 
 Condition: TypeAlias = Mapping[str, Any]
 Found: TypeAlias = Mapping[str, Sequence[Condition]]
-Table: TypeAlias = list[dict[str, Any]]
+Rows: TypeAlias = list[dict[str, Any]]
 
-NONE = "none"
+NONE, RR, HALVED = "none", "rr", "rr_halved"
+BENCHMARKS: Mapping[str, tuple[str, str]] = {
+    "cifar100": ("table 3", "CIFAR-100"), "census": ("table 4", "Census"), "imdb": ("table 5", "IMDB"),
+    "fashion_mnist": ("table 6", "FashionMNIST"), "cifar10": ("table 7", "CIFAR-10"), "big_vul": ("table 8", "Big-Vul")}
+"""Which table is of which benchmark, and its name; table 2 is the first row of each."""
+SHARES: Mapping[str, str] = {"lia_threshold": "threshold", "lia_delta_margin": "delta_margin"}
 MEMORISED = 0.01
 """The p of a placebo difference, canaries of all seeds together, from which something counts as memorised."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Table:
     """One table, figure or section.
 
     Attributes
     ----------
-    corpora : callable
-        From a setting to the names of the corpora whose conditions it needs.
     rows : callable
-        From those conditions by corpus to the rows of the table.
+        From the conditions of its corpora to the rows of the table.
+    benchmark : str, optional
+        Whose corpora it needs; all of them if not given.
     """
 
     name: str
     title: str
-    corpora: Callable[[Setting], list[str]]
-    rows: Callable[[Found], Table]
+    rows: Callable[[Found], Rows]
+    benchmark: str | None = None
+
+    def corpora(self, names: Iterable[str]) -> list[str]:
+        """The names of those whose conditions it needs."""
+        return [name for name in names if self.benchmark in (None, CORPORA[name].benchmark)]
 
 
-def tables_of(benchmark: str) -> Callable[[Setting], list[str]]:
-    """The corpora of a setting that stand for a benchmark."""
-    return lambda setting: [name for name in setting.corpora if CORPORA[name].benchmark == benchmark]
+def paper_values(benchmark: str, epsilon: float) -> dict[str, float] | None:
+    """`{"train_accuracy", "threshold", "delta_margin"}` as shares in [0, 1]; None for an ε that the paper has not."""
+    found: dict[str, float] = {}
+    for row in paper_figures("blia"):
+        if row["benchmark"] == benchmark and isclose(float(row["epsilon"]), epsilon):
+            # The paper's figures have two decimals of a percentage: not more is kept.
+            found |= {"train_accuracy": round(float(row["train_accuracy"]) / 100.0, 6),
+                      SHARES[row["attack"]]: round(float(row["success"]) / 100.0, 6)}
+    return found or None
 
 
-def every(setting: Setting) -> list[str]:
-    """All of them."""
-    return list(setting.corpora)
+def paper_sizes(benchmark: str) -> dict[str, int | str]:
+    """`{"n_train", "n_canaries", "architecture"}` of the paper's table 1."""
+    row = next(row for row in paper_figures("blia") if row["benchmark"] == benchmark)
+    return {"n_train": int(row["n_train"]), "n_canaries": int(row["n_canaries"]), "architecture": row["architecture"]}
 
 
 def line(one: Condition) -> dict[str, Any]:
@@ -65,7 +80,7 @@ def line(one: Condition) -> dict[str, Any]:
     return {
         **{name: one[name] for name in ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained", "n_canaries",
                                         "n_placebos", "chance", "ceiling", "flips", "planted", "epsilon_lower")},
-        "stands_for": CORPORA[one["corpus"]].stands_for, "paper": paper_figures(benchmark, epsilon),
+        "stands_for": CORPORA[one["corpus"]].stands_for, "paper": paper_values(benchmark, epsilon),
         "train_accuracy": one["utility"]["train_accuracy"], "test_accuracy": one["utility"]["test_accuracy"],
         "threshold": _said(_one(secret, attack="lia_threshold", threshold="fixed")),
         "delta_margin": _said(_one(secret, attack="lia_delta_margin", loss_labels="secret", margin="p1-second",
@@ -102,23 +117,23 @@ def _of(found: Found, mechanisms: Sequence[str] | None = None) -> Iterable[Condi
         yield from sorted(kept, key=lambda one: -float(one["epsilon"]))
 
 
-def by_epsilon(found: Found) -> Table:
+def by_epsilon(found: Found) -> Rows:
     """Tables 3 to 8, and figure 2: randomised response as it is meant and as it flips half as often, over ε."""
     return [line(one) for one in _of(found, (RR, HALVED))]
 
 
-def without_noise(found: Found) -> Table:
+def without_noise(found: Found) -> Rows:
     """Table 2: ε = ∞."""
     return [{**line(one), "paper_sizes": paper_sizes(CORPORA[one["corpus"]].benchmark)}
             for one in _of(found, ()) if one["mechanism"] == NONE]
 
 
-def utility(found: Found) -> Table:
+def utility(found: Found) -> Rows:
     """Every mechanism that keeps its ε."""
     return [line(one) for one in _of(found) if one["mechanism"] != HALVED]
 
 
-def stronger(found: Found) -> Table:
+def stronger(found: Found) -> Rows:
     """Where anything is memorised, honest attacks against LIA-Threshold on the same canaries.
 
     A row for each attack that leads, the best of a condition first; one row without an attack where none does.
@@ -141,17 +156,15 @@ def memorised(one: Condition) -> bool:
                for row in one["attacks"])
 
 
-def prevalence(conditions: Sequence[Condition]) -> Table:
-    """The oracle beside honest attacks by the share of class 1, at ε = ∞."""
+def prevalence(conditions: Sequence[Condition]) -> Rows:
+    """The oracle next to honest attacks by the share of class 1, at ε = ∞."""
     return [{**line(one), "prevalence": one["prevalence"], "paper": None} for one in conditions]
 
 
-TITLES: Mapping[str, str] = {"cifar100": "CIFAR-100", "census": "Census", "imdb": "IMDB", "cifar10": "CIFAR-10",
-                             "fashion_mnist": "FashionMNIST", "big_vul": "Big-Vul"}
-ITEMS: Mapping[str, Item] = {item.name: item for item in (
-    Item("table 2", "Without noise", every, without_noise),
-    *(Item(TABLES[name], f"{said} over ε", tables_of(name), by_epsilon) for name, said in TITLES.items()),
-    Item("figure 2", "Success over ε", every, by_epsilon),
-    Item("section utility", "Which mechanism, which ε?", every, utility),
-    Item("section stronger", "Stronger than LIA-Threshold?", every, stronger),
+TABLES: Mapping[str, Table] = {table.name: table for table in (
+    Table("table 2", "Without noise", without_noise),
+    *(Table(number, f"{name} over ε", by_epsilon, benchmark) for benchmark, (number, name) in BENCHMARKS.items()),
+    Table("figure 2", "Success over ε", by_epsilon),
+    Table("section utility", "Which mechanism, which ε?", utility),
+    Table("section stronger", "Stronger than LIA-Threshold?", stronger),
 )}

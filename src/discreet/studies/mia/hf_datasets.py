@@ -1,4 +1,4 @@
-"""The paper's own data sets, from the Hugging Face hub; not run here, only tried on small made-up files.
+"""The paper's own data sets, by the library `datasets`; not run here, only tried on small made-up files.
 
 WildChat serves as safe class of two roles. Its users are divided between them by a hash of the user, before anything is
 bundled and whatever the order in which it is read, so that no conversation can be in both (membership paper, section
@@ -14,14 +14,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import DiscreetError, InputError, MissingExtraError
 from discreet.core.records import Turn
 from discreet.data.bundles import SIZES, Source, bundle, pool
 from discreet.data.texts import MULTI_TURN, SINGLE_TURN, LabelledText, structure_of, text_of_turns
-from discreet.studies.mia.corpus import BUNDLED, SAFE, UNSAFE, balanced, sample
 
+SAFE, UNSAFE = "safe", "unsafe"
+BUNDLED = (2, 3)
+"""Conversations in a bundle: support conversations are long, and few."""
 BEAVERTAILS, XGUARD, WILDCHAT = "PKU-Alignment/BeaverTails", "marslabucla/XGuard-Train", "allenai/WildChat-1M"
 ESCONV, DEPRESSION = "thu-coai/esconv", "solomonk/reddit_mental_health_posts"
 PSYCHOTHERAPY = ("https://raw.githubusercontent.com/IanSteenstra/ai-psychotherapy-eval/"
@@ -186,3 +189,15 @@ def _turns(given: Iterable[Mapping[str, Any]], who: str, what: str, roles: Mappi
     found = tuple(Turn(roles[turn[who]], str(turn[what]).strip()) for turn in given
                   if turn[who] in roles and str(turn[what] or "").strip())
     return found if any(turn.role == "user" for turn in found) else ()
+
+
+def sample(rows: Sequence[LabelledText], n: int, rng: Generator) -> list[LabelledText]:
+    """`n` of the rows at random, all where there are fewer, in their order."""
+    chosen = np.sort(rng.permutation(len(rows))[:n])
+    return [rows[place] for place in chosen]
+
+
+def balanced(rows: Sequence[LabelledText], each: int, rng: Generator) -> list[LabelledText]:
+    """`each` of the safe rows at random, then of the unsafe ones."""
+    sides = [sample([row for row in rows if row.label == label], each, rng) for label in (SAFE, UNSAFE)]
+    return [row for side in sides for row in side]

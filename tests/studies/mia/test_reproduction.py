@@ -1,4 +1,4 @@
-"""What is no audit, on one tiny model."""
+"""Items by name, in one order, and their record."""
 
 from __future__ import annotations
 
@@ -6,25 +6,51 @@ from typing import Any
 
 import pytest
 
-from discreet.studies.mia import extras
-from discreet.studies.mia.cells import Cell
-from discreet.studies.mia.items import ITEMS, sizes_of_models
-from discreet.studies.mia.settings import FULL
-from discreet.studies.mia.worlds import Study
+from discreet.core.errors import UsageError
+from discreet.studies import chosen_items
+from discreet.studies.mia import reproduction as extras
+from discreet.studies.mia.reproduction import EXTRA, ORDER, reproduce
+from discreet.studies.mia.settings import FULL, Cell, Study
+from discreet.studies.mia.tables import TABLES, sizes_of_models
+
+
+def test_items_are_asked_for_by_number_and_name() -> None:
+    asked = chosen_items(ORDER, [7, 1], [4], ["8.2", "users"])
+    assert asked == ["table 1", "table 7", "figure 4", "section 8.2", "users"]
+    assert chosen_items(ORDER, [], [], []) == list(ORDER)
+    assert set(ORDER) == {*TABLES, *EXTRA}
+
+
+@pytest.mark.parametrize(("asked", "said"), [(([3], [], []), "table 3"), (([], [1], []), "figure 1"),
+                                        (([], [], ["9"]), "section 9")])
+def test_what_is_not_there_is_refused(asked: tuple[list[int], list[int], list[str]], said: str) -> None:
+    with pytest.raises(UsageError, match=f"there is no {said}; expected table 1, .*, section size, "):
+        chosen_items(ORDER, *asked)
+
+
+def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:
+    found = reproduce(tiny.setting, tiny, ["table 2", "table 10", "users"], engine="inline", quiet=True)
+    assert list(found["items"]) == ["table 2", "table 10", "users"]
+    assert all(item["title"] and item["rows"] for item in found["items"].values())
+    assert {row["selection"] for row in found["items"]["table 10"]["rows"]} == {"boundary"}
+    users = [row for row in found["items"]["users"]["rows"] if row["unit"] == "user"]
+    assert len(users) == 1
+    assert users[0]["placebo"]["value"] is not None
+
 
 QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
 
 
 def test_sides_are_what_was_dealt_beside_the_papers(tiny: Study) -> None:
-    [row] = extras.sides(ITEMS["table 7"].cells(tiny.setting), tiny, "table 1", **QUIET)
+    [row] = extras.set_sizes(TABLES["table 7"].cells(tiny.setting), tiny, "table 1", **QUIET)
     assert row["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
     assert row["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "total": 8000}
-    [eight] = extras.sides(ITEMS["table 9"].cells(tiny.setting), tiny, "table 8", **QUIET)
+    [eight] = extras.set_sizes(TABLES["table 9"].cells(tiny.setting), tiny, "table 8", **QUIET)
     assert eight["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000}
 
 
 def test_statistics_are_those_of_the_file(tiny: Study) -> None:
-    [row] = extras.statistics(ITEMS["table 7"].cells(tiny.setting), tiny)
+    [row] = extras.statistics(TABLES["table 7"].cells(tiny.setting), tiny)
     assert (row["n"], row["positive_share"], row["words_mean"], row["words_median"], row["words_max"]) == (
         1400, 0.5, 9.0, 9.0, 9)
     assert row["paper"]["tokens mean"] == 16

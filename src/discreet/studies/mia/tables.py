@@ -1,4 +1,4 @@
-"""The paper's tables and figures, each as the cells that it needs and what is made of their audits."""
+"""The paper's tables and figures, each as the experiments that it needs and what is made of their audits."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.audit.membership.selection import BOUNDARY_N
-from discreet.studies.mia.beside import NON_BOUNDARY
-from discreet.studies.mia.cells import (
+from discreet.studies import averaged
+from discreet.studies.mia.corpora import CORPORA
+from discreet.studies.mia.results import (
     DEFINITIONS,
+    NON_BOUNDARY,
     Audit,
-    Cell,
     Definition,
     accuracy,
     accuracy_change,
-    averaged,
     change,
     estimates,
     figures,
@@ -24,11 +24,10 @@ from discreet.studies.mia.cells import (
     paper_range,
     reach,
 )
-from discreet.studies.mia.corpora import CORPORA
-from discreet.studies.mia.settings import FULL, LORA, RANKS, Setting
+from discreet.studies.mia.settings import FULL, LORA, RANKS, Cell, Setting
 
 Audits = Mapping[Cell, Mapping[str, Any]]
-Table = list[dict[str, Any]]
+Rows = list[dict[str, Any]]
 
 STRUCTURES = ("single-turn", "multi-turn", "multi-conversation", "pooled")
 LABELS: Mapping[str, int | None] = {"safe": 0, "unsafe": 1}
@@ -39,7 +38,7 @@ ALL_REGIMES = "all regimes"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Table:
     """One table, figure or section.
 
     Attributes
@@ -48,15 +47,15 @@ class Item:
         From a setting to the cells whose audits are needed.
     rows : callable
         From the setting and the audits by cell to the rows of the table.
-    beside : bool
-        Whether it needs what `discreet.studies.mia.beside` finds.
+    supplementary : bool
+        Whether it needs what `discreet.studies.mia.results.supplementary` finds.
     """
 
     name: str
     title: str
     cells: Callable[[Setting], list[Cell]]
-    rows: Callable[[Setting, Audits], Table]
-    beside: bool = False
+    rows: Callable[[Setting, Audits], Rows]
+    supplementary: bool = False
 
 
 def _regimes(setting: Setting, model: str) -> list[str]:
@@ -74,7 +73,7 @@ def _grid(setting: Setting, corpora: Sequence[tuple[str, str]], models: Sequence
 
 
 def _corpora(setting: Setting) -> list[tuple[str, str]]:
-    """Structure and corpus of table 7; further corpora beside, each with the structure that it is of."""
+    """Structure and corpus of table 7; further corpora too, each with the structure that it is of."""
     return [*((one, setting.corpora[one]) for one in STRUCTURES if one in setting.corpora),
             *((CORPORA[corpus].structure, corpus) for corpus in setting.further)]
 
@@ -103,7 +102,7 @@ def _utility(group: Sequence[Audit]) -> dict[str, Any]:
 
 
 def _attacks(cells: Sequence[Cell], audits: Audits, item: str, attacks: Sequence[str],
-             definitions: Sequence[Definition] | None = None, **asked: Any) -> Table:
+             definitions: Sequence[Definition] | None = None, **asked: Any) -> Rows:
     """A row for each cell, attack and definition; of a pooled model also for each structure of its inputs."""
     rows = []
     for (cell, *_), group in grouped(cells, audits):
@@ -156,7 +155,7 @@ def _boundary(**more: Any) -> dict[str, Any]:
     return {"selection": "boundary", "n": BOUNDARY_N, **more}
 
 
-def _figure_2(setting: Setting, audits: Audits) -> Table:
+def _figure_2(setting: Setting, audits: Audits) -> Rows:
     """Gains by label, and of both together: boundary less global, of the paper's definition and the honest ones."""
     rows = []
     for (cell, *_), group in grouped(_figure_2_cells(setting), audits):
@@ -185,7 +184,7 @@ def _paper_gain(cell: Cell, label: str) -> dict[str, Any] | None:
     return paper_range("figure 2", structure=structure, regime=cell.regime, label=label, metric="gain of auc")
 
 
-def _figure_3(setting: Setting, audits: Audits) -> Table:
+def _figure_3(setting: Setting, audits: Audits) -> Rows:
     """By decile of the target's and of the selector's confidence, with the least and the most over A and B; and by
     category, of each regime and, as the paper's bars are, of all regimes together."""
     rows = []
@@ -201,7 +200,7 @@ def _figure_3(setting: Setting, audits: Audits) -> Table:
     return rows
 
 
-def _strata(head: Mapping[str, Any], group: Sequence[Audit]) -> Table:
+def _strata(head: Mapping[str, Any], group: Sequence[Audit]) -> Rows:
     found = {(row["category"], row["decile"], row["decile_by"]) for audit in group for row in audit["attacks"]
              if row["attack"] == "reference" and (row["category"] is not None or row["decile"] is not None)}
     rows = []
@@ -223,7 +222,7 @@ def _section_8_2_cells(setting: Setting) -> list[Cell]:
             for cell in _grid(setting, _corpus(setting), setting.upsampled or setting.sweep, variant)]
 
 
-def _section_8_2(setting: Setting, audits: Audits) -> Table:
+def _section_8_2(setting: Setting, audits: Audits) -> Rows:
     """AUC of all records, at the boundary and off it, and accuracy, under copies of the training set; the change of
     each against the plain training set of the same seed; and how much of the training early stopping kept."""
     rows = []
@@ -244,7 +243,7 @@ def _section_8_2(setting: Setting, audits: Audits) -> Table:
 
 
 def _simple(item: str, cells: Callable[[Setting], list[Cell]], attacks: Sequence[str],
-            definitions: Sequence[Definition] | None = None, **asked: Any) -> Callable[[Setting, Audits], Table]:
+            definitions: Sequence[Definition] | None = None, **asked: Any) -> Callable[[Setting, Audits], Rows]:
     return lambda setting, audits: _attacks(cells(setting), audits, item, attacks, definitions, **asked)
 
 
@@ -259,8 +258,8 @@ def _mismatched(setting: Setting) -> list[Cell]:
             *_grid(setting, _corpus(setting), setting.sweep, f"mismatched {setting.mismatched}")]
 
 
-def _mismatched_rows(setting: Setting, audits: Audits) -> Table:
-    """All records and the boundary, honestly: beside each matched reference the one of another corpus."""
+def _mismatched_rows(setting: Setting, audits: Audits) -> Rows:
+    """All records and the boundary, honestly: next to each matched reference the one of another corpus."""
     cells = _mismatched(setting)
     return [row | {"variant": row["variant"] or "matched"} for asked in ({}, _boundary())
             for row in _attacks(cells, audits, "mismatched", ["reference"], HONEST, **asked)]
@@ -270,9 +269,9 @@ def _users_cells(setting: Setting) -> list[Cell]:
     return _grid(setting, _corpus(setting, "users"), setting.sweep)
 
 
-def _users(setting: Setting, audits: Audits) -> Table:
+def _users(setting: Setting, audits: Audits) -> Rows:
     """Records, resampled by user; and users, by the mean score of their records."""
-    rows: Table = []
+    rows: Rows = []
     for (cell, *_), group in grouped(_users_cells(setting), audits):
         rows += [{**_head(cell), "unit": "record", "attack": attack, "definition": definition,
                   **figures(group, attack, definition)} for attack in ("loss", "reference") for definition in SHOWN
@@ -284,16 +283,17 @@ def _users(setting: Setting, audits: Audits) -> Table:
 
 
 ALL = ("probe", "loss", "reference")
-ITEMS: Mapping[str, Item] = {item.name: item for item in (
-    Item("table 6", "Rank of LoRA", _table_6, _simple("table 6", _table_6, ALL)),
-    Item("table 7", "All attacks, all structures", _table_7, _simple("table 7", _table_7, ALL)),
-    Item("table 9", "Depression: global", _depression, _simple("table 9", _depression, ALL)),
-    Item("table 10", "Depression: boundary", _depression, _simple("table 10", _depression, ["reference"],
+TABLES: Mapping[str, Table] = {table.name: table for table in (
+    Table("table 6", "Rank of LoRA", _table_6, _simple("table 6", _table_6, ALL)),
+    Table("table 7", "All attacks, all structures", _table_7, _simple("table 7", _table_7, ALL)),
+    Table("table 9", "Depression: global", _depression, _simple("table 9", _depression, ALL)),
+    Table("table 10", "Depression: boundary", _depression, _simple("table 10", _depression, ["reference"],
                                                                   **_boundary())),
-    Item("figure 2", "Global to boundary, by label", _figure_2_cells, _figure_2),
-    Item("figure 3", "Deciles and categories", sizes_of_models, _figure_3),
-    Item("section 8.2", "Duplicated and paraphrased training sets", _section_8_2_cells, _section_8_2, beside=True),
-    Item("size", "Training-set size", _curve, _simple("size", _curve, ["reference", "loss"])),
-    Item("mismatched", "A reference of another corpus", _mismatched, _mismatched_rows),
-    Item("users", "Users as units", _users_cells, _users, beside=True),
+    Table("figure 2", "Global to boundary, by label", _figure_2_cells, _figure_2),
+    Table("figure 3", "Deciles and categories", sizes_of_models, _figure_3),
+    Table("section 8.2", "Duplicated and paraphrased training sets", _section_8_2_cells, _section_8_2,
+          supplementary=True),
+    Table("size", "Training-set size", _curve, _simple("size", _curve, ["reference", "loss"])),
+    Table("mismatched", "A reference of another corpus", _mismatched, _mismatched_rows),
+    Table("users", "Users as units", _users_cells, _users, supplementary=True),
 )}

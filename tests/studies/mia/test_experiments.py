@@ -16,9 +16,9 @@ from discreet.data.texts import read_texts
 from discreet.engine import Store, run
 from discreet.experiments.membership import score_table
 from discreet.stats import auroc
-from discreet.studies.mia.cells import Cell, rows_of
-from discreet.studies.mia.settings import FULL
-from discreet.studies.mia.worlds import Study, audits, experiment_of
+from discreet.studies.mia.reproduction import audits
+from discreet.studies.mia.results import rows_of
+from discreet.studies.mia.settings import FULL, Cell, Study, experiment_of
 
 PLAIN = Cell("made_up", "single-turn", "MLP", FULL, 42)
 USERS = Cell("made_up_users", "users", "MLP", FULL, 42)
@@ -77,16 +77,16 @@ def test_paraphrases_come_from_the_studys_paraphraser(tiny: Study, tmp_path: Pat
 
 
 @pytest.fixture(scope="module")
-def beside(tiny: Study) -> dict[Cell, Any]:
-    return audits([PLAIN, USERS], tiny, beside=True, **QUIET)
+def supplementary(tiny: Study) -> dict[Cell, Any]:
+    return audits([PLAIN, USERS], tiny, supplementary=True, **QUIET)
 
 
-def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, beside: dict[Cell, Any]) -> None:
+def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, supplementary: dict[Cell, Any]) -> None:
     experiment = experiment_of(PLAIN, tiny)
     tasks = experiment.tasks()
     found = run(tasks.values(), Store(tiny.out / "store"), **QUIET)
     table = score_table({name: found[task.key] for name, task in tasks.items()}, read_texts(experiment.data.path))
-    audit, label = beside[PLAIN]["audit"], table.examples.label
+    audit, label = supplementary[PLAIN]["audit"], table.examples.label
     selector = true_class_p(table, table.of_role("selection"))
     assert selector is not None
     rows = rows_of(audit, "reference", "paper", selection="non-boundary", n=20)
@@ -108,18 +108,18 @@ def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, 
         assert row["placebo_auc"]["value"] is not None
 
 
-def test_users_of_a_world_are_the_audits_own_with_a_placebo(beside: dict[Cell, Any]) -> None:
-    audit = beside[USERS]["audit"]
+def test_users_of_a_world_are_the_audits_own_with_a_placebo(supplementary: dict[Cell, Any]) -> None:
+    audit = supplementary[USERS]["audit"]
     assert [one["target"] for one in audit["users"]] == [one["target"] for one in audit["targets"]]
     for one, target in zip(audit["users"], audit["targets"], strict=True):
         assert one["group_auc"] == target["controls"]["group_auc"]
         assert one["group_auc"]["unit"] == "group"
         assert one["placebo_auc"]["value"] not in (None, one["group_auc"]["value"])
-    alone = beside[PLAIN]["audit"]["users"]
+    alone = supplementary[PLAIN]["audit"]["users"]
     assert all("column 'group'" in one["group_auc"]["reason"] for one in alone)
 
 
-def test_what_is_in_the_store_is_not_made_again(tiny: Study, beside: dict[Cell, Any]) -> None:
+def test_what_is_in_the_store_is_not_made_again(tiny: Study, supplementary: dict[Cell, Any]) -> None:
     before = len((tiny.out / "store" / "log.jsonl").read_text(encoding="utf-8").splitlines())
-    assert audits([PLAIN, USERS], tiny, beside=True, **QUIET) == beside
+    assert audits([PLAIN, USERS], tiny, supplementary=True, **QUIET) == supplementary
     assert len((tiny.out / "store" / "log.jsonl").read_text(encoding="utf-8").splitlines()) == before

@@ -10,11 +10,10 @@ import pytest
 from scipy import stats
 
 from discreet.core.records import Estimate
-from discreet.studies.mia.cells import (
-    T_975,
+from discreet.studies import T_975, averaged
+from discreet.studies.mia.results import (
     accuracy,
     accuracy_change,
-    averaged,
     change,
     figures,
     gain,

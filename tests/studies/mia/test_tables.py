@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.studies.mia.cells import Cell
-from discreet.studies.mia.items import ALL_REGIMES, ITEMS, UPSAMPLED, grouped
-from discreet.studies.mia.settings import FULL, LORA, SETTINGS, Setting
+from discreet.studies.mia.settings import FULL, LORA, SETTINGS, Cell, Setting
+from discreet.studies.mia.tables import ALL_REGIMES, TABLES, UPSAMPLED, grouped
 
 Row = Callable[..., dict[str, Any]]
 Utility = Callable[[float, float], dict[str, Any]]
@@ -29,10 +28,10 @@ def audited(rows: list[dict[str, Any]], utility: Utility, test: float = 0.8, **m
 
 def test_cells_of_the_tables() -> None:
     def shown(name: str) -> list[tuple[str, str, str, str]]:
-        return [(cell.corpus, cell.model, cell.regime, cell.variant) for cell in ITEMS[name].cells(SETTING)
+        return [(cell.corpus, cell.model, cell.regime, cell.variant) for cell in TABLES[name].cells(SETTING)
                 if cell.seed == 1]
 
-    assert {len(ITEMS[name].cells(SETTING)) % 2 for name in ITEMS} == {0}
+    assert {len(TABLES[name].cells(SETTING)) % 2 for name in TABLES} == {0}
     assert shown("table 7") == [(corpus, "small", regime, "") for corpus in ("made_up", "pooled", "davidson")
                                 for regime in (LORA, FULL)]
     assert shown("figure 3") == [("made_up", "small", LORA, ""), ("made_up", "small", FULL, ""),
@@ -45,21 +44,21 @@ def test_cells_of_the_tables() -> None:
     assert [one[3] for one in shown("mismatched")] == ["", "", *["mismatched made_up_users"] * 2]
     assert shown("users") == [("stormfront", "small", LORA, ""), ("stormfront", "small", FULL, "")]
     broad = replace(SETTING, broad=("small", "large"), depressed=("small", "large"))
-    assert {cell.model for cell in ITEMS["table 7"].cells(broad)} == {"small", "large"}
-    assert {cell.model for cell in ITEMS["table 9"].cells(broad)} == {"small"}
+    assert {cell.model for cell in TABLES["table 7"].cells(broad)} == {"small", "large"}
+    assert {cell.model for cell in TABLES["table 9"].cells(broad)} == {"small"}
 
 
 def test_no_mismatched_reference_without_another_corpus() -> None:
-    assert ITEMS["mismatched"].cells(replace(SETTING, mismatched="")) == []
+    assert TABLES["mismatched"].cells(replace(SETTING, mismatched="")) == []
 
 
 def test_every_item_has_cells_at_every_scale() -> None:
     for scale, setting in SETTINGS.items():
-        assert all(item.cells(setting) for item in ITEMS.values()), scale
+        assert all(item.cells(setting) for item in TABLES.values()), scale
 
 
 def test_seeds_are_one_group() -> None:
-    cells = ITEMS["figure 3"].cells(SETTING)
+    cells = TABLES["figure 3"].cells(SETTING)
     groups = list(grouped(cells, {cell: {"audit": {"n": cell.seed}} for cell in cells}))
     assert [[cell.seed for cell in held] for held, _ in groups] == [[1, 2]] * 3
     assert groups[0][1] == [{"n": 1}, {"n": 2}]
@@ -72,8 +71,8 @@ def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(r
                 row(0.9, label=1), row(0.66, structure="multi-turn"), row(0.8, 0.75, structure="single-turn")]
         return audited(rows, utility)
 
-    cells = ITEMS["table 7"].cells(SETTING)
-    found = ITEMS["table 7"].rows(SETTING, {cell: audit(cell) for cell in cells})
+    cells = TABLES["table 7"].cells(SETTING)
+    found = TABLES["table 7"].rows(SETTING, {cell: audit(cell) for cell in cells})
     one = [found_row for found_row in found if (found_row["corpus"], found_row["regime"], found_row["attack"]) == (
         "made_up", FULL, "reference")]
     assert [found_row["definition"] for found_row in one] == [
@@ -99,12 +98,12 @@ def test_the_papers_figures_of_safety_do_not_stand_beside_another_task(row: Row,
             for selection, n in (("global", None), ("boundary", 20))]
     setting = replace(SETTING, further=("davidson", "dreaddit"))
     for name, column in (("table 7", "paper"), ("figure 2", "paper")):
-        cells = ITEMS[name].cells(setting)
-        found = ITEMS[name].rows(setting, {cell: audited(rows, utility) for cell in cells})
-        beside = {corpus: [one[column] for one in found if one["corpus"] == corpus and one.get(column)]
-                  for corpus in ("davidson", "dreaddit")}
-        assert beside["davidson"]
-        assert not beside["dreaddit"]
+        cells = TABLES[name].cells(setting)
+        found = TABLES[name].rows(setting, {cell: audited(rows, utility) for cell in cells})
+        compared = {corpus: [one[column] for one in found if one["corpus"] == corpus and one.get(column)]
+                    for corpus in ("davidson", "dreaddit")}
+        assert compared["davidson"]
+        assert not compared["dreaddit"]
         assert {one["structure"] for one in found if one["corpus"] == "dreaddit"} == {"depression"}
 
 
@@ -114,8 +113,8 @@ def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility)
             for selection, n, auc, placebo in (
                 ("global", None, 0.6, 0.5),
                 ("boundary", 20, 0.65 if label is None else 0.6 + 0.1 * label, 0.58))]
-    cells = ITEMS["figure 2"].cells(SETTING)
-    found = ITEMS["figure 2"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
+    cells = TABLES["figure 2"].cells(SETTING)
+    found = TABLES["figure 2"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
     assert len(found) == len(cells) // 2 * 9
     for one in found:
         assert one["gain"]["value"] == pytest.approx({"unsafe": 0.1, "safe": 0.0, "both": 0.05}[one["label"]])
@@ -137,8 +136,8 @@ def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(ro
                                        (0.9, {"decile": 0, "decile_by": "selector"}))]
         return audited(rows, utility)
 
-    cells = ITEMS["figure 3"].cells(SETTING)
-    found = ITEMS["figure 3"].rows(SETTING, {cell: audit(cell.regime) for cell in cells})
+    cells = TABLES["figure 3"].cells(SETTING)
+    found = TABLES["figure 3"].rows(SETTING, {cell: audit(cell.regime) for cell in cells})
     tenth = [one for one in found if one["decile_by"] == "target"]
     assert {(one["least"], one["most"]) for one in tenth} == {(0.5, 0.7)}
     assert [one["auc"]["value"] for one in tenth] == pytest.approx([0.6] * len(tenth))
@@ -158,8 +157,8 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
                 for selection, n, factor in (("global", None, 2), ("boundary", 20, 1), ("non-boundary", 20, 4))]
         return audited(rows, utility, test=0.7 + shift)
 
-    cells = ITEMS["section 8.2"].cells(SETTING)
-    found = ITEMS["section 8.2"].rows(SETTING, {cell: audit(cell) for cell in cells})
+    cells = TABLES["section 8.2"].cells(SETTING)
+    found = TABLES["section 8.2"].rows(SETTING, {cell: audit(cell) for cell in cells})
     by_variant = {one["variant"]: one for one in found if one["regime"] == FULL and one["definition"] == "paper"}
     assert list(by_variant) == list(UPSAMPLED)
     assert not {"boundary_change", "accuracy_change", "paper", "paper_non_boundary"} & set(by_variant["plain"])
@@ -174,16 +173,16 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
     assert one["accuracy_change"]["value"] == pytest.approx(0.08)
     assert one["paper"] == {"low": -0.1, "high": -0.1, "models": 1}
     assert one["paper_non_boundary"] == {"low": 0.5, "high": 0.59, "models": None}
-    assert ITEMS["section 8.2"].beside
-    assert ITEMS["users"].beside
+    assert TABLES["section 8.2"].supplementary
+    assert TABLES["users"].beside
 
 
 def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
     users = [{"group_auc": row(value)["auc"], "placebo_auc": row(0.51)["auc"]} for value in (0.7, 0.8)]
     rows = [row(0.6, definition=definition, attack=attack) for attack in ("reference", "loss")
             for definition in ("paper", "honest, p", "honest, logit")]
-    cells = ITEMS["users"].cells(SETTING)
-    found = ITEMS["users"].rows(SETTING, {cell: audited(rows, utility, users=users) for cell in cells})
+    cells = TABLES["users"].cells(SETTING)
+    found = TABLES["users"].rows(SETTING, {cell: audited(rows, utility, users=users) for cell in cells})
     of_users = [one for one in found if one["unit"] == "user"]
     assert len(of_users) == 2
     assert of_users[0]["auc"]["value"] == pytest.approx(0.75)
@@ -196,8 +195,8 @@ def test_a_mismatched_reference_is_shown_by_honest_definitions_alone(row: Row, u
     rows = [row(auc, definition=definition, selection=selection, n=n)
             for definition in ("paper", "honest, p", "honest, logit")
             for selection, n, auc in (("global", None, 0.6), ("boundary", 20, 0.7))]
-    cells = ITEMS["mismatched"].cells(SETTING)
-    found = ITEMS["mismatched"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
+    cells = TABLES["mismatched"].cells(SETTING)
+    found = TABLES["mismatched"].rows(SETTING, {cell: audited(rows, utility) for cell in cells})
     assert {one["definition"] for one in found} == {"honest, p", "honest, logit"}
     assert {one["variant"] for one in found} == {"matched", "mismatched made_up_users"}
     assert {(one["selection"], one["auc"]["value"]) for one in found} == {("global", 0.6), ("boundary", 0.7)}

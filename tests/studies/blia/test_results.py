@@ -16,7 +16,7 @@ from discreet.audit.labels.judge import audit_labels
 from discreet.audit.labels.view import Guesses
 from discreet.core.errors import InputError
 from discreet.scores.table import CANARY, PLACEBO, ScoreTable
-from discreet.studies.blia.pooled import Part, Tried, chosen, condition, strongest
+from discreet.studies.blia.results import Part, Tried, chosen, condition, strongest
 from discreet.studies.blia.settings import HALVED
 
 

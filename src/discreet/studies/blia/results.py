@@ -30,7 +30,7 @@ from discreet.core.types import IntArray
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
-from discreet.studies.mia.cells import averaged
+from discreet.studies import averaged
 
 Part: TypeAlias = tuple[ScoreTable, int]
 """A table and the row of one of its targets."""

@@ -1,24 +1,33 @@
-"""One cell of a table: a world's audit, and the figures that the paper prints beside the honest ones."""
+"""Figures of the audits of experiments: the paper's next to the honest ones, averaged over directions and seeds."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import sqrt
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
+from discreet.audit.core.resampling import Units
+from discreet.audit.membership.audit import primary_scores
+from discreet.audit.membership.controls import group_level, same_examples
+from discreet.audit.membership.estimates import estimate_rows, score_all
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.rows import JudgedRow, Scores, judged_rows
+from discreet.audit.membership.selection import BOUNDARY_N, Selector
 from discreet.core.records import Estimate
+from discreet.data.texts import read_texts
+from discreet.engine import Job, Task
+from discreet.experiments import MembershipExperiment
+from discreet.experiments.membership import score_table
+from discreet.experiments.runner import LIBRARIES
+from discreet.studies import averaged, paper_figures
 
 Row = Mapping[str, Any]
 Audit = Mapping[str, Any]
+NON_BOUNDARY = "non-boundary"
+RESAMPLES = 100
 Definition = Literal["paper", "paper, clean non-members", "honest, p", "honest, logit"]
-
-PAPER = Path(__file__).parent.parent / "paper_mia.csv"
-SEEDS_FOR_INTERVAL = 3
-T_975 = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-"""97.5% points of Student's t by degrees of freedom; 1.96 beyond is close enough from 30 on, 2.26 is safe before."""
 
 DEFINITIONS: Mapping[str, Mapping[Definition, tuple[str, str | None, str]]] = {
     "reference": {"paper": ("p", "paired", "reference_train"), "paper, clean non-members": ("p", "paired", "clean"),
@@ -34,18 +43,6 @@ one: a neutral model has no members among the rows.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A world of the study. `variant` says what is done to it besides: "", "duplicated x2", "size 100", …"""
-
-    corpus: str
-    structure: str
-    model: str
-    regime: str
-    seed: int
-    variant: str = ""
-
-
 def rows_of(audit: Audit, attack: str, definition: Definition, *, selection: str = "global",
             n: int | None = None, label: int | None = None, **stratum: Any) -> list[Row]:
     """The audit's rows of one question, of both directions."""
@@ -59,36 +56,6 @@ def rows_of(audit: Audit, attack: str, definition: Definition, *, selection: str
 def estimates(rows: Iterable[Row], name: str) -> list[Estimate]:
     """One figure of each row."""
     return [Estimate.from_json(row[name]) for row in rows]
-
-
-def averaged(found: Sequence[Sequence[Estimate]], within: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The mean over seeds of means over directions.
-
-    From three seeds on with a t interval over seeds, kept `within` what the figure can be; with fewer, as the paper
-    averages over A and B, value and ends are averaged: the ends of one training run, which say nothing of how another
-    would come out. Unresolved where any part is.
-    """
-    parts = [one for seed in found for one in seed]
-    if not parts:
-        return Estimate.unresolved("no such row in the audit")
-    if lacking := next((one for one in parts if one.value is None), None):
-        return Estimate.unresolved(lacking.reason or "unresolved")
-    means = [sum(one.value or 0.0 for one in seed) / len(seed) for seed in found if seed]
-    value = sum(means) / len(means)
-    n = parts[0].n
-    if len(means) >= SEEDS_FOR_INTERVAL:
-        spread = sqrt(sum((one - value) ** 2 for one in means) / (len(means) - 1))
-        half = T_975.get(len(means) - 1, 2.262) * spread / sqrt(len(means))
-        return Estimate(value, max(within[0], value - half), min(within[1], value + half), n=len(means), unit="seed",
-                        method="t over seeds")
-    if any(one.low is None or one.high is None for one in parts):
-        return Estimate(value, None, None, n=n, unit=parts[0].unit, method="mean over directions")
-    low, high = (sum(end(one) or 0.0 for one in parts) / len(parts) for end in _ENDS)
-    return Estimate(value, low, high, n=n, n_pos=parts[0].n_pos, n_neg=parts[0].n_neg, unit=parts[0].unit,
-                    method="value and ends averaged over directions and seeds")
-
-
-_ENDS: tuple[Callable[[Estimate], float | None], ...] = (lambda one: one.low, lambda one: one.high)
 
 
 def figures(audits: Sequence[Audit], attack: str, definition: Definition, **asked: Any) -> dict[str, Any]:
@@ -170,9 +137,8 @@ def kept_steps(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 def paper_rows(item: str, **asked: str) -> list[dict[str, str]]:
     """The paper's figures of one item, those that agree with every column named in `asked`."""
-    with PAPER.open(encoding="utf-8", newline="") as handle:
-        return [row for row in csv.DictReader(handle)
-                if row["item"] == item and all(row[name] == value for name, value in asked.items())]
+    return [row for row in paper_figures("mia")
+            if row["item"] == item and all(row[name] == value for name, value in asked.items())]
 
 
 def paper_range(item: str, **asked: str) -> dict[str, Any] | None:
@@ -186,3 +152,44 @@ def paper_range(item: str, **asked: str) -> dict[str, Any] | None:
         return {"low": min(values), "high": max(values), "models": len(values)}
     ends = [(float(row["low"]) if row["low"] else None, float(row["high"])) for row in rows if row["high"]]
     return {"low": ends[0][0], "high": ends[0][1], "models": None} if ends else None
+
+
+def supplementary_task(experiment: MembershipExperiment) -> Task:
+    """The figures of an experiment that its audit has not; see `supplementary`."""
+    # The name decides what is drawn at random.
+    return Task.of(supplementary, "beside", inputs=experiment.tasks(), files={"data": experiment.data},
+                   seed=experiment.seed, libraries=(*LIBRARIES, "discreet.audit", "discreet.stats",
+                                                    "discreet.experiments.membership", "scipy"))
+
+
+def supplementary(job: Job) -> dict[str, Any]:
+    """`{"attacks": rows, "users": [{target, group_auc, placebo_auc}]}`, the rows as an audit's, with the selection
+    "non-boundary": the reference attack on the records that the boundary of the audit of the same seed leaves out."""
+    table = score_table(job.inputs, read_texts(job.files["data"]))
+    units, rng = Units.of(table), job.rng()
+    attacks, users = [], []
+    for target in table.of_role("target"):
+        # The generators of the audit, whose boundary is meant.
+        sets = evaluation_sets(table, target, np.random.default_rng((job.seed, target, 0)))
+        selector = Selector.of(table, sets, np.random.default_rng((job.seed, target, 5)))
+        scores = score_all(table, sets, seed=job.seed, names=["reference"])
+        judged = [off_boundary(one) for one in judged_rows(table, sets, selector, scores, lambda one: False)
+                  if one.spec.selection == "boundary" and one.spec.n == BOUNDARY_N]
+        attacks += [row.to_json() | {"selection": NON_BOUNDARY}
+                    for row in estimate_rows(judged, units, rng, n_resamples=RESAMPLES)]
+        users.append({"target": table.models[target].name, **_users(scores, sets, units)})
+    return {"attacks": attacks, "users": users}
+
+
+def off_boundary(judged: JudgedRow) -> JudgedRow:
+    """The records of a boundary's pool that are not in it."""
+    return judged if judged.reason is not None else replace(judged, rows=np.setdiff1d(judged.pool, judged.rows))
+
+
+def _users(scores: list[Scores], sets: EvaluationSets, units: Units) -> dict[str, Any]:
+    chosen = primary_scores(scores)
+    if chosen is None:
+        nothing = Estimate.unresolved("no reference ratio could be computed", unit="group").to_json()
+        return {"group_auc": nothing, "placebo_auc": nothing}
+    target, placebo = (group_level(one, sets, units).to_json() for one in (chosen, same_examples(chosen)[1]))
+    return {"group_auc": target, "placebo_auc": placebo}

@@ -1,8 +1,8 @@
-"""What is no audit: sizes of sides, statistics of corpora, the Laplace frontier, representations and diagnostics."""
+"""`reproduce mia`: the items that were asked for, from data to one record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,24 +10,86 @@ import numpy as np
 from discreet.audit.defences.frontier import frontier
 from discreet.audit.membership.embedding import embedding_record
 from discreet.data.texts import read_texts
-from discreet.engine import Job, Store, Task, run
-from discreet.experiments.membership import score_table
+from discreet.engine import Job, Task, run
+from discreet.experiments.membership import audit_task, score_table
 from discreet.experiments.runner import LIBRARIES
-from discreet.studies.mia.cells import Cell, paper_rows
 from discreet.studies.mia.corpora import CORPORA
-from discreet.studies.mia.settings import Setting
-from discreet.studies.mia.worlds import Study, experiment_of
+from discreet.studies.mia.results import paper_rows, supplementary_task
+from discreet.studies.mia.settings import Cell, Setting, Study, experiment_of
+from discreet.studies.mia.tables import TABLES, sizes_of_models
+from discreet.train.features import embedder
 
 QUERIES = (1, 16, 256)
 AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")
+EXTRA = {"table 1": "Sizes of the evaluation sets", "table 2": "The corpora",
+         "table 8": "Sizes of the evaluation sets: depression", "figure 4": "The Laplace frontier",
+         "section 7.1": "Are boundary records outliers?"}
+ORDER = ("table 1", "table 2", "table 7", "figure 2", "figure 3", "table 6", "section 7.1", "figure 4", "section 8.2",
+         "table 8", "table 9", "table 10", "size", "mismatched", "users")
+"""Every item, in the order in which they are made: what most others need comes first."""
+REPRESENTATIONS: Mapping[str, str] = {
+    "hidden": "hidden states of the fine-tuned classifier", "words": "words of the record alone (hashed)",
+    "sentence": "embeddings of a sentence encoder"}
+"""The paper's three are a sentence encoder, the fine-tuned classifier and the base model. Of a sentence encoder the
+base model is the encoder itself; counts of words, which no network has touched, stand in its place."""
+ENCODERS = {"words": "hashed", "sentence": "minilm"}
 
 
-def sides(cells: Iterable[Cell], study: Study, item: str, **options: Any) -> list[dict[str, Any]]:
-    """Sizes of the sides of each corpus, ours beside the paper's (tables 1 and 8)."""
+def reproduce(setting: Setting, study: Study, items: Sequence[str], **options: Any) -> dict[str, Any]:
+    """The record of the items: `{"items": {name: {"title", "rows"}}}`.
+
+    `options` are those of `engine.run`: engine, workers, quiet. Raises DiscreetError where data or a model is not
+    there.
+    """
+    found: dict[str, Any] = {}
+    for name in items:
+        if name in TABLES:
+            item = TABLES[name]
+            cells = item.cells(setting)
+            title, rows = item.title, item.rows(
+                setting, audits(cells, study, supplementary=item.supplementary, **options))
+        else:
+            title, rows = EXTRA[name], _extra(name, setting, study, options)
+        found[name] = {"title": title, "rows": rows}
+    return {"items": found}
+
+
+def _extra(name: str, setting: Setting, study: Study, options: dict[str, Any]) -> list[dict[str, Any]]:
+    if name == "figure 4":
+        return figure_4(first_seed(sizes_of_models(setting), setting), study, **options)
+    if name == "section 7.1":
+        return section_7_1(first_seed(sizes_of_models(setting), setting, setting.sweep), study, **options)
+    cells = TABLES["table 9" if name == "table 8" else "table 7"].cells(setting)
+    return statistics(cells, study) if name == "table 2" else set_sizes(cells, study, name, **options)
+
+
+def audits(cells: Iterable[Cell], study: Study, *, supplementary: bool = False, **options: Any
+           ) -> dict[Cell, Mapping[str, Any]]:
+    """The audit and training record of each cell: `{"audit": …, "training": …}`; each model is trained once.
+
+    With `supplementary`, the audit also has what `discreet.studies.mia.results.supplementary` finds: further rows among
+    its `attacks`, and `users`. `options` are those of `engine.run`.
+    """
+    experiments = {cell: experiment_of(cell, study) for cell in cells}
+    tasks = {cell: audit_task(experiment, permutations=study.permutations, bootstraps=study.bootstraps,
+                              reference="mismatched" if experiment.mismatched else "neutral")
+             for cell, experiment in experiments.items()}
+    more = {cell: supplementary_task(experiment) for cell, experiment in experiments.items()} if supplementary else {}
+    found = run([*tasks.values(), *more.values()], study.out / "store", label="models and audits", **options)
+    said: dict[Cell, Mapping[str, Any]] = {cell: found[task.key].value for cell, task in tasks.items()}
+    for cell, task in more.items():
+        audit, extra = said[cell]["audit"], found[task.key].value
+        said[cell] = {**said[cell], "audit": {**audit, "attacks": [*audit["attacks"], *extra["attacks"]],
+                                              "users": extra["users"]}}
+    return said
+
+
+def set_sizes(cells: Iterable[Cell], study: Study, item: str, **options: Any) -> list[dict[str, Any]]:
+    """Sizes of the evaluation sets of each corpus, ours next to the paper's (tables 1 and 8)."""
     rows = []
     by_corpus = {cell.corpus: cell for cell in cells}
     tasks = {name: experiment_of(cell, study).tasks()["prepare"] for name, cell in by_corpus.items()}
-    found = run(tasks.values(), Store(study.out / "store"), **options)
+    found = run(tasks.values(), study.out / "store", **options)
     for name, cell in by_corpus.items():
         value = found[tasks[name].key].value
         paper = {row["metric"].removeprefix("n "): int(row["value"])
@@ -38,7 +100,7 @@ def sides(cells: Iterable[Cell], study: Study, item: str, **options: Any) -> lis
     return rows
 
 
-def statistics(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
+def statistics(cells: Iterable[Cell], study: Study) -> list[dict[str, Any]]:
     """Rows, share of the positive class, words of each corpus (table 2 counts tokens: ours are words)."""
     rows = []
     for name, structure in {cell.corpus: cell.structure for cell in cells}.items():
@@ -53,11 +115,11 @@ def statistics(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict
 
 
 def figure_4(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
-    """The Laplace frontier of each cell's f_A (right), fresh and keyed, beside its placebo."""
+    """The Laplace frontier of each cell's f_A (right), fresh and keyed, next to its placebo."""
     rows = []
     asked = {"sigmas": [one for one in study.setting.sigmas if one > 0], "draws": study.setting.draws}
     tasks = {cell: _task(_frontier, "frontier", cell, study, asked) for cell in cells}
-    found = run(tasks.values(), Store(study.out / "store"), **options)
+    found = run(tasks.values(), study.out / "store", **options)
     for cell, task in tasks.items():
         rows.append({"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
                      "seed": cell.seed, "frontier": found[task.key].value["frontier"]})
@@ -69,19 +131,11 @@ def section_7_1(cells: Iterable[Cell], study: Study, **options: Any) -> list[dic
     rows = []
     tasks = {(cell, kind): _task(_diagnose, f"diagnostics/{kind}", cell, study, {"representation": kind})
              for cell in cells for kind in REPRESENTATIONS}
-    found = run(tasks.values(), Store(study.out / "store"), **options)
+    found = run(tasks.values(), study.out / "store", **options)
     for (cell, _), task in tasks.items():
         rows.append({"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
                      "seed": cell.seed, "embedding": found[task.key].value["embedding"]})
     return rows
-
-
-REPRESENTATIONS: Mapping[str, str] = {
-    "hidden": "hidden states of the fine-tuned classifier", "words": "words of the record alone (hashed)",
-    "sentence": "embeddings of a sentence encoder"}
-"""The paper's three are a sentence encoder, the fine-tuned classifier and the base model. Of a sentence encoder the
-base model is the encoder itself; counts of words, which no network has touched, stand in its place."""
-ENCODERS = {"words": "hashed", "sentence": "minilm"}
 
 
 def _task(function: Any, name: str, cell: Cell, study: Study, params: Mapping[str, Any]) -> Task:
@@ -103,8 +157,6 @@ def _diagnose(job: Job) -> dict[str, Any]:
     if kind == "hidden":
         vectors = job.inputs["fit/a"].arrays["hidden"].astype(np.float64)
     else:
-        from discreet.train.features import embedder
-
         by_id = {row.id: row.text for row in rows}
         texts = [by_id[name] for name in table.examples.id]
         vectors = np.asarray(embedder(ENCODERS[kind]).rows(texts), dtype=np.float64)

@@ -15,9 +15,9 @@ import pytest
 
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.data.texts import LabelledText, read_texts
-from discreet.studies.mia import hub
-from discreet.studies.mia.corpora import CORPORA
-from discreet.studies.mia.corpus import SAFE, UNSAFE, write_corpus
+from discreet.studies.mia import hf_datasets as hf
+from discreet.studies.mia.corpora import CORPORA, write_corpus
+from discreet.studies.mia.hf_datasets import SAFE, UNSAFE
 
 USERS = [f"user-{n}" for n in range(24)]
 
@@ -44,11 +44,11 @@ def sets() -> dict[tuple[str, str], list[dict[str, Any]]]:
                 "speaker": ("Patient", "Therapist")[n % 2], "message": f"session {n}"} for n in range(24)]
     posts = [{"title": f"title {n}", "body": ("[removed]", "body", "[deleted]", None)[n % 4] if n % 2 else f"body {n}",
               "subreddit": ("depression", "OCD", "ADHD")[n % 3]} for n in range(60)]
-    return {(hub.BEAVERTAILS, "330k_train"): beavertails[:5], (hub.BEAVERTAILS, "330k_test"): beavertails[5:],
-            (hub.XGUARD, "train"): xguard, (hub.WILDCHAT, "train"): list(wildchat()),
-            (hub.ESCONV, "train"): esconv[:12], (hub.ESCONV, "validation"): esconv[12:16],
-            (hub.ESCONV, "test"): esconv[16:],
-            (hub.PSYCHOTHERAPY, "train"): therapy, (hub.DEPRESSION, "train"): posts}
+    return {(hf.BEAVERTAILS, "330k_train"): beavertails[:5], (hf.BEAVERTAILS, "330k_test"): beavertails[5:],
+            (hf.XGUARD, "train"): xguard, (hf.WILDCHAT, "train"): list(wildchat()),
+            (hf.ESCONV, "train"): esconv[:12], (hf.ESCONV, "validation"): esconv[12:16],
+            (hf.ESCONV, "test"): esconv[16:],
+            (hf.PSYCHOTHERAPY, "train"): therapy, (hf.DEPRESSION, "train"): posts}
 
 
 @pytest.fixture
@@ -92,14 +92,14 @@ def test_multi_turn_is_of_two_turns_or_more_in_english_and_unflagged(asked: list
 
 
 def test_roles_of_wildchat_share_no_conversation_and_no_user(asked: list[Any]) -> None:
-    roles = [list(hub.wildchat(role)) for role in ("multi-turn", "bundles")]
+    roles = [list(hf.wildchat(role)) for role in ("multi-turn", "bundles")]
     assert all(len(rows) > 10 for rows in roles)
     for name in ("id", "text", "group"):
         first, second = ({getattr(row, name) for row in rows} for rows in roles)
         assert not first & second
-    assert {hub.role_of_user(user) for user in USERS} == {"multi-turn", "bundles"}
+    assert {hf.role_of_user(user) for user in USERS} == {"multi-turn", "bundles"}
     counts = Counter(row.group for rows in roles for row in rows)
-    assert max(counts.values()) <= hub.A_USER
+    assert max(counts.values()) <= hf.A_USER
 
 
 def test_bundles_are_of_one_user_in_order_of_time(asked: list[Any]) -> None:
@@ -117,9 +117,9 @@ def test_bundles_are_of_one_user_in_order_of_time(asked: list[Any]) -> None:
 
 
 def test_sessions_are_in_the_order_of_their_turns(asked: list[Any]) -> None:
-    found = [row for row in hub._in_need() if row.id == "therapy/1-1"]
+    found = [row for row in hf._in_need() if row.id == "therapy/1-1"]
     assert [int(line.split()[-1]) for line in found[0].text.splitlines()] == [3, 2, 1, 0]
-    first = next(iter(hub._in_need()))
+    first = next(iter(hf._in_need()))
     assert first.text.splitlines()[:2] == ["<|assistant|> worry 0 0", "<|user|> worry 0 1"]
 
 
@@ -155,7 +155,7 @@ def test_without_a_hub_one_line_says_what_is_needed(monkeypatch: pytest.MonkeyPa
         made("hub_multi_turn")
     assert "\n" not in str(caught.value)
     assert "story" not in str(caught.value)
-    assert hub.XGUARD in str(caught.value)
+    assert hf.XGUARD in str(caught.value)
 
 
 def test_a_set_of_another_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from discreet.core.errors import UsageError
+from discreet.report.reproduction_charts import at_boundary
 from discreet.studies import chosen_items
 from discreet.studies.mia import reproduction as extras
 from discreet.studies.mia.reproduction import EXTRA, ORDER, reproduce
@@ -57,8 +58,6 @@ def test_statistics_are_those_of_the_file(tiny: Study) -> None:
 
 
 def test_the_frontier_begins_without_noise_and_has_both_definitions(tiny: Study) -> None:
-    from discreet.report.reproduced import at_boundary
-
     cells = extras.first_seed(sizes_of_models(tiny.setting), tiny.setting)
     [row] = extras.figure_4(cells, tiny, **QUIET)
     points = row["frontier"]["points"]

@@ -174,7 +174,7 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
     assert one["paper"] == {"low": -0.1, "high": -0.1, "models": 1}
     assert one["paper_non_boundary"] == {"low": 0.5, "high": 0.59, "models": None}
     assert TABLES["section 8.2"].supplementary
-    assert TABLES["users"].beside
+    assert TABLES["users"].supplementary
 
 
 def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:

@@ -10,8 +10,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import FloatArray, IntArray
 from discreet.data.answers import clean
-from discreet.data.rows import SUFFIXES, Place, iter_rows, json_type
+from discreet.data.rows import SUFFIXES, Place, iter_rows, json_type, reading
 
 CodeArray = NDArray[np.int32]
 
@@ -111,20 +110,6 @@ def name_codes(values: Iterable[str]) -> IntArray:
     distinct = tuple(set(given))
     code = {distinct[place]: rank for rank, place in enumerate(name_order(distinct))}
     return np.array([code[value] for value in given], dtype=np.int64)
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """What pyarrow raises on a broken file, as InputError."""
-    import pyarrow.lib
-
-    try:
-        yield
-    except (pyarrow.lib.ArrowException, OSError) as error:
-        raise InputError(f"{path} cannot be read ({type(error).__name__}): cut short, or not what its ending says; "
-                         f"write it again") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} holds text that is not UTF-8; write it again with UTF-8 strings") from None
 
 
 def _coded(column: Any) -> Coded:
@@ -272,7 +257,13 @@ def _csv(path: Path, keep: Names, numeric: Names, expected: str) -> ColumnFile:
             table = arrow_csv.read_csv(stream, parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
                                        convert_options=convert)
     except (pa.lib.ArrowException, OSError) as error:
-        _csv_refused(path, header, str(error))
+        # The system's message quotes the cell; only the places in it are ours to pass on.
+        found = CSV_PLACE.search(str(error))
+        if found and int(found[1]) < len(header):
+            raise InputError(f"{path}: {header[int(found[1])]!r} holds a cell that is no number; expected one in each "
+                             f"row") from None
+        raise InputError(f"{path} cannot be read as CSV: cut short, not UTF-8, or rows with more or fewer cells than "
+                         f"the header; quote cells that hold commas and write it again") from None
     return ColumnFile(path, names, table.num_rows, table.column)
 
 
@@ -289,16 +280,6 @@ def _csv_header(path: Path) -> list[str]:
     if header is None:
         raise InputError(f"{path} is empty; expected a header and at least one row")
     return header
-
-
-def _csv_refused(path: Path, header: list[str], message: str) -> NoReturn:
-    # The system's message quotes the cell; only the places in it are ours to pass on.
-    found = CSV_PLACE.search(message)
-    if found and int(found[1]) < len(header):
-        raise InputError(f"{path}: {header[int(found[1])]!r} holds a cell that is no number; expected one in each row"
-                         ) from None
-    raise InputError(f"{path} cannot be read as CSV: cut short, not UTF-8, or rows with more or fewer cells than the "
-                     f"header; quote cells that hold commas and write it again") from None
 
 
 def _json(path: Path, keep: Names, numeric: Names) -> ColumnFile:
@@ -356,11 +337,9 @@ class _JsonBatches:
     def flush(self) -> None:
         import pyarrow as pa
 
-        count = len(self._batch)
         for name in dict.fromkeys((*self.chunks, *(key for row in self._batch for key in row))):
             kind = pa.float64() if self._numeric(name) else pa.string()
-            column = pa.array([row.get(name) for row in self._batch], kind)
             before = self.chunks.setdefault(name, [pa.nulls(self.rows, kind)] if self.rows else [])
-            before.append(column)
-        self.rows += count
+            before.append(pa.array([row.get(name) for row in self._batch], kind))
+        self.rows += len(self._batch)
         self._batch.clear()

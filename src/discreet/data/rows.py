@@ -235,24 +235,31 @@ def _next_record(reader: Any, source: str) -> list[str] | None:
 
 def _parquet_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
     try:
-        import pyarrow.lib
         from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("reading Parquet", "audit", "pyarrow") from None
+    with reading(path), parquet.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        for name in required:
+            if name not in names:
+                _missing(None, name, names, str(path))
+        number = 0
+        for batch in file.iter_batches(batch_size=1024, columns=[n for n in names if n in columns]):
+            for row in batch.to_pylist():
+                number += 1
+                yield Place(str(path), "row", number), row
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What pyarrow raises on a broken file, as InputError."""
+    import pyarrow.lib
+
     try:
-        with parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            for name in required:
-                if name not in names:
-                    _missing(None, name, names, str(path))
-            number = 0
-            for batch in file.iter_batches(batch_size=1024, columns=[n for n in names if n in columns]):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield Place(str(path), "row", number), row
+        yield
     except (pyarrow.lib.ArrowException, OSError) as error:
-        raise InputError(f"{path} cannot be read as Parquet ({type(error).__name__}); write it again, or use JSON "
-                         f"Lines") from None
+        raise InputError(f"{path} cannot be read ({type(error).__name__}): cut short, or not what its ending says; "
+                         f"write it again") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} holds text that is not UTF-8; write it again with UTF-8 strings") from None
 

@@ -44,8 +44,13 @@ def read_canaries(files: ScoreFiles, logits_of: Callable[[ScoreFiles, Grid], Flo
     if grid.n_queries > 1:
         scores.fail(f"there are {grid.n_queries} queries for each example; a label audit reads one answer of each "
                     f"model: keep one, or average them")
-    models, role, original = _models(files, grid), _role(scores, grid), _original(files, grid)
-    drawn, classes = (role == CANARY) | (role == PLACEBO), files.columns.n_classes
+    models, role, classes = _models(files, grid), _role(scores, grid), files.columns.n_classes
+    by_model = _whole(scores, grid, "label_original", classes)
+    _refuse_unknown(scores, grid, by_model == UNKNOWN, "'label_original' is null")
+    original = by_model[0]
+    _refuse_unknown(scores, grid, by_model != original,
+                    "'label_original' is not the same for all models of this example")
+    drawn = (role == CANARY) | (role == PLACEBO)
     canary = _whole(scores, grid, label, classes)
     _refuse_unknown(scores, grid, drawn & (canary == UNKNOWN), f"{label!r} is null for a canary or a placebo")
     canaries = Canaries(role, np.where(canary == UNKNOWN, original, canary),
@@ -86,14 +91,6 @@ def _role(scores: ColumnFile, grid: Grid) -> MemberArray:
     return role
 
 
-def _original(files: ScoreFiles, grid: Grid) -> IntArray:
-    by_model = _whole(files.scores, grid, "label_original", files.columns.n_classes)
-    _refuse_unknown(files.scores, grid, by_model == UNKNOWN, "'label_original' is null")
-    _refuse_unknown(files.scores, grid, by_model != by_model[:1],
-                    "'label_original' is not the same for all models of this example")
-    return np.asarray(by_model[0], dtype=np.int64)
-
-
 def _whole(scores: ColumnFile, grid: Grid, column: str, below: int | None) -> IntArray:
     """(M, N) whole numbers from 0, under `below`; `UNKNOWN` where null or without the column."""
     if column not in scores.names:
@@ -108,8 +105,7 @@ def _whole(scores: ColumnFile, grid: Grid, column: str, below: int | None) -> In
     return values
 
 
-def _refuse_unknown(scores: ColumnFile, grid: Grid, bad: BoolArray,
-                    what: str) -> None:
+def _refuse_unknown(scores: ColumnFile, grid: Grid, bad: BoolArray, what: str) -> None:
     rows = np.flatnonzero(bad.reshape(-1)[grid.place])
     if rows.size:
         scores.fail(f"{what}, and so in {rows.size:,} of {grid.place.size:,} rows; correct them", int(rows[0]))

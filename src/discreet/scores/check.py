@@ -113,13 +113,12 @@ def _called(model: Model) -> str:
 
 def _same_scores(table: ScoreTable, one: int, other: int) -> bool:
     """Equal up to a constant in each row, which a softmax does not see; a few rows settle most pairs."""
-    return all(_same_rows(table, one, other, rows) for rows in (slice(SCREENED), slice(None)))
-
-
-def _same_rows(table: ScoreTable, one: int, other: int, rows: slice) -> bool:
-    centred = [part - part.max(axis=-1, keepdims=True)
-               for part in (table.logits[one, rows], table.logits[other, rows])]
-    return bool(np.allclose(centred[0], centred[1], rtol=0.0, atol=SAME, equal_nan=True))
+    for rows in (slice(SCREENED), slice(None)):
+        first, second = (part - part.max(axis=-1, keepdims=True)
+                         for part in (table.logits[one, rows], table.logits[other, rows]))
+        if not np.allclose(first, second, rtol=0.0, atol=SAME, equal_nan=True):
+            return False
+    return True
 
 
 class Shown:

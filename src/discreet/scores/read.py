@@ -177,7 +177,8 @@ def grid_of(files: ScoreFiles) -> Grid:
     """The keys of `files`. InputError for a null key, for keys that come twice, and for rows that are missing."""
     scores = files.scores
     model, example = _key(scores, "model"), _key(scores, "example")
-    query = _query(scores)
+    query = _key(scores, "query") if "query" in scores.names else None
+    query = query if query is not None and query.names else None
     own: dict[Key, IntArray] = {}
     if files.models is not None:
         own["model"] = _own_rows(files.models, "model", model, scores)
@@ -192,21 +193,13 @@ def grid_of(files: ScoreFiles) -> Grid:
     return Grid(model, example, n_queries, place, own)
 
 
-def _query(scores: ColumnFile) -> Coded | None:
-    coded = scores.coded("query") if "query" in scores.names else None
-    return None if coded is None or not coded.names else _whole_key(scores, "query", coded)
-
-
 def _key(file: ColumnFile, name: str) -> Coded:
     if name not in file.names:
         file.fail(f"there is no {name!r}; expected a row for each model and example, with the columns 'model' and "
                   f"'example'")
-    return _whole_key(file, name, file.coded(name))
-
-
-def _whole_key(file: ColumnFile, name: str, coded: Coded) -> Coded:
+    coded = file.coded(name)
     nulls = coded.codes < 0
-    if nulls.any():
+    if nulls.any() and (name != "query" or coded.names):
         file.fail(f"{name!r} is empty in {counted(int(nulls.sum()), 'row')}, first in this one; name the {name} in "
                   f"every row", int(nulls.argmax()))
     return coded.ordered()
@@ -290,28 +283,21 @@ def _from_rows(scores: ColumnFile, column: str, key: Key, grid: Grid, loose: boo
     keys, coded = grid.of(key), scores.coded(column)
     first = np.full(len(keys.names), -1, dtype=np.int32)
     said = coded.codes >= 0
-    if said.all():
-        first[keys.codes] = coded.codes
-    else:
-        first[keys.codes[said]] = coded.codes[said]
+    first[keys.codes[said]] = coded.codes[said]
     conflict: BoolArray = said & (first[keys.codes] != coded.codes)
+    if conflict.any() and loose:
+        return None
     if conflict.any():
-        if loose:
-            return None
-        _refuse_conflict(scores, column, key, keys, conflict)
+        row = int(conflict.argmax())
+        if key == "model":
+            advice = ("give the selector, the reference and the placebo names of their own, and do not use the target "
+                      "for them" if column == "model_role" else "say one thing for each model")
+            scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
+                        f"{advice}", row)
+        count = np.unique(keys.codes[conflict]).size
+        scores.fail(f"{column!r} of the example of this row is not the same in all rows of that example, and so for "
+                    f"{counted(count, 'example')}; say one thing for each example", row)
     return _lookup(coded)[first]
-
-
-def _refuse_conflict(scores: ColumnFile, column: str, key: Key, keys: Coded, conflict: BoolArray) -> None:
-    row = int(conflict.argmax())
-    count = np.unique(keys.codes[conflict]).size
-    if key == "model":
-        advice = ("give the selector, the reference and the placebo names of their own, and do not use the target for "
-                  "them" if column == "model_role" else "say one thing for each model")
-        scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
-                    f"{advice}", row)
-    scores.fail(f"{column!r} of the example of this row is not the same in all rows of that example, and so for "
-                f"{counted(count, 'example')}; say one thing for each example", row)
 
 
 def _lookup(coded: Coded) -> ObjectArray:

@@ -42,15 +42,13 @@ def write_scores(table: ScoreTable, path: Path | str) -> None:
 
 
 def _words(values: Iterable[str | None]) -> Any:
-    import pyarrow as pa
-
+    pa = need_arrow()
     return pa.array(list(values), pa.string()).dictionary_encode()
 
 
 def _examples(table: ScoreTable) -> dict[str, Any]:
     """The columns that say one thing for all rows of an example."""
-    import pyarrow as pa
-
+    pa = need_arrow()
     examples, canaries = table.examples, table.drawn is not None
     found = {"example": _words(examples.id), "label_original" if canaries else "label": pa.array(examples.label)}
     if not canaries:
@@ -68,8 +66,7 @@ def _examples(table: ScoreTable) -> dict[str, Any]:
 
 
 def _canaries(canaries: Canaries, place: int) -> dict[str, Any]:
-    import pyarrow as pa
-
+    pa = need_arrow()
     trained = canaries.trained[place]
     return {"example_role": _words(EXAMPLE_ROLES).take(pa.array(canaries.role[place])),
             "label_canary": pa.array(canaries.label[place]),
@@ -85,18 +82,12 @@ def _model(table: ScoreTable, place: int) -> dict[str, Any]:
     columns = [one.stated for one in table.models]
     said |= {name: columns[place].get(name) for name in MODEL_COLUMNS
              if name not in table.examples.columns and any(name in one for one in columns)}
-    return {name: _words([value]).take(_zeros(n_rows)) for name, value in said.items()}
-
-
-def _zeros(count: int) -> Any:
-    import pyarrow as pa
-
-    return pa.array(np.zeros(count, dtype=np.int64))
+    first = need_arrow().array(np.zeros(n_rows, dtype=np.int64))
+    return {name: _words([value]).take(first) for name, value in said.items()}
 
 
 def _scores(table: ScoreTable, place: int) -> dict[str, Any]:
-    import pyarrow as pa
-
+    pa = need_arrow()
     n_examples, n_queries, n_classes = table.logits.shape[1:]
     member = np.repeat(table.member[place], n_queries)
     # Whether a canary table's rows were trained on is what `example_role` says.

@@ -68,14 +68,10 @@ def test_pools_are_large_enough_to_vary(name: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), list(combinations(PROFILES, 2)))
-def test_no_two_profiles_share_a_line_of_any_length(one: str, two: str) -> None:
+def test_no_two_profiles_share_a_line_of_any_length_a_place_or_an_employer(one: str, two: str) -> None:
     lines = [{source(line).lower() for line in all_lines(profile(name)) if len(source(line).split()) > 3}
              for name in (one, two)]
     assert not lines[0] & lines[1]
-
-
-@pytest.mark.parametrize(("one", "two"), list(combinations(PROFILES, 2)))
-def test_no_two_profiles_share_a_place_or_an_employer(one: str, two: str) -> None:
     for pool, key in (("towns", "name"), ("orgs", "name"), ("jobs", "job")):
         assert not {e[key] for e in profile(one).lexicon[pool]} & {e[key] for e in profile(two).lexicon[pool]}
 

@@ -94,6 +94,9 @@ def test_folders_that_hold_no_such_model(saved: Path, tmp_path: Path) -> None:
     refused(saved, "'tfidf-mlp' with other options; expected 'tfidf-mlp'", "tfidf-mlp")
     (saved / "model.safetensors").unlink()
     refused(saved, "is missing")
+    path = saved / "recipe.json"
+    path.write_bytes(path.read_bytes()[:-30])
+    refused(saved, "truncated or no JSON")
 
 
 @pytest.mark.parametrize(("key", "value", "said"), [
@@ -108,12 +111,6 @@ def test_changed_manifests(saved: Path, key: str, value: Any, said: str) -> None
     if key == "files":
         (saved / "model.safetensors").write_bytes(b"no")
     refused(saved, said)
-
-
-def test_a_truncated_manifest(saved: Path) -> None:
-    path = saved / "recipe.json"
-    path.write_bytes(path.read_bytes()[:-30])
-    refused(saved, "truncated or no JSON")
 
 
 def test_a_fact_with_text_is_not_saved(tmp_path: Path) -> None:

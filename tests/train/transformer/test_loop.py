@@ -71,30 +71,23 @@ def scripted(monkeypatch: pytest.MonkeyPatch, losses: list[float]) -> list[dict[
     return seen
 
 
-def test_patience_ends_training_and_the_best_weights_are_loaded(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second evaluation is the best; three later ones, one equal to it, end the training before the sixth."""
-    seen = scripted(monkeypatch, [3.0, 2.0, 2.5, 2.0, 2.6, 1.0])
-    model, done = run(bert, plan_of(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=2, patience=3))
-    assert (done.steps, done.planned_steps, done.best_step) == (10, 27, 4)
-    assert [step for step, _ in done.validation_curve] == [2, 4, 6, 8, 10]
-    assert bytes_of(model) == seen[1]
-    assert bytes_of(model) not in (seen[0], seen[4])
-
-
-def test_a_better_evaluation_starts_the_patience_anew(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = scripted(monkeypatch, [5.0, 6.0, 6.0, 4.0, 6.0, 6.0, 6.0, 0.0])
-    model, done = run(bert, plan_of(3e-3, epochs=9, batch=8, micro_batch=4, eval_every=1, patience=3))
-    assert (done.steps, done.best_step) == (7, 4)
-    assert bytes_of(model) == seen[3]
-
-
-def test_without_patience_all_epochs_are_run_and_the_best_is_still_loaded(
-        bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six updates, an evaluation every fourth and one after the last."""
-    seen = scripted(monkeypatch, [1.0, 2.0])
-    model, done = run(bert, plan_of(3e-3, epochs=2, batch=8, micro_batch=4, eval_every=4))
-    assert (done.steps, done.planned_steps, done.best_step, done.validation_curve) == (6, 6, 4, ((4, 1.0), (6, 2.0)))
-    assert bytes_of(model) == seen[0]
+@pytest.mark.parametrize(("losses", "more", "steps", "planned", "evaluated", "best"), [
+    # The second evaluation is the best; three later ones, one equal to it, end the training before the sixth.
+    ([3.0, 2.0, 2.5, 2.0, 2.6, 1.0], {"epochs": 9, "eval_every": 2, "patience": 3}, 10, 27, [2, 4, 6, 8, 10], 1),
+    # A better one starts the patience anew.
+    ([5.0, 6.0, 6.0, 4.0, 6.0, 6.0, 6.0, 0.0], {"epochs": 9, "eval_every": 1, "patience": 3}, 7, 27,
+     [1, 2, 3, 4, 5, 6, 7], 3),
+    # Without patience all six updates are made, with an evaluation at the fourth and one after the last.
+    ([1.0, 2.0], {"epochs": 2, "eval_every": 4}, 6, 6, [4, 6], 0),
+])
+def test_patience_ends_training_and_the_best_weights_are_loaded(
+        bert: Path, monkeypatch: pytest.MonkeyPatch, losses: list[float], more: dict[str, Any], steps: int,
+        planned: int, evaluated: list[int], best: int) -> None:
+    seen = scripted(monkeypatch, losses)
+    model, done = run(bert, plan_of(3e-3, batch=8, micro_batch=4, **more))
+    assert (done.steps, done.planned_steps, done.best_step) == (steps, planned, evaluated[best])
+    assert done.validation_curve == tuple(zip(evaluated, losses, strict=False))
+    assert [weights == bytes_of(model) for weights in seen] == [place == best for place in range(len(evaluated))]
 
 
 def test_the_curve_is_the_mean_log_loss_of_the_checks(still: Path) -> None:

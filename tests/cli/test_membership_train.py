@@ -78,7 +78,7 @@ class TestARun:
 
     def test_its_record_says_what_was_trained(self, done: tuple[int, str, Path]) -> None:
         record = record_of(done[2])
-        assert record["design"] == "randomised (dealt here)"
+        assert record["design"] == "randomised (assigned here)"
         said = record["training"]
         assert said["recipe"]["steps"] == 40
         assert said["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}

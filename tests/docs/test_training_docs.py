@@ -61,8 +61,8 @@ def test_data_in_a_verdict_out(desk: Path) -> None:
 def test_options_and_shadows() -> None:
     record = json.loads(run(COMMANDS[1]))
     assert (record["training"]["recipe"]["hidden"], record["training"]["shadows"]["number"]) == (8, 4)
-    assert record["design"] == "randomised (dealt here)"
-    assert "`randomised (dealt here)`" in PAGE
+    assert record["design"] == "randomised (assigned here)"
+    assert "`randomised (assigned here)`" in PAGE
 
 
 @pytest.mark.slow

@@ -217,7 +217,7 @@ class TestControls:
         assert states(innocent) == ["stated"] + ["holds"] * 4
 
     @pytest.mark.parametrize(("design", "state"), [
-        ("sealed", "holds"), ("randomised (dealt here)", "holds"), ("sealed (as stated)", "stated"),
+        ("sealed", "holds"), ("randomised (assigned here)", "holds"), ("sealed (as stated)", "stated"),
         ("randomised", "stated"), ("matched", "lacking"), ("convenience", "lacking")])
     def test_a_draw_that_nobody_has_shown_is_stated(self, innocent: Record, design: str, state: str) -> None:
         found = said_of({**innocent, "design": design}, 0)
@@ -246,7 +246,7 @@ class TestControls:
     def test_texts_that_differ_after_an_own_draw_break_no_control(self, innocent: Record) -> None:
         drawn = copy.deepcopy(innocent)
         drawn["targets"][0]["controls"]["blind_auc"] |= {"value": 0.8, "low": 0.75, "high": 0.85}
-        drawn["design"] = "randomised (dealt here)"
+        drawn["design"] = "randomised (assigned here)"
         assert said_of(drawn, 2).state == "unshown"
         assert "The draw was random all the same" in said_of(drawn, 2).text
 

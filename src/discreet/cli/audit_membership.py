@@ -249,7 +249,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
                                                address=execution.address, quiet=output.quiet)
         table = trained.table(reference="neutral" if mismatched is None else "mismatched")
         further = {"training": trained.training()}
-    _audit(table, training.data, library.DEALT, audit, output, texts=trained.texts(), further=further, run=run,
+    _audit(table, training.data, library.ASSIGNED, audit, output, texts=trained.texts(), further=further, run=run,
            keep=True)
 
 

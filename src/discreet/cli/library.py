@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         unseal,
     )
     from discreet.audit.sealed.findings import POWER
-    from discreet.core.design import DEALT, Design, shown_design
+    from discreet.core.design import ASSIGNED, Design, shown_design
     from discreet.core.files import KeyedHash
     from discreet.core.names import printable
     from discreet.core.records import Estimate

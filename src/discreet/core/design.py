@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 
-Design = Literal["sealed", "sealed (as stated)", "randomised (dealt here)", "randomised", "matched", "convenience"]
+Design = Literal["sealed", "sealed (as stated)", "randomised (assigned here)", "randomised", "matched", "convenience"]
 
 DESIGNS: tuple[Design, ...] = get_args(Design)
 
@@ -22,13 +22,16 @@ SEALED: Design = "sealed"
 AS_STATED: Design = "sealed (as stated)"
 """Someone says that there was a seal and none was shown: counts as "randomised"."""
 
-DEALT: Design = "randomised (dealt here)"
+ASSIGNED: Design = "randomised (assigned here)"
 """This very run drew who is trained on, and trained."""
 
-NAMED: tuple[Design, ...] = tuple(design for design in DESIGNS if design not in (AS_STATED, DEALT))
+FORMERLY: dict[str, Design] = {"randomised (dealt here)": ASSIGNED}
+"""Earlier names, which saved records have."""
+
+NAMED: tuple[Design, ...] = tuple(design for design in DESIGNS if design not in (AS_STATED, ASSIGNED))
 """What a user may ask for."""
 
-DECIDING: frozenset[Design] = frozenset({SEALED, AS_STATED, DEALT, "randomised"})
+DECIDING: frozenset[Design] = frozenset({SEALED, AS_STATED, ASSIGNED, "randomised"})
 """The designs that can pass or fail; the others can only be inconclusive."""
 
 STATED: frozenset[Design] = frozenset({AS_STATED, "randomised"})
@@ -37,7 +40,8 @@ STATED: frozenset[Design] = frozenset({AS_STATED, "randomised"})
 WORDS: dict[Design, str] = {
     "sealed": "committed coins decided, before training, which records were trained on",
     "sealed (as stated)": "it is stated, and was not shown, that committed coins decided which records were trained on",
-    "randomised (dealt here)": "this run drew at random which records were trained on, and trained the models itself",
+    "randomised (assigned here)": "this run drew at random which records were trained on, and trained the models "
+                                  "itself",
     "randomised": "it is stated, and was not shown, that a random draw decided which records were trained on",
     "matched": "members and non-members were picked to look alike, but nothing random decided between them",
     "convenience": "members and non-members are simply the two sets that were at hand",
@@ -52,7 +56,7 @@ ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever 
 def known_design(name: str) -> Design:
     """The design called `name`. UsageError for any other name."""
     for design in DESIGNS:
-        if design == name:
+        if design == FORMERLY.get(name, name):
             return design
     raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
 

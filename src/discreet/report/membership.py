@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet.core.design import known_design
 from discreet.core.names import REFERENCES, SELECTIONS, attack_name
 from discreet.core.numbers import NOTHING, given, interval, number, p_value
 from discreet.report import frontier, membership_charts, training
@@ -74,10 +75,11 @@ def summary(record: Record, texts: Sequence[Mapping[str, Any]] = ()) -> Summary:
         _texts(texts, first)]
     return Summary(
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"], headline=headline(record),
-        kicker=kicker(record, f"{record['design']} design", f"tolerance AUC {given(first.tolerance)}"),
+        kicker=kicker(record, f"{known_design(record['design'])} design", f"tolerance AUC {given(first.tolerance)}"),
         leads=_leads(targets, record), figure=membership_charts.standing(first), keys=keys(first, record),
         sections=tuple(one for one in sections if one is not None), glossary=GLOSSARY,
-        provenance=(("design", record["design"]), *facts(record["provenance"]), *training.provenance(record)),
+        provenance=(("design", known_design(record["design"])), *facts(record["provenance"]),
+                    *training.provenance(record)),
         footer=("This page shows records in full." if texts else "This page holds no text of any record.")
         + " A verdict is about the attacks listed here, at this many queries a record, on these records.")
 

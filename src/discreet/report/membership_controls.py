@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.core.design import DEALT, STATED, WORDS, decides, off, reads_apart
+from discreet.core.design import ASSIGNED, STATED, WORDS, decides, known_design, off, reads_apart
 from discreet.core.numbers import NOTHING, bound, interval, number, p_value, percent, times
 from discreet.core.records import Estimate
 from discreet.report.audited import Audited
@@ -75,7 +75,7 @@ def _worst(one: Audited) -> tuple[Key, ...]:
 
 def controls(one: Audited, record: Record) -> tuple[Control, ...]:
     """What was checked besides the figure."""
-    design, found = record["design"], one.facts["controls"]
+    design, found = known_design(record["design"]), one.facts["controls"]
     state = "stated" if design in STATED else "holds" if decides(design) else "lacking"
     said = f"{WORDS[design][0].upper()}{WORDS[design][1:]}."
     return (Control("Chance alone decided who was trained on", state, said),
@@ -105,7 +105,7 @@ def _blind(estimate: Mapping[str, Any], tolerance: float, design: str) -> Contro
     if reads_apart(Estimate.from_json(estimate), tolerance):
         # A draw that the run made itself is random whatever the texts show.
         state, few = ("unshown", " The draw was random all the same: see the verdict's reasons.") if (
-            design == DEALT) else ("broken", "")
+            design == ASSIGNED) else ("broken", "")
     return Control(name, state, f"From {source} alone one gets {interval(estimate)}.{few}")
 
 

@@ -60,8 +60,8 @@ def test_permutes_through_the_selection_like_the_long_way(rng: np.random.Generat
 
     draws = np.random.default_rng(8)
     dealt = np.tile(member, (40, 1))
-    for one in (0, 1):
-        rows = known[label[known] == one]
+    for y in (0, 1):
+        rows = known[label[known] == y]
         dealt[:, rows] = draws.permuted(np.tile(member[rows] == 1, (40, 1)), axis=1)
     slow = np.array([[slow_auc(one, side, label, p_true, lot) for one in ones] for side in dealt])
     assert np.allclose(found.null, slow)

@@ -42,7 +42,7 @@ def test_an_audit_is_saved_as_the_record_that_pages_are_made_from(tmp_path: Path
         kind: ClassVar[str] = "small"
 
         def to_json(self) -> dict[str, Any]:
-            return plain({"auc": Estimate(0.5, 0.4, 0.6), "rows": (Claims(("a",), ()),)})
+            return {"auc": plain(Estimate(0.5, 0.4, 0.6)), "rows": plain((Claims(("a",), ()),))}
 
     with pytest.raises(UsageError, match="has no summary"):
         Small().save(tmp_path / "run")

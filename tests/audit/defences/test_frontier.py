@@ -239,7 +239,7 @@ class TestDefinitions:
     def test_any_registered_attack_can_be_asked_for(self) -> None:
         world = World(members=60, others=0, clean=120, selector=40, paired=0, neutral=0, shadows=6, leak=2.0)
         table = simulated_table(world, np.random.default_rng(0))
-        options = {"mechanisms": ["laplace"], "draws": 3, "queries": [1]}
+        options: dict[str, Any] = {"mechanisms": ["laplace"], "draws": 3, "queries": [1]}
         found = run(table, attacks=["loss", *attacks], **options)
         # Two classes and one query: the loss and the confidence of the true class are one attack, as are others.
         assert {f.spec.attack for f in found.points[0].figures} == set(attacks) - {"confidence_true", "entropy"}

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.blind import blind_auc
-from discreet.audit.membership.estimates import Units
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate

@@ -8,9 +8,10 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.attack import attacks, target_view
 from discreet.audit.membership.audit import primary_scores
-from discreet.audit.membership.estimates import Scores, auc_of, estimate_rows, score_all
+from discreet.audit.membership.estimates import auc_of, estimate_rows, score_all
 from discreet.audit.membership.evaluation_sets import evaluation_sets
-from discreet.audit.membership.rows import JudgedRow, Row, RowSpec, Selector, judged_rows
+from discreet.audit.membership.rows import JudgedRow, Row, RowSpec, Scores, judged_rows
+from discreet.audit.membership.selection import Selector
 from discreet.core.errors import UsageError
 from discreet.stats import auroc_estimate, delong_test, tpr_at_fpr, tpr_at_fpr_estimate
 

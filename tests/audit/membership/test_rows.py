@@ -7,8 +7,8 @@ import numpy as np
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.estimates import score_all
 from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
-from discreet.audit.membership.rows import ROC_POINTS, JudgedRow, Selector, judged_rows, thin_roc
-from discreet.audit.membership.selection import boundary
+from discreet.audit.membership.rows import ROC_POINTS, JudgedRow, judged_rows, thin_roc
+from discreet.audit.membership.selection import Selector, boundary
 from discreet.scores.table import ScoreTable
 from discreet.stats import roc_curve, tpr_at_fpr
 

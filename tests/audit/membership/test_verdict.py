@@ -11,7 +11,7 @@ from discreet.audit.membership.rows import Row, RowSpec
 from discreet.audit.membership.verdict import AuditInputs, VerdictInputs, claims_of, judge
 from discreet.core.design import (
     AS_STATED,
-    DEALT,
+    ASSIGNED,
     DESIGNS,
     NAMED,
     STATED,
@@ -140,7 +140,7 @@ def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
 
 
 def test_a_draw_of_this_run_is_never_called_non_random() -> None:
-    texts = inputs(auc(0.7), design=DEALT, blind=auc(0.6))
+    texts = inputs(auc(0.7), design=ASSIGNED, blind=auc(0.6))
     for one, word in ((texts, "fail"), (replace(texts, primary=row(auc(0.51)), bound=auc(0.51)), "pass")):
         found = judge(one)
         assert found.verdict == word
@@ -198,7 +198,7 @@ def test_claims_by_design(design: Design) -> None:
     assert bool({"epsilon", "epsilon_if_random"} & set(can)) == decides(design) == ("verdict" not in cannot)
     assert ("if_random" in can) == (design in STATED) == bool({"sealed", "random"} & set(cannot))
     assert ("sealed" in cannot) == (design == AS_STATED)
-    assert ("elsewhere" in cannot) == (design == DEALT)
+    assert ("elsewhere" in cannot) == (design == ASSIGNED)
     assert ("not shown" in WORDS[design]) == (design in STATED)
 
 

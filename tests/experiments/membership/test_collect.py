@@ -17,7 +17,7 @@ from discreet.audit.membership.controls import group_level
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.rows import Scores
 from discreet.audit.membership.verdict import AuditInputs, claims_of
-from discreet.core.design import DEALT
+from discreet.core.design import ASSIGNED
 from discreet.experiments import MembershipExperiment, Trained, train
 from discreet.scores.load import load_scores
 from discreet.scores.table import ScoreTable
@@ -76,7 +76,7 @@ def test_the_blind_baseline_does_not_test_on_copies_of_what_it_trained_on(near: 
 
 
 def test_a_model_that_remembers_fails_and_the_draw_is_not_blamed(near: Trained[MembershipExperiment]) -> None:
-    found = audit_membership(near.table(), design=DEALT, texts=near.texts(), permutations=9, bootstraps=10)
+    found = audit_membership(near.table(), design=ASSIGNED, texts=near.texts(), permutations=9, bootstraps=10)
     assert found.verdict == "fail"
     for one in found.targets:
         assert one.judgement.verdict == "fail"
@@ -94,7 +94,7 @@ def test_clusters_of_texts_are_nobodys_records(near: Trained[MembershipExperimen
         sides, units = evaluation_sets(one, 0, np.random.default_rng(0)), Units.of(one)
         scored = Scores("loss", "p", None, np.zeros(len(one.examples)))
         assert "near-duplicate texts" in (group_level(scored, sides, units).reason or "")
-        assert not any("person" in said for said in claims_of(AuditInputs.of(one, sides, DEALT, texts=True)).can)
+        assert not any("person" in said for said in claims_of(AuditInputs.of(one, sides, ASSIGNED, texts=True)).can)
 
 
 def test_users_are_the_unit_where_they_are_given(tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from math import log2
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.table import IN, Model, Role, ScoreTable
 from discreet.scores.table import Examples as ExampleTable
 from discreet.scores.table import ReferenceKind as Kind
 
+SPLITS = ("train", "reference", "eval", "calibration", "planted")
 CATEGORIES = ("abuse", "fraud", "weapons")
 
 
@@ -68,14 +70,17 @@ class World:
 
 def simulated_table(world: World, rng: Generator) -> ScoreTable:
     """Draw a score table of one target and two classes from a world."""
-    side, planted, coin = _sides(world, rng)
-    n = side.size
+    sizes = (world.members, world.others, world.clean, world.selector, sum(world.planted.values()))
+    split = np.repeat(np.array(SPLITS, dtype=object), sizes)
+    n, planted = split.size, np.zeros(split.size, dtype=np.int64)
+    planted[split == "planted"] = np.repeat(list(world.planted), list(world.planted.values())).astype(np.int64)
+    coin = rng.integers(0, 2, n)
     label = rng.integers(0, 2, n)
     group = np.arange(n) // world.group_size if world.group_size > 1 else None
     difficulty = 1.0 + world.spread * rng.normal(size=n)
     models: list[Model] = []
     member, odds = [], []
-    for role, kind, trained in _models(world, side, coin, group, rng):
+    for role, kind, trained in _models(world, split, coin, group, rng):
         leak = np.full(n, world.leak if role == "target" else world.reference_leak)
         if role == "target":
             leak = np.where(planted > 0, [world.leak_of_planted(max(1, one)) for one in planted], leak)
@@ -89,37 +94,27 @@ def simulated_table(world: World, rng: Generator) -> ScoreTable:
     logits = np.stack([-phi / 2.0, phi / 2.0], axis=-1)[:, :, None, :]
     examples = ExampleTable(
         id=np.array([f"e{place}" for place in range(n)], dtype=object), label=label, planted=planted, group=group,
-        split=np.array(["train", "reference", "eval", "calibration", "planted"], dtype=object)[side],
+        split=split,
         categories=tuple(frozenset({CATEGORIES[one]}) for one in rng.integers(0, len(CATEGORIES), n)),
     )
     return ScoreTable(tuple(models), examples, logits, np.stack(member))
 
 
-def _sides(world: World, rng: Generator) -> tuple[IntArray, IntArray, IntArray]:
-    """Side of each example (0 members, 1 others, 2 clean, 3 selector's, 4 planted), repetitions, and its coin."""
-    sizes = (world.members, world.others, world.clean, world.selector, sum(world.planted.values()))
-    side = np.repeat(np.arange(5), sizes)
-    planted = np.zeros(side.size, dtype=np.int64)
-    if world.planted:
-        planted[side == 4] = np.repeat(list(world.planted), list(world.planted.values()))
-    return side, planted, rng.integers(0, 2, side.size)
-
-
 def _models(
-    world: World, side: IntArray, coin: IntArray, group: IntArray | None, rng: Generator
+    world: World, split: NDArray[np.object_], coin: IntArray, group: IntArray | None, rng: Generator
 ) -> list[tuple[Role, Kind | None, IntArray]]:
     """Role, reference kind and membership (n,) of each model."""
-    nobody = np.zeros(side.size, dtype=np.int64)
+    nobody = np.zeros(split.size, dtype=np.int64)
     found: list[tuple[Role, Kind | None, IntArray]] = [
-        ("target", None, np.where((side == 0) | ((side == 4) & (coin == IN)), 1, 0)),
+        ("target", None, np.where((split == "train") | ((split == "planted") & (coin == IN)), 1, 0)),
     ]
-    found += [("reference", "paired", np.where(side == 1, 1, 0))] * world.paired
+    found += [("reference", "paired", np.where(split == "reference", 1, 0))] * world.paired
     found += [("reference", "neutral", nobody)] * world.neutral
     for _ in range(world.shadows):
-        half = rng.integers(0, 2, side.size if group is None else int(group.max()) + 1)
+        half = rng.integers(0, 2, split.size if group is None else int(group.max()) + 1)
         half = half if group is None else half[group]
-        found.append(("shadow", "population", np.where(side == 3, 0, half)))
+        found.append(("shadow", "population", np.where(split == "calibration", 0, half)))
     if world.selector:
-        found.append(("selection", None, np.where(side == 3, 1, 0)))
+        found.append(("selection", None, np.where(split == "calibration", 1, 0)))
     found += [("placebo", None, nobody)] * world.placebos
     return found

@@ -28,8 +28,8 @@ class Reason(str):
         found.code = code
         return found
 
-    def __getnewargs__(self) -> tuple[str, str]:
-        return self.code, str(self)
+    def __reduce__(self) -> tuple[type[Reason], tuple[str, str]]:
+        return Reason, (self.code, str(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,10 +156,11 @@ def _runs(names: Sequence[str], view: View) -> Iterator[tuple[AttackRun, FloatAr
     seen: list[FloatArray] = []
     for name in names:
         able, _ = able_kinds(attacks[name], view)
-        honest = "neutral" if "neutral" in able else "population"
-        for kind in (one for one in (None, honest, "paired") if one in able):
+        honest: ReferenceKind = "neutral" if "neutral" in able else "population"
+        kinds: tuple[ReferenceKind | None, ...] = (None, honest, "paired")
+        for kind in (one for one in kinds if one in able):
             for scale in attacks[name].scales[:: 1 if kind is None else -1]:
-                run = AttackRun(name, scale, kind)  # type: ignore[arg-type]
+                run = AttackRun(name, scale, kind)
                 scores = run.scores(view)
                 if not any(_rank_alike(scores[view.judged], one[view.judged]) for one in seen):
                     seen.append(scores)

@@ -19,7 +19,7 @@ from discreet.audit.core.verdict import Claims, Judgement, Reason, Sentences, le
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.evaluation_sets import EvaluationSets
 from discreet.audit.membership.rows import Row
-from discreet.core.design import AS_STATED, DEALT, ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
+from discreet.core.design import AS_STATED, ASSIGNED, ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
 from discreet.core.numbers import given, interval, number, percent, times
 from discreet.core.records import Estimate
 from discreet.scores.table import ScoreTable
@@ -79,7 +79,7 @@ def judge(inputs: VerdictInputs) -> Judgement:
         return Judgement("inconclusive", (say("design", design=WORDS[inputs.design]), finding, blind, *further))
     apart, excess = reads_apart(inputs.blind, tolerance), primary.difference.get("auc")
     broken = []
-    if apart and inputs.design != DEALT:
+    if apart and inputs.design != ASSIGNED:
         broken.append(say("sets_differ", auc=interval(inputs.blind)))
     if off(primary.placebo_auc, tolerance):
         broken.append(say("placebo_off", auc=interval(primary.placebo_auc)))
@@ -88,7 +88,7 @@ def judge(inputs: VerdictInputs) -> Judgement:
         return Judgement("inconclusive", (*broken, finding, *further))
     if inputs.design in STATED:
         further.insert(0, Reason("stated", ON_WHOSE_WORD))
-    if inputs.design == DEALT and apart:
+    if inputs.design == ASSIGNED and apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
     if bound.low > 0.5 and bound.value > tolerance:
         return _leak(inputs, primary, finding, further)
@@ -132,7 +132,7 @@ def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> list[Reason]:
                         shown=given(PLANTED_AUC)) if all(one.weak for one in planted) else
                     say("planted_not_detected", times=kinds))
     if not planted and inputs.power < POWER:
-        here = inputs.design == DEALT
+        here = inputs.design == ASSIGNED
         said.append(say("low_power_here" if here else "low_power", power=percent(inputs.power, 0)))
     elif not planted and not inputs.learned:
         said.append(say("nothing_learned"))
@@ -190,14 +190,14 @@ class AuditInputs:
 def claims_of(inputs: AuditInputs) -> Claims:
     """What may be claimed from these inputs, and what may not and what that would need."""
     design, honest = inputs.design, inputs.neutral or inputs.population
-    sealed = decides(design) and design not in (*STATED, DEALT)
+    sealed = decides(design) and design not in (*STATED, ASSIGNED)
     can = {
-        "if_random": design in STATED, "epsilon_if_random": design in STATED, "own_draw": design == DEALT,
-        "sealed": sealed, "epsilon": sealed or design == DEALT, "difference": not decides(design),
+        "if_random": design in STATED, "epsilon_if_random": design in STATED, "own_draw": design == ASSIGNED,
+        "sealed": sealed, "epsilon": sealed or design == ASSIGNED, "difference": not decides(design),
         "placebo": inputs.placebo, "references": honest, "planted": inputs.planted, "groups": inputs.groups}
     cannot = {
         "sealed": design == AS_STATED, "random": design in STATED and design != AS_STATED,
-        "elsewhere": design == DEALT, "verdict": not decides(design), "placebo": not inputs.placebo,
+        "elsewhere": design == ASSIGNED, "verdict": not decides(design), "placebo": not inputs.placebo,
         "planted": not inputs.planted, "clean": not inputs.clean, "paired_only": inputs.paired and not honest,
         "references": not inputs.paired and not honest, "boundary": not inputs.selector, "texts": not inputs.texts,
         "groups": not inputs.groups, "other_attacks": True}

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.membership.audit import audit_membership
-from discreet.core.design import DEALT
+from discreet.core.design import ASSIGNED
 from discreet.core.errors import UsageError
 from discreet.core.types import IntArray
 from discreet.data.texts import LabelledText, read_texts
@@ -169,7 +169,7 @@ def audit(job: Job) -> dict[str, Any]:
     rows, asked = read_once(read_texts, job.files["data"]), job.params
     table = score_table(job.inputs, rows, reference=asked["reference"], structure=asked["structure"])
     found = audit_membership(
-        table, design=DEALT, texts={row.id: row.text for row in rows}, permutations=asked["permutations"],
+        table, design=ASSIGNED, texts={row.id: row.text for row in rows}, permutations=asked["permutations"],
         bootstraps=asked["bootstraps"], seed=job.seed)
     return {"audit": found.to_json(), "training": training_record(job.inputs)}
 

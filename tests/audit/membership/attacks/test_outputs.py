@@ -42,7 +42,7 @@ def test_confidence_and_entropy_need_no_label(make_view: Callable[..., View], rn
 
 def test_what_ranks_alike(make_view: Callable[..., View], rng: np.random.Generator) -> None:
     def order(view: View, name: str) -> list[int]:
-        return np.argsort(attacks[name].scores(view, "p", None, rng)).tolist()
+        return list(np.argsort(attacks[name].scores(view, "p", None, rng)))
 
     two, three = make_view(classes=2, queries=1), make_view(classes=3, queries=1)
     assert order(two, "entropy") == order(two, "confidence")

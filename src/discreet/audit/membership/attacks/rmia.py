@@ -60,7 +60,7 @@ class Rmia(Attack):
             return clause
         if not view.population.size:
             return "it needs population records that nobody judges and there are none"
-        if not view.references[kind].outside(kind).any(axis=0)[view.population].any():
+        if not view.references[kind].outside(kind)[:, view.population].any():
             return f"it needs a population record that a {kind} reference did not train on and there is none"
         return None
 

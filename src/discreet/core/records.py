@@ -132,7 +132,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the guard says of one answer. `score` is a number unless the action is `failed`."""
+    """What the guard says of one answer.
+
+    `score`, a number unless the action is `failed`, belongs to what decided: 1 for a direct identifier, the probability
+    by the evidence rules where these flag. `delta`, `tau` and both sigmas are those of the last layer of the guard in
+    every verdict, whatever decided: layer 2 where it is fitted, else the rules.
+    """
 
     id: str
     action: Action

@@ -45,8 +45,9 @@ class Experiment(Protocol):
         """The data set. Raises InputError for a file that cannot be read."""
         ...
 
-    def table(self, results: Mapping[str, Result], data: Any, **options: Any) -> ScoreTable:
-        """The scores of all models."""
+    @property
+    def table(self) -> Callable[..., ScoreTable]:
+        """From results by name, the data set and further options to the scores of all models."""
         ...
 
     def training(self, results: Mapping[str, Result]) -> dict[str, Any]:

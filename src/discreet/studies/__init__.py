@@ -25,9 +25,15 @@ S = TypeVar("S")
 
 
 def read_settings(study: str) -> dict[str, dict[str, Any]]:
-    """`settings.yaml` of a study: what each scale trains on what."""
-    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOM / study / "settings.yaml").read_text(encoding="utf-8"))
+    """`settings.yaml` of a study: what each scale trains on what; lists as tuples."""
+    found: dict[str, dict[str, Any]] = _fixed(yaml.safe_load((ROOM / study / "settings.yaml").read_text("utf-8")))
     return {name: value for name, value in found.items() if name != "shared"}
+
+
+def _fixed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _fixed(one) for name, one in value.items()}
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value
 
 
 def setting_of(settings: Mapping[str, S], scale: str) -> S:

@@ -29,7 +29,7 @@ def variant(name: str) -> Cell:
     return replace(PLAIN, variant=name)
 
 
-def test_variants_are_worlds(tiny: Study) -> None:
+def test_variants_are_experiments(tiny: Study) -> None:
     whole = replace(tiny, setting=replace(tiny.setting, planted=(1, 4), shadows=3))
     experiment = experiment_of(PLAIN, whole)
     assert (experiment.sizes, experiment.seed, experiment.planted) == ({"a": 60}, 42, (1, 4))
@@ -108,7 +108,7 @@ def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, 
         assert row["placebo_auc"]["value"] is not None
 
 
-def test_users_of_a_world_are_the_audits_own_with_a_placebo(supplementary: dict[Cell, Any]) -> None:
+def test_users_are_the_audits_own_with_a_placebo(supplementary: dict[Cell, Any]) -> None:
     audit = supplementary[USERS]["audit"]
     assert [one["target"] for one in audit["users"]] == [one["target"] for one in audit["targets"]]
     for one, target in zip(audit["users"], audit["targets"], strict=True):

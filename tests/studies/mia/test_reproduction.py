@@ -42,7 +42,7 @@ def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:
 QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
 
 
-def test_sides_are_what_was_dealt_beside_the_papers(tiny: Study) -> None:
+def test_sizes_of_sets_are_next_to_the_papers(tiny: Study) -> None:
     [row] = extras.set_sizes(TABLES["table 7"].cells(tiny.setting), tiny, "table 1", **QUIET)
     assert row["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
     assert row["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "total": 8000}

@@ -163,7 +163,7 @@ def manifest(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_rows_that_a_world_reads(data: Path, tmp_path: Path) -> None:
+def test_rows_that_an_experiment_reads(data: Path, tmp_path: Path) -> None:
     path = write_paraphrases(data, 2, tmp_path / "new" / "out", Rules(), 7)
     assert path == tmp_path / "new" / "out" / "texts.x2.rules.s7.jsonl"
     rows, said = read_texts(data), read_texts(path)
@@ -272,7 +272,7 @@ def test_what_cannot_be(data: Path, tmp_path: Path) -> None:
         write_paraphrases(tmp_path / "none.jsonl", 1, tmp_path, Rules(), 7)
 
 
-def test_a_world_trains_on_them(tmp_path: Path) -> None:
+def test_an_experiment_trains_on_them(tmp_path: Path) -> None:
     words = {"safe": "bread water plants fences bikes", "unsafe": "locks keys strangers safes guards"}
     rows = [{"id": f"r{number}", "label": label, "text": f"how to find {words[label].split()[number % 5]} {number}"}
             for number in range(240) for label in [("safe", "unsafe")[number % 2]]]

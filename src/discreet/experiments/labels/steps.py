@@ -68,9 +68,10 @@ class Arm:
     def scheme(self) -> Scheme:
         """How its models are trained; those of one scheme share a bank."""
         mechanism = self.mechanism_for(2)
-        if isinstance(mechanism, SoftLabelMechanism):
-            return "soft"
-        return "plain" if mechanism is None or mechanism.takes_prior == "no" else "staged"
+        if mechanism is None:
+            return "plain"
+        return "soft" if isinstance(mechanism, SoftLabelMechanism) else (
+            "plain" if mechanism.takes_prior == "no" else "staged")
 
     def mechanism_for(self, n_classes: int) -> LabelMechanism | None:
         """The mechanism, one that is broken on purpose too; None without noise."""
@@ -123,7 +124,7 @@ def fit(job: Job) -> dict[str, Any]:
     learnt = inputs[inside] if isinstance(inputs, np.ndarray) else [inputs[row] for row in inside.tolist()]
     mechanisms = [arm.mechanism_for(len(data.classes)) for arm, _ in models]
     seeds = [seeds_of(job.seed, f"{arm.name}/{number}", "fit") for arm, number in models]
-    how = {} if scheme == "staged" else {"soft": scheme == "soft"}
+    how: dict[str, Any] = {} if scheme == "staged" else {"soft": scheme == "soft"}
     done = (train_in_stages if scheme == "staged" else train_labelled)(
         recipe, learnt, secret[:, inside], mechanisms, len(data.classes), seeds, weights=weights[:, inside], **how)
     trained = np.full(secret.shape, UNKNOWN, dtype=np.int32)

@@ -102,8 +102,7 @@ def _work(corpus: str, given: Mapping[str, Any]) -> Work:
         paper = paper_values(CORPORA[corpus].benchmark, inf)
         assert paper is not None
         recipe["until_accuracy"] = paper["train_accuracy"]
-    options = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    return Work(**{**options, "recipe": recipe})
+    return Work(**{**given, "recipe": recipe})
 
 
 SETTINGS: Mapping[str, Setting] = {scale: _setting(given) for scale, given in read_settings("blia").items()}

@@ -78,9 +78,7 @@ class Setting:
                        further=tuple(one for one in self.further if one in corpora))
 
 
-SETTINGS: Mapping[str, Setting] = {
-    scale: Setting(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
-    for scale, given in read_settings("mia").items()}
+SETTINGS: Mapping[str, Setting] = {scale: Setting(**given) for scale, given in read_settings("mia").items()}
 """By scale: smoke, small, paper; read from `settings.yaml`."""
 
 

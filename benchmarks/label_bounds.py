@@ -25,8 +25,7 @@ from discreet.audit.labels.bounds import epsilon_of_success, guess_epsilon, ladd
 from discreet.mechanisms.labels.alibi import Alibi, log_weights, map_truth
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_top_k import ranked
-from discreet.mechanisms.labels.rr_with_prior import RRWithPrior, best_k
+from discreet.mechanisms.labels.rr_top_k import RRWithPrior, best_k, ranked
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_bounds.md"
 EPSILONS, CLASSES = (0.5, 1.0, 2.0, 4.0), (2, 10, 100)

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 import pytest
 
+from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
+from discreet.audit.labels.attacks.lira import LiraLabel
+from discreet.audit.labels.view import LabelAttack, all_attacks
 from discreet.core import numbers
+from discreet.core.numbers import condition_name, label_attack_name
 from discreet.core.records import Estimate
 
 KNOWN = Estimate(0.8824, 0.8479, 0.9112, n=400)
@@ -54,3 +60,28 @@ def test_one_is_singular_and_all_else_plural(n: int, words: tuple[str, ...], sai
 def test_words_in_a_row() -> None:
     assert [numbers.times(n) for n in (1, 4)] == ["once", "4 times"]
     assert [numbers.listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(("attack", "tuned", "said", "brief"), [
+    (LiaThreshold("median"), False, "LIA-Threshold, median", "LIA-Threshold, median"),
+    (LiaThreshold(0.4), True, "LIA-Threshold, τ .40, tuned", "LIA-Threshold, τ .40, tuned"),
+    (lia_delta_margin(loss_labels="secret", beta=3.0, margin="max-second"), False,
+     "LIA-Delta-Margin, loss at the secret itself, β/α 3, max-second", "LIA-Delta-Margin at secret, β/α 3, max"),
+    (LiraLabel("own"), False, "LiRA-label, own", "LiRA-label, own"),
+])
+def test_attacks_are_named(attack: LabelAttack, tuned: bool, said: str, brief: str) -> None:
+    row: dict[str, Any] = {**attack.settings.to_json(), "tuned": tuned}
+    assert label_attack_name(row) == said
+    assert label_attack_name(row, brief=True) == brief
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("brief", [False, True])
+def test_no_two_attacks_have_one_name(n_classes: int, brief: bool) -> None:
+    names = [label_attack_name(one.settings.to_json(), brief=brief) for one in all_attacks(n_classes)]
+    assert len(set(names)) == len(names)
+
+
+def test_conditions_are_named() -> None:
+    assert condition_name("none", inf) == condition_name("none", "inf") == "no mechanism"
+    assert condition_name("rr", 0.5) == "rr, ε = 0.5"

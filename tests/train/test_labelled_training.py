@@ -13,8 +13,7 @@ from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import LabelMechanism, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_top_k import RRTopK
-from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
+from discreet.mechanisms.labels.rr_top_k import RRTopK, RRWithPrior
 from discreet.train.base import child
 from discreet.train.labelled_training import NOISE, TRAINING, train_in_stages, train_labelled
 from discreet.train.networks.bank import fit_bank

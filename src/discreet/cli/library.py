@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.audit.sealed.findings import POWER
     from discreet.core.design import ASSIGNED, Design, shown_design
     from discreet.core.files import KeyedHash
-    from discreet.core.names import printable
+    from discreet.core.numbers import printable
     from discreet.core.records import Estimate
     from discreet.core.runs import Run
     from discreet.data.answers import AnswerStream, answer_from_text, clean, read_answers, read_labelled, unique

@@ -17,7 +17,7 @@ from discreet.cli.options import DOMAINS, one_of
 from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.files import dump_json, progress, write_atomic
-from discreet.core.names import printable
+from discreet.core.numbers import printable
 
 DEFAULT_N = 2_000
 COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "lineage", "register", "subtype", "opening",

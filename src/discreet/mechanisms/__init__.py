@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from discreet.mechanisms.base import OutputMechanism, canonical, output_mechanisms
-from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, label_mechanisms
-from discreet.mechanisms.labels.stages import prior_of_logits, stage_parts
+from discreet.mechanisms.labels.base import (
+           LabelMechanism,
+           SoftLabelMechanism,
+           label_mechanisms,
+           prior_of_logits,
+           stage_parts,
+)
 
 __all__ = ["LabelMechanism", "OutputMechanism", "SoftLabelMechanism", "canonical", "label_mechanisms",
            "output_mechanisms", "prior_of_logits", "stage_parts"]

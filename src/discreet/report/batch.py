@@ -13,8 +13,7 @@ from itertools import pairwise
 from math import ceil
 from typing import Any
 
-from discreet.core.names import printable
-from discreet.core.numbers import counted, percent
+from discreet.core.numbers import counted, percent, printable
 from discreet.core.records import ACTIONS, SUBJECTS
 from discreet.report.render import to_html
 from discreet.report.summary import Summary, kicker

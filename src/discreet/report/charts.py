@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.names import printable
-from discreet.core.numbers import given
+from discreet.core.numbers import given, printable
 from discreet.report.figure import COLOURS, can_draw
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from discreet.core.names import REFERENCES, attack_name
-from discreet.core.numbers import counted, interval
+from discreet.core.numbers import REFERENCES, attack_name, counted, interval
 from discreet.report.charts import Line, dots
 from discreet.report.figure import Figure, Row, ends
 from discreet.report.summary import Record, Section, Summary, Table, Text, blocks, facts, kicker, table

@@ -7,8 +7,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from discreet.core.names import label_attack_name
-from discreet.core.numbers import epsilon
+from discreet.core.numbers import epsilon, label_attack_name
 from discreet.report.audited import published, rows_of, strongest
 from discreet.report.charts import across, curve, dot, panels, titled, upright
 from discreet.report.figure import COLOURS, Figure, Row, ends

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.core.names import condition_name, label_attack_name
-from discreet.core.numbers import NOTHING, bound, epsilon, interval, number, p_value, percent, share, times
+from discreet.core.numbers import (
+    NOTHING,
+    bound,
+    condition_name,
+    epsilon,
+    interval,
+    label_attack_name,
+    number,
+    p_value,
+    percent,
+    share,
+    times,
+)
 from discreet.report import label_charts
 from discreet.report.audited import decisive, kinds, published, resolved, rows_of, strongest
 from discreet.report.summary import (

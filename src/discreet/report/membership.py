@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.core.design import known_design
-from discreet.core.names import REFERENCES, SELECTIONS, attack_name
-from discreet.core.numbers import NOTHING, given, interval, number, p_value
+from discreet.core.numbers import NOTHING, REFERENCES, SELECTIONS, attack_name, given, interval, number, p_value
 from discreet.report import frontier, membership_charts, training
 from discreet.report.audited import BOUNDARY_N, Audited, audited, below
 from discreet.report.figure import Figure

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.names import attack_name
-from discreet.core.numbers import interval, number, times
+from discreet.core.numbers import attack_name, interval, number, times
 from discreet.report.audited import BOUNDARY_N, ROW_OF, Audited
 from discreet.report.charts import Line, across, curve, dot, dots, panels, reach, titled, upright
 from discreet.report.figure import COLOURS, Cell, Figure, Row, ends

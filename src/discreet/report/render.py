@@ -8,8 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import MissingExtraError
-from discreet.core.names import printable
-from discreet.core.numbers import counted, number, percent
+from discreet.core.numbers import counted, number, percent, printable
 from discreet.report.summary import Block, Bullets, Cells, Controls, Facts, Summary, Table, Text, moment
 
 if TYPE_CHECKING:

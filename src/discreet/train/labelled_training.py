@@ -17,9 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from discreet.mechanisms.base import softmax
-from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism
+from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, prior_of_logits, stage_parts
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.stages import prior_of_logits, stage_parts
 from discreet.train.base import FloatArray, Inputs, IntArray, child
 from discreet.train.networks.bank import Bank, NetworkRecipe, fit_bank
 

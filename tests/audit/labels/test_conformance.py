@@ -23,7 +23,7 @@ from discreet.core.types import IntArray
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import label_mechanism, truth_probability
 from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
-from discreet.mechanisms.labels.rr_with_prior import RRWithPrior
+from discreet.mechanisms.labels.rr_top_k import RRWithPrior
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng

@@ -12,8 +12,7 @@ from scipy import stats
 
 from discreet.mechanisms.labels.base import epsilon_of
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_top_k import RRTopK
-from discreet.mechanisms.labels.rr_with_prior import RRWithPrior, best_k, truth_by_k
+from discreet.mechanisms.labels.rr_top_k import RRTopK, RRWithPrior, best_k, truth_by_k
 
 Floats = NDArray[np.float64]
 WEIGHTS = st.integers(2, 8).flatmap(lambda k: hnp.arrays(np.float64, k, elements=st.floats(0.01, 1.0)))

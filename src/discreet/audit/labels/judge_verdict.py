@@ -17,8 +17,7 @@ from discreet.audit.core.verdict import Judgement, Word
 from discreet.audit.labels.judge_facts import ConformanceRow
 from discreet.audit.labels.judge_planted import Planted
 from discreet.audit.labels.judge_rows import LabelRow
-from discreet.core.names import label_attack_name
-from discreet.core.numbers import counted, p_value, percent, share_of, times
+from discreet.core.numbers import counted, label_attack_name, p_value, percent, share_of, times
 from discreet.core.numbers import epsilon as epsilon_name
 from discreet.core.records import Estimate
 

@@ -24,7 +24,7 @@ from discreet.audit.labels.judge_facts import conformance_of, plain, utility_of
 from discreet.audit.labels.judge_rows import Sides, blocked, difference_p, planted_copies, sides_of
 from discreet.audit.labels.stronger import compare_attacks
 from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
-from discreet.core.names import label_attack_name
+from discreet.core.numbers import label_attack_name
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, ScoreTable

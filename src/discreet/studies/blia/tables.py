@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, isclose
 from typing import Any, TypeAlias
 
-from discreet.core.names import label_attack_name
+from discreet.core.numbers import label_attack_name
 from discreet.stats.testing import holm
 from discreet.studies import paper_figures
 from discreet.studies.blia.corpora import CORPORA

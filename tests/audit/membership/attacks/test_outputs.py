@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from discreet.audit.membership.attack import Scale, View, attacks
-from discreet.core.names import attack_name
+from discreet.core.numbers import attack_name
 
 
 def log_odds(p: float) -> float:

@@ -26,6 +26,8 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+# Attributes are a list below their class: an entry for each would repeat the properties.
+napoleon_use_ivar = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "discreet"

@@ -14,9 +14,12 @@ import pytest
 
 import discreet
 from discreet.audit.labels.view import all_attacks, label_attacks
+from discreet.audit.membership.attack import View, attacks
+from discreet.core.unicode import prepare
 from discreet.encode.base import encoders, load_encoder
 from discreet.mechanisms.base import output_mechanisms
 from discreet.mechanisms.labels.base import label_mechanism, label_mechanisms
+from discreet.text.direct.detect import find_direct, recognisers
 from discreet.text.evidence.mentions import taggers
 from discreet.train import Data, load_fitted, recipe_of
 from discreet.train.base import recipes
@@ -92,3 +95,28 @@ def test_the_recipe_trains_and_comes_back(tmp_path: Path) -> None:
     fitted = recipe.fit(Data(("a", "b", "c"), np.array([0, 0, 1])), empty, 2, np.random.SeedSequence(0))
     fitted.save(tmp_path / "prior")
     np.testing.assert_allclose(np.exp(load_fitted(tmp_path / "prior", recipe).logits(("new",))), [[4 / 7, 3 / 7]])
+
+
+def test_the_recogniser_of_contributing_finds_a_badge() -> None:
+    list(recognisers)
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
+    try:
+        exec(compile(code, "CONTRIBUTING.md", "exec"), {})
+        found = find_direct(prepare("The officer wore badge number 40213 that day."), types=["badge"])
+        assert [(s.type, s.start) for s in found] == [("badge", 30)]
+    finally:
+        recognisers._items.pop("badge", None)
+
+
+def test_the_attack_of_the_attacks_page_scores() -> None:
+    assert len(attacks) > 0
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8"), re.S)
+    log_p = np.log(np.array([[[0.7, 0.3]], [[0.4, 0.6]]]))
+    view = View(log_p, np.array([0, 0]), {}, np.zeros(0, dtype=np.int64), np.arange(2))
+    try:
+        exec(compile(code, "attacks.md", "exec"), {})
+        assert attacks["margin"].requirements(view, None) is None
+        scores = attacks["margin"].scores(view, "p", None, np.random.default_rng(0))
+        np.testing.assert_allclose(scores, [0.4, -0.2])
+    finally:
+        attacks._items.pop("margin", None)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 from tests.experiments.membership.made_up import SAFE, UNSAFE, write_rows
@@ -152,76 +145,12 @@ class TestGoingOn:
         assert "differs in: seed" in ended.err
         assert f"--store {done[2] / 'store'}" in ended.err
 
-    @pytest.mark.slow
-    def test_a_killed_run_goes_on_to_the_same_end(
-        self, cli: Cli, data: Path, done: tuple[int, str, Path], tmp_path: Path
-    ) -> None:
-        out = tmp_path / "run"
-        asked = [str(one) for one in (*TRAINED, "--data", data, "--out", out, "--quiet", "--workers", 1)]
-        begun = subprocess.Popen([sys.executable, "-m", "discreet", *asked], start_new_session=True)
-        end = time.monotonic() + 120
-        while len(list((out / "store" / "results").glob("*/*"))) < 3:
-            assert begun.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        os.killpg(begun.pid, signal.SIGKILL)
-        begun.wait()
-        assert not (out / "result.json").exists()
-        assert len(list((out / "store" / "results").glob("*/*"))) < 6
-        assert cli(*asked, "--workers", 2).code == done[0]
-        assert results(out / "store") == results(done[2] / "store")
-        assert record_of(out) == record_of(done[2])
-
-    def test_other_data_under_the_same_name_are_other_data(self, cli: Cli, tmp_path: Path) -> None:
-        data, out = write_rows(tmp_path / "d.jsonl", 420), tmp_path / "run"
-        asked = (*TRAINED, "--data", data, "--out", out, "--quiet", "--engine", "inline")
-        assert cli(*asked).code in {0, 1, 3}
-        before, record = results(out / "store"), record_of(out)
-        write_rows(data, 440, seed=2)
-        ended = cli(*asked)
-        assert (ended.code, ended.err.count("\n")) == (2, 1)
-        assert "differs in the content of: --data" in ended.err
-        assert record_of(out) == record
-        other = tmp_path / "other"
-        assert cli(*asked, "--store", out / "store", "--out", other).code in {0, 1, 3}
-        after = results(out / "store")
-        assert before.items() < after.items()
-        assert len(after) == 2 * len(before)
-        assert record_of(other)["training"]["duplicates"]["rows"] == 440
-        assert record_of(other)["provenance"]["data_hash"] != record["provenance"]["data_hash"]
-
-    @pytest.mark.parametrize("at", [12, 30])
-    def test_a_disk_that_fills_costs_what_was_under_way(
-        self, cli: Cli, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
-    ) -> None:
-        calls, out = 0, tmp_path / "run"
-
-        def full(_: int) -> None:
-            nonlocal calls
-            calls += 1
-            if calls >= at:
-                raise OSError(errno.ENOSPC, "No space left on device")
-
-        asked = (*TRAINED, "--data", data, "--out", out, "--quiet", "--engine", "inline")
-        with monkeypatch.context() as patch:
-            patch.setattr("os.fsync", full)
-            ended = cli(*asked)
-        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-        assert "ran out of space on the disk" in ended.err
-        kept = len(list((out / "store" / "results").glob("*/*")))
-        assert 0 < kept < 6
-        assert list((out / "store" / "drafts").iterdir()) == []
-        assert not (out / "result.json").exists()
-        assert cli(*asked).code in {0, 1, 3}
-        assert (out / "store" / "log.jsonl").read_text().count('"publish"') == 6
-
 
 class TestWhatElseThereIs:
     def test_shadows_another_corpus_and_nothing_planted(self, cli: Cli, data: Path, tmp_path: Path) -> None:
         other = write_rows(tmp_path / "other.jsonl", 200, seed=9)
         ended = cli("audit", "membership", "train", "--recipe", RECIPE, "--data", data, "--sizes", "a=60", "--planted",
-                    "none",
-                    "--shadows", 4, "--mismatched", other, "--engine", "inline", *QUICK, "--json", "--quiet")
+                    "none", "--shadows", 4, "--mismatched", other, "--engine", "inline", *QUICK, "--json", "--quiet")
         record = json.loads(ended.out)
         said = record["training"]
         assert said["planted"] == {}
@@ -254,15 +183,88 @@ class TestWhatElseThereIs:
         assert len(list((out / "store").glob("results/*/*/files/model/recipe.json"))) == 5
 
 
-def test_rows_in_another_order_are_the_same_world(cli: Cli, data: Path, tmp_path: Path) -> None:
-    lines = data.read_text().splitlines()
-    shuffled = tmp_path / "d.jsonl"
-    shuffled.write_text("\n".join(lines[row] for row in np.random.default_rng(0).permutation(len(lines))) + "\n")
-    records = []
-    for path in (data, shuffled):
-        ended = cli(*TRAINED, "--data", path, "--engine", "inline", "--json", "--quiet", "--shadows", 2)
-        record = json.loads(ended.out)
-        for name in ("finished", "data_hash"):
-            del record["provenance"][name]
-        records.append(record)
-    assert records[0] == records[1]
+def one_class(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "label": "safe"}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(("spoil", "more", "said"), [
+        (one_class, (), "all 420 rows have one label"),
+        (None, ("--sizes", "a=9000"), "class 'safe' has 210 examples"),
+    ])
+    def test_data_that_cannot_be_dealt_are_one_line(
+        self, cli: Cli, data: Path, tmp_path: Path, spoil: Callable[[dict[str, Any]], dict[str, Any]] | None,
+        more: tuple[str, ...], said: str
+    ) -> None:
+        path, out = tmp_path / "d.jsonl", tmp_path / "run"
+        rows = [json.loads(line) for line in data.read_text().splitlines()]
+        path.write_text("".join(json.dumps(spoil(row) if spoil else row) + "\n" for row in rows))
+        ended = cli(*TRAINED, "--data", path, "--out", out, "--engine", "inline", "--json", *more)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert said in ended.err
+        assert not any(word in ended.err for word in ("how to", "stranger", "Traceback", "unexpected"))
+        assert not (out / "result.json").exists()
+
+    @pytest.mark.parametrize(("more", "said"), [
+        (("--recipe", "tfidf"), "is called 'tfidf': expected one of "),
+        (("--recipe", "tfidf-mlp:stps=9"), "has no option 'stps'"),
+        (("--recipe", "tfidf-mlp:steps=many"), "steps is 'many'"),
+        *((("--recipe", recipe), f"{said} takes no texts; expected one of head, rnn, tfidf-linear, tfidf-mlp, token-")
+          for recipe, said in (("mlp", "'mlp'"), ("cnn", "'cnn'"), ("resnet18:width=2", "'resnet18'"),
+                               ("head:encoder=none", "'head' with these options"))),
+        (("--recipe", "gone.yaml"), "cannot read the recipe"),
+        (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
+        (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
+        (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
+        (("--sizes", "a=many"), "--sizes holds 'a=many'"),
+        (("--sizes", "a=1,a=2"), "--sizes holds 'a=2'"), (("--sizes", "a"), "--sizes holds 'a'"),
+        (("--sizes", "a=-1"), "--sizes holds 'a=-1'"), (("--sizes", "a=²"), "--sizes holds 'a=²'"),
+        (("--design", "randomised"), "No such option: --design"),
+        (("--data", "gone.jsonl"), "gone.jsonl: no such file"),
+        (("--mismatched", "gone.csv"), "gone.csv: no such file"),
+        (("--tolerance-auc", "2"), "tolerance AUC is 2"),
+    ])
+    def test_options_that_cannot_be_leave_no_folder(
+        self, cli: Cli, data: Path, tmp_path: Path, more: tuple[str, ...], said: str
+    ) -> None:
+        out = tmp_path / "run"
+        ended = cli(*TRAINED, "--data", data, "--out", out, *more)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert said in ended.err
+        assert not out.exists()
+
+    @pytest.mark.parametrize(("more", "said"), [
+        (("--engine", "dask"), "there is no engine 'dask'"), (("--workers", "0"), "the number of workers is 0"),
+        (("--address", "auto"), "the engine local takes no address"),
+    ])
+    def test_workers_that_cannot_be(
+        self, cli: Cli, data: Path, tmp_path: Path, more: tuple[str, ...], said: str
+    ) -> None:
+        ended = cli(*TRAINED, "--data", data, "--store", tmp_path / "store", *more)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert said in ended.err
+
+    def test_a_store_that_is_a_file(self, cli: Cli, data: Path, tmp_path: Path) -> None:
+        (tmp_path / "store").write_text("x")
+        ended = cli(*TRAINED, "--data", data, "--store", tmp_path / "store")
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert "is not empty and holds no results" in ended.err
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_log_is_named_only_where_it_is_kept(cli: Cli, data: Path, tmp_path: Path, kept: bool,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("MARK")
+
+    monkeypatch.setattr("discreet.experiments.membership.steps.assign", broken)
+    more = ("--store", tmp_path / "store") if kept else ()
+    ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "MARK" not in ended.err
+    if kept:
+        assert (tmp_path / "store" / "log.jsonl").is_file()
+        assert ended.err.endswith(f"; {tmp_path / 'store' / 'log.jsonl'} has the calls\n")
+    else:
+        assert "log.jsonl" not in ended.err
+        assert ended.err.endswith("; run again with --out DIR or --store DIR, whose log keeps the calls\n")

@@ -51,26 +51,6 @@ def test_four_files_and_what_to_do_next(cli: Cli, data: Path, tmp_path: Path) ->
         assert "name-" not in written
 
 
-def test_by_user_for_machines(cli: Cli, data: Path, tmp_path: Path) -> None:
-    ended = cli("seal", data, "--pairs", "10", "--group", "user", "--out", tmp_path / "s", "--json")
-    record = json.loads(ended.out)
-    assert ended.code == 0
-    assert (record["unit"], record["pairs"], record["train"], record["probe"]) == ("group", 10, 80, 80)
-    assert record["coins_from"] == "os"
-    inside = {r["user"] for r in lines(tmp_path / "s" / "train.jsonl")}
-    assert len(inside) == 20
-    assert "person-" not in (tmp_path / "s" / "coins.json").read_text()
-
-
-def test_a_seed_repeats_the_seal_and_says_that_it_is_no_secret(cli: Cli, data: Path, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        ended = cli("seal", data, "--pairs", "20", "--seed", "3", "--out", tmp_path / name)
-        assert "seeded: not secret" in ended.out
-    for name in ("coins.json", "probe.jsonl", "train.jsonl"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert cli("seal", data, "--pairs", "20", "--seed", "3", "--out", tmp_path / "c", "--quiet").out == ""
-
-
 def test_too_few_pairs_to_convict_is_said(cli: Cli, data: Path, tmp_path: Path) -> None:
     assert "cannot find a leak" in cli("seal", data, "--pairs", "5", "--out", tmp_path / "s").out
 
@@ -84,12 +64,10 @@ def test_canaries_and_a_configuration(cli: Cli, data: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("change", "options", "said"), [
-    ({"label": "safe"}, [], "all 120 records have the same label"), ({}, ["--pairs", "90"], "90 pairs were asked for"),
-    ({}, ["--pairs", "0"], "--pairs is 0"), ({"text": None}, [], "line 1: 'text' is null"),
-    ({"id": "same"}, [], "line 2: the id of this row was used before"), ({}, ["--group", "team"], "there is no 'team'"),
-    ({}, ["--group", "label"], "expected the column that names the user"), ({"label": None}, [], "'label' is null"),
-    ({}, ["--pairs", "many"], "--pairs"), ({}, ["--alpha", "1"], "--alpha is 1"),
-    ({}, ["--alpha", "nan"], "--alpha is"), ({}, ["--seed", "-1"], "--seed is -1"),
+    ({"label": "safe"}, [], "all 120 records have the same label"), ({}, ["--pairs", "0"], "--pairs is 0"),
+    ({"text": None}, [], "line 1: 'text' is null"), ({}, ["--pairs", "many"], "--pairs"),
+    ({}, ["--group", "team"], "there is no 'team'"), ({}, ["--alpha", "nan"], "--alpha is"),
+    ({}, ["--seed", "-1"], "--seed is -1"),
 ])
 def test_bad_input_is_one_line_and_leaves_nothing(
     cli: Cli, tmp_path: Path, change: dict[str, Any], options: list[str], said: str
@@ -101,22 +79,6 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert ended.err.count("\n") == 1
     assert MARK not in ended.err
     assert [p.name for p in tmp_path.iterdir()] == ["data.jsonl"]
-
-
-@pytest.mark.parametrize("column", ["id", "text", "label"])
-def test_data_without_a_column(cli: Cli, tmp_path: Path, column: str) -> None:
-    data = write(tmp_path / "data.jsonl", [{k: v for k, v in row.items() if k != column} for row in rows()])
-    ended = cli("seal", data, "--pairs", "10", "--out", tmp_path / "s")
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert f"there is no '{column}'" in ended.err
-
-
-def test_a_seal_is_not_written_over(cli: Cli, data: Path, tmp_path: Path) -> None:
-    assert cli("seal", data, "--pairs", "10", "--out", tmp_path / "s").code == 0
-    before = (tmp_path / "s" / "coins.json").read_bytes()
-    ended = cli("seal", data, "--pairs", "10", "--out", tmp_path / "s")
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert (tmp_path / "s" / "coins.json").read_bytes() == before
 
 
 def test_the_level_is_committed_to(cli: Cli, data: Path, tmp_path: Path) -> None:

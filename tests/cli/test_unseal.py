@@ -89,15 +89,6 @@ def test_no_leak_is_found_where_there_is_none(cli: Cli, sealed: Path, more: list
     assert cli("verify", sealed / "certificate.json", "--quiet") == type(ended)(0, "", "")
 
 
-def test_by_user(cli: Cli, sealed: Path, tmp_path: Path) -> None:
-    data, folder = tmp_path / "data.jsonl", tmp_path / "g"
-    assert cli("seal", data, "--pairs", "25", "--group", "user", "--out", folder).code == 0
-    ended = cli("unseal", folder, "--scores", scores(folder, 2.0), "--json")
-    record = json.loads(ended.out)
-    assert (ended.code, record["unit"], record["pairs"]) == (1, "group", 25)
-    assert cli("verify", folder / "certificate.json").code == 0
-
-
 def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Path, keys: tuple[Path, Path]) -> None:
     private, public = keys
     out, other = tmp_path / "c.json", tmp_path / "other"
@@ -121,49 +112,34 @@ def test_published_commitment_and_signature(cli: Cli, sealed: Path, tmp_path: Pa
     assert json.loads(checked.out)["problems"] == ["it is not signed with the key that was given"]
 
 
-@pytest.mark.parametrize("change", ["e_value", "rejected", "epsilon_lower", "coins", "score", "commitment",
-                                    "signature", "infinite"])
+@pytest.mark.parametrize("change", ["e_value", "coins", "signature", "infinite"])
 def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "c.json"
     cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", out)
     certificate = json.loads(out.read_text())
     if change == "coins":
         certificate["opened"]["coins"] = certificate["opened"]["coins"][::-1]
-    elif change == "score":
-        next(iter(certificate["scores"]["values"].values()))[0] += 1e-9
     elif change == "signature":
         del certificate["signature"]
     elif change == "infinite":
         certificate["alpha"] = float("inf")
     else:
-        certificate[change] = {"rejected": False, "commitment": "0" * 64}.get(change, 0.0)
+        certificate[change] = 0.0
     out.write_text(json.dumps(certificate).replace("Infinity", "1e999"))
     ended = cli("verify", out)
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.startswith("The certificate is not consistent:\n")
 
 
-def test_coins_altered_after_the_seal(cli: Cli, sealed: Path, tmp_path: Path) -> None:
-    path = sealed / "coins.json"
-    value = json.loads(path.read_text())
-    value["opened"]["coins"] = value["opened"]["coins"].translate({48: 49, 49: 48})
-    path.write_text(json.dumps(value))
-    ended = cli("unseal", sealed, "--scores", scores(sealed, 2.5), "--out", tmp_path / "c.json")
-    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-    assert "altered after the seal" in ended.err
-    assert not (tmp_path / "c.json").exists()
-
-
 @pytest.mark.parametrize(("bad", "said"), [
-    ("missing", "has no score for 1 members of the 60 pairs"), ("twice", "was used before"), ("nan", "NaN"),
-    ("text", "'score' is not a number"), ("column", "neither 'score' nor 'logit_…'"), ("none", "there is no file"),
+    ("missing", "has no score for 1 members of the 60 pairs"), ("text", "'score' is not a number"),
+    ("none", "there is no file"),
 ])
 def test_bad_scores(cli: Cli, sealed: Path, tmp_path: Path, bad: str, said: str) -> None:
     path = scores(sealed, 1.0)
     first, *rest = path.read_text().splitlines()
     name = json.dumps(json.loads(first)["id"])
-    start = {"missing": [], "twice": [first, first], "nan": [f'{{"id": {name}, "score": NaN}}'],
-             "text": [f'{{"id": {name}, "score": "{MARK}"}}'], "column": [f'{{"id": {name}}}'], "none": []}[bad]
+    start = [f'{{"id": {name}, "score": "{MARK}"}}'] if bad == "text" else []
     path.write_text("\n".join([*start, *rest]) + "\n")
     source = tmp_path / "none" if bad == "none" else path
     ended = cli("unseal", sealed, "--scores", source, "--out", tmp_path / "c.json")
@@ -200,23 +176,6 @@ def test_what_is_no_certificate(cli: Cli, sealed: Path, file: str, said: str) ->
     assert said in ended.err
 
 
-def test_the_level_of_the_seal_decides(cli: Cli, sealed: Path, tmp_path: Path) -> None:
-    strict = tmp_path / "strict"
-    assert cli("seal", tmp_path / "data.jsonl", "--pairs", "60", "--alpha", "1e-9", "--out", strict).code == 0
-    ended = cli("unseal", strict, "--scores", scores(strict, 0.7))
-    assert "a leak at 1e+09" in ended.out
-    assert "alpha 1e-09, in the commitment" in ended.out
-    assert ended.code == 3
-    certificate = json.loads((strict / "certificate.json").read_text())
-    assert (certificate["alpha"], certificate["alpha_from"], certificate["rejected"]) == (1e-9, "seal", False)
-    # A leak at the usual level. The figure repeats, as the coins are seeded.
-    assert certificate["log10_e_value_max"] == pytest.approx(4.2785, abs=1e-3)
-    certificate["alpha"] = 0.05
-    (tmp_path / "c.json").write_text(json.dumps(certificate))
-    assert "'alpha' is not the 1e-09 that was committed to" in cli("verify", tmp_path / "c.json").out
-    assert json.loads(cli("verify", strict / "certificate.json", "--json").out)["alpha"] == 1e-9
-
-
 def test_a_second_opening_with_other_scores_says_so(cli: Cli, sealed: Path, tmp_path: Path) -> None:
     first = cli("unseal", sealed, "--scores", scores(sealed, 0.0))
     assert re.search(r"openings +1\n", first.out)
@@ -238,36 +197,3 @@ def test_a_second_opening_with_other_scores_says_so(cli: Cli, sealed: Path, tmp_
     assert json.loads(cli("verify", out, "--json").out)["openings"] == 2
     # What was certified first is not written over: it did not know of the second.
     assert json.loads((sealed / "certificate.json").read_text())["openings"] == 1
-
-
-def test_a_broken_record_of_openings_ends_with_one_line(cli: Cli, sealed: Path, tmp_path: Path) -> None:
-    (sealed / "opened.json").write_text("{}")
-    ended = cli("unseal", sealed, "--scores", scores(sealed, 0.0), "--out", tmp_path / "c.json")
-    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-    assert "opened.json is no record of the openings of this seal" in ended.err
-    assert not (tmp_path / "c.json").exists()
-
-
-def test_evidence_that_sank_again_is_shown_at_its_highest(cli: Cli, sealed: Path) -> None:
-    inside = {r["id"] for r in read(sealed / "train.jsonl")}
-    path = sealed.parent / "scores.jsonl"
-    with path.open("w") as handle:
-        for place, row in enumerate(read(sealed / "probe.jsonl")):
-            right = (row["id"] in inside) == (place < 30)
-            handle.write(json.dumps({"id": row["id"], "score": float(right)}) + "\n")
-    ended = cli("unseal", sealed, "--scores", path, "--json")
-    record = json.loads(ended.out)
-    assert (ended.code, record["rejected"]) == (1, True)
-    assert record["e_value"] < 1
-    assert record["e_value_max"] >= 20
-    shown = cli("unseal", sealed, "--scores", path).out
-    assert "at its highest (a leak at 20), 10^-" in shown
-
-
-def test_an_altered_key_points_at_the_coins(cli: Cli, sealed: Path) -> None:
-    path = sealed / "coins.json"
-    value = json.loads(path.read_text())
-    path.write_text(json.dumps({**value, "key": value["key"][::-1]}))
-    ended = cli("unseal", sealed, "--scores", scores(sealed, 0.0))
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "coins.json: 'key' is not the key of the commitment" in ended.err

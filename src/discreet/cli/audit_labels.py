@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
 
@@ -91,7 +91,7 @@ class Training:
             library.DataFile.of(self.data), "labels" if apart else self.target, self.recipe,
             library.arms_of(mechanisms, numbers_of("--epsilon", self.epsilon, float, positive=True, infinite=True)),
             audit.seed, self.canaries, self.placebo, planted_of(self.planted), heldout=self.heldout,
-            references=self.references, law=audit.law, labels=library.DataFile.of(self.target) if apart else None,
+            references=self.references, law=cast(Any, audit.law), labels=library.DataFile.of(self.target) if apart else None,
             group=self.group, positive=None if self.positive is None else names_of("--positive", self.positive),
             drop=() if self.drop is None else names_of("--drop", self.drop), keep_models=keep_models)
         experiment.check()

@@ -79,7 +79,7 @@ class Assignment:
         "--allow-split-groups", help="Leave out groups that have records among members and non-members, instead of "
                                      "refusing the table.")] = False
 
-    def check(self) -> tuple[str, Coins | None]:
+    def check(self) -> tuple[library.Design, Coins | None]:
         """The design, and the coins where there is a seal. Raises UsageError for what does not go together."""
         coins = None
         if self.seal is not None:

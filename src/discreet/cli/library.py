@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """What commands use of the library, imported when it is first used: `library.fit_guard` imports the guard's room.
 
 So the help of a command, and the commands beside it, load nothing that they do not need. The imports below are for type

@@ -123,7 +123,7 @@ def test_a_tower_of_marks_is_cut() -> None:
     "unit", ["a\u200b", "…", "x\u0301", "ｱﾞ", "MjE5LTA5LTEyMzQ= ", "a b ", "%41", "6a ", "\ud800", "/aB1"]
 )
 def test_long_text_is_read_to_its_end(unit: str) -> None:
-    text = unit * (200_000 // len(unit)) + " 219–09–1234"
+    text = unit * (50_000 // len(unit)) + " 219–09–1234"
     prepared = prepare(text)
     assert prepared.text.endswith("219-09-1234")
     assert prepared.span(len(prepared.text) - 11, len(prepared.text)) == (len(text) - 11, len(text))

@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.core.errors import InputError
-from discreet.data.splits import PAPER_SIZES, SIDES, IntArray, Split, halves, rounded_shares, split_texts, units_of
+from discreet.core.types import IntArray
+from discreet.data.splits import PAPER_SIZES, SIDES, Split, halves, rounded_shares, split_texts, units_of
 
 SMALL = st.dictionaries(st.sampled_from(SIDES), st.integers(0, 12), min_size=1)
 

@@ -11,7 +11,6 @@ from discreet.core.errors import InputError
 from discreet.core.records import Turn
 from discreet.data.rows import Place
 from discreet.data.texts import (
-    ROLES,
     LabelledText,
     joined,
     marked,
@@ -193,8 +192,3 @@ def test_structures_by_name() -> None:
     for wrong in ("dialogue", 3, ["multi-turn"]):
         with pytest.raises(InputError, match="line 4: 'structure' is not one that is known; expected one of single"):
             read_structure(PLACE, wrong)
-
-
-def test_every_role_is_one_of_two() -> None:
-    assert set(ROLES.values()) == {"user", "assistant"}
-    assert all(name == name.strip().lower() for name in ROLES)

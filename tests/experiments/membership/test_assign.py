@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.experiments.membership.made_up import write_rows
 
 from discreet.core.errors import InputError
 from discreet.data.texts import LabelledText, read_texts
@@ -32,8 +32,8 @@ def assigned(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledTex
     return rows, assign(rows, asked, np.random.default_rng(seed), path.name)
 
 
-def test_no_row_trains_two_models_of_different_sides(tmp_path: Path, written: Callable[..., Path]) -> None:
-    rows, found = assigned(written(tmp_path / "d.jsonl"))
+def test_no_row_trains_two_models_of_different_sides(tmp_path: Path) -> None:
+    rows, found = assigned(write_rows(tmp_path / "d.jsonl"))
     sides = [set(training_rows(found, role).tolist()) for role in ROLES] + [
         set(found["eval"].tolist()), set(found["aside"].tolist())]
     assert sum(map(len, sides)) == len(set().union(*sides))
@@ -43,8 +43,8 @@ def test_no_row_trains_two_models_of_different_sides(tmp_path: Path, written: Ca
         assert labels.count("safe") == labels.count("unsafe")
 
 
-def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = assigned(written(tmp_path / "d.jsonl", 1400))
+def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path) -> None:
+    _, found = assigned(write_rows(tmp_path / "d.jsonl", 1400))
     pool, times = found[SCORED][found["times"] > 0], found["times"][found["times"] > 0]
     counts = {role: np.bincount(training_rows(found, role), minlength=1400)[pool] for role in ("a", "b")}
     np.testing.assert_array_equal(np.where(counts["a"] > 0, counts["a"], counts["b"]), times)
@@ -53,9 +53,8 @@ def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path, wri
     assert found["planted"] == {str(one): int((times == one).sum()) // 2 for one in (1, 4)}
 
 
-def test_half_of_the_planted_records_of_each_kind_and_class_train_a(
-        tmp_path: Path, written: Callable[..., Path]) -> None:
-    path, first = written(tmp_path / "d.jsonl", 1400), []
+def test_half_of_the_planted_records_of_each_kind_and_class_train_a(tmp_path: Path) -> None:
+    path, first = write_rows(tmp_path / "d.jsonl", 1400), []
     for seed in range(5):
         rows, found = assigned(path, seed)
         times = dict(zip(found[SCORED].tolist(), found["times"].tolist(), strict=True))
@@ -69,8 +68,8 @@ def test_half_of_the_planted_records_of_each_kind_and_class_train_a(
     assert len(set(first)) == 5
 
 
-def test_small_data_are_not_swamped(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = assigned(written(tmp_path / "d.jsonl", 1400), planted=[1, 4, 16])
+def test_small_data_are_not_swamped(tmp_path: Path) -> None:
+    _, found = assigned(write_rows(tmp_path / "d.jsonl", 1400), planted=[1, 4, 16])
     size = found["sides"]["a"]
     assert 200 < size < 240
     assert found["planted"] == {"1": size // 20, "4": size // 20}
@@ -82,8 +81,8 @@ def test_small_data_are_not_swamped(tmp_path: Path, written: Callable[..., Path]
     assert "where 0.8 was aimed at" in said
 
 
-def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path, written: Callable[..., Path]) -> None:
-    path = written(tmp_path / "d.jsonl", 1500, users=120)
+def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", 1500, users=120)
     for seed in range(3):
         _, found = assigned(path, seed)
         size = min(found["a"].size, found["b"].size)
@@ -93,15 +92,15 @@ def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path, w
             assert 10 <= planted <= 0.25 * size
 
 
-def test_data_with_no_room_for_a_control_say_so(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = assigned(written(tmp_path / "d.jsonl"), sizes={"a": 36}, planted=[1, 4, 16])
+def test_data_with_no_room_for_a_control_say_so(tmp_path: Path) -> None:
+    _, found = assigned(write_rows(tmp_path / "d.jsonl"), sizes={"a": 36}, planted=[1, 4, 16])
     assert found["planted"] == {}
     assert not found["times"].any()
     assert found["notes"][-1].endswith("so no model can pass")
 
 
-def test_a_user_stands_on_one_side(tmp_path: Path, written: Callable[..., Path]) -> None:
-    rows, found = assigned(written(tmp_path / "d.jsonl", 900, users=250))
+def test_a_user_stands_on_one_side(tmp_path: Path) -> None:
+    rows, found = assigned(write_rows(tmp_path / "d.jsonl", 900, users=250))
     assert found["grouped"]
     side_of: dict[str | None, set[str]] = {}
     for role in (*ROLES, "eval", "aside"):
@@ -110,8 +109,8 @@ def test_a_user_stands_on_one_side(tmp_path: Path, written: Callable[..., Path])
     assert max(map(len, side_of.values())) == 1
 
 
-def test_duplicates_and_conflicting_labels_are_left_out(tmp_path: Path, written: Callable[..., Path]) -> None:
-    path = written(tmp_path / "d.jsonl")
+def test_duplicates_and_conflicting_labels_are_left_out(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl")
     first, second = read_texts(path)[:2]
     lines = [f'{{"id": "twin", "text": "{first.text.upper()}", "label": "{first.label}"}}',
              f'{{"id": "clash", "text": "{second.text}", "label": "{first.label}"}}']
@@ -141,8 +140,8 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
     assert apart(False) > 50
 
 
-def test_sides_that_are_not_named_follow_a(tmp_path: Path, written: Callable[..., Path]) -> None:
-    _, found = assigned(written(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
+def test_sides_that_are_not_named_follow_a(tmp_path: Path) -> None:
+    _, found = assigned(write_rows(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
     assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "placebo": 40}
 
 
@@ -151,9 +150,9 @@ def test_sides_that_are_not_named_follow_a(tmp_path: Path, written: Callable[...
     ({"sizes": {"b": 9}}, "sizes name b without a; expected a's size at least"),
     ({"sizes": {"q": 9}}, "there is no set 'q'"),
 ])
-def test_what_cannot_be_assigned_is_one_line(tmp_path: Path, written: Callable[..., Path], given: dict[str, Any],
+def test_what_cannot_be_assigned_is_one_line(tmp_path: Path, given: dict[str, Any],
                                           message: str) -> None:
-    path = written(tmp_path / "d.jsonl")
+    path = write_rows(tmp_path / "d.jsonl")
     with pytest.raises(InputError, match=re.escape(message)) as error:
         assigned(path, **given)
     assert str(error.value).startswith("d.jsonl: ")
@@ -197,8 +196,8 @@ def test_classes_are_in_order_of_value_or_alphabet() -> None:
     assert classes_of(rows) == ["2", "9", "10", "safe"]
 
 
-def test_rows_in_another_order_are_assigned_alike(tmp_path: Path, written: Callable[..., Path]) -> None:
-    path = written(tmp_path / "d.jsonl", 700, users=300)
+def test_rows_in_another_order_are_assigned_alike(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", 700, users=300)
     twins = [f'{{"id": "{row.id}twin", "text": "{row.text}", "label": "{row.label}", "group": "{row.group}"}}'
              for row in read_texts(path)[:20]]
     lines = path.read_text().splitlines() + twins
@@ -220,9 +219,9 @@ def test_rows_in_another_order_are_assigned_alike(tmp_path: Path, written: Calla
     ({"a": 40, "placebo": 0}, "set 'placebo' has 0 examples"),
     ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 examples"),
 ])
-def test_only_validation_may_be_empty(tmp_path: Path, written: Callable[..., Path], sizes: dict[str, int],
+def test_only_validation_may_be_empty(tmp_path: Path, sizes: dict[str, int],
                                       message: str) -> None:
-    path = written(tmp_path / "d.jsonl")
+    path = write_rows(tmp_path / "d.jsonl")
     with pytest.raises(InputError, match=re.escape(message)):
         assigned(path, sizes=sizes, planted=[])
     assert assigned(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0

@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.experiments.membership.made_up import experiment_on
+from tests.experiments.membership.made_up import experiment_on, write_rows
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import InputError, UsageError
@@ -24,8 +23,8 @@ RECIPE = "tfidf-mlp:steps=60"
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory, written: Callable[..., Path]) -> Path:
-    return written(tmp_path_factory.mktemp("data") / "d.jsonl", 900)
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 900)
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +114,8 @@ def test_no_model_is_trained_twice_over_worlds(trained: Trained[MembershipExperi
     assert doubled.results["fit/a"].value["trained_on"] == 2 * plain.results["fit/a"].value["trained_on"]
 
 
-def test_a_mismatched_reference_takes_the_place_of_the_neutral_one(
-        tmp_path: Path, data: Path, store: Path, written: Callable[..., Path]) -> None:
-    other = written(tmp_path / "other.jsonl", 300, seed=8)
+def test_a_mismatched_reference_takes_the_place_of_the_neutral_one(tmp_path: Path, data: Path, store: Path) -> None:
+    other = write_rows(tmp_path / "other.jsonl", 300, seed=8)
     experiment = experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(other))
     (found,) = train([experiment], store, engine="inline", quiet=True)
     table = found.table(reference="mismatched")

@@ -58,7 +58,7 @@ class Tried:
         return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), unit=unit, of="guesses")
 
     def half(self, first: int) -> Tried:
-        """Every other one, from the first (0) or the second (1) on; the order hangs on no secret."""
+        """Every other one, from the first (0) or the second (1) on; the order does not depend on canary labels."""
         guesses = None if self.guesses is None else Guesses(self.guesses.label[first::2],
                                                             self.guesses.confidence[first::2])
         return Tried(guesses, self.secret[first::2], self.trained[first::2], self.why)
@@ -112,13 +112,13 @@ def _rows(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> 
     level = 1.0 - ALPHA / (len(truths) * len(tried))
     for truth in truths:
         for attack, canary, placebo in tried:
-            success, beside = canary.rate(truth, "canary"), placebo.rate(truth, "placebo")
-            both = success.resolved and beside.resolved
+            success, control = canary.rate(truth, "canary"), placebo.rate(truth, "placebo")
+            both = success.resolved and control.resolved
             found.append({
                 **attack.settings.to_json(), "access": attack.access, "oracle": attack.access == "oracle",
-                "target": truth, "success": success.to_json(), "placebo": beside.to_json(),
-                "difference_p": difference_p(_counts(success), _counts(beside)) if both else None,
-                "vetoed": beside.resolved and _off_chance(beside, 1.0 / n_classes, level)})
+                "target": truth, "success": success.to_json(), "placebo": control.to_json(),
+                "difference_p": difference_p(_counts(success), _counts(control)) if both else None,
+                "vetoed": control.resolved and _off_chance(control, 1.0 / n_classes, level)})
     return found
 
 
@@ -127,7 +127,7 @@ def chosen(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) ->
     honest = [one for one in tried if one[0].access == "outputs"]
     first, second = (_rows([(attack, canary.half(side), placebo.half(side)) for attack, canary, placebo in honest],
                            n_classes)[:len(honest)] for side in (0, 1))
-    # Whether a guess is made hangs on no secret.
+    # Whether a guess is made does not depend on a canary label.
     pairs = [(here, there) for here, there in zip(first, second, strict=True) if there["difference_p"] is not None]
     best = strongest(here for here, _ in pairs)
     return next((there for here, there in pairs if here is best), None)

@@ -40,7 +40,7 @@ def write_near_duplicates(path: Path, n: int = 1200, *, users: bool = False) -> 
 
 
 def trained_on(path: Path, store: Path, **options: object) -> Trained[MembershipExperiment]:
-    experiment = experiment_on(path, "tfidf-mlp:steps=40", 3, planted=(1,), **options)  # type: ignore[arg-type]
+    experiment = experiment_on(path, "tfidf-mlp:steps=40", 3, planted=(1,), **options)
     return train([experiment], store, engine="inline", quiet=True)[0]
 
 

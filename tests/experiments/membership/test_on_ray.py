@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.engine.two_nodes import with_a_node_killed
-from tests.experiments.membership.made_up import experiment_on
+from tests.experiments.membership.made_up import experiment_on, write_rows
 
 from discreet.engine import Store
 from discreet.experiments import train
@@ -26,8 +25,8 @@ train(experiments, store, engine="ray", address=cluster.address, quiet=True)
 
 
 @pytest.mark.services
-def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path, written: Callable[..., Path]) -> None:
-    data = written(tmp_path / "d.jsonl", 420)
+def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", 420)
     work = WORLDS.format(data=str(data), recipe=RECIPE)
     assert with_a_node_killed(work, tmp_path / "ray", after=3, within=180) == ["killed", "done"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.experiments.membership.made_up import experiment_on
+from tests.experiments.membership.made_up import experiment_on, write_rows
 from tests.train.transformer.tiny import MAKERS
 
 from discreet.core.errors import InputError
@@ -29,8 +29,8 @@ QUICK = {"epochs": 2, "batch": 8, "micro_batch": 8, "max_tokens": 40, "prompt": 
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory, written: Callable[..., Path]) -> Path:
-    return written(tmp_path_factory.mktemp("data") / "d.jsonl", 220, turns=2)
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 220, turns=2)
 
 
 @pytest.fixture(scope="module")

@@ -30,8 +30,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.audit.labels.attacks.lia_delta_margin import delta_margin
+from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.conformance import conform
-from discreet.audit.labels.judge import audit_labels
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable
 from discreet.stats.testing import fisher_exact
@@ -203,7 +203,7 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
         audit = audit_labels(table, permutations=0, tune=False, seed=draw)
         fails += audit.verdict == "fail"
         joint += (audit.models[0].epsilon_lower.value or 0.0) > 0.0
-        secret = table.secret[0]
+        secret = table.canaries.label[0]
         guess = published(odds, secret)
         right = (guess == secret).reshape(2, CANARIES).sum(axis=1)
         shares.append(right / CANARIES)

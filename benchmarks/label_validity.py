@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from benchmarks.machine import machine
 
-from discreet.audit.labels.judge import audit_labels
-from discreet.audit.labels.judge_result import LabelAudit
-from discreet.audit.labels.judge_rows import LabelRow
+from discreet.audit.labels.attacker_view import all_attacks
+from discreet.audit.labels.audit import LabelAudit, audit_labels
+from discreet.audit.labels.rows import LabelRow
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.view import all_attacks
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_validity.md"
 N = 250
@@ -33,7 +32,7 @@ MEMORISING: dict[str, dict[str, Any]] = {
     for classes in (2, 10) for epsilon in (0.5, 1.0, 2.0, 4.0)}
 FAINT: dict[str, dict[str, Any]] = {
     f"memory {memory:g}": {"memory": memory, "signal": 1.0, "spread": 0.5, "planted": (1, 4, 16), "canaries": 600,
-                           "placebos": 600} for memory in (0.0, 0.1, 0.2, 0.4, 0.8)}
+                           "held_out": 600} for memory in (0.0, 0.1, 0.2, 0.4, 0.8)}
 
 
 @dataclass
@@ -70,14 +69,14 @@ def note(seen: Seen, audit: LabelAudit) -> None:
     seen.one.append(first.bounds.ladder.value or 0.0)
     seen.threshold.append(first.success.value or 0.0)
     seen.oracle.append(oracle.success.value or 0.0)
-    seen.oracle_placebo.append(oracle.placebo.value or 0.0)
-    honest = [row for row in one.rows if row.access == "outputs" and row.placebo.resolved]
+    seen.oracle_placebo.append(oracle.held_out.value or 0.0)
+    honest = [row for row in one.rows if row.access == "outputs" and row.held_out.resolved]
     seen.honest += len(honest)
     seen.honest_void += sum(row.vetoed for row in honest)
 
 
 def draw(given: dict[str, Any], draws: int, stream: int) -> Seen:
-    world = LabelWorld(**{"canaries": N, "placebos": N, **given})
+    world = LabelWorld(**{"canaries": N, "held_out": N, **given})
     # The oracles that are not printed here cost as much as all honest attacks.
     chosen = [attack for attack in all_attacks(world.n_classes) if attack.access == "outputs"
               or (attack.settings.loss_labels, attack.settings.beta, attack.settings.margin) == (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet.audit.labels.audit import LabelAudit, audit_labels
     from discreet.audit.membership.audit import MembershipAudit, audit_membership
     from discreet.audit.sealed.certificate import unseal
     from discreet.audit.sealed.sealing import seal
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from discreet.guard.stress import stress_test
     from discreet.scores.load import load_scores
 
-__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "MembershipAudit", "Policy", "Verdict",
-           "audit_membership", "fit_guard", "load_scores", "seal", "stress_test", "unseal"]
+__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit", "Policy",
+           "Verdict", "audit_labels", "audit_membership", "fit_guard", "load_scores", "seal", "stress_test", "unseal"]
 
 _HOMES = {
     "Answer": "discreet.core.records",
@@ -31,9 +32,11 @@ _HOMES = {
     "Estimate": "discreet.core.records",
     "Evidence": "discreet.core.records",
     "Guard": "discreet.guard.guard",
+    "LabelAudit": "discreet.audit.labels.audit",
     "MembershipAudit": "discreet.audit.membership.audit",
     "Policy": "discreet.guard.policy",
     "Verdict": "discreet.core.records",
+    "audit_labels": "discreet.audit.labels.audit",
     "audit_membership": "discreet.audit.membership.audit",
     "fit_guard": "discreet.guard.fit",
     "load_scores": "discreet.scores.load",

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from discreet.audit.labels.judge import audit_labels
+from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.scores.load import load_scores
 from discreet.scores.table import stacked
@@ -20,7 +20,7 @@ from discreet.scores.write import write_scores
 
 Cli = Callable[..., Any]
 QUICK = ("--permutations", 19, "--no-tune")
-FAINT: dict[str, Any] = {"canaries": 600, "placebos": 600, "memory": 0.2, "signal": 1.0, "spread": 0.5,
+FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.2, "signal": 1.0, "spread": 0.5,
                          "planted": (1, 4, 16)}
 
 
@@ -102,7 +102,7 @@ class TestMistakes:
         path = files / "bare.parquet"
         self.one_line(cli("audit", "labels", "scores"), "Missing argument 'FILE'")
         self.one_line(cli("audit", "labels", "scores", path, "--permutations", -1), "permutations is -1")
-        self.one_line(audit(cli, path, "--law", "coin"), "law is 'coin'")
+        self.one_line(audit(cli, path, "--assignment", "coin"), "assignment is 'coin'")
         self.one_line(audit(cli, path, "--report", tmp_path), "it is a folder")
         self.one_line(audit(cli, path, "--report", tmp_path / "no" / "page.html"), "folder is not there")
         self.one_line(cli("audit", "labels", "plan", "--epsilon", 0), "--epsilon is 0")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.core.errors import InputError
-from discreet.data.canaries import LAWS, PLANTED, Canaries, draw_canaries, regions
+from discreet.data.canaries import ASSIGNMENTS, PLANTED, Canaries, draw_canaries, regions
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -33,13 +33,14 @@ def check(drawn: Canaries, labels: np.ndarray, n_classes: int) -> None:
     assert set(np.flatnonzero(drawn.planted)) <= set(drawn.canary)
 
 
-@given(st.integers(2, 5), st.integers(0, 20), st.integers(0, 20), st.sampled_from(LAWS), st.booleans(),
+@given(st.integers(2, 5), st.integers(0, 20), st.integers(0, 20), st.sampled_from(ASSIGNMENTS), st.booleans(),
        st.dictionaries(st.sampled_from(PLANTED), st.integers(0, 5)), st.integers(0, 99))
-def test_a_draw_is_whole(n_classes: int, n_canaries: int, n_placebo: int, law: Any, grouped: bool,
+def test_a_draw_is_whole(n_classes: int, n_canaries: int, n_placebo: int, assignment: Any, grouped: bool,
                          planted: dict[int, int], seed: int) -> None:
     labels = rng(seed).integers(0, n_classes, 120)
     groups = rng(seed + 1).integers(0, 60, 120) if grouped else None
-    drawn = draw_canaries(labels, n_classes, n_canaries, n_placebo, rng(seed), law=law, planted=planted, groups=groups)
+    drawn = draw_canaries(labels, n_classes, n_canaries, n_placebo, rng(seed), assignment=assignment, planted=planted,
+                          groups=groups)
     check(drawn, labels, n_classes)
     times = Counter(drawn.planted[drawn.canary].tolist())
     wanted = {copies: size for copies, size in {0: n_canaries, **planted}.items() if size}
@@ -65,32 +66,32 @@ def test_uniform_secrets_are_uniform_whatever_the_label(n_classes: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "flipped"), [(10, {5}), (11, {5, 6})])
-def test_exact_half_flips_just_half_of_each_kind(n: int, flipped: set[int]) -> None:
+def test_balanced_flips_just_half_of_each_kind(n: int, flipped: set[int]) -> None:
     labels = np.zeros(100, dtype=np.int64)
     seen = set()
     for seed in range(30):
-        drawn = draw_canaries(labels, 2, n, n, rng(seed), law="exact_half", planted={4: n})
+        drawn = draw_canaries(labels, 2, n, n, rng(seed), assignment="balanced", planted={4: n})
         for rows in (drawn.placebo, drawn.canary[drawn.planted[drawn.canary] == 0], np.flatnonzero(drawn.planted == 4)):
             seen.add(int(drawn.label_secret[rows].sum()))
     assert seen == flipped
 
 
-def test_exact_half_shifts_many_classes_alike() -> None:
+def test_balanced_shifts_many_classes_alike() -> None:
     labels = rng(3).integers(0, 4, 400)
-    drawn = draw_canaries(labels, 4, 40, 0, rng(4), law="exact_half")
+    drawn = draw_canaries(labels, 4, 40, 0, rng(4), assignment="balanced")
     shift = (drawn.label_secret - labels)[drawn.canary] % 4
     assert np.bincount(shift).tolist() == [10] * 4
     assert len(set(shift[:12].tolist())) > 1
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_canaries_and_placebos_have_one_law(law: Any) -> None:
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_canaries_and_placebos_have_one_law(assignment: Any) -> None:
     """Sizes of groups, labels, places and flips of the two, over many draws."""
     labels = (np.arange(60) < 20).astype(np.int64)
     groups = np.repeat(np.arange(24), np.tile([1, 2, 3, 4], 6))
     sums = np.zeros((2, 3))
     for seed in range(2000):
-        drawn = draw_canaries(labels, 2, 10, 10, rng(seed), law=law, groups=groups)
+        drawn = draw_canaries(labels, 2, 10, 10, rng(seed), assignment=assignment, groups=groups)
         for place, rows in enumerate((drawn.canary, drawn.placebo)):
             sums[place] += rows.size, labels[rows].mean() * 10, (drawn.label_secret != labels)[rows].mean() * 10
     mean = sums / 2000
@@ -170,7 +171,7 @@ def test_too_few_rows_are_said_in_one_line(more: dict[str, Any], message: str) -
     ({"n_canaries": -1}, "n_canaries is -1"),
     ({"planted": {0: 3}}, "copies"),
     ({"planted": {4: -3}}, "planted 4 is -3"),
-    ({"law": "half"}, "law is 'half'"),
+    ({"assignment": "half"}, "assignment is 'half'"),
     ({"shared": True}, "without groups"),
     ({"groups": [1]}, "groups have shape"),
     ({"among": [0, 1]}, "among has shape"),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.audit.labels.view import all_attacks, label_attacks
+from discreet.audit.labels.attacker_view import all_attacks, label_attacks
 from discreet.audit.membership.attack import View, attacks
 from discreet.core.unicode import prepare
 from discreet.encode.base import encoders, load_encoder

@@ -61,13 +61,13 @@ class Renamed:
     def read(cls) -> Renamed:
         return cls(**json.loads((HERE / "renamed.json").read_text(encoding="utf-8")))
 
-    def applied(self, value: Any) -> Any:
-        """`value` under its new names."""
+    def applied(self, value: Any, run: str = "") -> Any:
+        """`value` of a run under its new names."""
         if isinstance(value, Mapping):
-            return {self.keys.get(key, key): self.applied(one) for key, one in value.items()
-                    if self.keys.get(key, key) is not None}
+            names = {key: self.keys.get(f"{run}:{key}", self.keys.get(key, key)) for key in value}
+            return {names[key]: self.applied(one, run) for key, one in value.items() if names[key] is not None}
         if isinstance(value, list):
-            return [self.applied(one) for one in value]
+            return [self.applied(one, run) for one in value]
         return self.words.get(value, value) if isinstance(value, str) else value
 
 

@@ -188,7 +188,7 @@ def labels_quiet(_: Path) -> Any:
 
 @golden
 def labels_bare(_: Path) -> Any:
-    return record_of("audit", "labels", "scores", LABELS / "bare.parquet", "--law", "exact_half", *QUICK_LABELS)
+    return record_of("audit", "labels", "scores", LABELS / "bare.parquet", "--assignment", "balanced", *QUICK_LABELS)
 
 
 @golden

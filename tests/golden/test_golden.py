@@ -17,7 +17,7 @@ SHOWN = 40
 def test_a_run_gives_what_it_gave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISCREET_HASH_KEY", raising=False)
     renamed = Renamed.read()
-    found = list(differences(renamed.applied(read_expected(name)), plain(RUNS[name](tmp_path), name), name,
+    found = list(differences(renamed.applied(read_expected(name), name), plain(RUNS[name](tmp_path), name), name,
                              renamed.added))
     more = [f"… and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
     assert not found, "\n".join([f"{name}: {len(found)} differences", *found[:SHOWN], *more])

@@ -16,7 +16,7 @@ from tests.report.reading import words_of
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
-from discreet.audit.labels.judge import audit_labels
+from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.report import summarise, to_html, to_text
 from discreet.report.audited import published, rows_of, strongest
@@ -30,7 +30,7 @@ Record = dict[str, Any]
 ATTACKS = (LiaThreshold(), LiaThreshold("mean"), lia_delta_margin(loss_labels="original"),
            lia_delta_margin(loss_labels="secret"), lia_delta_margin(loss_labels="secret", beta=3.0),
            ReferenceCalibrated())
-FAINT: dict[str, Any] = {"canaries": 600, "placebos": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5,
+FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5,
                          "planted": (1, 4, 16)}
 
 

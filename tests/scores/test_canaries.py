@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.data.written import put
 
-from discreet.audit.labels.access import run, trial_of
+from discreet.audit.labels.attacker_view import canary_rows, run
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.core.errors import InputError
 from discreet.scores.load import load_scores
@@ -78,7 +78,7 @@ def test_only_what_must_be_there(tmp_path: Path) -> None:
     table = load_scores(put(tmp_path / "s.csv", bare))
     assert [(one.role, one.epsilon, one.seed, one.facts) for one in table.models] == [("target", inf, None, {})]
     assert (table.canaries.planted == 0).all()
-    trial = trial_of(table, 0)
+    trial = canary_rows(table, 0)
     assert run(LiaThreshold(), trial).label.shape == (3,)
 
 

@@ -173,7 +173,7 @@ RNG = np.random.default_rng
 
 
 def canaries(seed: int = 0, n_classes: int = 2) -> ScoreTable:
-    return simulated_labels(LabelWorld(canaries=80, placebos=80, n_classes=n_classes, references=2), RNG(seed))
+    return simulated_labels(LabelWorld(canaries=80, held_out=80, n_classes=n_classes, references=2), RNG(seed))
 
 
 def test_draws_of_one_s_own_pass() -> None:
@@ -200,7 +200,7 @@ def test_among_many_pairs_some_agree_by_chance() -> None:
     alike = next(k for k in range(80, 160) if stats.binom.sf(k - 1, 160, 0.5) < 1e-6)
 
     def table(references: int) -> ScoreTable:
-        found = simulated_labels(LabelWorld(canaries=80, placebos=80, references=references), RNG(1))
+        found = simulated_labels(LabelWorld(canaries=80, held_out=80, references=references), RNG(1))
         secret = found.canaries.label.copy()
         secret[1] = np.where(np.arange(160) < alike, secret[0], 1 - secret[0])
         return changed(found, label=secret)

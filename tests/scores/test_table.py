@@ -23,14 +23,14 @@ def test_log_softmax_is_scipy_s(rows: list[list[float]]) -> None:
 
 
 def test_what_a_table_says_of_itself() -> None:
-    table = simulated_labels(LabelWorld(canaries=6, placebos=5, n_classes=4, references=3), np.random.default_rng(0))
+    table = simulated_labels(LabelWorld(canaries=6, held_out=5, n_classes=4, references=3), np.random.default_rng(0))
     assert (len(table.examples), table.n_classes, table.targets, table.label_references(0)) == (11, 4, (0,), (1, 2, 3))
     assert table.log_p.shape == (4, 11, 1, 4)
     assert np.exp(table.log_p).sum(axis=-1) == pytest.approx(1.0)
 
 
 def test_references_are_of_the_target_s_seed_then_of_its_mechanism() -> None:
-    table = simulated_labels(LabelWorld(canaries=6, placebos=5, references=4), np.random.default_rng(0))
+    table = simulated_labels(LabelWorld(canaries=6, held_out=5, references=4), np.random.default_rng(0))
     said = [("target", "none", inf, "1"), ("reference", "none", inf, "1"), ("reference", "rr", 2.0, "1"),
             ("reference", "none", inf, "2"), ("reference", "none", inf, None)]
 

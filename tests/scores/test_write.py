@@ -88,7 +88,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_canaries_are_read_back(tmp_path: Path) -> None:
-    world = LabelWorld(canaries=40, placebos=30, references=2, epsilon=2.0, planted=(4,))
+    world = LabelWorld(canaries=40, held_out=30, references=2, epsilon=2.0, planted=(4,))
     table = simulated_labels(world, np.random.default_rng(0))
     order = np.argsort(table.examples.id.astype(str))
     trained = table.canaries.trained.copy()
@@ -112,7 +112,7 @@ def test_canaries_are_read_back(tmp_path: Path) -> None:
 
 
 def test_a_table_without_models_is_refused(tmp_path: Path) -> None:
-    table = simulated_labels(LabelWorld(canaries=4, placebos=4), np.random.default_rng(0))
+    table = simulated_labels(LabelWorld(canaries=4, held_out=4), np.random.default_rng(0))
     none = changed(table, models=(), role=table.canaries.role[:0], logits=table.logits[:0, :, 0])
     with pytest.raises(ValueError, match="without models"):
         write_scores(none, tmp_path / "scores.parquet")

@@ -10,7 +10,7 @@ import pytest
 
 import discreet.studies
 from discreet.audit.labels.check_table import TableCheck, check_cells
-from discreet.audit.labels.table_rows import read_cells
+from discreet.audit.labels.published import read_cells
 
 FOLDER = Path(discreet.studies.__file__).parent
 

@@ -22,9 +22,9 @@ class Audit:
 
     HEADING: ClassVar[str] = "Audit"
 
-    law: Annotated[str, typer.Option(
-        "--law", metavar="L", help="How canary labels were drawn: uniform (independent), or exact_half "
-                                   "(balanced).")] = "uniform"
+    assignment: Annotated[str, typer.Option(
+        "--assignment", metavar="A", help="How canary labels were drawn: independent and uniform, or "
+                                          "balanced.")] = "uniform"
     permutations: Annotated[int, typer.Option(
         "--permutations", metavar="N", help="Draws of the labels for null p values; 0 leaves them out.")] = 999
     tune: Annotated[bool, typer.Option(
@@ -91,7 +91,8 @@ class Training:
             library.DataFile.of(self.data), "labels" if apart else self.target, self.recipe,
             library.arms_of(mechanisms, numbers_of("--epsilon", self.epsilon, float, positive=True, infinite=True)),
             audit.seed, self.canaries, self.placebo, planted_of(self.planted), heldout=self.heldout,
-            references=self.references, law=cast(Any, audit.law), labels=library.DataFile.of(self.target) if apart else None,
+            references=self.references, assignment=cast(Any, audit.assignment),
+            labels=library.DataFile.of(self.target) if apart else None,
             group=self.group, positive=None if self.positive is None else names_of("--positive", self.positive),
             drop=() if self.drop is None else names_of("--drop", self.drop), keep_models=keep_models)
         experiment.check()
@@ -110,7 +111,7 @@ def scores(
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    library.check_label_options(audit.permutations, audit.seed, audit.law)
+    library.check_label_options(audit.permutations, audit.seed, audit.assignment)
     table = library.load_scores(scores, kind="labels")
     _audit(table, scores, audit, output)
 
@@ -120,7 +121,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    library.check_label_options(audit.permutations, audit.seed, audit.law)
+    library.check_label_options(audit.permutations, audit.seed, audit.assignment)
     # What cannot be trained is refused before a run folder is made.
     experiments = training.experiments(audit, keep_models=execution.keep_models)
     # Training is long, and goes on in its run folder where it was stopped.
@@ -147,10 +148,10 @@ def _audit(table: library.ScoreTable, source: Path, audit: Audit, output: PageOu
            run: library.Run | None = None, training: dict[str, Any] | None = None) -> None:
     """Audit `table`, keep and show the record, and end with its exit code; `training` is of what was trained here."""
     done = library.audit_labels(
-        table, permutations=audit.permutations, seed=audit.seed, law=audit.law, tune=audit.tune,
-        drawn_here=training is not None, provenance=provenance(source, finished=True))
+        table, permutations=audit.permutations, seed=audit.seed, assignment=audit.assignment, tune=audit.tune,
+        drawn_here=training is not None, facts=provenance(source, finished=True))
     run = run or output.open_run()
-    record = {"kind": "audit labels", "schema": 1, **done.to_json()}
+    record = done.record
     if training is not None:
         record["training"] = training
         if run is not None:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.random import default_rng
 
     from discreet.audit.defences.frontier import frontier
+    from discreet.audit.labels.audit import audit_labels
+    from discreet.audit.labels.audit import check_options as check_label_options
+    from discreet.audit.labels.bounds import plan_canaries
     from discreet.audit.labels.check_table import check_cells
-    from discreet.audit.labels.judge import audit_labels
-    from discreet.audit.labels.judge import check_options as check_label_options
-    from discreet.audit.labels.judge_plan import plan_canaries
-    from discreet.audit.labels.table_rows import read_cells
+    from discreet.audit.labels.published import read_cells
     from discreet.audit.membership.attack import attacks
     from discreet.audit.membership.audit import audit_membership
     from discreet.audit.membership.audit import check_options as check_membership_options

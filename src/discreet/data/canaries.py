@@ -2,12 +2,12 @@
 
 Whatever an attack gets right about placebo labels it cannot owe to memory, so that the difference between the two is
 what a model memorised. That holds because nothing but chance decides which row is which: rows are dealt from one random
-order, and labels are redrawn under one law.
+order, and labels are drawn again in one way.
 
 A *secret* is the label of a canary after its redraw and before any mechanism: uniform on the K classes, whatever the
-row (the fair coin of the label-inference paper, section 3.1, for K = 2). `law="exact_half"` deals the K possible shifts
-of a label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know how often
-others were flipped are then right more often than 1 / K, so its placebo baseline is not 1 / K.
+row (the fair coin of the label-inference paper, section 3.1, for K = 2). `assignment="balanced"` assigns the K possible
+shifts of a label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know
+how often others were flipped are then right more often than 1 / K, so its control is not 1 / K.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from discreet.core.errors import InputError
 from discreet.core.types import IntArray
 from discreet.data.splits import units_of
 
-Law = Literal["uniform", "exact_half"]
-LAWS: tuple[Law, ...] = get_args(Law)
+Assignment = Literal["uniform", "balanced"]
+ASSIGNMENTS: tuple[Assignment, ...] = get_args(Assignment)
 
 PLANTED: tuple[int, ...] = (1, 4, 16)
 """How often planted canaries stand in training: a positive control needs steps to show what size would be seen."""
@@ -74,7 +74,8 @@ class Canaries:
 
 
 def draw_canaries(
-    labels: ArrayLike, n_classes: int, n_canaries: int, n_placebo: int, rng: Generator, *, law: Law = "uniform",
+    labels: ArrayLike, n_classes: int, n_canaries: int, n_placebo: int, rng: Generator, *,
+    assignment: Assignment = "uniform",
     planted: Mapping[int, int] | None = None, groups: ArrayLike | None = None, shared: bool = False,
     among: ArrayLike | None = None,
 ) -> Canaries:
@@ -86,7 +87,7 @@ def draw_canaries(
         The data set's own.
     n_canaries, n_placebo : int >= 0
         How many of each; with groups the last group may bring a few more.
-    law : "uniform" or "exact_half"
+    assignment : "uniform" or "balanced"
         Each secret uniform on the K classes; or the K shifts of a label in equal numbers, on canaries, on each kind of
         planted ones, and on placebos apart.
     planted : mapping of int to int
@@ -94,7 +95,7 @@ def draw_canaries(
     groups : (N,)
         Users, documents, or regions as `regions` makes them: a group is canary, placebo or neither as a whole.
     shared : bool
-        One secret for all rows of a group (one shift of their labels by `exact_half`): labels that are wrong together,
+        One secret for all rows of a group (one shift of their labels by `balanced`): labels that are wrong together,
         as of one careless annotator or one region.
         The independent unit of an audit is then the group.
     among : (N,) bool
@@ -108,8 +109,8 @@ def draw_canaries(
         Arrays that do not go together, labels that cannot be, `shared` without groups, numbers below 0.
     """
     given = _labels(labels, n_classes)
-    if law not in LAWS:
-        raise ValueError(f"law is {law!r}: expected one of {', '.join(LAWS)}")
+    if assignment not in ASSIGNMENTS:
+        raise ValueError(f"assignment is {assignment!r}: expected one of {', '.join(ASSIGNMENTS)}")
     if shared and groups is None:
         raise ValueError("shared secrets without groups: expected groups, whose rows share one")
     wanted = _wanted(n_canaries, n_placebo, planted or {})
@@ -117,7 +118,7 @@ def draw_canaries(
     dealt = _dealt(group, _among(among, given.size), [size for _, size in wanted], rng)
     secret, times = given.copy(), np.zeros_like(given)
     for rows, (copies, _) in zip(dealt, wanted, strict=True):
-        secret[rows] = _redrawn(given[rows], group[rows] if shared else None, n_classes, law, rng)
+        secret[rows] = _redrawn(given[rows], group[rows] if shared else None, n_classes, assignment, rng)
         times[rows] = copies
     canary = np.sort(np.concatenate([dealt[0], *dealt[2:]]))
     return Canaries(canary, dealt[1], given, secret, times, group)
@@ -177,7 +178,7 @@ def _dealt(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -
     """Rows of each kind, rising.
 
     Groups in random order, each kind taking from the next on until it has enough: exchanging what two kinds of one size
-    took is as likely a deal, so they have one law whatever the sizes of the groups.
+    took is as likely a deal, so they are distributed alike whatever the sizes of the groups.
     """
     codes, place = np.unique(group[free], return_inverse=True)
     order = rng.permutation(codes.size)
@@ -197,11 +198,12 @@ def _dealt(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -
     return dealt
 
 
-def _redrawn(labels: IntArray, group: IntArray | None, n_classes: int, law: Law, rng: Generator) -> IntArray:
-    """The secrets of rows with `labels`; with `group` one secret a group (by `exact_half`, one shift a group)."""
+def _redrawn(labels: IntArray, group: IntArray | None, n_classes: int, assignment: Assignment, rng: Generator
+             ) -> IntArray:
+    """The secrets of rows with `labels`; with `group` one secret a group (by `balanced`, one shift a group)."""
     unit = np.arange(labels.size) if group is None else np.unique(group, return_inverse=True)[1].reshape(-1)
     count = int(unit.max(initial=-1)) + 1
-    if law == "uniform":
+    if assignment == "uniform":
         return rng.integers(0, n_classes, count)[unit]
     # Which shifts come once more where K does not divide the number of labels is drawn too.
     shift = rng.permutation(rng.permutation(n_classes)[np.arange(count) % n_classes])

@@ -48,6 +48,7 @@ HEADLINES: Mapping[str, str] = WORDS["headlines"]
 HEAD = ("attack", "label", "guesses", "right", "control", "ceiling", "p", "after Holm", "null p", "ε at least", "")
 ACCESS = WORDS["access"]
 WITH_REFERENCES = ("reference", "lira_label")
+LED = ("learnt_nothing", "no_references")
 LABELS = WORDS["labels"]
 MODELS = ("model", "labels", "seed", "verdict", "canary label right", "control", "ceiling", "oracle / control",
           "ε at least", "test accuracy", "why")
@@ -123,7 +124,9 @@ def _leads(record: Record, one: Record) -> tuple[str, ...]:
                         f"the model's outputs is right {_in_100(row['success'])} times in 100. Of examples that nobody "
                         f"trained on, with labels drawn alike, the same attack is right {_in_100(row['placebo'])} "
                         f"times{end}{chosen}")
-    return tuple(filter(None, (*found, *record["reasons"])))
+    # A reason with a code of `LED` is said above in other words.
+    said = zip(record["reasons"], record.get("reason_codes", [""] * len(record["reasons"])), strict=True)
+    return tuple(filter(None, (*found, *(reason for reason, code in said if not found or code not in LED))))
 
 
 def _in_100(estimate: Record) -> str:

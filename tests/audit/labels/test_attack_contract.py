@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.audit.labels.access import Trial, run, trial_of
+from discreet.audit.labels.attacker_view import CanaryRows, LabelAttack, all_attacks, canary_rows, run
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.view import LabelAttack, all_attacks
 from discreet.core.errors import InputError
 
 CASES: list[tuple[int, LabelAttack]] = [(k, attack) for k in (2, 4) for attack in all_attacks(k)]
@@ -18,9 +17,9 @@ each = pytest.mark.parametrize(("n_classes", "attack"), CASES,
                                     for k, a in CASES])
 
 
-def trial(n_classes: int, seed: int = 0, references: int = 16) -> Trial:
-    world = LabelWorld(canaries=60, placebos=60, n_classes=n_classes, memory=1.0, references=references, epsilon=1.0)
-    return trial_of(simulated_labels(world, np.random.default_rng(seed)), 0)
+def trial(n_classes: int, seed: int = 0, references: int = 16) -> CanaryRows:
+    world = LabelWorld(canaries=60, held_out=60, n_classes=n_classes, memory=1.0, references=references, epsilon=1.0)
+    return canary_rows(simulated_labels(world, np.random.default_rng(seed)), 0)
 
 
 @each
@@ -40,7 +39,7 @@ def test_a_guess_and_a_confidence_for_every_row(n_classes: int, attack: LabelAtt
 def test_without_being_shown_the_secret_it_does_not_matter(n_classes: int, attack: LabelAttack) -> None:
     """The one that decides what access means: other secrets behind the same outputs change nothing."""
     given, rng = trial(n_classes), np.random.default_rng(1)
-    swapped = replace(given, secret=rng.integers(0, n_classes, 60), trained=rng.integers(0, n_classes, 60))
+    swapped = replace(given, canary=rng.integers(0, n_classes, 60), trained=rng.integers(0, n_classes, 60))
     moved = replace(given, original=rng.integers(0, n_classes, 60))
     before = run(attack, given).label.tolist()
     assert (run(attack, swapped).label.tolist() == before) == (attack.access != "oracle")
@@ -53,7 +52,7 @@ def test_the_same_twice_and_nothing_changed(n_classes: int, attack: LabelAttack)
     assert given.view.references is not None
     assert given.view.pool is not None
     arrays = [given.view.log_p, given.view.references.log_p, given.view.references.label, given.view.pool.log_p,
-              given.original, given.secret, given.trained]
+              given.original, given.canary, given.trained]
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.setflags(write=False)
@@ -66,7 +65,7 @@ def test_the_same_twice_and_nothing_changed(n_classes: int, attack: LabelAttack)
 @each
 def test_the_order_of_the_rows_does_not_matter(n_classes: int, attack: LabelAttack) -> None:
     given, order = trial(n_classes), np.random.default_rng(2).permutation(60)
-    found, mixed = run(attack, given), run(attack, given.of(order))
+    found, mixed = run(attack, given), run(attack, given.take(order))
     assert mixed.label.tolist() == found.label[order].tolist()
     assert mixed.confidence == pytest.approx(found.confidence[order])
 

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.audit.labels.access import Side, Trial, run, trial_of
-from discreet.audit.labels.attacks.lia_delta_margin import innocent_success, lia_delta_margin
+from discreet.audit.labels.attacker_view import CanaryRows, LabelAttack, View, all_attacks, canary_rows, run
+from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
-from discreet.audit.labels.null import chance_success
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.view import LabelAttack, View, all_attacks
 from discreet.mechanisms.base import log_softmax
 from discreet.stats.intervals import clopper_pearson
 
@@ -28,9 +26,9 @@ QUIET = 265
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [
-    LabelWorld(canaries=200, placebos=20, references=8, spread=2.0),
-    LabelWorld(canaries=200, placebos=20, references=8, epsilon=0.5, signal=6.0, noise=2.0),
-    LabelWorld(canaries=200, placebos=20, references=24, n_classes=5),
+    LabelWorld(canaries=200, held_out=20, references=8, spread=2.0),
+    LabelWorld(canaries=200, held_out=20, references=8, epsilon=0.5, signal=6.0, noise=2.0),
+    LabelWorld(canaries=200, held_out=20, references=24, n_classes=5),
 ], ids=["confident", "rr", "5 classes"])
 def test_attacks_that_are_shown_no_secret_are_quiet_on_innocent_models(world: LabelWorld) -> None:
     quiet: Counter[LabelAttack] = Counter()
@@ -38,12 +36,12 @@ def test_attacks_that_are_shown_no_secret_are_quiet_on_innocent_models(world: La
     attacks = [one for one in all_attacks(world.n_classes) if one.access != "oracle"]
     for seed in range(SEEDS):
         table = simulated_labels(world, RNG(seed))
-        trial = trial_of(table, 0)
+        trial = canary_rows(table, 0)
         for attack in attacks:
             if attack.needs(trial.view) is not None:
                 continue
             found = run(attack, trial)
-            interval = clopper_pearson(int(found.correct(trial.secret).sum()), int(found.made.sum()))
+            interval = clopper_pearson(int(found.correct(trial.canary).sum()), int(found.made.sum()))
             quiet[attack] += interval.low <= 1 / world.n_classes <= interval.high
             guessed[attack] += 1
     for attack in attacks:
@@ -51,12 +49,12 @@ def test_attacks_that_are_shown_no_secret_are_quiet_on_innocent_models(world: La
     assert sum(count == SEEDS for count in guessed.values()) >= len(attacks) - 1
 
 
-def innocent(p1: np.ndarray, seed: int) -> Trial:
+def innocent(p1: np.ndarray, seed: int) -> CanaryRows:
     """Outputs that were fixed before the secrets were drawn."""
     log_p = np.log(np.stack([1 - p1, p1], axis=1))
     n = p1.size
     labels = RNG(seed).integers(0, 2, n)
-    return Trial(np.arange(n), View(log_p), (RNG(seed + 1).random(n) < p1).astype(np.int64), labels, labels)
+    return CanaryRows(np.arange(n), View(log_p), (RNG(seed + 1).random(n) < p1).astype(np.int64), labels, labels)
 
 
 @pytest.mark.parametrize(("high", "share", "ratio", "expected"), [
@@ -65,45 +63,42 @@ def innocent(p1: np.ndarray, seed: int) -> Trial:
 ])
 def test_the_flaw_succeeds_on_models_that_memorised_nothing(high: float, share: float, ratio: float, expected: float
                                                             ) -> None:
-    """The table of the notes, section 1, by formula, by counting what might have been, and by drawing."""
+    """Confident and balanced models, and others: ½ + ½ P(p₁ > p* | label 1)."""
     p1 = np.where(np.arange(40_000) < share * 40_000, high, 1 - high)
     trial = innocent(p1, 0)
     flawed = lia_delta_margin(loss_labels="secret", beta=ratio)
-    assert innocent_success(p1, ratio) == pytest.approx(expected)
-    assert chance_success(flawed, trial) == pytest.approx(expected)
-    right = int(run(flawed, trial).correct(trial.secret).sum())
+    right = int(run(flawed, trial).correct(trial.canary).sum())
     assert stats.binomtest(right, 40_000, expected).pvalue > 1e-4
     for honest in (lia_delta_margin(loss_labels="predicted", beta=ratio), LiaThreshold(),
                    lia_delta_margin(loss_labels="original", beta=ratio)):
-        right = int(run(honest, trial).correct(trial.secret).sum())
+        right = int(run(honest, trial).correct(trial.canary).sum())
         assert stats.binomtest(right, 40_000, 0.5).pvalue > 1e-4
 
 
 def test_the_flaw_succeeds_as_well_on_placebos() -> None:
     """As on the notes' linear model: as good on canaries that were never trained on."""
-    sides: tuple[Side, ...] = ("canary", "placebo")
-    rates: dict[Side, list[float]] = {side: [] for side in sides}
+    rates: dict[bool, list[float]] = {False: [], True: []}
     for seed in range(20):
         table = simulated_labels(LabelWorld(spread=2.0, memory=0.05), RNG(seed))
-        for side in sides:
-            trial = trial_of(table, 0, side)
-            rates[side].append(run(lia_delta_margin(loss_labels="secret"), trial).correct(trial.secret).mean())
-    assert np.mean(rates["placebo"]) > 0.65
-    assert np.mean(rates["canary"]) == pytest.approx(np.mean(rates["placebo"]), abs=0.03)
+        for held_out, found in rates.items():
+            rows = canary_rows(table, 0, held_out=held_out)
+            found.append(run(lia_delta_margin(loss_labels="secret"), rows).correct(rows.canary).mean())
+    assert np.mean(rates[True]) > 0.65
+    assert np.mean(rates[False]) == pytest.approx(np.mean(rates[True]), abs=0.03)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("memory", [0.5, 1.5])
 def test_memory_is_found_and_references_find_more_of_it(n_classes: int, memory: float) -> None:
-    world = LabelWorld(canaries=500, placebos=500, n_classes=n_classes, memory=memory, references=16)
+    world = LabelWorld(canaries=500, held_out=500, n_classes=n_classes, memory=memory, references=16)
     table = simulated_labels(world, RNG(5))
-    canary, placebo = trial_of(table, 0), trial_of(table, 0, "placebo")
+    canary, placebo = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
     plain = next(one for one in all_attacks(n_classes) if one.settings.threshold == "fixed")
     wins = {}
     for attack in (plain, ReferenceCalibrated(), LiraLabel("shift"), *([LiraLabel("pooled"), LiraLabel("own")]
                                                                      if n_classes == 2 else [])):
-        right = int(run(attack, canary).correct(canary.secret).sum())
-        by_placebo = int(run(attack, placebo).correct(placebo.secret).sum())
+        right = int(run(attack, canary).correct(canary.canary).sum())
+        by_placebo = int(run(attack, placebo).correct(placebo.canary).sum())
         assert stats.binomtest(by_placebo, 500, 1 / n_classes).pvalue > 1e-4
         p = stats.fisher_exact([[right, 500 - right], [by_placebo, 500 - by_placebo]], "greater").pvalue
         assert p < 0.01 or (attack == plain and memory < 1.0)
@@ -115,33 +110,33 @@ def test_memory_is_found_and_references_find_more_of_it(n_classes: int, memory: 
 
 def test_the_surest_guesses_are_right_more_often() -> None:
     table = simulated_labels(LabelWorld(canaries=2000, memory=0.5, references=16), RNG(6))
-    trial = trial_of(table, 0)
+    trial = canary_rows(table, 0)
     for attack in (LiaThreshold(), ReferenceCalibrated(), LiraLabel("pooled"), LiraLabel("own")):
         found = run(attack, trial)
-        sure = found.only(0.1)
-        assert sure.made.sum() == 200
-        assert sure.correct(trial.secret).sum() / 200 > found.correct(trial.secret).mean() + 0.03
+        surest = np.argsort(-found.confidence, kind="stable")[:200]
+        assert found.made[surest].all()
+        assert found.correct(trial.canary)[surest].mean() > found.correct(trial.canary).mean() + 0.03
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, inf])
 def test_under_randomised_response_no_honest_attack_passes_the_ceiling(epsilon: float) -> None:
     table = simulated_labels(LabelWorld(canaries=2000, memory=8.0, references=16, epsilon=epsilon), RNG(7))
-    trial = trial_of(table, 0)
+    trial = canary_rows(table, 0)
     ceiling = 1.0 if epsilon == inf else exp(epsilon) / (exp(epsilon) + 1.0)
     for attack in all_attacks(2):
         if attack.access != "oracle":
-            right = int(run(attack, trial).correct(trial.secret).sum())
+            right = int(run(attack, trial).correct(trial.canary).sum())
             assert right / 2000 < ceiling + 4 * np.sqrt(0.25 / 2000)
     best = run(LiraLabel("pooled"), trial)
     assert best.correct(trial.trained).mean() > 0.999
-    assert best.correct(trial.secret).mean() == pytest.approx(ceiling, abs=0.04)
+    assert best.correct(trial.canary).mean() == pytest.approx(ceiling, abs=0.04)
 
 
 def test_a_view_of_a_memoriser_of_nothing_is_all_that_an_attack_gets() -> None:
     """Secrets enter a view by the target's outputs alone: with outputs made before them there is nothing to find."""
     log_p = log_softmax(RNG(8).normal(0, 3, (5000, 3)))
-    trial = Trial(np.arange(5000), View(log_p), *RNG(9).integers(0, 3, (3, 5000)))
+    trial = CanaryRows(np.arange(5000), View(log_p), *RNG(9).integers(0, 3, (3, 5000)))
     for attack in all_attacks(3):
         if attack.needs(trial.view) is None and attack.access != "oracle":
-            right = int(run(attack, trial).correct(trial.secret).sum())
+            right = int(run(attack, trial).correct(trial.canary).sum())
             assert stats.binomtest(right, 5000, 1 / 3).pvalue > 1e-4

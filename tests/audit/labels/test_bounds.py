@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import exp, inf, log
+from math import exp, inf, log, nan
 
 import numpy as np
 import pytest
@@ -9,16 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.audit.labels.attacker_view import ABSTAINED, Guesses, canary_rows
 from discreet.audit.labels.bounds import (
     RUNGS,
     bound_power,
+    bounds_of,
     canaries_needed,
     ceiling,
     epsilon_of_success,
     guess_epsilon,
     ladder_bound,
+    plan_canaries,
     two_rate_epsilon,
 )
+from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.core.errors import UsageError
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.stats.epsilon import one_run_epsilon
 from discreet.stats.intervals import binomial_lower, clopper_pearson
@@ -222,3 +227,81 @@ class TestPlanning:
 
 def test_the_ladder_is_the_one_of_the_notes() -> None:
     assert RUNGS == (1.0, 0.6, 0.35, 0.2, 0.1)
+
+
+TRIAL = canary_rows(simulated_labels(LabelWorld(canaries=120, held_out=10), np.random.default_rng(0)), 0)
+
+
+def guesses(right: int, abstained: int = 0) -> Guesses:
+    label = TRIAL.canary.copy()
+    label[right:] = 1 - label[right:]
+    label[len(label) - abstained:] = ABSTAINED
+    confidence = np.linspace(1.0, 0.1, label.size)
+    return Guesses(label, np.where(label == ABSTAINED, 0.0, confidence))
+
+
+def test_all_three_are_those_of_the_counts() -> None:
+    given = guesses(90, 20)
+    found = bounds_of("outputs", "secret", given, TRIAL, vetoed=False, bounded=True)
+    right = np.arange(100) < 90
+    assert found.ladder.value == ladder_bound(right, given.confidence[:100], 2).epsilon
+    assert found.one_run.value == guess_epsilon(90, 100, 2)
+    secret, label = TRIAL.canary[:100], given.label[:100]
+    assert found.two_rate.value == two_rate_epsilon(
+        int(((label == 1) & (secret == 1)).sum()), int((secret == 1).sum()),
+        int(((label == 1) & (secret == 0)).sum()), int((secret == 0).sum()))
+    for one in (found.ladder, found.one_run, found.two_rate):
+        assert (one.low, one.high, one.level) == (one.value, None, 0.95)
+    assert set(found.to_json()) == {"epsilon_lower", "epsilon_lower_one_run", "epsilon_lower_two_rate"}
+
+
+@pytest.mark.parametrize(("access", "truth", "given", "vetoed", "bounded", "said"), [
+    ("oracle", "secret", guesses(90), False, True, "shown the label"),
+    ("outputs", "trained", guesses(90), False, True, "no ceiling"),
+    ("outputs", "secret", guesses(90), True, True, "on held-out canaries"),
+    ("outputs", "secret", guesses(90), False, False, "balanced"),
+    ("outputs", "secret", None, False, True, "no guess"),
+    ("outputs", "secret", guesses(0, 120), False, True, "no guess"),
+])
+def test_where_nothing_is_proven_a_reason_stands(access: str, truth: str, given: Guesses | None, vetoed: bool,
+                                                 bounded: bool, said: str) -> None:
+    found = bounds_of(access, truth, given, TRIAL, vetoed=vetoed, bounded=bounded)  # type: ignore[arg-type]
+    for one in (found.ladder, found.one_run, found.two_rate):
+        assert one.value is None
+        assert said in (one.reason or "")
+
+
+def test_two_rates_are_of_two_classes() -> None:
+    world = LabelWorld(canaries=60, held_out=10, n_classes=3)
+    trial = canary_rows(simulated_labels(world, np.random.default_rng(0)), 0)
+    found = bounds_of("outputs", "secret", Guesses(trial.canary, np.ones(60)), trial, vetoed=False, bounded=True)
+    assert found.ladder.value is not None
+    assert "two classes" in (found.two_rate.reason or "")
+
+
+@pytest.mark.parametrize(("epsilon", "classes", "guessed"), [(1.0, 2, 1.0), (2.0, 10, 0.3)])
+def test_as_many_canaries_as_show_it(epsilon: float, classes: int, guessed: float) -> None:
+    found = plan_canaries(epsilon, classes, guessed)
+    assert found["ceiling"] == ceiling(epsilon, classes)
+    needed = [row["canaries"] for row in found["rows"]]
+    assert needed == sorted(needed, reverse=True)
+    for row in found["rows"]:
+        power = [bound_power(n, row["success"], epsilon, classes, guessed=guessed)
+                 for n in (row["canaries"], max(2, row["canaries"] // 3))]
+        assert power[0] >= 0.8
+        assert power[1] < 0.8
+    assert f"{found['ceiling']:.1%}" in found["note"]
+    assert ("the rest abstained" in found["note"]) == (guessed < 1.0)
+
+
+def test_what_no_number_shows_is_said() -> None:
+    assert plan_canaries(40.0, 2)["rows"][0]["canaries"] is None
+
+
+@pytest.mark.parametrize(("epsilon", "classes", "guessed", "said"), [
+    (0.0, 2, 1.0, "--epsilon"), (inf, 2, 1.0, "--epsilon"), (nan, 2, 1.0, "--epsilon"), (1.0, 1, 1.0, "--classes"),
+    (1.0, 2, 0.0, "--guessed"), (1.0, 2, 1.5, "--guessed"),
+])
+def test_what_cannot_be_is_refused(epsilon: float, classes: int, guessed: float, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan_canaries(epsilon, classes, guessed)

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from math import exp, inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,21 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from scipy import stats
+from tests.audit.labels.tables import changed
 
 from discreet.audit.labels.conformance import (
     LEVEL,
     conform,
+    conformance_of,
     conformance_power,
     epsilon_of_flip,
-    implied_epsilon,
     labels_needed,
+    refuse_broken,
 )
-from discreet.core.files import dump_json
+from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.core.errors import InputError
 from discreet.core.types import IntArray
 from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import label_mechanism, truth_probability
 from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
 from discreet.mechanisms.labels.rr_top_k import RRWithPrior
+from discreet.scores.table import TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng
@@ -128,13 +133,6 @@ class TestBrokenOnesFail:
         assert found.reasons == ("its exact epsilon is 2, above the 1 that it claims",)
 
 
-def test_json_is_plain_and_knows_infinity() -> None:
-    labels = np.arange(10) % 2
-    said = json.loads(dump_json(conform(RandomisedResponse.at(inf, 2), labels, labels)))
-    assert list(said) == ["epsilon", "exact_epsilon", "expected_flip", "observed", "ok", "reasons"]
-    assert (said["epsilon"], said["exact_epsilon"], said["expected_flip"], said["ok"]) == ("inf", "inf", 0.0, True)
-
-
 @pytest.mark.parametrize(("before", "after", "message"), [
     ([], [], "0 labels after 0"), ([0, 1], [0], "1 labels after 2"), ([0, 2], [0, 1], r"labels\[1\] is 2"),
 ])
@@ -177,24 +175,80 @@ class TestPower:
             labels_needed(0.27, 0.27)
 
 
-class TestImpliedEpsilon:
+class TestEpsilonOfFlip:
     @settings(deadline=None)
     @given(st.floats(0.05, 8.0), st.integers(2, 50))
     def test_undoes_the_flip_rate(self, epsilon: float, n_classes: int) -> None:
         assert epsilon_of_flip(1 - truth_probability(epsilon, n_classes), n_classes) == pytest.approx(epsilon, abs=1e-6)
 
-    def test_its_ends_are_those_of_the_flip_rate(self) -> None:
-        found, ends = implied_epsilon(27, 100, 2), clopper_pearson(27, 100)
-        assert found.value == pytest.approx(np.log(73 / 27))
-        assert found.low == pytest.approx(np.log((1 - ends.high) / ends.high))
-        assert found.high == pytest.approx(np.log((1 - ends.low) / ends.low))
-
-    def test_no_flip_is_unresolved(self) -> None:
-        found = implied_epsilon(0, 100, 2)
-        assert not found.resolved
-        assert "no label of 100 was changed" in str(found.reason)
-
     def test_flips_beyond_a_fair_draw_are_no_privacy_lost(self) -> None:
-        assert implied_epsilon(95, 100, 2).value == 0.0
         assert epsilon_of_flip(0.9, 10) == 0.0
         assert epsilon_of_flip(0.0, 10) == inf
+
+
+RNG = np.random.default_rng
+
+
+def world(seed: int = 0, **given: Any) -> ScoreTable:
+    return simulated_labels(LabelWorld(**{"canaries": 2000, "held_out": 1000, **given}), RNG(seed))
+
+
+def under(table: ScoreTable, mechanism: str, epsilon: float, trained: np.ndarray[Any, Any]) -> ScoreTable:
+    model = replace(table.models[0], mechanism=mechanism, epsilon=epsilon)
+    return changed(table, models=(model,), trained=trained[None])
+
+
+class TestConformance:
+    def test_sound_labels_conform_and_are_counted(self) -> None:
+        table = world(epsilon=1.0)
+        found = conformance_of(table, 0)
+        assert found.ok
+        assert found.expected_flip == pytest.approx(1.0 / (1.0 + np.e))
+        assert found.observed.value == np.mean(table.canaries.label != table.canaries.trained)
+        assert found.to_json()["epsilon"] == 1.0
+
+    def test_halved_flips_under_the_name_of_rr_are_broken(self) -> None:
+        table = world()
+        halved = HalvedRandomisedResponse.at(1.0, 2).apply(table.canaries.label[0], RNG(1))
+        found = conformance_of(under(table, "rr", 1.0, halved), 0)
+        assert found.ok is False
+        assert "changed" in found.reasons[0]
+
+    @pytest.mark.parametrize("mechanism", ["somebody_elses", "rr_with_prior"])
+    def test_a_mechanism_whose_chances_are_not_known_must_change_enough(self, mechanism: str) -> None:
+        table = world()
+        assert conformance_of(under(table, mechanism, 1.0, world(epsilon=1.0).canaries.trained[0]), 0).at_least
+        halved = HalvedRandomisedResponse.at(1.0, 2).apply(table.canaries.label[0], RNG(1))
+        assert conformance_of(under(table, mechanism, 1.0, halved), 0).ok is False
+        # More noise than needed breaks no promise.
+        noise = RNG(2).integers(0, 2, len(table.examples))
+        assert conformance_of(under(table, mechanism, 1.0, noise), 0).ok
+
+    def test_only_fair_draws_tell_of_an_unknown_mechanism(self) -> None:
+        table = world()
+        role = table.canaries.role.copy()
+        role[0, 300:] = TRAIN
+        trained = table.canaries.label[0].copy()
+        trained[:300] = RNG(3).integers(0, 2, 300)
+        found = conformance_of(changed(under(table, "somebody_elses", 1.0, trained), role=role), 0)
+        assert found.observed.n == 300
+        assert found.ok
+
+    def test_changes_without_a_mechanism_are_found(self) -> None:
+        table = world()
+        trained = table.canaries.trained.copy()
+        assert conformance_of(table, 0).ok
+        trained[0, 0] = 1 - trained[0, 0]
+        assert conformance_of(changed(table, trained=trained), 0).ok is False
+
+    def test_labels_that_are_not_there_say_nothing(self) -> None:
+        table = world()
+        found = conformance_of(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), 0)
+        assert found.ok is None
+        assert not found.observed.resolved
+
+    def test_a_mechanism_that_is_broken_on_purpose_is_refused(self) -> None:
+        table = world()
+        refuse_broken(table)
+        with pytest.raises(InputError, match="broken on purpose"):
+            refuse_broken(under(table, "rr_halved", 1.0, table.canaries.trained[0]))

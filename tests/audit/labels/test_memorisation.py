@@ -1,36 +1,123 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log2
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 from tests.audit.labels.tables import changed
 
-from discreet.audit.labels.judge_rows import sides_of
-from discreet.audit.labels.memorisation import mean_memorisation, memorisation_interval, memorisation_scores
+from discreet.audit.labels.memorisation import (
+    class_exposure,
+    exposure_of,
+    histogram_of,
+    mean_exposure,
+    mean_memorisation,
+    memorisation_interval,
+    null_exposure,
+    rank_exposure,
+    tail_exposure,
+    utility_of,
+)
+from discreet.audit.labels.rows import evaluation_sets
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
-from discreet.scores.table import UNKNOWN
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng
 
 
-def test_scores_are_differences_of_shares_over_models() -> None:
+def test_the_class_with_the_best_score_is_fully_exposed() -> None:
+    scores = [[3.0, 1.0, 2.0, 0.0]] * 4
+    assert class_exposure(scores, [0, 2, 1, 3]).tolist() == [2.0, 1.0, pytest.approx(log2(4 / 3)), 0.0]
+
+
+def test_equal_scores_expose_nothing() -> None:
+    assert class_exposure([[1.0, 1.0, 1.0, 1.0]], [2]).tolist() == [0.0]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=30), st.lists(st.integers(-5, 5), min_size=1, max_size=10))
+def test_a_loss_ranks_behind_all_that_are_as_low(reference: list[int], losses: list[int]) -> None:
+    slow = [log2(len(reference) + 1) - log2(1 + sum(other <= loss for other in reference)) for loss in losses]
+    assert rank_exposure(losses, reference).tolist() == pytest.approx(slow)
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 1000])
+def test_a_uniform_rank_has_the_null_exposure(size: int) -> None:
+    assert null_exposure(size) == pytest.approx(np.mean([log2(size / rank) for rank in range(1, size + 1)]))
+
+
+def test_the_null_tends_to_a_known_limit() -> None:
+    assert null_exposure(10**6) == pytest.approx(1 / np.log(2), abs=1e-4)
+
+
+def test_what_was_never_trained_has_the_null_exposure() -> None:
     rng = RNG(0)
-    predicted, label = rng.integers(0, 3, (12, 8)), rng.integers(-1, 3, (12, 8))
-    asked = rng.integers(0, 3, 8)
-    label[:, 3] = asked[3]
-    found = memorisation_scores(predicted, label, asked)
-    for i in range(8):
-        inside = [float(predicted[m, i] == asked[i]) for m in range(12) if label[m, i] == asked[i]]
-        out = [float(predicted[m, i] == asked[i]) for m in range(12) if label[m, i] < 0]
-        if inside and out:
-            assert found[i] == pytest.approx(np.mean(inside) - np.mean(out))
-        else:
-            assert np.isnan(found[i])
-    assert np.isnan(found[3])
-    with pytest.raises(ValueError, match="expected"):
-        memorisation_scores(predicted, label[:5], asked)
+    found = mean_exposure([rank_exposure(rng.normal(size=1), rng.normal(size=99))[0] for _ in range(3000)])
+    assert found.low is not None
+    assert found.high is not None
+    wide = 2 * (found.high - found.low)
+    assert abs(null_exposure(100) - (found.value or 0.0)) < wide
+    assert wide < 0.25
+
+
+def test_the_tail_is_that_of_the_fit_and_goes_on_beyond_the_ranks() -> None:
+    reference = stats.skewnorm.rvs(3.0, loc=5.0, scale=2.0, size=2000, random_state=RNG(1))
+    losses = np.array([4.5, 6.0, 2.0])
+    found = tail_exposure(losses, reference)
+    known = -np.log2(stats.skewnorm.cdf(losses[:2], 3.0, 5.0, 2.0))
+    np.testing.assert_allclose(found[:2], known, atol=0.6)
+    assert found[2] > log2(2001)
+
+
+def test_an_interval_covers_the_mean() -> None:
+    rng = RNG(2)
+    covered = 0
+    for _ in range(300):
+        found = mean_exposure(-np.log2(rng.random(60)))
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 1 / np.log(2) <= found.high
+    # Approximate: skewed ranks cost a little, not more.
+    assert covered >= 270
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_mean_of_too_few_is_unresolved(n: int) -> None:
+    assert not mean_exposure([1.0] * n).resolved
+
+
+@pytest.mark.parametrize(("scores", "labels", "message"), [
+    ([1.0, 2.0], [0], "scores have shape"), ([[1.0]], [0], "K >= 2"), ([[1.0, np.nan]], [0], "finite"),
+    ([[1.0, 2.0]], [2], "labels have shape"), ([[1.0, 2.0]], [0, 1], "labels have shape"),
+    ([[1.0, 2.0]], [0.5], "labels have shape"),
+])
+def test_scores_and_labels_that_cannot_be(scores: list[float], labels: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        class_exposure(scores, labels)
+
+
+def test_references_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="reference is empty"):
+        rank_exposure([1.0], [])
+    with pytest.raises(ValueError, match="1 different losses of 40"):
+        tail_exposure([1.0], [2.0] * 40)
+    with pytest.raises(ValueError, match="at least 30"):
+        tail_exposure([1.0], list(range(29)))
+    with pytest.raises(ValueError, match="size is 0"):
+        null_exposure(0)
+
+
+RNG = np.random.default_rng
+
+
+def world(seed: int = 0, **given: Any) -> ScoreTable:
+    return simulated_labels(LabelWorld(**{"canaries": 2000, "held_out": 1000, **given}), RNG(seed))
 
 
 def test_the_interval_is_of_both_rates_and_covers() -> None:
@@ -49,16 +136,16 @@ def test_the_interval_is_of_both_rates_and_covers() -> None:
 
 
 def test_the_mean_over_canaries_is_the_difference_to_placebos() -> None:
-    world = LabelWorld(canaries=300, placebos=200, memory=2.0, epsilon=1.0)
+    world = LabelWorld(canaries=300, held_out=200, memory=2.0, epsilon=1.0)
     table = simulated_labels(world, RNG(2))
-    found = mean_memorisation(sides_of(table, 0))
+    found = mean_memorisation(evaluation_sets(table, 0))
     predicted = table.logits[0, :, 0].argmax(axis=1)
     for truth, labels in (("secret", table.canaries.label[0]), ("trained", table.canaries.trained[0])):
         hit = predicted == labels
         assert found[truth].value == pytest.approx(hit[:300].mean() - hit[300:].mean())  # type: ignore[index]
     assert found["trained"].low is not None
     assert found["trained"].low > 0.0
-    innocent = mean_memorisation(sides_of(simulated_labels(replace(world, memory=0.0), RNG(2)), 0))
+    innocent = mean_memorisation(evaluation_sets(simulated_labels(replace(world, memory=0.0), RNG(2)), 0))
     for one in innocent.values():
         assert one.low is not None
         assert one.high is not None
@@ -66,9 +153,45 @@ def test_the_mean_over_canaries_is_the_difference_to_placebos() -> None:
 
 
 def test_without_placebos_or_labels_there_is_no_mean() -> None:
-    table = simulated_labels(LabelWorld(canaries=20, placebos=20), RNG(2))
-    alone = replace(sides_of(table, 0), placebo=None)
+    table = simulated_labels(LabelWorld(canaries=20, held_out=20), RNG(2))
+    alone = replace(evaluation_sets(table, 0), held_out=None)
     assert not any(one.resolved for one in mean_memorisation(alone).values())
     unknown = changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))
-    found = mean_memorisation(sides_of(unknown, 0))
+    found = mean_memorisation(evaluation_sets(unknown, 0))
     assert (found["secret"].resolved, found["trained"].resolved) == (True, False)
+
+
+def test_accuracy_is_against_each_label_and_on_rows_of_its_own() -> None:
+    table = world(canaries=40, held_out=40, epsilon=0.5, memory=3.0)
+    role = table.canaries.role.copy()
+    role[0, :10], role[0, 70:] = TRAIN, HELDOUT
+    table = changed(table, role=role)
+    found = utility_of(table, 0)
+    guess = table.logits[0, :, 0].argmax(axis=1)
+    inside = [place for place in range(80) if role[0, place] in (CANARY, TRAIN)]
+    outside = [place for place in range(80) if role[0, place] in (HELDOUT, PLACEBO)]
+    drawn = table.canaries
+    for name, labels in (("trained", drawn.trained[0]), ("secret", drawn.label[0]), ("original", table.examples.label)):
+        assert found["train_accuracy"][name].value == np.mean([guess[i] == labels[i] for i in inside])
+    assert found["test_accuracy"].value == np.mean([guess[i] == table.examples.label[i] for i in outside])
+    unknown = changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))
+    assert not utility_of(unknown, 0)["train_accuracy"]["trained"].resolved
+
+
+def test_histograms_count_every_row_once_and_memory_moves_canaries() -> None:
+    sides = evaluation_sets(world(memory=4.0), 0)
+    found = histogram_of(sides)
+    assert (len(found["edges"]), sum(found["canary"]), sum(found["placebo"])) == (21, 2000, 1000)
+    assert found["canary"][-1] / 2000 > 2 * found["placebo"][-1] / 1000
+    p = np.exp(sides.canaries.view.log_p[np.arange(2000), sides.canaries.canary])
+    assert found["canary"][0] == np.count_nonzero(p < 0.05)
+    assert histogram_of(replace(sides, held_out=None))["placebo"] is None
+
+
+def test_exposure_is_zero_bits_more_for_placebos() -> None:
+    sides = evaluation_sets(world(memory=4.0, n_classes=4), 0)
+    found = exposure_of(sides)
+    assert found["canary"].low is not None
+    assert found["placebo"].high is not None
+    assert found["canary"].low > found["placebo"].high
+    assert not exposure_of(replace(sides, held_out=None))["placebo"].resolved

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.audit.labels.access import run, trial_of
+from discreet.audit.labels.attacker_view import canary_rows, run
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.mechanisms.base import log_softmax
@@ -15,7 +15,7 @@ RNG = np.random.default_rng
 
 
 def test_shapes_roles_and_checks() -> None:
-    table = simulated_labels(LabelWorld(canaries=60, placebos=40, n_classes=3, references=2, epsilon=1.0,
+    table = simulated_labels(LabelWorld(canaries=60, held_out=40, n_classes=3, references=2, epsilon=1.0,
                                         planted=(4, 16)), RNG(0))
     assert table.logits.shape == (3, 100, 1, 3)
     assert table.canaries.role[0].tolist() == [CANARY] * 60 + [PLACEBO] * 40
@@ -29,27 +29,27 @@ def test_shapes_roles_and_checks() -> None:
 
 
 def test_the_mechanism_lies_as_often_as_it_should() -> None:
-    table = simulated_labels(LabelWorld(canaries=5000, placebos=5000, epsilon=1.0), RNG(1))
+    table = simulated_labels(LabelWorld(canaries=5000, held_out=5000, epsilon=1.0), RNG(1))
     kept = int((table.canaries.label == table.canaries.trained).sum())
     assert stats.binomtest(kept, 10_000, np.e / (1 + np.e)).pvalue > 1e-4
 
 
 def test_memory_is_of_the_trained_label_of_canaries_alone() -> None:
-    world = LabelWorld(canaries=500, placebos=500, memory=3.0, epsilon=1.0, references=16)
+    world = LabelWorld(canaries=500, held_out=500, memory=3.0, epsilon=1.0, references=16)
     table = simulated_labels(world, RNG(2))
-    canary, placebo = (trial_of(table, 0, side) for side in ("canary", "placebo"))
+    canary, placebo = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
     found = run(LiraLabel("pooled"), canary)
     # The trained label has no ceiling; the secret has e / (1 + e) = .731.
     assert found.correct(canary.trained).mean() > 0.99
-    assert stats.binomtest(int(found.correct(canary.secret).sum()), 500, np.e / (1 + np.e)).pvalue > 1e-4
+    assert stats.binomtest(int(found.correct(canary.canary).sum()), 500, np.e / (1 + np.e)).pvalue > 1e-4
     innocent = run(LiraLabel("pooled"), placebo)
-    assert stats.binomtest(int(innocent.correct(placebo.secret).sum()), 500, 0.5).pvalue > 1e-4
+    assert stats.binomtest(int(innocent.correct(placebo.canary).sum()), 500, 0.5).pvalue > 1e-4
 
 
 def test_planted_canaries_are_remembered_better() -> None:
     table = simulated_labels(LabelWorld(canaries=5000, memory=0.2, references=16, planted=(1, 4, 16)), RNG(3))
     rates = []
     for copies in (1, 4, 16):
-        trial = trial_of(table, 0, planted=copies)
-        rates.append(run(LiraLabel("pooled"), trial).correct(trial.secret).mean())
+        trial = canary_rows(table, 0, planted=copies)
+        rates.append(run(LiraLabel("pooled"), trial).correct(trial.canary).mean())
     assert rates[0] < rates[1] - 0.05 < rates[2] - 0.1

@@ -12,7 +12,7 @@ from discreet.experiments.labels.assign import assign, planted_number
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
 
 OPTIONS: dict[str, Any] = {"canaries": 0.02, "placebo": 0.02, "planted": (1, 4, 16), "planted_each": None,
-                           "heldout": 0.2, "law": "uniform"}
+                           "heldout": 0.2, "assignment": "uniform"}
 
 
 def assigned(n: int = 1000, k: int = 2, groups: Any = None, seed: int = 0, **options: Any) -> dict[str, Any]:

@@ -59,7 +59,8 @@ def test_arms_that_cannot_be(mechanism: str, epsilon: float, said: str) -> None:
     ({"canaries": 0.0}, "canaries is 0"), ({"canaries": 1.5}, "canaries is 1.5"),
     ({"placebo": -0.1}, "placebo is -0.1"),
     ({"heldout": float("nan")}, "heldout is nan"), ({"heldout": INF}, "heldout is inf"), ({"references": -1}, "-1"),
-    ({"planted": (0,)}, "planted repetitions"), ({"planted": (4, 4)}, "planted repetitions"), ({"law": "coin"}, "law"),
+    ({"planted": (0,)}, "planted repetitions"), ({"planted": (4, 4)}, "planted repetitions"),
+    ({"assignment": "coin"}, "assignment"),
     ({"arms": ()}, "arms"), ({"arms": (NONE, NONE)}, "arms are none, none"),
     ({"arms": (Arm("rr_halved", 2.0),)}, "broken on purpose")])
 def test_experiments_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
@@ -113,7 +114,7 @@ def test_a_model_that_a_bank_holds_is_not_trained_again(data: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", [
-    {"seed": 4}, {"canaries": 61}, {"recipe": "mlp:epochs=3"}, {"group": None}, {"law": "exact_half"},
+    {"seed": 4}, {"canaries": 61}, {"recipe": "mlp:epochs=3"}, {"group": None}, {"assignment": "balanced"},
     {"keep_models": True}])
 def test_models_of_another_study_are_others(data: Path, changed: dict[str, Any]) -> None:
     before = tasks_of(experiment_of(data))

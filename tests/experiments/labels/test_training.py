@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 
 from tests.experiments.labels.made_up import INF, RECIPE, experiment_of, write_table
 
-from discreet.audit.labels.judge import audit_labels
-from discreet.audit.labels.judge_facts import utility_of
+from discreet.audit.labels.audit import audit_labels
+from discreet.audit.labels.memorisation import utility_of
 from discreet.core.errors import InputError
 from discreet.data.datasets import read_dataset
 from discreet.engine import DataFile, Store

@@ -19,7 +19,7 @@ def parts_of(n: int = 2, **world: float) -> list[Part]:
     """The targets of `n` seeds of one simulated condition."""
     found = []
     for seed in range(n):
-        table = simulated_labels(LabelWorld(**{"canaries": 120, "placebos": 120, "references": 4, **world}),  # type: ignore[arg-type]
+        table = simulated_labels(LabelWorld(**{"canaries": 120, "held_out": 120, "references": 4, **world}),  # type: ignore[arg-type]
                                  np.random.default_rng(seed))
         models = tuple(replace(model, seed=str(seed)) for model in table.models)
         found.append((changed(table, models=models), 0))

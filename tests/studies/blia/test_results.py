@@ -11,9 +11,9 @@ from scipy.stats import binomtest, fisher_exact
 from tests.audit.labels.tables import changed
 from tests.studies.blia.conftest import parts_of
 
+from discreet.audit.labels.attacker_view import Guesses
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
-from discreet.audit.labels.judge import audit_labels
-from discreet.audit.labels.view import Guesses
+from discreet.audit.labels.audit import audit_labels
 from discreet.core.errors import InputError
 from discreet.scores.table import CANARY, PLACEBO, ScoreTable
 from discreet.studies.blia.results import Part, Tried, chosen, condition, strongest
@@ -56,11 +56,11 @@ def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], rememberin
     audits = [audit_labels(table, permutations=0, tune=False) for table, _ in remembering]
     names = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit")
     for row in found["attacks"]:
-        alone = [one for audit in audits for one in audit.rows if one.target == row["target"]
+        alone = [one for audit in audits for one in audit.attacks if one.target == row["target"]
                  and all(getattr(one.settings, name) == row[name] for name in names)]
         assert len(alone) == 3
         for side in ("success", "placebo"):
-            estimates = [getattr(one, side) for one in alone]
+            estimates = [one.success if side == "success" else one.held_out for one in alone]
             hits = sum(round((one.value or 0.0) * (one.n or 0)) for one in estimates)
             n = sum(one.n or 0 for one in estimates)
             assert (row[side]["value"], row[side]["n"]) == (None if not n else pytest.approx(hits / n), n)
@@ -75,7 +75,7 @@ def test_what_is_proved_is_under_the_epsilon_and_above_nothing(found: dict[str, 
 
 
 def test_oracles_are_vetoed_and_prove_nothing() -> None:
-    found = condition(parts_of(2, memory=0.0, signal=6.0, canaries=400, placebos=400))
+    found = condition(parts_of(2, memory=0.0, signal=6.0, canaries=400, held_out=400))
     oracle = row_of(found, attack="lia_delta_margin", loss_labels="secret", margin="p1-second", beta=1.0)
     assert oracle["oracle"]
     assert oracle["vetoed"]
@@ -94,7 +94,7 @@ def test_a_mechanism_that_is_broken_on_purpose_is_taken_and_told() -> None:
     from dataclasses import replace
 
     parts = []
-    for table, target in parts_of(2, canaries=2000, placebos=2000, epsilon=1.0, references=0):
+    for table, target in parts_of(2, canaries=2000, held_out=2000, epsilon=1.0, references=0):
         unlike = (table.canaries.label != table.canaries.trained) & (np.arange(len(table.examples)) % 2 == 0)
         trained = np.where(unlike, table.canaries.label, table.canaries.trained)
         parts.append((changed(table, trained=trained, models=(replace(table.models[0], mechanism=HALVED),)), target))

@@ -1,10 +1,10 @@
 """What label-DP allows an attacker, what guesses prove about ε, and how many canaries a proof takes.
 
-**Ceiling.** A canary's secret is drawn uniformly from K classes. Under pure ε-label-DP two secrets make any output
-e^ε times as likely at the most, so by Bayes no secret has a posterior above e^ε / (e^ε + K − 1), and nobody guesses it
-more often. The ceiling is for the *secret* (before the mechanism); what the model was trained on has none.
+**Ceiling.** A canary label is drawn uniformly from K classes. Under pure ε-label-DP two labels make any output e^ε
+times as likely at the most, so by Bayes no label has a posterior above e^ε / (e^ε + K − 1), and nobody guesses it more
+often. The ceiling is for the *canary label* (before the mechanism); the label that was trained on has none.
 
-**Bound.** The same holds of each guess given all other secrets, so that the right ones among r guesses are
+**Bound.** The same holds of each guess given all other canary labels, so that the right ones among r guesses are
 stochastically below Binomial(r, e^ε / (e^ε + K − 1)): for K = 2 it is Theorem 5.2 of Steinke, Nasr & Jagielski 2023
 with δ = 0, and its induction goes through for K classes word for word. So ε >= ln((K − 1) p / (1 − p)) with p the
 Clopper–Pearson lower bound of the share of right guesses. Which canaries are guessed may depend on the model's outputs,
@@ -13,12 +13,16 @@ not on secrets: the ladder keeps the most confident guesses, Bonferroni over its
 
 from __future__ import annotations
 
-from math import inf, log
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isfinite, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.audit.labels.attacker_view import Access, CanaryRows, Guesses, Truth
+from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
 from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, scipy_module, share
@@ -27,7 +31,11 @@ from discreet.stats.intervals import binomial_lower, binomial_upper
 
 RUNGS = (1.0, 0.6, 0.35, 0.2, 0.1)
 """Shares of the canaries that are guessed, the most confident first."""
-MOST_CANARIES = 10_000_000
+MOST = 10_000_000
+ALPHA = 0.05
+POWER = 0.8
+STEPS = (0.25, 0.5, 0.75, 1.0)
+"""Successes that are planned for: so far from the ceiling of ε to 1."""
 
 
 class LabelBound(NamedTuple):
@@ -41,13 +49,37 @@ class LabelBound(NamedTuple):
 
     def estimate(self, alpha: float) -> Estimate:
         """As an `Estimate` whose lower end is the bound and whose upper end is open."""
-        return Estimate(self.epsilon, self.epsilon, None, level=1.0 - alpha, n=self.n, unit="canary",
-                        method=f"K-ary one-run bound, {self.correct} of {self.guesses} guesses right, Bonferroni over "
-                               f"{len(RUNGS)} rungs; a lower bound")
+        method = (f"K-ary one-run bound, {self.correct} of {self.guesses} guesses right, Bonferroni over {len(RUNGS)} "
+                  f"rungs")
+        return _lower(self.epsilon, method, level=1.0 - alpha, n=self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Lower bounds on the pure ε of what was done to the labels, each at 95% by itself.
+
+    Attributes
+    ----------
+    ladder : Estimate
+        K-ary, one run, the surest guesses of five rungs. What `epsilon_lower` in JSON is.
+    one_run : Estimate
+        The same from all guesses.
+    two_rate : Estimate
+        Clopper–Pearson of two rates, two classes only. It takes guesses as independent of one another.
+    """
+
+    ladder: Estimate
+    one_run: Estimate
+    two_rate: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """`epsilon_lower`, `epsilon_lower_one_run`, `epsilon_lower_two_rate`."""
+        return {"epsilon_lower": self.ladder.to_json(), "epsilon_lower_one_run": self.one_run.to_json(),
+                "epsilon_lower_two_rate": self.two_rate.to_json()}
 
 
 def ceiling(epsilon: float, n_classes: int) -> float:
-    """e^ε / (e^ε + K − 1): no attack on a uniform secret is right more often. ε >= 0 (infinity: 1), K >= 2."""
+    """e^ε / (e^ε + K − 1): no attack on a uniform label is right more often. ε >= 0 (infinity: 1), K >= 2."""
     if not epsilon >= 0.0:
         raise ValueError(f"epsilon is {epsilon}: expected a number >= 0, or inf")
     return truth_probability(epsilon, _classes(n_classes))
@@ -61,7 +93,7 @@ def epsilon_of_success(rate: float, n_classes: int) -> float:
 def guess_epsilon(
     correct: int, guesses: int, n_classes: int, alpha: float = 0.05, *, delta: float = 0.0, n: int | None = None
 ) -> float:
-    """Lower bound on ε from `correct` of `guesses` about uniform secrets: P(bound > ε) <= alpha.
+    """Lower bound on ε from `correct` of `guesses` about uniform labels: P(bound > ε) <= alpha.
 
     δ > 0 for two classes only (Theorem 5.2 of Steinke et al. 2023; n is the number of all canaries, guessed or not);
     ValueError for it with more, where no such theorem is at hand.
@@ -84,9 +116,9 @@ def ladder_bound(correct: ArrayLike, confidence: ArrayLike, n_classes: int, alph
     Parameters
     ----------
     correct : (n,) in {0, 1}
-        Whether each guess is the secret. Canaries on which the attack abstains do not belong here.
+        Whether each guess is the canary label. Canaries on which the attack abstains do not belong here.
     confidence : (n,) finite
-        Larger means surer, made without the secret. Equals are cut in the order given, which must not depend on it.
+        Larger means surer, made without the label. Equals are cut in the order given, which must not depend on it.
 
     Raises
     ------
@@ -161,18 +193,95 @@ def canaries_needed(
     if success <= ceiling(epsilon, n_classes):
         raise ValueError(f"a success of {success:g} is no more than epsilon {epsilon:g} allows "
                          f"({ceiling(epsilon, n_classes):.4g}): no number of canaries shows it")
+    found = least_size(lambda n: bound_power(n, success, epsilon, n_classes, guessed=guessed, alpha=alpha) >= power)
+    if found is None:
+        raise ValueError(f"a success of {success:g} needs more than {MOST:,} canaries to show epsilon {epsilon:g}: "
+                         f"expected a larger success")
+    return found
+
+
+def least_size(enough: Callable[[int], bool]) -> int | None:
+    """About the least sample size from 2 that is `enough`, by bisection; None above `MOST`."""
     high = 2
-    while bound_power(high, success, epsilon, n_classes, guessed=guessed, alpha=alpha) < power:
+    while not enough(high):
         high *= 2
-        if high > MOST_CANARIES:
-            raise ValueError(f"a success of {success:g} needs more than {MOST_CANARIES:,} canaries to show epsilon "
-                             f"{epsilon:g}: expected a larger success")
+        if high > MOST:
+            return None
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        enough = bound_power(middle, success, epsilon, n_classes, guessed=guessed, alpha=alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def plan_canaries(epsilon: float, n_classes: int, guessed: float = 1.0, *, power: float = POWER) -> dict[str, Any]:
+    """Canaries needed so that the ladder shows `epsilon` with chance `power`, by how often guesses are right.
+
+    Returns `{"epsilon", "classes", "guessed", "power", "ceiling", "rows": [{"success", "canaries"}], "said", "note"}`;
+    `canaries` is None where no reasonable number suffices. UsageError for what cannot be.
+    """
+    if not (isfinite(epsilon) and epsilon > 0.0):
+        raise UsageError(f"--epsilon is {epsilon:g}; expected a finite number above 0")
+    if n_classes < 2:
+        raise UsageError(f"--classes is {n_classes}; expected at least 2")
+    if not 0.0 < guessed <= 1.0:
+        raise UsageError(f"--guessed is {guessed:g}; expected a share above 0, up to 1")
+    top, rows = ceiling(epsilon, n_classes), []
+    for success in (top + step * (1.0 - top) for step in STEPS):
+        try:
+            needed = canaries_needed(success, epsilon, n_classes, guessed=guessed, power=power)
+        except ValueError:
+            needed = None
+        rows.append({"success": success, "canaries": needed})
+    whose = "all canaries" if guessed == 1.0 else f"the surest {guessed:.0%} of canaries, the rest abstained"
+    return {"epsilon": epsilon, "classes": n_classes, "guessed": guessed, "power": power, "ceiling": top, "rows": rows,
+            "said": f"To show that ε is at least {epsilon:g} with {n_classes} classes, with a chance of {power:.0%}:",
+            "note": f"An attack on canaries with ε = {epsilon:g} is right about {top:.1%} at most, so that only more "
+                    f"than that shows a larger ε. Guesses are of {whose}; confidence is 95%. Draw as many held-out "
+                    f"canaries as canaries."}
+
+
+def bounds_of(access: Access, truth: Truth, guesses: Guesses | None, rows: CanaryRows, *, vetoed: bool, bounded: bool,
+              alpha: float = ALPHA) -> Bounds:
+    """The bounds that guesses on canaries prove; unresolved, with the reason, where they prove none.
+
+    `bounded`: canary labels were drawn independently of one another (not balanced). `vetoed`: the held-out canaries
+    exclude chance.
+    """
+    reasons = {
+        "an oracle is shown the label; what it gets right proves nothing": access == "oracle",
+        "ε is about the canary label; the label that was trained on has no ceiling": truth == "trained",
+        "canary labels were balanced, not drawn independently; no theorem at hand covers that": not bounded,
+        "no guess was made": guesses is None or not guesses.made.any(),
+        "on held-out canaries the attack is off chance; what it gets right need not be memory": vetoed}
+    why = next((reason for reason, applies in reasons.items() if applies), None)
+    if why is not None or guesses is None:
+        return Bounds(*(Estimate.unresolved(why or "no guess was made", level=1.0 - alpha, unit="canary"),) * 3)
+    made, right, n_classes = guesses.made, guesses.correct(rows.canary), rows.n_classes
+    correct, count = int(right.sum()), int(made.sum())
+    epsilon = guess_epsilon(correct, count, n_classes, alpha)
+    return Bounds(
+        ladder_bound(right[made], guesses.confidence[made], n_classes, alpha).estimate(alpha),
+        _lower(epsilon, f"K-ary one-run bound, {correct} of {count} guesses right", level=1.0 - alpha, n=count),
+        _two_rate(guesses, rows, alpha))
+
+
+def _two_rate(guesses: Guesses, rows: CanaryRows, alpha: float) -> Estimate:
+    facts: dict[str, Any] = {"level": 1.0 - alpha, "unit": "canary"}
+    if rows.n_classes != 2:
+        return Estimate.unresolved("two rates are of two classes", **facts)
+    (n_one, hits), (n_zero, alarms) = (
+        (int(part.sum()), int(np.count_nonzero(guesses.label[part] == 1)))
+        for part in (guesses.made & (rows.canary == label) for label in (1, 0)))
+    if not n_one or not n_zero:
+        return Estimate.unresolved("no guess was made about one of the classes", **facts)
+    return _lower(two_rate_epsilon(hits, n_one, alarms, n_zero, alpha),
+                  "two rates, Clopper–Pearson; takes guesses as independent", level=1.0 - alpha, n=n_one + n_zero,
+                  n_pos=n_one, n_neg=n_zero)
+
+
+def _lower(epsilon: float, method: str, **facts: Any) -> Estimate:
+    return Estimate(epsilon, epsilon, None, unit="canary", method=f"{method}; a lower bound", **facts)
 
 
 def _log_ratio(above: float, below: float) -> float:

@@ -20,9 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.audit.labels.bounds import MOST, ceiling, least_size
+from discreet.core.errors import InputError
 from discreet.core.records import Estimate
-from discreet.core.types import FloatArray, IntArray
-from discreet.mechanisms.labels.base import LabelMechanism, checked_labels
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.mechanisms.labels.base import LabelMechanism, checked_labels, label_mechanisms
+from discreet.mechanisms.labels.rr import RandomisedResponse
+from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, UNKNOWN, ScoreTable
 from discreet.stats.arrays import counts, scipy_module, share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
@@ -30,7 +34,6 @@ from discreet.stats.intervals import binomial_lower, binomial_upper
 LEVEL = 0.999
 """An audit checks many mechanisms, seeds and ε, and whole training sets have the power to spare."""
 EPSILON_SLACK = 1e-9
-MOST_LABELS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,6 @@ class Conformance:
     observed: Estimate
     ok: bool
     reasons: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """As the attributes; an infinite ε is the string "inf"."""
-        return {"epsilon": epsilon_json(self.epsilon), "exact_epsilon": epsilon_json(self.exact_epsilon),
-                "expected_flip": self.expected_flip, "observed": self.observed.to_json(), "ok": self.ok,
-                "reasons": list(self.reasons)}
 
 
 def conform(
@@ -94,8 +91,7 @@ def conform(
     return Conformance(mechanism.epsilon, exact, float(np.mean(1.0 - stay)), observed, not reasons, tuple(reasons))
 
 
-def _flips_off(changed: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], expected: FloatArray, level: float
-               ) -> list[str]:
+def _flips_off(changed: BoolArray, expected: FloatArray, level: float) -> list[str]:
     chances, group = np.unique(expected, return_inverse=True)
     sizes, flips = np.bincount(group), np.bincount(group, weights=changed)
     tail = (1.0 - level) / 2.0 / chances.size
@@ -122,22 +118,6 @@ def _holds(k: int, n: int, rate: float, tail: float) -> bool:
     return binomial_lower(k, n, tail) <= rate + 1e-12 and binomial_upper(k, n, tail) >= rate - 1e-12
 
 
-def implied_epsilon(changed: int, n: int, n_classes: int, *, level: float = 0.95) -> Estimate:
-    """The ε of symmetric K-ary randomised response that flips so often: ln((K − 1)(1 − f) / f), with exact ends.
-
-    0 where labels flip as often as if drawn from all K classes, or oftener. Unresolved where none was changed.
-    """
-    flips, total = counts(changed, n, "changed")
-    observed = rate_estimate(flips, total, level=level, unit="label", of="labels")
-    facts: dict[str, Any] = {"level": level, "n": total, "unit": "label"}
-    if flips == 0 or observed.low is None or observed.high is None:
-        return Estimate.unresolved(f"no label of {total} was changed: more labels are needed to see a finite epsilon",
-                                   **facts)
-    return Estimate(epsilon_of_flip(flips / total, n_classes), epsilon_of_flip(observed.high, n_classes),
-                    epsilon_of_flip(observed.low, n_classes), method="log odds of the flip rate, Clopper–Pearson",
-                    **facts)
-
-
 def epsilon_of_flip(flip: float, n_classes: int) -> float:
     """ln((K − 1)(1 − f) / f) for f in [0, 1], cut at 0; infinity for f = 0."""
     if share(flip, "flip") == 0.0:
@@ -162,20 +142,79 @@ def conformance_power(n: int, expected: float, actual: float, *, level: float = 
 def labels_needed(expected: float, actual: float, *, level: float = LEVEL, power: float = 0.99) -> int:
     """About how many labels `conformance_power` needs to reach `power`; ValueError where the rates are too alike."""
     share(power, "power", open_interval=True)
-    high = 2
-    while conformance_power(high, expected, actual, level=level) < power:
-        high *= 2
-        if high > MOST_LABELS:
-            raise ValueError(f"flip rates of {expected:.6g} and {actual:.6g} need more than {MOST_LABELS:,} labels to "
-                             f"tell apart: expected rates further apart")
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = conformance_power(middle, expected, actual, level=level) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    found = least_size(lambda n: conformance_power(n, expected, actual, level=level) >= power)
+    if found is None:
+        raise ValueError(f"flip rates of {expected:.6g} and {actual:.6g} need more than {MOST:,} labels to tell "
+                         f"apart: expected rates further apart")
+    return found
 
 
 def epsilon_json(epsilon: float) -> float | str:
     """ε as JSON can hold it: infinity as "inf"."""
     return "inf" if epsilon == inf else epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class ConformanceRow:
+    """Observed flips of one model's labels against what its ε demands.
+
+    Attributes
+    ----------
+    expected_flip : float
+        The share of labels that should change; at least that many where `at_least`.
+    ok : bool or None
+        None where nothing can be said, for the reason in `reasons`.
+    """
+
+    model: str
+    mechanism: str
+    epsilon: float
+    seed: str | None
+    expected_flip: float
+    at_least: bool
+    observed: Estimate
+    ok: bool | None
+    reasons: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As the attributes; an infinite ε is the string "inf"."""
+        return {"model": self.model, "mechanism": self.mechanism, "epsilon": epsilon_json(self.epsilon),
+                "seed": self.seed, "expected_flip": self.expected_flip, "at_least": self.at_least,
+                "observed": self.observed.to_json(), "ok": self.ok, "reasons": list(self.reasons)}
+
+
+def refuse_broken(table: ScoreTable) -> None:
+    """InputError where a model's mechanism is one that is broken on purpose."""
+    for model in table.models:
+        if model.mechanism in set(label_mechanisms) and label_mechanisms[model.mechanism].broken:
+            raise InputError(f"model {model.name[:40]!r} was trained under {model.mechanism!r}, which is broken on "
+                             f"purpose and serves `discreet reproduce` only; expected a mechanism that keeps its ε")
+
+
+def conformance_of(table: ScoreTable, target: int) -> ConformanceRow:
+    """The check of one model's released labels.
+
+    A registered mechanism with one transition matrix is compared with that (`conform`). Of any other only the fair
+    draws of canaries and held-out ones tell: no mechanism of that ε leaves more of them as they are than its ceiling.
+    """
+    model = table.models[target]
+    known = (table.canaries.trained[target] != UNKNOWN) & (table.canaries.role[target] != HELDOUT)
+    before, after = table.canaries.label[target][known], table.canaries.trained[target][known]
+    facts = (model.name, model.mechanism, model.epsilon, model.seed)
+    least = 1.0 - ceiling(model.epsilon, table.n_classes)
+    if not known.any():
+        why = "the labels that were trained on are not in the table"
+        none = Estimate.unresolved(why, level=LEVEL, n=0, unit="label")
+        return ConformanceRow(*facts, least, True, none, None, (why,))
+    kind = RandomisedResponse if model.mechanism == NO_MECHANISM else (
+        label_mechanisms[model.mechanism] if model.mechanism in set(label_mechanisms) else None)
+    # The chances of one that takes a prior depend on that, and a table of scores does not hold it.
+    if kind is not None and kind.takes_prior == "no":
+        found = conform(kind.at(model.epsilon, table.n_classes), before, after)
+        return ConformanceRow(*facts, found.expected_flip, False, found.observed, found.ok, found.reasons)
+    drawn = known & ((table.canaries.role[target] == CANARY) | (table.canaries.role[target] == PLACEBO))
+    changed, n = int((table.canaries.label[target] != table.canaries.trained[target])[drawn].sum()), int(drawn.sum())
+    observed = rate_estimate(changed, n, level=LEVEL, unit="label", of="labels")
+    too_few = n > 0 and binomial_upper(changed, n, 1.0 - LEVEL) < least
+    why_not = (f"{changed} of {n} labels changed where at least {least:.4g} of them must",) if too_few else ()
+    return ConformanceRow(*facts, least, True, observed, None if not n else not too_few, why_not)

@@ -1,22 +1,104 @@
-"""Label memorisation in the sense of Feldman and Zhang: how much likelier is a label to be predicted for being trained?
+"""What a model is good for and what it remembers: accuracy, exposure, label memorisation, confidence.
 
-Feldman & Zhang 2020 (2008.03703), equation 1: P[h(x) = y | (x, y) in training] − P[h(x) = y | x not in training], over
-models. They estimate it for each example from 2,000 models, without an interval (`memorisation_scores`,
-`memorisation_interval`). Of one model its mean over canaries can be had all the same: placebos are examples drawn
-alike, with labels drawn alike, that were not in training (`mean_memorisation`).
+**Exposure** (Carlini et al. 2019, "The Secret Sharer", §4): how far up its ranking a model puts a label, in bits. A
+rank of 1 among R is log2 R bits, the last rank is 0. A label that nobody memorised has a uniform rank, whose mean
+exposure is not 0 but `null_exposure`, 1.44 bits for large R: an exposure is compared with that of held-out canaries.
+
+**Label memorisation** (Feldman & Zhang 2020, 2008.03703, equation 1): P[h(x) = y | (x, y) in training] − P[h(x) = y |
+x not in training], over models. Of one model, its mean over canaries is known all the same: held-out canaries are
+examples drawn alike, with labels drawn alike, that were not in training.
 """
 
 from __future__ import annotations
 
+from math import lgamma, log, log2
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.labels.access import Trial, Truth
-from discreet.audit.labels.judge_rows import Sides
+from discreet.audit.labels.attacker_view import CanaryRows, Truth
 from discreet.core.records import Estimate
-from discreet.core.types import FloatArray
-from discreet.scores.table import UNKNOWN
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
+from discreet.stats.arrays import finite_scores, scipy_module, share
+from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
+
+if TYPE_CHECKING:
+    from discreet.audit.labels.rows import EvaluationSets
+
+LEAST_REFERENCE = 30
+"""Fewer losses do not fix the three parameters of a skew normal."""
+BINS = 20
+
+
+def class_exposure(scores: ArrayLike, labels: ArrayLike) -> FloatArray:
+    """log2 K − log2 rank of the canary label among the K classes of its own example, (n,) in [0, log2 K].
+
+    Parameters
+    ----------
+    scores : (n, K) finite
+        The higher the likelier the class: logits or log probabilities.
+    labels : (n,) in 0 … K − 1
+        Of equal scores that of the label counts as the lowest.
+    """
+    given, label = np.asarray(scores, dtype=np.float64), np.asarray(labels)
+    if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
+        raise ValueError(f"scores have shape {given.shape}: expected finite numbers (n, K) with K >= 2")
+    whole = label.ndim == 1 and label.size == len(given) and (label.dtype.kind in "iu" or label.size == 0)
+    if not whole or not ((label >= 0) & (label < given.shape[1])).all():
+        raise ValueError(f"labels have shape {label.shape}: expected {len(given)} whole numbers from 0 to "
+                         f"{given.shape[1] - 1}")
+    own = given[np.arange(len(given)), label.astype(np.int64)]
+    rank = (given >= own[:, None]).sum(axis=1)
+    return np.asarray(log2(given.shape[1]) - np.log2(rank), dtype=np.float64)
+
+
+def rank_exposure(losses: ArrayLike, reference: ArrayLike) -> FloatArray:
+    """log2(m + 1) − log2 rank of each loss (n,) among itself and m `reference` losses; equal losses rank before it.
+
+    The reference is the loss, under the same model, of labels that it was not trained on: held-out canaries.
+    """
+    given, others = finite_scores(losses, "losses"), np.sort(finite_scores(reference, "reference"))
+    if others.size == 0:
+        raise ValueError("reference is empty: expected at least one loss of a held-out canary")
+    rank = 1 + np.searchsorted(others, given, side="right")
+    return np.asarray(log2(others.size + 1) - np.log2(rank), dtype=np.float64)
+
+
+def tail_exposure(losses: ArrayLike, reference: ArrayLike) -> FloatArray:
+    """−log2 of the chance of so low a loss under a skew normal fitted to `reference` (m,), m >= 30; (n,) >= 0.
+
+    Extrapolates beyond log2 m (The Secret Sharer, §4.3), and is as good as the fit there: print it as such.
+    ValueError for fewer losses, or losses that are all alike.
+    """
+    given, others = finite_scores(losses, "losses"), finite_scores(reference, "reference")
+    if others.size < LEAST_REFERENCE or np.ptp(others) == 0.0:
+        raise ValueError(f"reference holds {np.unique(others).size} different losses of {others.size}: expected at "
+                         f"least {LEAST_REFERENCE}, not all alike")
+    skewnorm = scipy_module("stats", "extrapolated exposure").skewnorm
+    return np.asarray(np.maximum(0.0, -skewnorm.logcdf(given, *skewnorm.fit(others)) / log(2.0)), dtype=np.float64)
+
+
+def null_exposure(size: int) -> float:
+    """Mean exposure of a rank that is uniform on 1 … `size`: log2 R − log2(R!) / R."""
+    if size != int(size) or size < 1:
+        raise ValueError(f"size is {size}: expected a whole number, at least 1")
+    return log2(size) - lgamma(size + 1.0) / (size * log(2.0))
+
+
+def mean_exposure(exposures: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Mean of exposures (n,) with Student's interval, an approximation; unresolved with fewer than 2."""
+    given = finite_scores(exposures, "exposures")
+    share(level, "level", open_interval=True)
+    if given.size < 2:
+        return Estimate.unresolved(f"a mean exposure over {given.size} canaries: at least 2 are needed", level=level,
+                                   n=given.size, unit="canary")
+    quantile = float(scipy_module("stats", "an interval of exposure").t.ppf(0.5 + level / 2.0, given.size - 1))
+    mean, half = float(given.mean()), quantile * float(given.std(ddof=1)) / given.size**0.5
+    return Estimate(mean, mean - half, mean + half, level=level, n=given.size, unit="canary",
+                    method="mean of log2 ranks, Student's t")
 
 
 def memorisation_interval(
@@ -36,41 +118,59 @@ def memorisation_interval(
                     unit=unit, method="difference of two Clopper–Pearson intervals, Bonferroni")
 
 
-def memorisation_scores(predicted: ArrayLike, label: ArrayLike, asked: ArrayLike) -> FloatArray:
-    """Scores of n examples over M models at the labels `asked` (n,); NaN where a side has no model.
-
-    `predicted` (M, n) are the classes that models predict, `label` (M, n) those that they were trained with, negative
-    where they were not trained on the example. Models trained with another label are on neither side: they remember
-    that one.
-    """
-    guess, drawn, at = (np.asarray(one) for one in (predicted, label, asked))
-    if guess.ndim != 2 or drawn.shape != guess.shape or at.shape != guess.shape[1:]:
-        raise ValueError(f"predicted has shape {guess.shape}, label {drawn.shape}, asked {at.shape}: expected (M, n), "
-                         f"(M, n) and (n,)")
-    hit, inside, outside = guess == at, drawn == at, drawn < 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        score = (hit & inside).sum(axis=0) / inside.sum(axis=0) - (hit & outside).sum(axis=0) / outside.sum(axis=0)
-    return np.asarray(score, dtype=np.float64)
-
-
-def mean_memorisation(sides: Sides) -> dict[Truth, Estimate]:
-    """Of one model, the mean score of its canaries at the secret and at the label that was trained on.
-
-    How often it predicts a canary's label, less how often it predicts a placebo's. Unresolved without placebos, or
-    where labels are not known.
-    """
+def mean_memorisation(sets: EvaluationSets) -> dict[Truth, Estimate]:
+    """How often a model predicts a canary's label, less how often a held-out canary's: at the canary label and at the
+    label that was trained on. Unresolved without held-out canaries, or where labels are not known."""
     found: dict[Truth, Estimate] = {}
-    for truth in ("secret", "trained"):
-        counted = [_hits(part, truth) for part in (sides.canary, sides.placebo) if part is not None]
-        known = [one for one in counted if one is not None]
-        found[truth] = memorisation_interval(*known[0], *known[1], unit="canary") if len(known) == 2 else (
-            Estimate.unresolved("the label is not known of all canaries and placebos, or there are no placebos",
-                                unit="canary"))
+    truths: tuple[Truth, ...] = ("secret", "trained")
+    for truth in truths:
+        hits: list[int] = []
+        for rows in (sets.canaries, sets.held_out):
+            if rows is not None and not (truth == "trained" and (rows.trained == UNKNOWN).any()):
+                hits += [int((np.argmax(rows.view.log_p, axis=1) == rows.truth(truth)).sum()), len(rows)]
+        found[truth] = memorisation_interval(*hits, unit="canary") if len(hits) == 4 else Estimate.unresolved(
+            "the label is not known of all canaries, or there are no held-out canaries", unit="canary")
     return found
 
 
-def _hits(trial: Trial, truth: Truth) -> tuple[int, int] | None:
-    labels = trial.secret if truth == "secret" else trial.trained
-    if (labels == UNKNOWN).any():
-        return None
-    return int((np.argmax(trial.view.log_p, axis=1) == labels).sum()), len(trial)
+def exposure_of(sets: EvaluationSets) -> dict[str, Estimate]:
+    """Mean exposure of the canary labels among the K classes, in bits, of canaries and of held-out ones."""
+    return {name: Estimate.unresolved("there are no held-out canaries", n=0, unit="canary") if rows is None else
+            mean_exposure(class_exposure(rows.view.log_p, rows.canary))
+            for name, rows in (("canary", sets.canaries), ("placebo", sets.held_out))}
+
+
+def histogram_of(sets: EvaluationSets) -> dict[str, Any]:
+    """How sure the model is of each canary label: `{"edges" (21), "canary" (20), "placebo" (20) or None}`, counts.
+
+    Without memory the two are alike, as the labels are drawn by chance.
+    """
+    edges = np.linspace(0.0, 1.0, BINS + 1)
+
+    def binned(rows: CanaryRows | None) -> list[int] | None:
+        if rows is None:
+            return None
+        p = np.exp(rows.view.log_p[np.arange(len(rows)), rows.canary])
+        return [int(one) for one in np.histogram(np.clip(p, 0.0, 1.0), edges)[0]]
+
+    return {"edges": [round(float(edge), 10) for edge in edges], "canary": binned(sets.canaries),
+            "placebo": binned(sets.held_out)}
+
+
+def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
+    """`{"train_accuracy": {"trained", "secret", "original"}, "test_accuracy"}` of one model.
+
+    Train accuracy over the rows of the table that it was trained on (canaries and train), against each of the labels;
+    test accuracy over those that it was not (heldout and held-out canaries), against the data set's own.
+    """
+    role, guess = table.canaries.role[target], np.argmax(table.logits[target, :, 0], axis=1)
+    inside, outside = np.isin(role, (CANARY, TRAIN)), np.isin(role, (HELDOUT, PLACEBO))
+    trained = table.canaries.trained[target]
+
+    def accuracy(labels: IntArray, rows: BoolArray) -> Estimate:
+        return rate_estimate(int((guess == labels)[rows].sum()), int(rows.sum()), of="rows")
+
+    return {"train_accuracy": {
+        "trained": accuracy(trained, inside & (trained != UNKNOWN)),
+        "secret": accuracy(table.canaries.label[target], inside),
+        "original": accuracy(table.examples.label, inside)}, "test_accuracy": accuracy(table.examples.label, outside)}

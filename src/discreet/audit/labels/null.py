@@ -1,12 +1,15 @@
-"""What an attack gets right by chance: secrets are drawn again, and everything that the attack saw of them with them.
+"""What an attack gets right by chance: canary labels are drawn again, with everything that the attack saw of them.
 
-Permuting secrets against guesses that stay as they are is not that: an attack that is shown the secret is then held
-against labels that it was not shown, and its 75% on a model that memorised nothing look like a discovery (median
+Permuting the labels against guesses that stay as they are is not that: an attack that is shown the label is then
+compared with labels that it was not shown, and its 75% on a model that memorised nothing look like a discovery (median
 p = .003 over 20 such models; drawing again gives .58).
 
-An attack is replayed once for each class that a row's secret might have had, a table (n, K) of guesses; a draw is then
+An attack is replayed once for each class that a row's label might have had, a table (n, K) of guesses; a draw is then
 a look-up in it. That is exact for oracles whose guess for a row looks at no other row's label (`OracleAttack`), and an
 honest attack has one column.
+
+α, β and thresholds are tuned on one half of the canaries for use on the other: a figure never meets its own tuning,
+and a null of a tuned attack tunes again in every draw.
 """
 
 from __future__ import annotations
@@ -18,15 +21,15 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.labels.access import Trial, Truth, require, run
-from discreet.audit.labels.view import ABSTAINED, LabelAttack, Looked, OracleView
+from discreet.audit.labels.attacker_view import ABSTAINED, CanaryRows, LabelAttack, OracleView, Truth, require, run
+from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.table import UNKNOWN
 
 Redraw = Literal["permute", "uniform", "shift"]
 REDRAWS: tuple[Redraw, ...] = get_args(Redraw)
 Draws: TypeAlias = tuple[IntArray, IntArray]
-"""Secrets and trained labels, (D, n) each; or right guesses and guesses, (D,) each."""
+"""Canary labels and trained labels, (D, n) each; or right guesses and guesses, (D,) each."""
 
 BLOCK = 1 << 21
 """Labels drawn at a time."""
@@ -44,15 +47,21 @@ class Replay:
         The guess for each row if that label were k; `ABSTAINED` where it makes none.
     """
 
-    looks_at: Looked | None
+    looks_at: Truth | None
     label: IntArray
 
-    def at(self, secret: IntArray, trained: IntArray) -> IntArray:
+    def at(self, canary: IntArray, trained: IntArray) -> IntArray:
         """Guesses (…, n) under labels (…, n)."""
         if self.looks_at is None:
-            return np.broadcast_to(self.label[:, 0], secret.shape)
-        seen = secret if self.looks_at == "secret" else trained
-        return self.label[np.arange(len(self.label)), seen]
+            return np.broadcast_to(self.label[:, 0], canary.shape)
+        return self.label[np.arange(len(self.label)), canary if self.looks_at == "secret" else trained]
+
+    def counts(self, labels: Draws, target: Truth) -> Draws:
+        """Right guesses and guesses under each of D draws, (D,) each."""
+        guesses = self.at(*labels)
+        made = guesses != ABSTAINED
+        right = made & (guesses == labels[0 if target == "secret" else 1])
+        return np.count_nonzero(right, axis=-1), np.count_nonzero(made, axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,135 +95,140 @@ class Null:
         return float(np.mean(self.null_correct[made] / self.null_made[made])) if made.any() else None
 
 
-def replay(attack: LabelAttack, trial: Trial) -> Replay:
-    """What `attack` would have guessed on the rows of `trial`. InputError as `run`."""
-    require(attack, trial)
+def replay(attack: LabelAttack, rows: CanaryRows) -> Replay:
+    """What `attack` would have guessed on these rows. InputError as `run`."""
+    require(attack, rows)
     if attack.access != "oracle":
-        return Replay(None, run(attack, trial).label[:, None])
+        return Replay(None, run(attack, rows).label[:, None])
     columns = []
-    for k in range(trial.n_classes):
-        labels = np.full(len(trial), k, dtype=np.int64)
-        view = OracleView(trial.view, *((labels, trial.trained) if attack.looks_at == "secret" else
-                                        (trial.secret, labels)))
-        columns.append(attack.guess(view).label)
+    for k in range(rows.n_classes):
+        labels = np.full(len(rows), k, dtype=np.int64)
+        shown = (labels, rows.trained) if attack.looks_at == "secret" else (rows.canary, labels)
+        columns.append(attack.guess(OracleView(rows.view, *shown)).label)
     return Replay(attack.looks_at, np.stack(columns, axis=1))
 
 
-def chance_success(attack: LabelAttack, trial: Trial) -> float | None:
-    """The share of right guesses to expect if the outputs know nothing: each row's label uniform; None without guesses.
-
-    Exact, no drawing: 1 / K for an honest attack, and for an oracle what being shown the answer is worth. Of an oracle
-    that looks at the trained label, its success at that.
-    """
-    label = replay(attack, trial).label
-    right = label == np.arange(trial.n_classes)
-    made = np.broadcast_to(label != ABSTAINED, right.shape)
-    return float(right.sum() / made.sum()) if made.any() else None
-
-
-def redraw_null(
-    attack: LabelAttack, trial: Trial, rng: Generator, *, draws: int = 1000, target: Truth = "secret",
-    redraw: Redraw = "permute",
-) -> Null:
-    """`redraw_nulls` for one attack."""
-    return redraw_nulls([attack], trial, rng, draws=draws, target=target, redraw=redraw)[0]
-
-
 def redraw_nulls(
-    attacks: Sequence[LabelAttack], trial: Trial, rng: Generator, *, draws: int = 1000, target: Truth = "secret",
+    attacks: Sequence[LabelAttack], rows: CanaryRows, rng: Generator, *, draws: int = 1000, target: Truth = "secret",
     redraw: Redraw = "permute",
 ) -> tuple[Null, ...]:
-    """Draw the labels of `trial` again `draws` times and replay every attack on every draw; one `Null` for each attack.
+    """Draw the labels of `rows` again `draws` times and replay every attack on every draw; one `Null` for each attack.
 
     Draws are the same for all attacks, place by place, so that their nulls may be compared or put under a maximum.
 
     Parameters
     ----------
     target : "secret" or "trained"
-        Which label the guesses are held against.
+        Which label the guesses are compared with.
     redraw : "permute", "uniform" or "shift"
-        `permute` hands the pairs (secret, trained) out anew: exact wherever rows drew them alike and independently.
-        `uniform` draws fresh secrets; nothing is known of trained labels then. `shift` hands out how far the pair lies
-        from the row's original label, for canaries of `exact_half`. Where every group has one secret (for `shift`: one
-        shift) groups are the units; where rows of a group differ, rows are.
+        `permute` hands the pairs (canary label, trained label) out anew: exact wherever rows drew them alike and
+        independently. `uniform` draws fresh canary labels; nothing is known of trained labels then. `shift` hands out
+        how far the pair lies from the row's original label, for balanced canaries. Where every group has one canary
+        label (for `shift`: one shift) groups are the units; where rows of a group differ, rows are.
 
     Raises
     ------
     ValueError
-        Fewer than one draw; `uniform`, or groups with one secret, where trained labels are looked at or inferred.
+        Fewer than one draw; `uniform`, or groups with one label, where trained labels are looked at or inferred.
     InputError
         As `run`, and where trained labels are needed that the table does not say.
     """
-    replays = [replay(attack, trial) for attack in attacks]
-    need = _need(replays, target)
-    found = [_counted(one, (trial.secret[None], trial.trained[None]), target) for one in replays]
-    parts = [[_counted(one, labels, target) for one in replays]
-             for count in _blocks(draws, len(trial))
-             for labels in (redrawn(trial, count, rng, redraw, need_trained=need),)]
-    return tuple(_joined(trial, found[place], [part[place] for part in parts]) for place in range(len(replays)))
+    replays = [replay(attack, rows) for attack in attacks]
+    need = _needs_trained(replays, target)
+    found = [one.counts((rows.canary[None], rows.trained[None]), target) for one in replays]
+    parts = [[one.counts(labels, target) for one in replays]
+             for count in _blocks(draws, len(rows))
+             for labels in (redrawn(rows, count, rng, redraw, need_trained=need),)]
+    return tuple(_joined(rows, one, [part[place] for part in parts]) for place, one in enumerate(found))
 
 
 def tuned_null(
-    attacks: Sequence[LabelAttack], first: Trial, second: Trial, rng: Generator, *, draws: int = 1000,
+    attacks: Sequence[LabelAttack], first: CanaryRows, second: CanaryRows, rng: Generator, *, draws: int = 1000,
     target: Truth = "secret", redraw: Redraw = "permute",
 ) -> Null:
     """The same for the best of `attacks` on `first`, judged on `second`: tuning is done again in every draw.
 
-    Guesses of `tuned` (`discreet.audit.labels.tune`), ties included. Arguments and errors as `redraw_nulls`; ValueError
-    without attacks.
+    Guesses of `tuned`, ties included. Arguments and errors as `redraw_nulls`; ValueError without attacks.
     """
     if not attacks:
         raise ValueError("attacks are empty: expected at least one")
     before, after = ([replay(attack, part) for attack in attacks] for part in (first, second))
-    need = _need(before, target)
+    need = _needs_trained(before, target)
 
     def best(on_first: Draws, on_second: Draws) -> Draws:
-        tried = [_counted(one, on_first, target) for one in before]
+        tried = [one.counts(on_first, target) for one in before]
         chosen = best_of(np.stack([right - made / first.n_classes for right, made in tried]))
-        counts = [np.stack(part) for part in zip(*(_counted(one, on_second, target) for one in after), strict=True)]
-        return counts[0][chosen, np.arange(chosen.size)], counts[1][chosen, np.arange(chosen.size)]
+        right, made = (np.stack(part) for part in zip(*(one.counts(on_second, target) for one in after), strict=True))
+        return right[chosen, np.arange(chosen.size)], made[chosen, np.arange(chosen.size)]
 
-    found = best((first.secret[None], first.trained[None]), (second.secret[None], second.trained[None]))
+    found = best((first.canary[None], first.trained[None]), (second.canary[None], second.trained[None]))
     parts = [best(redrawn(first, count, rng, redraw, need_trained=need),
                   redrawn(second, count, rng, redraw, need_trained=need))
              for count in _blocks(draws, max(len(first), len(second)))]
     return _joined(second, found, parts)
 
 
-def redrawn(trial: Trial, draws: int, rng: Generator, redraw: Redraw, *, need_trained: bool = False) -> Draws:
-    """Secrets and trained labels of `draws` new draws; trained ones all `UNKNOWN` but with `need_trained`."""
+def redrawn(rows: CanaryRows, draws: int, rng: Generator, redraw: Redraw, *, need_trained: bool = False) -> Draws:
+    """Canary and trained labels of `draws` new draws; trained ones all `UNKNOWN` but with `need_trained`."""
     if redraw not in REDRAWS:
         raise ValueError(f"redraw is {redraw!r}: expected one of {', '.join(REDRAWS)}")
-    n, n_classes = len(trial), trial.n_classes
-    unit, firsts = _units(trial, redraw)
+    n, n_classes = len(rows), rows.n_classes
+    unit, firsts = _units(rows, redraw)
     unknown = np.broadcast_to(np.int64(UNKNOWN), (draws, n))
     if need_trained and (redraw == "uniform" or firsts.size < n):
         raise ValueError(f"trained labels are not drawn by {redraw!r} in {firsts.size} groups of {n} rows: expected "
-                         f"'permute' or 'shift' without groups, or the secret")
+                         f"'permute' or 'shift' without groups, or the canary label")
     if redraw == "uniform":
         return rng.integers(0, n_classes, (draws, firsts.size))[:, unit], unknown
     order = rng.permuted(np.tile(firsts, (draws, 1)), axis=1)[:, unit]
-    pair = (trial.secret, trial.truth("trained")) if need_trained else (trial.secret,)
+    pair = (rows.canary, rows.truth("trained")) if need_trained else (rows.canary,)
     if redraw == "shift":
-        drawn = [((values - trial.original)[order] + trial.original) % n_classes for values in pair]
+        drawn = [((values - rows.original)[order] + rows.original) % n_classes for values in pair]
     else:
         drawn = [values[order] for values in pair]
     return drawn[0], drawn[1] if need_trained else unknown
 
 
-def _units(trial: Trial, redraw: Redraw) -> tuple[IntArray, IntArray]:
+def tuned(attacks: Sequence[LabelAttack], first: CanaryRows, target: Truth = "secret") -> LabelAttack:
+    """The one with most right guesses beyond made / K on `first`; of equals the first. ValueError without attacks.
+
+    To be run on rows that are not in `first` (`halves`).
+    """
+    if not attacks:
+        raise ValueError("attacks are empty: expected at least one")
+    truth, found = first.truth(target), [run(attack, first) for attack in attacks]
+    excess = [float(one.correct(truth).sum()) - float(one.made.sum()) / first.n_classes for one in found]
+    return attacks[int(best_of(np.array(excess)))]
+
+
+def best_of(excess: FloatArray) -> IntArray:
+    """The place of the largest along the first axis, of equals (up to rounding) the first."""
+    return np.asarray(np.argmax(excess >= excess.max(axis=0) - 1e-9, axis=0), dtype=np.int64)
+
+
+def halves(rows: CanaryRows, rng: Generator) -> tuple[CanaryRows, CanaryRows]:
+    """Two disjoint halves in random order. Groups stay whole. InputError for fewer than two rows (or groups)."""
+    unit = np.arange(len(rows)) if rows.group is None else np.unique(rows.group, return_inverse=True)[1].reshape(-1)
+    count = int(unit.max()) + 1
+    if count < 2:
+        raise InputError(f"{len(rows)} rows in {count} groups cannot be halved to tune an attack; expected at least 2")
+    first = np.isin(unit, rng.permutation(count)[: count // 2])
+    return rows.take(np.flatnonzero(first)), rows.take(np.flatnonzero(~first))
+
+
+def _units(rows: CanaryRows, redraw: Redraw) -> tuple[IntArray, IntArray]:
     """The unit of each row, (n,), and the first row of each unit: groups where each has one draw, else rows."""
-    rows = np.arange(len(trial), dtype=np.int64)
-    if trial.group is None:
-        return rows, rows
-    _, firsts, unit = np.unique(trial.group, return_index=True, return_inverse=True)
-    value = (trial.secret - trial.original) % trial.n_classes if redraw == "shift" else trial.secret
+    places = np.arange(len(rows), dtype=np.int64)
+    if rows.group is None:
+        return places, places
+    _, firsts, unit = np.unique(rows.group, return_index=True, return_inverse=True)
+    value = (rows.canary - rows.original) % rows.n_classes if redraw == "shift" else rows.canary
     if (value[firsts][unit.reshape(-1)] != value).any():
-        return rows, rows
+        return places, places
     return unit.astype(np.int64).reshape(-1), firsts.astype(np.int64)
 
 
-def _need(replays: Sequence[Replay], target: Truth) -> bool:
+def _needs_trained(replays: Sequence[Replay], target: Truth) -> bool:
     return target == "trained" or any(one.looks_at == "trained" for one in replays)
 
 
@@ -226,19 +240,6 @@ def _blocks(draws: int, n: int) -> list[int]:
     return [min(step, draws - start) for start in range(0, draws, step)]
 
 
-def _joined(trial: Trial, found: Draws, parts: Sequence[Draws]) -> Null:
+def _joined(rows: CanaryRows, found: Draws, parts: Sequence[Draws]) -> Null:
     correct, made = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-    return Null(int(found[0][0]), int(found[1][0]), trial.n_classes, correct, made)
-
-
-def _counted(one: Replay, labels: Draws, target: Truth) -> Draws:
-    """Right guesses and guesses, (D,) each."""
-    guesses = one.at(*labels)
-    truth = labels[0] if target == "secret" else labels[1]
-    made = guesses != ABSTAINED
-    return np.count_nonzero(made & (guesses == truth), axis=-1), np.count_nonzero(made, axis=-1)
-
-
-def best_of(excess: FloatArray) -> IntArray:
-    """The place of the largest along the first axis, of equals (up to rounding) the first."""
-    return np.asarray(np.argmax(excess >= excess.max(axis=0) - 1e-9, axis=0), dtype=np.int64)
+    return Null(int(found[0][0]), int(found[1][0]), rows.n_classes, correct, made)

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, IntArray
-from discreet.data.canaries import Law, draw_canaries
+from discreet.data.canaries import Assignment, draw_canaries
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
 
 PLANTED_SHARE = 0.1
@@ -22,7 +22,7 @@ PLANTED_ROWS = 0.25
 
 
 def assign(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rng: Generator, *, canaries: float,
-           placebo: float, planted: Sequence[int], planted_each: int | None, heldout: float, law: Law
+           placebo: float, planted: Sequence[int], planted_each: int | None, heldout: float, assignment: Assignment
            ) -> dict[str, Any]:
     """The roles of N rows and the labels before any mechanism.
 
@@ -38,7 +38,7 @@ def assign(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rn
     if not wanted:
         raise InputError(f"a share of {canaries:g} of {left:,} rows is no canary; expected a larger share or more rows")
     each = planted_number(planted, planted_each, wanted, left)
-    drawn = draw_canaries(labels, len(classes), wanted, control, rng, law=law, groups=groups, among=~held,
+    drawn = draw_canaries(labels, len(classes), wanted, control, rng, assignment=assignment, groups=groups, among=~held,
                           planted={times: each for times in planted if each})
     role = np.full(n, TRAIN, dtype=np.int8)
     role[held], role[drawn.canary], role[drawn.placebo] = HELDOUT, CANARY, PLACEBO

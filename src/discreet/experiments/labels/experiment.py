@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.core.errors import UsageError
-from discreet.data.canaries import LAWS, Law
+from discreet.data.canaries import ASSIGNMENTS, Assignment
 from discreet.data.datasets import Dataset, read_dataset
 from discreet.engine import DataFile, Result, Task
 from discreet.experiments.labels import steps
@@ -76,7 +76,7 @@ class LabelExperiment:
         placebos drawn afresh for each, under the same mechanism.
     references_at : tuple of Arm, optional
         The arms that have references; all if not given. They serve the others too.
-    law : "uniform" or "exact_half"
+    assignment : "uniform" or "balanced"
         How canary labels are drawn, see `draw_canaries`.
     labels : DataFile, optional
         The labels' file where they lie apart from arrays.
@@ -109,7 +109,7 @@ class LabelExperiment:
     heldout: float = 0.2
     references: int = 0
     references_at: tuple[Arm, ...] | None = None
-    law: Law = "uniform"
+    assignment: Assignment = "uniform"
     labels: DataFile | None = None
     positive: tuple[str, ...] | None = None
     group: str | None = None
@@ -125,8 +125,8 @@ class LabelExperiment:
             raise UsageError(f"references {self.references}, seed {self.seed}, planted_each {self.planted_each}; "
                              "expected whole numbers from 0, the last from 1")
         check_planted(self.planted)
-        if self.law not in LAWS:
-            raise UsageError(f"law is {self.law[:20]!r}: expected one of {', '.join(LAWS)}")
+        if self.assignment not in ASSIGNMENTS:
+            raise UsageError(f"assignment is {self.assignment[:20]!r}: expected one of {', '.join(ASSIGNMENTS)}")
         names = [arm.name for arm in self.arms]
         if not names or len(set(names)) < len(names):
             raise UsageError(f"arms are {', '.join(names) or 'not there'}; expected a mechanism and an epsilon at the "
@@ -261,7 +261,7 @@ def training_record(done: Sequence[Trained[LabelExperiment]]) -> dict[str, Any]:
     value = done[0].results["assign"].value
     task = next(result.task for name, result in done[0].results.items() if name != "assign")
     return {"recipe": recipe_of(first.recipe).to_json(), "data": value["kind"], "classes": value["classes"],
-            "target": first.target, "law": first.law, "grouped": first.group is not None,
+            "target": first.target, "assignment": first.assignment, "grouped": first.group is not None,
             "same_epochs": first.same_epochs, "deals": sizes, "models": models, "versions": dict(task["versions"])}
 
 

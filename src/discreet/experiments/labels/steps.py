@@ -24,7 +24,7 @@ from discreet.train import recipe_of
 from discreet.train.labelled_training import train_in_stages, train_labelled
 
 Scheme = Literal["plain", "soft", "staged"]
-ASSIGNED = ("canaries", "placebo", "planted", "planted_each", "heldout", "law")
+ASSIGNED = ("canaries", "placebo", "planted", "planted_each", "heldout", "assignment")
 """Options of an experiment that decide the assignment."""
 READ = ("target", "positive", "group", "drop")
 """Options of an experiment that decide what is read."""

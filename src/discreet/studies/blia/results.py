@@ -17,19 +17,26 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.audit.labels.access import Truth, run
+from discreet.audit.core.record import plain
+from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Truth, all_attacks, run
 from discreet.audit.labels.bounds import ceiling, ladder_bound
-from discreet.audit.labels.conformance import epsilon_json
-from discreet.audit.labels.judge_facts import conformance_of, plain, utility_of
-from discreet.audit.labels.judge_rows import Sides, blocked, difference_p, planted_copies, sides_of
-from discreet.audit.labels.stronger import compare_attacks
-from discreet.audit.labels.view import Guesses, LabelAttack, all_attacks
+from discreet.audit.labels.comparison import compare_attacks
+from discreet.audit.labels.conformance import conformance_of, epsilon_json
+from discreet.audit.labels.memorisation import utility_of
+from discreet.audit.labels.rows import (
+    EvaluationSets,
+    blocked,
+    counts_of,
+    difference_p,
+    evaluation_sets,
+    excludes_chance,
+    repetitions_of,
+)
 from discreet.core.numbers import label_attack_name
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate
-from discreet.stats.intervals import clopper_pearson
 from discreet.studies import averaged
 
 Part: TypeAlias = tuple[ScoreTable, int]
@@ -42,11 +49,11 @@ ALPHA = 0.05
 class Tried:
     """What one attack guesses of all canaries, or of all placebos, of all seeds, and the labels that it was asked for.
 
-    `secret` and `trained` are (n,); `guesses` is None where the attack cannot be run, for the reason in `why`.
+    `canary` and `trained` are (n,); `guesses` is None where the attack cannot be run, for the reason in `why`.
     """
 
     guesses: Guesses | None
-    secret: IntArray
+    canary: IntArray
     trained: IntArray
     why: str | None = None
 
@@ -54,14 +61,14 @@ class Tried:
         """The share of right ones among the guesses made."""
         if self.guesses is None:
             return Estimate.unresolved(self.why or "unresolved", n=0, unit=unit)
-        right = self.guesses.correct(self.secret if truth == "secret" else self.trained)
+        right = self.guesses.correct(self.canary if truth == "secret" else self.trained)
         return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), unit=unit, of="guesses")
 
     def half(self, first: int) -> Tried:
         """Every other one, from the first (0) or the second (1) on; the order does not depend on canary labels."""
         guesses = None if self.guesses is None else Guesses(self.guesses.label[first::2],
                                                             self.guesses.confidence[first::2])
-        return Tried(guesses, self.secret[first::2], self.trained[first::2], self.why)
+        return Tried(guesses, self.canary[first::2], self.trained[first::2], self.why)
 
 
 def condition(parts: Sequence[Part]) -> dict[str, Any]:
@@ -76,7 +83,7 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
     """
     table, target = parts[0]
     model = table.models[target]
-    sides = [sides_of(*part) for part in parts]
+    sides = [evaluation_sets(*part) for part in parts]
     attacks = all_attacks(table.n_classes)
     tried = [(attack, tried_on(attack, sides, "canary"), tried_on(attack, sides, "placebo")) for attack in attacks]
     rows = _rows(tried, table.n_classes)
@@ -91,24 +98,24 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def tried_on(attack: LabelAttack, sides: Sequence[Sides], side: str) -> Tried:
+def tried_on(attack: LabelAttack, sides: Sequence[EvaluationSets], side: str) -> Tried:
     """One attack on the canaries, or on the placebos, of all seeds; each target is attacked by itself."""
-    trials = [one.canary if side == "canary" else one.placebo for one in sides]
-    there = [trial for trial in trials if trial is not None]
-    secret, trained = (np.concatenate([getattr(trial, name) for trial in there]) if there else
-                       np.zeros(0, dtype=np.int64) for name in ("secret", "trained"))
-    why = next((said for trial in there if (said := blocked(attack, trial)) is not None), None)
+    rows = [one.canaries if side == "canary" else one.held_out for one in sides]
+    there = [one for one in rows if one is not None]
+    canary, trained = (np.concatenate([getattr(one, name) for one in there]) if there else
+                       np.zeros(0, dtype=np.int64) for name in ("canary", "trained"))
+    why = next((said for one in there if (said := blocked(attack, one)) is not None), None)
     if why is not None or not there:
-        return Tried(None, secret, trained, why or "there are no placebo canaries")
-    guesses = [run(attack, trial) for trial in there]
+        return Tried(None, canary, trained, why or "there are no held-out canaries")
+    guesses = [run(attack, one) for one in there]
     return Tried(Guesses(np.concatenate([one.label for one in guesses]),
-                         np.concatenate([one.confidence for one in guesses])), secret, trained)
+                         np.concatenate([one.confidence for one in guesses])), canary, trained)
 
 
 def _rows(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> list[dict[str, Any]]:
     found = []
     truths: tuple[Truth, ...] = ("secret", "trained")
-    # As in `judge_rows`: a fair draw in twenty would take a finding away at 95% for each row.
+    # As in `audit.labels.rows`: a fair draw in twenty would take a finding away at 95% for each row.
     level = 1.0 - ALPHA / (len(truths) * len(tried))
     for truth in truths:
         for attack, canary, placebo in tried:
@@ -117,8 +124,8 @@ def _rows(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> 
             found.append({
                 **attack.settings.to_json(), "access": attack.access, "oracle": attack.access == "oracle",
                 "target": truth, "success": success.to_json(), "placebo": control.to_json(),
-                "difference_p": difference_p(_counts(success), _counts(control)) if both else None,
-                "vetoed": control.resolved and _off_chance(control, 1.0 / n_classes, level)})
+                "difference_p": difference_p(counts_of(success), counts_of(control)) if both else None,
+                "vetoed": control.resolved and excludes_chance(control, 1.0 / n_classes, level)})
     return found
 
 
@@ -155,7 +162,7 @@ def _proved(tried: Sequence[tuple[LabelAttack, Tried, Tried]], rows: Sequence[Ma
         assert canary.guesses is not None
         made = canary.guesses.made
         if not veto:
-            found.append(ladder_bound(canary.guesses.correct(canary.secret)[made], canary.guesses.confidence[made],
+            found.append(ladder_bound(canary.guesses.correct(canary.canary)[made], canary.guesses.confidence[made],
                                       n_classes, ALPHA / len(honest)))
     if not found:
         return Estimate.unresolved("no attack on outputs alone that placebos leave standing made a guess",
@@ -166,7 +173,7 @@ def _proved(tried: Sequence[tuple[LabelAttack, Tried, Tried]], rows: Sequence[Ma
 def _stronger(tried: Sequence[tuple[LabelAttack, Tried, Tried]]) -> tuple[Any, ...]:
     """Attacks on outputs that are not LIA-Threshold against all three types of it."""
     canaries, placebos, baselines = dict[str, IntArray](), dict[str, IntArray](), dict[str, IntArray]()
-    secret, other = tried[0][1].secret, tried[0][2].secret
+    labels, other = tried[0][1].canary, tried[0][2].canary
     for attack, canary, placebo in tried:
         if attack.access != "outputs" or canary.guesses is None or placebo.guesses is None:
             continue
@@ -175,7 +182,7 @@ def _stronger(tried: Sequence[tuple[LabelAttack, Tried, Tried]]) -> tuple[Any, .
             baselines[name] = canary.guesses.label
         else:
             canaries[name], placebos[name] = canary.guesses.label, placebo.guesses.label
-    return compare_attacks(canaries, secret, placebos, other, baselines) if baselines and canaries else ()
+    return compare_attacks(canaries, labels, placebos, other, baselines) if baselines and canaries else ()
 
 
 def _sizes(parts: Sequence[Part]) -> dict[str, Any]:
@@ -213,7 +220,7 @@ def flips(parts: Sequence[Part]) -> dict[str, Any]:
 def planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """How often the likeliest class of planted canaries is their secret, by how often they stand in training."""
     found = []
-    for copies in sorted({copies for part in parts for copies in planted_copies(*part)}):
+    for copies in sorted({copies for part in parts for copies in repetitions_of(*part)}):
         right = n = 0
         for table, target in parts:
             rows = table.canaries.planted[target] == copies
@@ -221,14 +228,3 @@ def planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
             n += int(rows.sum())
         found.append({"copies": copies, "success": rate_estimate(right, n, unit="canary", of="canaries").to_json()})
     return found
-
-
-def _off_chance(estimate: Estimate, chance: float, level: float) -> bool:
-    ends = clopper_pearson(*_counts(estimate), level)
-    return not ends.low - 1e-12 <= chance <= ends.high + 1e-12
-
-
-def _counts(estimate: Estimate) -> tuple[int, int]:
-    assert estimate.value is not None
-    assert estimate.n is not None
-    return round(estimate.value * estimate.n), estimate.n

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from discreet.audit.labels.view import References, View
+from discreet.audit.labels.attacker_view import References, View
 from discreet.mechanisms.base import log_softmax
 
 MakeView = Callable[..., View]

@@ -9,20 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from discreet.audit.labels.attacker_view import OracleView, PrivilegedView, all_attacks
 from discreet.audit.labels.attacks.lia_delta_margin import (
-    LEAST_RATIO,
     LOSS_LABELS,
     MARGINS,
     RATIOS,
+    TUNED,
     OracleDeltaMargin,
     OriginalDeltaMargin,
     PredictedDeltaMargin,
-    crossing,
     delta_margin,
-    innocent_success,
+    delta_margin_grid,
     lia_delta_margin,
 )
-from discreet.audit.labels.view import OracleView, PrivilegedView, all_attacks
 
 RNG = np.random.default_rng
 
@@ -115,10 +114,13 @@ def test_settings_that_cannot_be(bad: dict[str, Any]) -> None:
         delta_margin(np.log([[0.5, 0.5]]), np.array([0]), **{"alpha": 1.0, "beta": 1.0, "margin": "p1-second", **bad})
 
 
-@pytest.mark.parametrize(("ratio", "expected"), [(0.5, 0.620), (1.0, 0.687), (2.0, 0.766), (3.0, 0.812)])
-def test_the_crossing_of_the_notes(ratio: float, expected: float) -> None:
-    assert crossing(ratio) == pytest.approx(expected, abs=5e-4)
-    assert crossing(ratio) == pytest.approx(brentq(lambda p: 2 * p - 1 + ratio * log(p), 0.5, 1 - 1e-9), abs=1e-10)
+LEAST_RATIO = 0.37336461770167406
+"""The largest of (2 p − 1) / (−ln(1 − p)): 1 / (1 + u) with 2 (1 + u) = eᵘ, u > 0."""
+
+
+def crossing(ratio: float) -> float:
+    """p* in [½, 1) where 2 p − 1 = −(β/α) ln p."""
+    return float(brentq(lambda p: 2 * p - 1 + ratio * log(p), 0.5, 1.0, xtol=1e-15))
 
 
 @given(st.floats(0.01, 50.0), st.floats(0.5, 0.999999))
@@ -139,18 +141,10 @@ def test_below_the_least_ratio_one_is() -> None:
     worst = 1.0 - LEAST_RATIO / 2.0
     log_p = np.log([[1.0 - worst, worst]])
     assert delta_margin(log_p, np.array([0]), 1.0, LEAST_RATIO * (1 - 1e-6), "p1-second").label[0] == 1
-    with pytest.raises(ValueError, match="ratio is"):
-        innocent_success(np.array([0.5]), 0.3)
-    with pytest.raises(ValueError, match="ratio is"):
-        crossing(0.0)
 
 
-def test_the_success_of_the_notes_without_any_memory() -> None:
-    """Section 1 of the notes: p1 of .99/.01, .70/.30, .574/.426 balanced, and .95/.05 with 66% positive."""
-    half = np.arange(100) < 50
-    sure, fair, timid = (np.where(half, c, 1 - c) for c in (0.99, 0.70, 0.574))
-    tilted = np.where(np.arange(100) < 66, 0.95, 0.05)
-    assert [innocent_success(sure, ratio) for ratio in (1.0, 3.0)] == [0.75, 0.75]
-    assert [innocent_success(fair, ratio) for ratio in (1.0, 3.0)] == [0.75, 0.5]
-    assert [innocent_success(timid, ratio) for ratio in (1.0, 3.0)] == [0.5, 0.5]
-    assert innocent_success(tilted, 1.0) == pytest.approx(0.83)
+def test_grids_begin_with_the_paper_s_settings() -> None:
+    first = delta_margin_grid("predicted", 2)[0].settings
+    assert (first.alpha, first.beta, first.margin) == (1.0, 1.0, "p1-second")
+    assert len(set(delta_margin_grid("secret", 2))) == 2 * len(TUNED)
+    assert len(delta_margin_grid("secret", 3)) == len(TUNED)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.labels.attacks.lia_threshold import LiaThreshold, best_threshold
-from discreet.audit.labels.view import View, all_attacks
+from discreet.audit.labels.attacker_view import View, all_attacks
+from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold, Likeliest, best_class, threshold_grid
 
 P1 = st.lists(st.sampled_from([0.01, 0.2, 0.4999, 0.5, 0.5001, 0.7, 0.93, 1.0 - 1e-9]), min_size=1, max_size=30)
 
@@ -78,31 +78,42 @@ def test_all_three_types_are_printed() -> None:
     assert found == ["fixed", "mean", "median"]
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.3, 0.3, 0.5, 0.52, 0.9, 1.0]), st.integers(0, 1)), min_size=1,
-                max_size=12))
-def test_the_best_threshold_is_no_worse_than_any(rows: list[tuple[float, int]]) -> None:
-    p1, labels = np.array([p for p, _ in rows]), np.array([label for _, label in rows])
-
-    def right(tau: float) -> int:
-        return sum((p >= tau) == bool(label) for p, label in rows)
-
-    tau = best_threshold(p1, labels)
-    assert 0.0 <= tau <= 1.0
-    assert right(tau) == max(right(other) for other in (*np.linspace(0.0, 1.0, 101), *p1))
-
-
-def test_of_equally_good_thresholds_the_one_nearest_one_half() -> None:
-    assert best_threshold(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 1, 0, 1])) == pytest.approx(0.15)
-    assert best_threshold(np.array([0.1, 0.3, 0.8, 0.9]), np.array([0, 0, 1, 1])) == pytest.approx(0.55)
+@pytest.mark.parametrize("kind", ["fixed", "mean", "median"])
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_as_an_obvious_loop(make_view: Any, kind: Any, classes: int) -> None:
+    view = make_view(classes=classes)
+    p = np.exp(view.log_p)
+    found = Likeliest(kind).guess(view)
+    for row, one in enumerate(p):
+        tau = {"fixed": [1 / classes] * classes, "mean": [np.mean(p[:, k]) for k in range(classes)],
+               "median": [np.median(p[:, k]) for k in range(classes)]}[kind]
+        leads = [one[k] - tau[k] for k in range(classes)]
+        assert found.label[row] == max(range(classes), key=lambda k: leads[k])
+        assert found.confidence[row] == pytest.approx(sorted(leads)[-1] - sorted(leads)[-2])
 
 
-def test_a_best_threshold_cuts_neighbours_apart() -> None:
-    low = 0.3
-    high = float(np.nextafter(low, 1.0))
-    tau = best_threshold(np.array([low, high]), np.array([0, 1]))
-    assert low < tau <= high
+@pytest.mark.parametrize("kind", ["fixed", "mean", "median"])
+@pytest.mark.parametrize("seed", range(5))
+def test_of_two_classes_it_is_the_paper_s_attack(make_view: Any, kind: Any, seed: int) -> None:
+    view = make_view(seed, n=41, classes=2)
+    # The row at the median itself is a tie, which rounding may break.
+    kept = np.arange(41) != int(np.argsort(view.log_p[:, 1])[20])
+    assert (Likeliest(kind).guess(view).label[kept] == LiaThreshold(kind).guess(view).label[kept]).all()
 
 
-def test_no_rows_have_no_best_threshold() -> None:
-    with pytest.raises(ValueError, match="n >= 1"):
-        best_threshold(np.array([]), np.array([], dtype=np.int64))
+def test_of_equals_the_last() -> None:
+    found = best_class(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert found.label.tolist() == [1, 2]
+    assert found.confidence.tolist() == [0.0, 0.0]
+    assert Likeliest().guess(View(np.log([[0.5, 0.5]]))).label.tolist() == [1]
+
+
+def test_for_more_than_two_classes() -> None:
+    assert [len([one for one in all_attacks(k) if one.settings.attack == "likeliest"]) for k in (2, 3)] == [0, 3]
+    with pytest.raises(ValueError, match="threshold is"):
+        Likeliest("half")  # type: ignore[arg-type]
+
+
+def test_the_grid_begins_with_one_half() -> None:
+    assert threshold_grid()[0] == LiaThreshold(0.5)
+    assert len(set(threshold_grid())) == len(threshold_grid()) == len(CUTS)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from discreet.audit.labels.attacker_view import References, View
 from discreet.audit.labels.attacks.lira import FITS, LiraLabel, common, log_odds, moments
-from discreet.audit.labels.view import References, View
 from discreet.mechanisms.base import log_softmax
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.labels.attacker_view import References, View
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
-from discreet.audit.labels.view import References, View
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -1,1 +1,1 @@
-"""Label inference attacks: one file each, pure functions of what `discreet.audit.labels.view` lets them see."""
+"""Label inference attacks: one file each, pure functions of what `attacker_view` lets them see."""

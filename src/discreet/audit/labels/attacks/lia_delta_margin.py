@@ -6,11 +6,11 @@ The paper does not say at which label the loss is taken. That decides everything
 |---|---|---|
 | `predicted` | the target's likeliest class | outputs |
 | `original` | the data set's own label | privileged |
-| `secret` | the canary's label after its redraw: **the label that is being guessed** | oracle |
-| `trained` | the label after the mechanism, which is the secret but for the mechanism's lies | oracle |
+| `secret` | the canary label, after the redraw: **the label that is being guessed** | oracle |
+| `trained` | the label after the mechanism, which is the canary label but for the mechanism's lies | oracle |
 
-With the secret, two classes and β/α >= .374 a row of class 0 can never be guessed wrong, so that a model which
-memorised nothing is "attacked" with success ½ + ½ P(p₁ > p* | secret 1), p* = `crossing(β/α)`: 75% where it is
+With the canary label, two classes and β/α >= .374 a row of class 0 can never be guessed wrong, so that a model which
+memorised nothing is "attacked" with success ½ + ½ P(p₁ > p* | label 1), where 2 p* − 1 = −(β/α) ln p*: 75% where it is
 confident and balanced. The paper's figures fit that and no other choice.
 
 **Margins.** `p1-second`, as Algorithm 2 prints it: p₁ less the second largest of p, which is max(0, 2 p₁ − 1) for two
@@ -23,22 +23,21 @@ margins are then the lead of the likeliest. (For two classes Algorithm 2 is not 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
 from typing import ClassVar, Literal, get_args, overload
 
 import numpy as np
 
-from discreet.audit.labels.view import (
+from discreet.audit.labels.attacker_view import (
     Guesses,
     HonestAttack,
     LabelAttack,
-    Looked,
     LossLabels,
     OracleAttack,
     OracleView,
     PrivilegedAttack,
     PrivilegedView,
     Settings,
+    Truth,
     View,
     label_attacks,
 )
@@ -50,9 +49,8 @@ LOSS_LABELS: tuple[LossLabels, ...] = get_args(LossLabels)
 
 RATIOS = (0.5, 1.0, 2.0, 3.0)
 """β/α that are printed."""
-LEAST_RATIO = 0.37336461770167406
-"""The largest of (2 p − 1) / (−ln(1 − p)): with a larger β/α no p₁ makes the score of a class-0 row positive. It is
-1 / (1 + u) with 2 (1 + u) = eᵘ, u > 0."""
+TUNED = (1.0, 0.1, 0.25, 0.5, 0.75, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""β/α that tuning tries; α is 1, as only the ratio decides."""
 
 
 def delta_margin(log_p: FloatArray, loss_labels: IntArray, alpha: float, beta: float, margin: Margin) -> Guesses:
@@ -131,7 +129,7 @@ class OriginalDeltaMargin(_DeltaMargin):
 class OracleDeltaMargin(_DeltaMargin):
     """The loss at the label that is to be inferred: the paper's figures, and no attack."""
 
-    looks_at: Looked = "secret"
+    looks_at: Truth = "secret"
 
     access: ClassVar[Literal["oracle"]] = "oracle"
 
@@ -142,7 +140,7 @@ class OracleDeltaMargin(_DeltaMargin):
 
     def guess(self, view: OracleView) -> Guesses:
         """A guess for every row."""
-        return self._guess(view.outputs, view.secret if self.looks_at == "secret" else view.trained)
+        return self._guess(view.outputs, view.canary if self.looks_at == "secret" else view.trained)
 
 
 @overload
@@ -152,7 +150,7 @@ def lia_delta_margin(*, loss_labels: Literal["predicted"], margin: Margin = ...,
 def lia_delta_margin(*, loss_labels: Literal["original"], margin: Margin = ..., alpha: float = ...,
                      beta: float = ...) -> PrivilegedAttack: ...
 @overload
-def lia_delta_margin(*, loss_labels: Looked, margin: Margin = ..., alpha: float = ...,
+def lia_delta_margin(*, loss_labels: Truth, margin: Margin = ..., alpha: float = ...,
                      beta: float = ...) -> OracleAttack: ...
 def lia_delta_margin(*, loss_labels: LossLabels, margin: Margin = "p1-second", alpha: float = 1.0, beta: float = 1.0
                      ) -> LabelAttack:
@@ -166,28 +164,11 @@ def lia_delta_margin(*, loss_labels: LossLabels, margin: Margin = "p1-second", a
     return OracleDeltaMargin(margin, alpha, beta, loss_labels)
 
 
-def crossing(ratio: float) -> float:
-    """p* in [½, 1): where 2 p − 1 = −(β/α) ln p. Above it a row of class 1 passes with the loss at its own label.
-
-    `ratio` is β/α, finite and above 0. For two classes and the margin `p1-second`.
-    """
-    if not 0.0 < ratio < np.inf:
-        raise ValueError(f"ratio is {ratio}: expected a finite number above 0")
-    low, high = 0.5, 1.0
-    while (middle := (low + high) / 2.0) not in (low, high):
-        low, high = (middle, high) if 2.0 * middle - 1.0 <= -ratio * log(middle) else (low, middle)
-    return high
-
-
-def innocent_success(p1: FloatArray, ratio: float) -> float:
-    """(1 + q) / 2, q the share of `p1` (n,) above `crossing(ratio)`: what the oracle "achieves" without any memory.
-
-    The loss at the secret, two classes, fair secrets, margin `p1-second`. ValueError for a ratio β/α below
-    `LEAST_RATIO`, where rows of class 0 are guessed wrong too.
-    """
-    if ratio < LEAST_RATIO:
-        raise ValueError(f"ratio is {ratio}: expected {LEAST_RATIO:.4f} or more, where a 0 is never guessed wrong")
-    return 0.5 * (1.0 + float(np.mean(p1 > crossing(ratio))))
+def delta_margin_grid(loss_labels: LossLabels, n_classes: int) -> tuple[LabelAttack, ...]:
+    """LIA-Delta-Margin over `TUNED`, α = β = 1 first, and for two classes over both margins: what tuning tries."""
+    margins = MARGINS if n_classes == 2 else MARGINS[:1]
+    return tuple(lia_delta_margin(loss_labels=loss_labels, margin=margin, beta=ratio)
+                 for margin in margins for ratio in TUNED)
 
 
 def _check(alpha: float, beta: float, margin: str) -> None:

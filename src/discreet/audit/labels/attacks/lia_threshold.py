@@ -1,20 +1,28 @@
-"""LIA-Threshold (label-inference paper, Algorithm 1): class 1 where the target's probability of it reaches τ."""
+"""LIA-Threshold (label-inference paper, Algorithm 1), and its form for K classes, which the paper has not.
+
+Two classes: class 1 where the target's probability of it reaches τ. K classes: the likeliest class, as it is or against
+how likely that class is over all rows; for two classes, with a mean or median to subtract, p₁ − τ >= p₀ − (1 − τ) just
+where p₁ >= τ.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from discreet.audit.labels.view import Guesses, LabelAttack, Settings, View, label_attacks
-from discreet.core.types import FloatArray, IntArray
+from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Settings, View, label_attacks
+from discreet.core.types import FloatArray
 
 Threshold = Literal["fixed", "mean", "median"]
+THRESHOLDS: tuple[Threshold, ...] = get_args(Threshold)
 
 FIXED = 0.5
 NEAREST = 1e-12
 """τ as it enters the confidence lies so far from 0 and 1 at the least."""
+CUTS = tuple(cut / 50.0 for cut in range(1, 50))
+"""Thresholds that are tried in tuning, beside ½."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +43,7 @@ class LiaThreshold:
     classes: ClassVar[int | None] = 2
 
     def __post_init__(self) -> None:
-        known = self.threshold in ("fixed", "mean", "median") if isinstance(self.threshold, str) else (
-            0.0 <= self.threshold <= 1.0)
+        known = self.threshold in THRESHOLDS if isinstance(self.threshold, str) else 0.0 <= self.threshold <= 1.0
         if not known:
             raise ValueError(f"threshold is {self.threshold!r}: expected fixed, mean, median or a number from 0 to 1")
 
@@ -54,37 +61,59 @@ class LiaThreshold:
         if view.n_classes != 2:
             raise ValueError(f"outputs of {view.n_classes} classes: expected two")
         p1 = np.exp(view.log_p[:, 1])
-        tau = self._tau(p1)
+        tau = float(np.mean(p1) if self.threshold == "mean" else np.median(p1) if self.threshold == "median" else
+                    FIXED if self.threshold == "fixed" else self.threshold)
         odds = view.log_p[:, 1] - view.log_p[:, 0]
         inside = min(max(tau, NEAREST), 1.0 - NEAREST)
         return Guesses((p1 >= tau).astype(np.int64), np.abs(odds - np.log(inside) + np.log1p(-inside)))
 
-    def _tau(self, p1: FloatArray) -> float:
-        if isinstance(self.threshold, float | int):
-            return float(self.threshold)
-        return {"fixed": lambda: FIXED, "mean": lambda: float(np.mean(p1)),
-                "median": lambda: float(np.median(p1))}[self.threshold]()
 
+@dataclass(frozen=True, slots=True)
+class Likeliest:
+    """Guess the class with the largest p_k − τ_k; of equals the last, as p₁ >= τ does.
 
-def best_threshold(p1: FloatArray, labels: IntArray) -> float:
-    """The τ in [0, 1] with most of `labels` (n,) in {0, 1} right for `p1 >= τ`: for rows on which nothing is reported.
-
-    Of equally good ones the nearest to ½. Halfway between neighbours of the sorted p₁, or an end. ValueError for n = 0.
+    τ_k is 1 / K ("fixed"), the mean or the median of p_k over the rows at hand. Confidence is the gap to the second.
     """
-    if p1.ndim != 1 or p1.size == 0 or labels.shape != p1.shape:
-        raise ValueError(f"p1 has shape {p1.shape} and labels {labels.shape}: expected (n,) of both, n >= 1")
-    order = np.argsort(p1, kind="stable")
-    ranked = p1[order]
-    ones = labels[order] == 1
-    # A cut at place j guesses 0 for the j smallest.
-    right = np.concatenate(([0], np.cumsum(~ones))) + np.concatenate((np.cumsum(ones[::-1])[::-1], [0]))
-    middle = (ranked[1:] + ranked[:-1]) / 2.0
-    cuts = np.concatenate(([0.0], np.where(middle > ranked[:-1], middle, ranked[1:]), [1.0]))
-    # Equal probabilities cannot be cut apart, and 1 reaches every τ.
-    possible = np.concatenate(([True], ranked[1:] > ranked[:-1], [ranked[-1] < 1.0]))
-    right = np.where(possible, right, -1)
-    best = np.flatnonzero(right == right.max())
-    return float(cuts[best[np.argmin(np.abs(cuts[best] - FIXED))]])
+
+    threshold: Threshold = "fixed"
+
+    access: ClassVar[Literal["outputs"]] = "outputs"
+    classes: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        if self.threshold not in THRESHOLDS:
+            raise ValueError(f"threshold is {self.threshold!r}: expected fixed, mean or median")
+
+    @property
+    def settings(self) -> Settings:
+        """Attack and threshold."""
+        return Settings("likeliest", threshold=self.threshold)
+
+    def needs(self, view: View) -> str | None:
+        """Nothing but outputs."""
+        return None
+
+    def guess(self, view: View) -> Guesses:
+        """A guess for every row."""
+        p = np.exp(view.log_p)
+        if self.threshold == "mean":
+            p = p - p.mean(axis=0)
+        elif self.threshold == "median":
+            p = p - np.median(p, axis=0)
+        return best_class(p)
+
+
+def best_class(scores: FloatArray) -> Guesses:
+    """The class with the largest of (n, K) finite scores, of equals the last; confidence is its lead over the second.
+    """
+    last = scores.shape[1] - 1
+    ordered = np.sort(scores, axis=1)
+    return Guesses(last - np.argmax(scores[:, ::-1], axis=1).astype(np.int64), ordered[:, -1] - ordered[:, -2])
+
+
+def threshold_grid() -> tuple[LabelAttack, ...]:
+    """LIA-Threshold at ½ and at `CUTS`, ½ first: what is tried in tuning."""
+    return tuple(LiaThreshold(cut) for cut in (FIXED, *(cut for cut in CUTS if cut != FIXED)))
 
 
 @label_attacks.register("lia_threshold")
@@ -93,4 +122,13 @@ class LiaThresholds:
 
     def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
         """Fixed, mean and median for two classes."""
-        return tuple(LiaThreshold(kind) for kind in ("fixed", "mean", "median")) if n_classes == 2 else ()
+        return tuple(LiaThreshold(kind) for kind in THRESHOLDS) if n_classes == 2 else ()
+
+
+@label_attacks.register("likeliest")
+class Likeliests:
+    """For more than two classes; of two, LIA-Threshold says the same."""
+
+    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
+        """Fixed, mean and median for more than two classes."""
+        return tuple(Likeliest(kind) for kind in THRESHOLDS) if n_classes > 2 else ()

@@ -12,9 +12,17 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from discreet.audit.labels.attacks.likeliest import best_class
+from discreet.audit.labels.attacker_view import (
+    ABSTAINED,
+    Guesses,
+    LabelAttack,
+    References,
+    Settings,
+    View,
+    label_attacks,
+)
+from discreet.audit.labels.attacks.lia_threshold import best_class
 from discreet.audit.labels.attacks.reference import NEEDS
-from discreet.audit.labels.view import ABSTAINED, Guesses, LabelAttack, References, Settings, View, label_attacks
 from discreet.audit.membership.attacks.lira import STD_FLOOR, log_ratio
 from discreet.core.types import BoolArray, FloatArray, IntArray
 

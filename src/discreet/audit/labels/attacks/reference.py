@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.audit.labels.attacks.likeliest import best_class
-from discreet.audit.labels.view import Guesses, LabelAttack, Settings, View, label_attacks
+from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Settings, View, label_attacks
+from discreet.audit.labels.attacks.lia_threshold import best_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -7,11 +8,76 @@ import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
 
-from discreet.audit.labels.access import halves, run, trial_of
+from discreet.audit.labels.attacker_view import (
+    Guesses,
+    OracleView,
+    PrivilegedView,
+    View,
+    all_attacks,
+    canary_rows,
+    label_attacks,
+    run,
+)
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
+from discreet.audit.labels.null import halves
 from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
+from discreet.core.registry import Registry
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
+
+
+def test_a_view_has_no_canary_label() -> None:
+    """By type: were there such an attribute, these `ignore`s would be unused, which strict mypy refuses."""
+    view = View(np.log([[0.5, 0.5]]))
+    with pytest.raises(AttributeError):
+        view.canary  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError):
+        view.trained  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError):
+        view.original  # type: ignore[attr-defined]  # noqa: B018
+    privileged = PrivilegedView(view, np.array([0]))
+    with pytest.raises(AttributeError):
+        privileged.canary  # type: ignore[attr-defined]  # noqa: B018
+    assert not issubclass(PrivilegedView, View)
+    assert not issubclass(OracleView, View)
+
+
+def test_an_honest_attack_takes_no_other_view() -> None:
+    """By type, as above."""
+    view = View(np.log([[0.5, 0.5]]))
+    oracle = OracleView(view, np.array([0]), np.array([0]))
+    with pytest.raises(AttributeError):
+        LiaThreshold().guess(oracle)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        lia_delta_margin(loss_labels="original").guess(oracle)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        lia_delta_margin(loss_labels="secret").guess(view)  # type: ignore[arg-type]
+
+
+def test_guesses_say_what_is_right() -> None:
+    guesses = Guesses(np.array([0, 1, -1, 2]), np.array([1.0, 2.0, 0.0, 3.0]))
+    assert guesses.made.tolist() == [True, True, False, True]
+    assert guesses.correct(np.array([0, 2, -1, 2])).tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 100])
+def test_every_built_in_is_found_once(n_classes: int) -> None:
+    assert isinstance(label_attacks, Registry)
+    assert set(label_attacks) >= {"lia_threshold", "lia_delta_margin", "likeliest", "reference", "lira_label"}
+    found = all_attacks(n_classes)
+    settings = [attack.settings for attack in found]
+    assert len(set(settings)) == len(settings) > 15
+    assert {attack.settings.attack for attack in found} <= set(label_attacks)
+    assert all(attack.classes in (None, n_classes) for attack in found)
+    assert all(pickle.loads(pickle.dumps(attack)) == attack for attack in found)
+
+
+def test_settings_have_the_keys_of_the_report() -> None:
+    said = lia_delta_margin(loss_labels="secret", beta=3.0).settings.to_json()
+    assert said == {"attack": "lia_delta_margin", "threshold": None, "margin": "p1-second", "alpha": 1.0, "beta": 3.0,
+                    "loss_labels": "secret", "fit": None}
+
 
 RNG = np.random.default_rng
 
@@ -33,13 +99,13 @@ def small() -> ScoreTable:
         Canaries(role, secret, trained, planted), RNG(3).normal(size=(5, 8, 3)), np.array([0, 0, 1, 2, 2, 3, 4, 5]))
 
 
-def test_rows_of_a_trial() -> None:
+def test_rows_of_a_target() -> None:
     table = small()
-    for side, planted, rows in (("canary", 0, [0, 1, 2]), ("canary", 4, [7]), ("canary", None, [0, 1, 2, 7]),
-                                ("placebo", 0, [3, 4]), ("placebo", None, [3, 4])):
-        trial = trial_of(table, 1, side, planted=planted)  # type: ignore[arg-type]
+    for held_out, planted, rows in ((False, 0, [0, 1, 2]), (False, 4, [7]), (False, None, [0, 1, 2, 7]),
+                                    (True, 0, [3, 4]), (True, None, [3, 4])):
+        trial = canary_rows(table, 1, held_out=held_out, planted=planted)
         assert trial.rows.tolist() == rows
-        assert trial.secret.tolist() == table.canaries.label[1, rows].tolist()
+        assert trial.canary.tolist() == table.canaries.label[1, rows].tolist()
         assert trial.trained.tolist() == table.canaries.trained[1, rows].tolist()
         assert trial.original.tolist() == table.examples.label[rows].tolist()
         assert trial.group is not None
@@ -50,14 +116,14 @@ def test_rows_of_a_trial() -> None:
 
 def test_references_come_with_the_labels_that_they_were_trained_on() -> None:
     table = small()
-    references = trial_of(table, 0).view.references
+    references = canary_rows(table, 0).view.references
     assert references is not None
     assert references.names == ("a", "c")
     # Canary, train, held out; the first says no trained labels, so its draws stand for them.
     assert references.label[0].tolist() == [table.canaries.label[2, 0], table.canaries.label[2, 1], -1]
     assert references.label[1].tolist() == [-1, *table.canaries.trained[4, [1, 2]]]
     assert references.log_p == pytest.approx(table.log_p[[2, 4]][:, [0, 1, 2], 0])
-    pool = trial_of(table, 0, "placebo").view.pool
+    pool = canary_rows(table, 0, held_out=True).view.pool
     assert pool is not None
     label = table.canaries.label
     assert pool.label[0].tolist() == [*label[2, :2], -1, -1, label[2, 4], label[2, 7]]
@@ -69,8 +135,8 @@ def test_references_of_the_same_mechanism_first_else_all() -> None:
     assert table.label_references(1) == (3,)
     other = changed(table, models=(Model("t", epsilon=2.0), *table.models[1:]))
     assert other.label_references(0) == (2, 3, 4)
-    assert trial_of(table, 0, references=[]).view.references is None
-    given = trial_of(table, 0, references=[0, 3]).view.references
+    assert canary_rows(table, 0, references=[]).view.references is None
+    given = canary_rows(table, 0, references=[0, 3]).view.references
     assert given is not None
     assert given.names == ("b",)
 
@@ -82,28 +148,28 @@ def arrays_in(found: Any) -> list[np.ndarray]:
         found) else []
 
 
-def test_nothing_in_a_view_was_made_with_the_secret() -> None:
-    """Every array that an honest attack can reach is the same, bit by bit, under other secrets of the target."""
+def test_nothing_in_a_view_was_made_with_the_canary_label() -> None:
+    """Every array that an honest attack can reach is the same, bit by bit, under other canary labels of the target."""
     table = small()
     secret, trained, original = table.canaries.label.copy(), table.canaries.trained.copy(), RNG(9).integers(0, 3, 8)
     secret[0], trained[0] = RNG(7).integers(0, 3, (2, 8))
     other = changed(table, label=secret, trained=trained, original=original)
-    one, two = (arrays_in(trial_of(of, 0).view) for of in (table, other))
+    one, two = (arrays_in(canary_rows(of, 0).view) for of in (table, other))
     assert len(one) == len(two) == 5
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True))
 
 
-def test_a_trial_without_rows() -> None:
+def test_a_target_without_rows() -> None:
     table = small()
     with pytest.raises(InputError, match="model 't' has no canary planted 16 times"):
-        trial_of(table, 0, planted=16)
-    with pytest.raises(InputError, match="has no placebo"):
-        trial_of(changed(table, role=np.full_like(table.canaries.role, CANARY)), 0, "placebo")
+        canary_rows(table, 0, planted=16)
+    with pytest.raises(InputError, match="has no held-out canary"):
+        canary_rows(changed(table, role=np.full_like(table.canaries.role, CANARY)), 0, held_out=True)
 
 
 def test_labels_that_are_not_known_cannot_be_looked_at() -> None:
     table = small()
-    trial = trial_of(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), 0)
+    trial = canary_rows(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), 0)
     with pytest.raises(InputError, match="'label_trained' is not known for 3 of 3 rows"):
         run(lia_delta_margin(loss_labels="trained"), trial)
     assert run(lia_delta_margin(loss_labels="secret"), trial).label.shape == (3,)
@@ -111,14 +177,14 @@ def test_labels_that_are_not_known_cannot_be_looked_at() -> None:
 
 
 def test_halves_are_disjoint_and_whole() -> None:
-    trial = trial_of(simulated_labels(LabelWorld(canaries=41, references=2), RNG(0)), 0)
+    trial = canary_rows(simulated_labels(LabelWorld(canaries=41, references=2), RNG(0)), 0)
     one, two = halves(trial, RNG(1))
     assert (len(one), len(two)) == (20, 21)
     assert sorted([*one.rows, *two.rows]) == trial.rows.tolist()
     for part in (one, two):
         place = np.searchsorted(trial.rows, part.rows)
         assert part.view.log_p.tolist() == trial.view.log_p[place].tolist()
-        assert part.secret.tolist() == trial.secret[place].tolist()
+        assert part.canary.tolist() == trial.canary[place].tolist()
         assert part.view.references is not None
         assert trial.view.references is not None
         assert part.view.references.label.tolist() == trial.view.references.label[:, place].tolist()
@@ -127,7 +193,7 @@ def test_halves_are_disjoint_and_whole() -> None:
 
 
 def test_groups_are_not_halved() -> None:
-    trial = trial_of(simulated_labels(LabelWorld(canaries=40), RNG(0)), 0)
+    trial = canary_rows(simulated_labels(LabelWorld(canaries=40), RNG(0)), 0)
     grouped = replace(trial, group=np.arange(40) // 4)
     one, two = halves(grouped, RNG(1))
     assert one.group is not None

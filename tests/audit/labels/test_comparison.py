@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from discreet.audit.labels.stronger import Comparison, compare_attacks
+from discreet.audit.labels.comparison import Comparison, compare_attacks
 
 RNG = np.random.default_rng
 Labels = NDArray[np.int64]
@@ -45,7 +45,8 @@ def test_the_figures_are_those_of_scipy() -> None:
     assert found.paired_p == found.holm_p == pytest.approx(stats.binomtest(only_a, only_a + only_t).pvalue)
     won = int((a == secret).sum())
     assert found.difference_p == pytest.approx(stats.fisher_exact([[won, 300 - won], [150, 150]])[1])
-    assert (found.right, found.baseline_right, found.success.n, found.placebo.n) == (won, (t == secret).sum(), 300, 300)
+    assert (found.right, found.baseline_right) == (won, (t == secret).sum())
+    assert found.success.n == found.held_out.n == 300
 
 
 def test_what_it_knows_of_placebos_too_is_no_memory() -> None:
@@ -122,21 +123,21 @@ def test_an_attack_that_only_abstains_is_not_stronger() -> None:
 def test_as_json() -> None:
     rng, secret, known = world(9, 100)
     plain = compared(guesses_of(rng, secret, known, 0.9), guesses_of(rng, secret, known, 0.1), secret).to_json()
-    assert set(plain) == set(Comparison.__slots__)
+    assert set(plain) == {*Comparison.__slots__, "placebo"} - {"held_out"}
     assert plain["success"]["n"] == 100
     assert plain["stronger"] is True
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"baselines": {}}, "0 baselines"), ({"placebos": {}}, "expected a canary, a baseline and the same attacks"),
-    ({"secret": [[0, 1, 0]]}, r"secret has shape \(1, 3\)"),
-    ({"secret": np.zeros(0, dtype=int), "canaries": {"a": np.zeros(0, dtype=int)}}, "0 canaries"),
+    ({"baselines": {}}, "0 baselines"), ({"held_out": {}}, "expected a canary, a baseline and the same attacks"),
+    ({"labels": [[0, 1, 0]]}, r"labels has shape \(1, 3\)"),
+    ({"labels": np.zeros(0, dtype=int), "canaries": {"a": np.zeros(0, dtype=int)}}, "0 canaries"),
     ({"baselines": {"t": [0, -1, -1]}}, "baseline 't' abstains on 2 canaries"),
-    ({"canaries": {"a": [0, 1]}}, r"a has shape \(2,\)"), ({"placebos": {"a": [0.5, 1.0]}}, "type float64"),
-    ({"alpha": 0.0}, "alpha is 0"), ({"placebo_alpha": 1.0}, "placebo_alpha is 1"),
+    ({"canaries": {"a": [0, 1]}}, r"a has shape \(2,\)"), ({"held_out": {"a": [0.5, 1.0]}}, "type float64"),
+    ({"alpha": 0.0}, "alpha is 0"), ({"control_alpha": 1.0}, "control_alpha is 1"),
 ])
 def test_what_cannot_be(change: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"canaries": {"a": [0, 1, 1]}, "secret": [0, 1, 0], "placebos": {"a": [0, 1]},
-                             "placebo_secret": [1, 1], "baselines": {"t": [0, 0, 0]}}
+    given: dict[str, Any] = {"canaries": {"a": [0, 1, 1]}, "labels": [0, 1, 0], "held_out": {"a": [0, 1]},
+                             "held_out_labels": [1, 1], "baselines": {"t": [0, 0, 0]}}
     with pytest.raises(ValueError, match=message):
         compare_attacks(**(given | change))

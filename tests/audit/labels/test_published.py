@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from discreet.audit.labels.table_rows import Cell, read_cells
+from discreet.audit.labels.published import Cell, read_cells
 from discreet.core.errors import InputError
 
 HEAD = "n_canaries,train_accuracy,epsilon,success"

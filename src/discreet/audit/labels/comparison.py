@@ -1,9 +1,9 @@
-"""Is an attack stronger than LIA-Threshold? Held against it on the same canaries, pooled over seeds.
+"""Is an attack stronger than LIA-Threshold? Compared with it on the same canaries, pooled over seeds.
 
 Two questions, both of which must be answered well:
 
-1. Is it memory? Fisher's exact test of the attack's success on canaries against that on placebos, p < .01, and success
-   the larger. Of the guesses that the attack makes itself.
+1. Is it memory? Fisher's exact test of the attack's success on canaries against that on held-out canaries, p < .01, and
+   success the larger. Of the guesses that the attack makes itself.
 2. Is it more? McNemar's exact test of which canaries are right under the attack alone and under the baseline alone,
    Holm over all attacks compared, whatever became of the first question: the canaries that decide it are those of the
    second, so that a family chosen by it would be chosen by what is then tested.
@@ -18,7 +18,7 @@ guesses few canaries is not called stronger for the choice. To count an abstenti
 saying that it does not know; a fair guess in its place would leave the verdict to a coin.
 
 **Units.** A canary counts once for each seed: its label is drawn anew. McNemar's test takes canaries as independent;
-rows that share one draw must be one row (`judge_rows.sides_of`).
+rows that share one draw must be one row (`rows.evaluation_sets`).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.labels.view import ABSTAINED
+from discreet.audit.labels.attacker_view import ABSTAINED
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
 from discreet.stats.arrays import share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.testing import fisher_exact, holm, mcnemar_exact
 
-PLACEBO_ALPHA = 0.01
+CONTROL_ALPHA = 0.01
 ALPHA = 0.05
 
 
@@ -52,10 +52,10 @@ class Comparison:
         Canaries, over all seeds.
     right, baseline_right : int
         Of them, with the baseline's guess where the attack abstains.
-    success, placebo : Estimate
-        Share of right ones among the attack's own guesses, on canaries and on placebos; exact intervals.
+    success, held_out : Estimate
+        Share of right ones among the attack's own guesses, on canaries and on held-out canaries; exact intervals.
     difference_p : float or None
-        Of success against placebo; None where it made no guess on one of them.
+        Of success against that; None where it made no guess on one of them.
     only_attack, only_baseline : int
         Canaries that are right under one of the two alone.
     paired_p, holm_p : float
@@ -69,7 +69,7 @@ class Comparison:
     right: int
     baseline_right: int
     success: Estimate
-    placebo: Estimate
+    held_out: Estimate
     difference_p: float | None
     only_attack: int
     only_baseline: int
@@ -79,14 +79,14 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """As the attributes."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        return plain | {"success": self.success.to_json(), "placebo": self.placebo.to_json()}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "held_out"}
+        return plain | {"success": self.success.to_json(), "placebo": self.held_out.to_json()}
 
 
 def compare_attacks(
-    canaries: Mapping[str, ArrayLike], secret: ArrayLike, placebos: Mapping[str, ArrayLike],
-    placebo_secret: ArrayLike, baselines: Mapping[str, ArrayLike], *, alpha: float = ALPHA,
-    placebo_alpha: float = PLACEBO_ALPHA,
+    canaries: Mapping[str, ArrayLike], labels: ArrayLike, held_out: Mapping[str, ArrayLike],
+    held_out_labels: ArrayLike, baselines: Mapping[str, ArrayLike], *, alpha: float = ALPHA,
+    control_alpha: float = CONTROL_ALPHA,
 ) -> tuple[Comparison, ...]:
     """Every attack against every baseline, in the order of `canaries`.
 
@@ -95,51 +95,53 @@ def compare_attacks(
     canaries : mapping of str to (n,) whole numbers
         What each attack guesses of all canaries of all seeds, negative (`ABSTAINED`) where it abstains. Attacks on
         outputs only: one that was shown a label wins nothing, and is not asked.
-    secret : (n,) whole numbers
-    placebos : mapping of str to (m,) whole numbers
-        The same attacks on the placebos of the same seeds.
-    placebo_secret : (m,) whole numbers
+    labels : (n,) whole numbers
+    held_out : mapping of str to (m,) whole numbers
+        The same attacks on the held-out canaries of the same seeds.
+    held_out_labels : (m,) whole numbers
     baselines : mapping of str to (n,) whole numbers
         At least one, without abstentions, on the canaries.
 
     Raises
     ------
     ValueError
-        For unequal lengths, no canary, other attacks on placebos than on canaries, no baseline, or one that abstains.
+        For unequal lengths, no canary, other attacks on held-out canaries than on canaries, no baseline, or one that
+        abstains.
     """
     share(alpha, "alpha", open_interval=True)
-    share(placebo_alpha, "placebo_alpha", open_interval=True)
-    truth, other = _labels(secret, None, "secret"), _labels(placebo_secret, None, "placebo_secret")
-    if not truth.size or not baselines or set(canaries) != set(placebos):
+    share(control_alpha, "control_alpha", open_interval=True)
+    truth, other = _labels(labels, None, "labels"), _labels(held_out_labels, None, "held_out_labels")
+    if not truth.size or not baselines or set(canaries) != set(held_out):
         raise ValueError(f"{truth.size} canaries, {len(baselines)} baselines, attacks on canaries {sorted(canaries)} "
-                         f"and on placebos {sorted(placebos)}: expected a canary, a baseline and the same attacks")
+                         f"and on held-out canaries {sorted(held_out)}: expected a canary, a baseline and the same "
+                         f"attacks")
     held = {name: _labels(given, truth.size, f"baseline {name!r}") for name, given in baselines.items()}
     for name, guesses in held.items():
         if (guesses < 0).any():
             raise ValueError(f"baseline {name!r} abstains on {int((guesses < 0).sum())} canaries: expected a guess for "
                              f"each")
-    found = [_compared(name, _labels(given, truth.size, name), truth, _labels(placebos[name], other.size, name), other,
+    found = [_compared(name, _labels(given, truth.size, name), truth, _labels(held_out[name], other.size, name), other,
                        held) for name, given in canaries.items()]
     adjusted = holm([one.paired_p for one in found]).tolist()
-    return tuple(replace(one, holm_p=p, stronger=_is_stronger(one, p, alpha, placebo_alpha))
+    return tuple(replace(one, holm_p=p, stronger=_is_stronger(one, p, alpha, control_alpha))
                  for one, p in zip(found, adjusted, strict=True))
 
 
-def _compared(name: str, guesses: IntArray, secret: IntArray, on_placebos: IntArray, placebo_secret: IntArray,
+def _compared(name: str, guesses: IntArray, labels: IntArray, on_held_out: IntArray, held_out_labels: IntArray,
               baselines: Mapping[str, IntArray]) -> Comparison:
-    made, placebo_made = guesses >= 0, on_placebos >= 0
-    won, placebo_won = int((guesses == secret)[made].sum()), int((on_placebos == placebo_secret)[placebo_made].sum())
-    counted = int(made.sum()), int(placebo_made.sum())
-    difference_p = fisher_exact(won, counted[0], placebo_won, counted[1]) if min(counted) else None
-    pairs = {held: _discordant(np.where(made, guesses, other) == secret, other == secret)
+    made, control_made = guesses >= 0, on_held_out >= 0
+    won, control_won = int((guesses == labels)[made].sum()), int((on_held_out == held_out_labels)[control_made].sum())
+    counted = int(made.sum()), int(control_made.sum())
+    difference_p = fisher_exact(won, counted[0], control_won, counted[1]) if min(counted) else None
+    pairs = {held: _discordant(np.where(made, guesses, other) == labels, other == labels)
              for held, other in baselines.items()}
     hardest = max(pairs, key=lambda held: _lead_p(*pairs[held]))
     only_attack, only_baseline = pairs[hardest]
-    baseline_right = int((baselines[hardest] == secret).sum())
+    baseline_right = int((baselines[hardest] == labels).sum())
     return Comparison(
-        name, hardest, int(secret.size), baseline_right + only_attack - only_baseline, baseline_right,
+        name, hardest, int(labels.size), baseline_right + only_attack - only_baseline, baseline_right,
         rate_estimate(won, counted[0], unit="canary", of="guesses"),
-        rate_estimate(placebo_won, counted[1], unit="placebo", of="guesses"), difference_p, only_attack, only_baseline,
+        rate_estimate(control_won, counted[1], unit="placebo", of="guesses"), difference_p, only_attack, only_baseline,
         _lead_p(only_attack, only_baseline), 1.0, False)
 
 
@@ -152,10 +154,10 @@ def _lead_p(only_attack: int, only_baseline: int) -> float:
     return mcnemar_exact(only_attack, only_baseline) if only_attack > only_baseline else 1.0
 
 
-def _is_stronger(one: Comparison, holm_p: float, alpha: float, placebo_alpha: float) -> bool:
-    if one.difference_p is None or one.success.value is None or one.placebo.value is None:
+def _is_stronger(one: Comparison, holm_p: float, alpha: float, control_alpha: float) -> bool:
+    if one.difference_p is None or one.success.value is None or one.held_out.value is None:
         return False
-    memory = one.difference_p < placebo_alpha and one.success.value > one.placebo.value
+    memory = one.difference_p < control_alpha and one.success.value > one.held_out.value
     return memory and holm_p < alpha
 
 

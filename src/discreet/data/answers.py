@@ -137,27 +137,34 @@ def _conversation(place: Place, value: Any) -> tuple[Turn, ...]:
         value = _cell_json(value, default=value) if value.strip() else None
     if value is None:
         return ()
+    turns = []
+    for where, item, text in turn_cells(place, "conversation", value, ("content", "text")):
+        role = item.get("role")
+        if not isinstance(role, str) or not role:
+            place.fail(f"the 'role' of {where} is {json_type(role)}; expected a string such as 'user'")
+        if "content" not in item and "text" not in item:
+            place.fail(f"{where} has neither 'content' nor 'text'; expected one of them, a string")
+        turns.append(Turn(clean(role), text))
+    return tuple(turns)
+
+
+def turn_cells(place: Place, column: str, value: Any, names: tuple[str, str]
+               ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Each turn of a list of objects: where it stands, in words, the object, and its text under one of `names`.
+
+    A turn that only calls a tool has null content in the common chat format: its text is empty.
+    """
+    expected = f"with 'role' and {names[0]!r}"
     if not isinstance(value, list):
-        place.fail(f"'conversation' is {json_type(value)}; expected a list of objects with 'role' and 'content'")
-    return tuple(_turn(place, number, item) for number, item in enumerate(value, start=1))
-
-
-def _turn(place: Place, number: int, item: Any) -> Turn:
-    where = f"turn {number} of 'conversation'"
-    if not isinstance(item, dict):
-        place.fail(f"{where} is {json_type(item)}; expected an object with 'role' and 'content'")
-    role = item.get("role")
-    if not isinstance(role, str) or not role:
-        place.fail(f"the 'role' of {where} is {json_type(role)}; expected a string such as 'user'")
-    if "content" not in item and "text" not in item:
-        place.fail(f"{where} has neither 'content' nor 'text'; expected one of them, a string")
-    text = item["content"] if item.get("content") is not None else item.get("text")
-    if text is None:
-        # A turn that only calls a tool has null content in the common chat format.
-        text = ""
-    if not isinstance(text, str):
-        place.fail(f"the text of {where} is {json_type(text)}; expected a string")
-    return Turn(role=clean(role), text=clean(text))
+        place.fail(f"{column!r} is {json_type(value)}; expected a list of objects {expected}")
+    for number, item in enumerate(value, start=1):
+        where = f"turn {number} of {column!r}"
+        if not isinstance(item, dict):
+            place.fail(f"{where} is {json_type(item)}; expected an object {expected}")
+        text = next((item[name] for name in names if item.get(name) is not None), "")
+        if not isinstance(text, str):
+            place.fail(f"the text of {where} is {json_type(text)}; expected a string")
+        yield where, item, clean(text)
 
 
 def _cell_json(cell: str, default: Any) -> Any:

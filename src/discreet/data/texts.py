@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from discreet.core.errors import InputError
 from discreet.core.records import Turn
-from discreet.data.answers import clean, unique
+from discreet.data.answers import clean, turn_cells, unique
 from discreet.data.rows import Place, iter_rows, json_type
 
 REQUIRED = ("id", "label")
@@ -204,27 +204,17 @@ def read_turns(place: Place, value: Any) -> tuple[Turn, ...]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             place.fail("'turns' is a string that is not JSON; expected a list of objects with 'role' and 'text'")
-    if not isinstance(value, list):
-        place.fail(f"'turns' is {json_type(value)}; expected a list of objects with 'role' and 'text'")
-    turns = tuple(turn for number, item in enumerate(value, start=1) if (turn := _turn(place, number, item)).text)
-    if not turns:
+    turns = []
+    for where, item, text in turn_cells(place, "turns", value, ("text", "content")):
+        role = item.get("role")
+        known = ROLES.get(role.strip().lower()) if isinstance(role, str) else None
+        if known is None:
+            # Not quoted: it may be somebody's name.
+            place.fail(f"{where} has a role that is not known; expected one of {', '.join(ROLES)}")
+        turns.append(Turn(known, text.strip()))
+    if not any(turn.text for turn in turns):
         place.fail("'turns' holds no text; expected at least one turn with text")
-    return turns
-
-
-def _turn(place: Place, number: int, item: Any) -> Turn:
-    where = f"turn {number} of 'turns'"
-    if not isinstance(item, dict):
-        place.fail(f"{where} is {json_type(item)}; expected an object with 'role' and 'text'")
-    role = item.get("role")
-    known = ROLES.get(role.strip().lower()) if isinstance(role, str) else None
-    if known is None:
-        # Not quoted: it may be somebody's name.
-        place.fail(f"{where} has a role that is not known; expected one of {', '.join(ROLES)}")
-    text = item.get("text") if item.get("text") is not None else item.get("content")
-    if text is not None and not isinstance(text, str):
-        place.fail(f"the text of {where} is {json_type(text)}; expected a string")
-    return Turn(known, clean(text or "").strip())
+    return tuple(turn for turn in turns if turn.text)
 
 
 def read_structure(place: Place, value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""From cells to experiments; and what is found beside an audit, against the slow way."""
+"""From conditions to experiments; and what is found beside an audit, against the slow way."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from discreet.experiments.membership import score_table
 from discreet.stats import auroc
 from discreet.studies.mia.reproduction import audits
 from discreet.studies.mia.results import rows_of
-from discreet.studies.mia.settings import FULL, Cell, Study, experiment_of
+from discreet.studies.mia.settings import FULL, Condition, Study, experiment_of
 
-PLAIN = Cell("made_up", "single-turn", "MLP", FULL, 42)
-USERS = Cell("made_up_users", "users", "MLP", FULL, 42)
+PLAIN = Condition("made_up", "single-turn", "MLP", FULL, 42)
+USERS = Condition("made_up_users", "users", "MLP", FULL, 42)
 QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
 
 
-def variant(name: str) -> Cell:
+def variant(name: str) -> Condition:
     return replace(PLAIN, variant=name)
 
 
@@ -77,11 +77,12 @@ def test_paraphrases_come_from_the_studys_paraphraser(tiny: Study, tmp_path: Pat
 
 
 @pytest.fixture(scope="module")
-def supplementary(tiny: Study) -> dict[Cell, Any]:
+def supplementary(tiny: Study) -> dict[Condition, Any]:
     return audits([PLAIN, USERS], tiny, supplementary=True, **QUIET)
 
 
-def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, supplementary: dict[Cell, Any]) -> None:
+def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(
+        tiny: Study, supplementary: dict[Condition, Any]) -> None:
     experiment = experiment_of(PLAIN, tiny)
     tasks = experiment.tasks()
     found = run(tasks.values(), Store(tiny.out / "store"), **QUIET)
@@ -108,7 +109,7 @@ def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(tiny: Study, 
         assert row["placebo_auc"]["value"] is not None
 
 
-def test_users_are_the_audits_own_with_a_placebo(supplementary: dict[Cell, Any]) -> None:
+def test_users_are_the_audits_own_with_a_placebo(supplementary: dict[Condition, Any]) -> None:
     audit = supplementary[USERS]["audit"]
     assert [one["target"] for one in audit["users"]] == [one["target"] for one in audit["targets"]]
     for one, target in zip(audit["users"], audit["targets"], strict=True):
@@ -119,7 +120,7 @@ def test_users_are_the_audits_own_with_a_placebo(supplementary: dict[Cell, Any])
     assert all("column 'group'" in one["group_auc"]["reason"] for one in alone)
 
 
-def test_what_is_in_the_store_is_not_made_again(tiny: Study, supplementary: dict[Cell, Any]) -> None:
+def test_what_is_in_the_store_is_not_made_again(tiny: Study, supplementary: dict[Condition, Any]) -> None:
     before = len((tiny.out / "store" / "log.jsonl").read_text(encoding="utf-8").splitlines())
     assert audits([PLAIN, USERS], tiny, supplementary=True, **QUIET) == supplementary
     assert len((tiny.out / "store" / "log.jsonl").read_text(encoding="utf-8").splitlines()) == before

@@ -15,7 +15,7 @@ from discreet.experiments.membership import audit_task, score_table
 from discreet.experiments.runner import LIBRARIES
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.results import paper_rows, supplementary_task
-from discreet.studies.mia.settings import Cell, Setting, Study, experiment_of
+from discreet.studies.mia.settings import Condition, Setting, Study, experiment_of
 from discreet.studies.mia.tables import TABLES, sizes_of_models
 from discreet.train.features import embedder
 
@@ -45,9 +45,9 @@ def reproduce(setting: Setting, study: Study, items: Sequence[str], **options: A
     for name in items:
         if name in TABLES:
             item = TABLES[name]
-            cells = item.cells(setting)
+            conditions = item.conditions(setting)
             title, rows = item.title, item.rows(
-                setting, audits(cells, study, supplementary=item.supplementary, **options))
+                setting, audits(conditions, study, supplementary=item.supplementary, **options))
         else:
             title, rows = EXTRA[name], _extra(name, setting, study, options)
         found[name] = {"title": title, "rows": rows}
@@ -59,51 +59,51 @@ def _extra(name: str, setting: Setting, study: Study, options: dict[str, Any]) -
         return figure_4(first_seed(sizes_of_models(setting), setting), study, **options)
     if name == "section 7.1":
         return section_7_1(first_seed(sizes_of_models(setting), setting, setting.sweep), study, **options)
-    cells = TABLES["table 9" if name == "table 8" else "table 7"].cells(setting)
-    return statistics(cells, study) if name == "table 2" else set_sizes(cells, study, name, **options)
+    conditions = TABLES["table 9" if name == "table 8" else "table 7"].conditions(setting)
+    return statistics(conditions, study) if name == "table 2" else set_sizes(conditions, study, name, **options)
 
 
-def audits(cells: Iterable[Cell], study: Study, *, supplementary: bool = False, **options: Any
-           ) -> dict[Cell, Mapping[str, Any]]:
-    """The audit and training record of each cell: `{"audit": …, "training": …}`; each model is trained once.
+def audits(conditions: Iterable[Condition], study: Study, *, supplementary: bool = False, **options: Any
+           ) -> dict[Condition, Mapping[str, Any]]:
+    """The audit and training record of each condition: `{"audit": …, "training": …}`; each model is trained once.
 
     With `supplementary`, the audit also has what `discreet.studies.mia.results.supplementary` finds: further rows among
     its `attacks`, and `users`. `options` are those of `engine.run`.
     """
-    experiments = {cell: experiment_of(cell, study) for cell in cells}
-    tasks = {cell: audit_task(experiment, permutations=study.permutations, bootstraps=study.bootstraps,
+    experiments = {condition: experiment_of(condition, study) for condition in conditions}
+    tasks = {condition: audit_task(experiment, permutations=study.permutations, bootstraps=study.bootstraps,
                               reference="mismatched" if experiment.mismatched else "neutral")
-             for cell, experiment in experiments.items()}
-    more = {cell: supplementary_task(experiment) for cell, experiment in experiments.items()} if supplementary else {}
+             for condition, experiment in experiments.items()}
+    more = {condition: supplementary_task(experiment) for condition, experiment in experiments.items() if supplementary}
     found = run([*tasks.values(), *more.values()], study.out / "store", label="models and audits", **options)
-    said: dict[Cell, Mapping[str, Any]] = {cell: found[task.key].value for cell, task in tasks.items()}
-    for cell, task in more.items():
-        audit, extra = said[cell]["audit"], found[task.key].value
-        said[cell] = {**said[cell], "audit": {**audit, "attacks": [*audit["attacks"], *extra["attacks"]],
+    said: dict[Condition, Mapping[str, Any]] = {condition: found[task.key].value for condition, task in tasks.items()}
+    for condition, task in more.items():
+        audit, extra = said[condition]["audit"], found[task.key].value
+        said[condition] = {**said[condition], "audit": {**audit, "attacks": [*audit["attacks"], *extra["attacks"]],
                                               "users": extra["users"]}}
     return said
 
 
-def set_sizes(cells: Iterable[Cell], study: Study, item: str, **options: Any) -> list[dict[str, Any]]:
+def set_sizes(conditions: Iterable[Condition], study: Study, item: str, **options: Any) -> list[dict[str, Any]]:
     """Sizes of the evaluation sets of each corpus, ours next to the paper's (tables 1 and 8)."""
     rows = []
-    by_corpus = {cell.corpus: cell for cell in cells}
-    tasks = {name: experiment_of(cell, study).tasks()["prepare"] for name, cell in by_corpus.items()}
+    by_corpus = {condition.corpus: condition for condition in conditions}
+    tasks = {name: experiment_of(condition, study).tasks()["prepare"] for name, condition in by_corpus.items()}
     found = run(tasks.values(), study.out / "store", **options)
-    for name, cell in by_corpus.items():
+    for name, condition in by_corpus.items():
         value = found[tasks[name].key].value
         paper = {row["metric"].removeprefix("n "): int(row["value"])
-                 for row in paper_rows(item, structure=cell.structure)}
-        rows.append({"corpus": name, "structure": cell.structure, "stands_for": CORPORA[name].stands_for,
+                 for row in paper_rows(item, structure=condition.structure)}
+        rows.append({"corpus": name, "structure": condition.structure, "stands_for": CORPORA[name].stands_for,
                      "sides": value["sides"], "planted": value["planted"], "duplicates": value["duplicates"],
                      "notes": value["notes"], "paper": paper or None})
     return rows
 
 
-def statistics(cells: Iterable[Cell], study: Study) -> list[dict[str, Any]]:
+def statistics(conditions: Iterable[Condition], study: Study) -> list[dict[str, Any]]:
     """Rows, share of the positive class, words of each corpus (table 2 counts tokens: ours are words)."""
     rows = []
-    for name, structure in {cell.corpus: cell.structure for cell in cells}.items():
+    for name, structure in {condition.corpus: condition.structure for condition in conditions}.items():
         texts = read_texts(study.file(name).path)
         words = np.array([len(row.text.split()) for row in texts])
         paper = {row["metric"]: float(row["value"]) for row in paper_rows("table 2", structure=structure)}
@@ -114,33 +114,31 @@ def statistics(cells: Iterable[Cell], study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def figure_4(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
-    """The Laplace frontier of each cell's f_A (right), fresh and keyed, next to its placebo."""
+def figure_4(conditions: Iterable[Condition], study: Study, **options: Any) -> list[dict[str, Any]]:
+    """The Laplace frontier of each condition's f_A (right), fresh and keyed, next to its placebo."""
     rows = []
     asked = {"sigmas": [one for one in study.setting.sigmas if one > 0], "draws": study.setting.draws}
-    tasks = {cell: _task(_frontier, "frontier", cell, study, asked) for cell in cells}
+    tasks = {condition: _task(_frontier, "frontier", condition, study, asked) for condition in conditions}
     found = run(tasks.values(), study.out / "store", **options)
-    for cell, task in tasks.items():
-        rows.append({"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
-                     "seed": cell.seed, "frontier": found[task.key].value["frontier"]})
+    for condition, task in tasks.items():
+        rows.append({**_head(condition), "frontier": found[task.key].value["frontier"]})
     return rows
 
 
-def section_7_1(cells: Iterable[Cell], study: Study, **options: Any) -> list[dict[str, Any]]:
+def section_7_1(conditions: Iterable[Condition], study: Study, **options: Any) -> list[dict[str, Any]]:
     """Diagnostics of f_A's hidden states, and of a sentence encoder that was not fine-tuned, with their pictures."""
     rows = []
-    tasks = {(cell, kind): _task(_diagnose, f"diagnostics/{kind}", cell, study, {"representation": kind})
-             for cell in cells for kind in REPRESENTATIONS}
+    tasks = {(condition, kind): _task(_diagnose, f"diagnostics/{kind}", condition, study, {"representation": kind})
+             for condition in conditions for kind in REPRESENTATIONS}
     found = run(tasks.values(), study.out / "store", **options)
-    for (cell, _), task in tasks.items():
-        rows.append({"corpus": cell.corpus, "structure": cell.structure, "model": cell.model, "regime": cell.regime,
-                     "seed": cell.seed, "embedding": found[task.key].value["embedding"]})
+    for (condition, _), task in tasks.items():
+        rows.append({**_head(condition), "embedding": found[task.key].value["embedding"]})
     return rows
 
 
-def _task(function: Any, name: str, cell: Cell, study: Study, params: Mapping[str, Any]) -> Task:
-    experiment = experiment_of(cell, study)
-    return Task.of(function, name, inputs=experiment.tasks(), files={"data": experiment.data}, seed=cell.seed,
+def _task(function: Any, name: str, condition: Condition, study: Study, params: Mapping[str, Any]) -> Task:
+    experiment = experiment_of(condition, study)
+    return Task.of(function, name, inputs=experiment.tasks(), files={"data": experiment.data}, seed=condition.seed,
                    params=dict(params), libraries=AUDIT_LIBRARIES)
 
 
@@ -166,7 +164,12 @@ def _diagnose(job: Job) -> dict[str, Any]:
                                           representation=REPRESENTATIONS[kind])}
 
 
-def first_seed(cells: Iterable[Cell], setting: Setting, models: Iterable[str] | None = None) -> list[Cell]:
+def _head(condition: Condition) -> dict[str, Any]:
+    return {name: getattr(condition, name) for name in ("corpus", "structure", "model", "regime", "seed")}
+
+
+def first_seed(conditions: Iterable[Condition], setting: Setting, models: Iterable[str] | None = None
+               ) -> list[Condition]:
     """Those of the first seed, and of some of the models."""
     named = None if models is None else set(models)
-    return [cell for cell in cells if cell.seed == setting.seeds[0] and (named is None or cell.model in named)]
+    return [one for one in conditions if one.seed == setting.seeds[0] and (named is None or one.model in named)]

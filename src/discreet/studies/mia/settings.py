@@ -83,7 +83,7 @@ SETTINGS: Mapping[str, Setting] = {scale: Setting(**given) for scale, given in r
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Condition:
     """An experiment of the study. `variant` says what is done to it besides: "", "duplicated x2", "size 100", …"""
 
     corpus: str
@@ -121,16 +121,16 @@ class Study:
         return DataFile.of(write_corpus(CORPORA[corpus], self.data or Path(), 0, self.out / "data"))
 
 
-def experiment_of(cell: Cell, study: Study) -> MembershipExperiment:
-    """The experiment of a cell."""
-    setting, corpus = study.setting, CORPORA[cell.corpus]
-    recipe = recipe_for(setting, cell.model, cell.regime, cell.corpus, corpus.prompt)
-    sizes = {"a": setting.sizes[cell.corpus]} if cell.corpus in setting.sizes else {}
-    word, _, value = cell.variant.partition(" ")
+def experiment_of(condition: Condition, study: Study) -> MembershipExperiment:
+    """The experiment of a condition."""
+    setting, corpus = study.setting, CORPORA[condition.corpus]
+    recipe = recipe_for(setting, condition.model, condition.regime, condition.corpus, corpus.prompt)
+    sizes = {"a": setting.sizes[condition.corpus]} if condition.corpus in setting.sizes else {}
+    word, _, value = condition.variant.partition(" ")
     options: dict[str, Any] = {"planted": setting.planted, "shadows": setting.shadows,
                                # As the matched experiment's, whose f_A is then trained once for both.
-                               "hidden": word in ("", "mismatched") and cell.model in setting.sweep}
-    data = study.file(cell.corpus)
+                               "hidden": word in ("", "mismatched") and condition.model in setting.sweep}
+    data = study.file(condition.corpus)
     if word in COPIED:
         copies = int(value.removeprefix("x"))
         options |= {"copies": copies, "copied": COPIED[word], "planted": (), "shadows": 0}
@@ -149,8 +149,8 @@ def experiment_of(cell: Cell, study: Study) -> MembershipExperiment:
     elif word == "mismatched":
         options["mismatched"] = study.file(value)
     elif word:
-        raise ValueError(f"there is no variant {cell.variant!r}")
-    return MembershipExperiment(data, recipe, cell.seed, sizes, **options)
+        raise ValueError(f"there is no variant {condition.variant!r}")
+    return MembershipExperiment(data, recipe, condition.seed, sizes, **options)
 
 
 def recipe_for(setting: Setting, model: str, regime: str, corpus: str, prompt: str) -> str | dict[str, Any]:

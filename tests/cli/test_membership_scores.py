@@ -150,7 +150,7 @@ def too_few(frame: pd.DataFrame) -> pd.DataFrame:
 
 class TestBadInput:
     @pytest.mark.parametrize(("spoil", "said"), [
-        (selector_is_target, "same scores as target"), (group_split, "groups are split over sides"),
+        (selector_is_target, "same scores as target"), (group_split, "groups are split over both sets"),
         (too_few, "expected at least 10 of each"),
     ])
     def test_one_line_and_exit_2_and_no_run(

@@ -7,16 +7,10 @@ import pytest
 from discreet.core.errors import DetectorError, DiscreetError, InputError, MissingExtraError, PolicyError, UsageError
 
 
-@pytest.mark.parametrize(
-    ("error", "base", "code"),
-    [
-        (UsageError("x"), DiscreetError, 2),
-        (MissingExtraError("x", "audit", "scipy"), UsageError, 2),
-        (InputError("x"), DiscreetError, 2),
-        (PolicyError("x"), InputError, 2),
-        (DetectorError("a", "b"), DiscreetError, 1),
-    ],
-)
+@pytest.mark.parametrize(("error", "base", "code"), [
+    (UsageError("x"), DiscreetError, 2), (MissingExtraError("x", "audit", "scipy"), UsageError, 2),
+    (InputError("x"), DiscreetError, 2), (PolicyError("x"), InputError, 2),
+    (DetectorError("a", "b"), DiscreetError, 1)])
 def test_the_tree(error: DiscreetError, base: type[DiscreetError], code: int) -> None:
     assert isinstance(error, base)
     assert error.exit_code == code

@@ -9,44 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import ACTIONS, SUBJECTS, Answer, Estimate, Evidence, Turn, Verdict
+from discreet.core.records import Answer, Estimate, Evidence, Turn, Verdict
 
 MARK = "ZQXMARKER"
 finite = st.floats(allow_nan=False, allow_infinity=False)
 ESTIMATE_KEYS = ["value", "low", "high", "level", "n", "n_pos", "n_neg", "unit", "method", "reason"]
-VERDICT_KEYS = [
-    "id",
-    "action",
-    "layer",
-    "score",
-    "delta",
-    "sigma_safe",
-    "sigma_unsafe",
-    "tau",
-    "evidence",
-    "policy",
-    "reason",
-    "latency_ms",
-]
+VERDICT_KEYS = ["id", "action", "layer", "score", "delta", "sigma_safe", "sigma_unsafe", "tau", "evidence", "policy",
+                "reason", "latency_ms"]
 
 
 def verdict(**keys: Any) -> Verdict:
-    facts: dict[str, Any] = {
-        "id": "1",
-        "action": "safe",
-        "layer": None,
-        "score": 0.1,
-        "delta": -2.0,
-        "evidence": (),
-        "policy": "p",
-        "reason": "r",
-    }
+    facts: dict[str, Any] = {"id": "1", "action": "safe", "layer": None, "score": 0.1, "delta": -2.0, "evidence": (),
+                             "policy": "p", "reason": "r"}
     return Verdict(**{**facts, **keys})
-
-
-def test_the_sets_of_words() -> None:
-    assert ACTIONS == ("safe", "flag", "abstain", "failed")
-    assert set(SUBJECTS) == {"third", "speaker", "asker", "public", "cohort", "nobody"}
 
 
 class TestEstimate:
@@ -66,10 +41,8 @@ class TestEstimate:
     def test_the_same_keys_always(self) -> None:
         assert list(Estimate.unresolved("x").to_json()) == list(Estimate(1.0, None, None).to_json()) == ESTIMATE_KEYS
 
-    @pytest.mark.parametrize(
-        ("value", "low", "high"),
-        [(float("nan"), 0, 1), (0.5, float("nan"), 1), (0.5, 0, float("nan")), (0.5, 0.6, 0.4)],
-    )
+    @pytest.mark.parametrize(("value", "low", "high"), [
+        (float("nan"), 0, 1), (0.5, float("nan"), 1), (0.5, 0, float("nan")), (0.5, 0.6, 0.4)])
     def test_what_is_no_interval(self, value: float, low: float, high: float) -> None:
         with pytest.raises(ValueError, match=r"NaN|low <= high"):
             Estimate(value, low, high)
@@ -83,14 +56,9 @@ class TestEstimate:
         assert (data["low"], data["high"]) == (0.5, None)
         json.dumps(data, allow_nan=False)
 
-    @pytest.mark.parametrize(
-        ("estimate", "text"),
-        [
-            (Estimate(0.5, 0.4, 0.6), "0.500 [0.400, 0.600]"),
-            (Estimate(0.5, None, None), "0.500"),
-            (Estimate.unresolved("too few"), "unresolved (too few)"),
-        ],
-    )
+    @pytest.mark.parametrize(("estimate", "text"), [
+        (Estimate(0.5, 0.4, 0.6), "0.500 [0.400, 0.600]"), (Estimate(0.5, None, None), "0.500"),
+        (Estimate.unresolved("too few"), "unresolved (too few)")])
     def test_words(self, estimate: Estimate, text: str) -> None:
         assert str(estimate) == text
 
@@ -125,16 +93,9 @@ def test_no_record_shows_a_text(record: object) -> None:
     assert MARK not in repr(record) + str(record) + f"{record!r:>1}"
 
 
-@pytest.mark.parametrize(
-    ("record", "name"),
-    [
-        (Answer("1", "x"), "answer"),
-        (Turn("user", "x"), "text"),
-        (Evidence("age", "third", 0, 1), "start"),
-        (verdict(), "action"),
-        (Estimate(1.0, None, None), "value"),
-    ],
-)
+@pytest.mark.parametrize(("record", "name"), [
+    (Answer("1", "x"), "answer"), (Turn("user", "x"), "text"), (Evidence("age", "third", 0, 1), "start"),
+    (verdict(), "action"), (Estimate(1.0, None, None), "value")])
 def test_records_are_frozen_and_travel(record: Any, name: str) -> None:
     with pytest.raises((FrozenInstanceError, AttributeError)):
         setattr(record, name, None)

@@ -134,7 +134,7 @@ def test_the_first_of_several_repeated_rows_is_named(tmp_path: Path) -> None:
 def test_a_group_on_both_sides(tmp_path: Path) -> None:
     users = {"e10": "u", "a": "u", "e2": "v", "B": "w"}
     path = put(tmp_path / "s.csv", [{**row, "group": users[row["example"]]} for row in flat()])
-    assert "1 of 3 groups are split over sides" in refused(path)
+    assert "1 of 3 groups are split over both sets" in refused(path)
     group = load_scores(path, allow_split_groups=True).examples.group
     assert group is not None
     assert group.tolist() == [2, 0, 0, 1]

@@ -105,7 +105,7 @@ class Turn:
 class Answer:
     """What the guard judges: a generated answer with what surrounds it.
 
-    `question` serves the subject rule (an attribute that stands in it is told back, no leak); `sources` are the
+    `question` serves the subject rule (attributes that it already contains are not leaks); `sources` are the
     retrieved passages; `conversation` holds earlier turns, oldest first.
     """
 

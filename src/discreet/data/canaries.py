@@ -1,12 +1,11 @@
 """Canaries, whose labels are redrawn before training, and placebo canaries, drawn alike and never trained on.
 
 Whatever an attack gets right about placebo labels it cannot owe to memory, so that the difference between the two is
-what a model memorised. That holds because nothing but chance decides which row is which: rows are dealt from one random
+what a model memorised. That holds because only chance decides which row is which: rows are assigned from one random
 order, and labels are drawn again in one way.
 
-A *secret* is the label of a canary after its redraw and before any mechanism: uniform on the K classes, whatever the
-row (the fair coin of the label-inference paper, section 3.1, for K = 2). `assignment="balanced"` assigns the K possible
-shifts of a label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know
+A *canary label* is what a redraw gives, before any mechanism: uniform on the K classes, whatever the row (the fair
+coin of the label-inference paper, section 3.1, for K = 2). `assignment="balanced"` assigns the K possible shifts of a label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know
 how often others were flipped are then right more often than 1 / K, so its control is not 1 / K.
 """
 
@@ -79,7 +78,7 @@ def draw_canaries(
     planted: Mapping[int, int] | None = None, groups: ArrayLike | None = None, shared: bool = False,
     among: ArrayLike | None = None,
 ) -> Canaries:
-    """Deal canaries and placebo canaries from one random order of the rows, and redraw their labels.
+    """Assign canaries and placebo canaries from one random order of the rows, and redraw their labels.
 
     Parameters
     ----------
@@ -88,15 +87,15 @@ def draw_canaries(
     n_canaries, n_placebo : int >= 0
         How many of each; with groups the last group may bring a few more.
     assignment : "uniform" or "balanced"
-        Each secret uniform on the K classes; or the K shifts of a label in equal numbers, on canaries, on each kind of
-        planted ones, and on placebos apart.
+        Each canary label uniform on the K classes; or the K shifts of a label in equal numbers, on canaries, on each
+        kind of planted ones, and on placebos apart.
     planted : mapping of int to int
         Further canaries: how many are to stand so many times in training, `{1: 50, 4: 50, 16: 50}`.
     groups : (N,)
         Users, documents, or regions as `regions` makes them: a group is canary, placebo or neither as a whole.
     shared : bool
-        One secret for all rows of a group (one shift of their labels by `balanced`): labels that are wrong together,
-        as of one careless annotator or one region.
+        One canary label for all rows of a group (one shift of their labels by `balanced`): labels that are wrong
+        together, as of one careless annotator or one region.
         The independent unit of an audit is then the group.
     among : (N,) bool
         Rows that may be drawn. A group counts by its rows among them; its other rows stay as they are.
@@ -112,16 +111,16 @@ def draw_canaries(
     if assignment not in ASSIGNMENTS:
         raise ValueError(f"assignment is {assignment!r}: expected one of {', '.join(ASSIGNMENTS)}")
     if shared and groups is None:
-        raise ValueError("shared secrets without groups: expected groups, whose rows share one")
+        raise ValueError("shared canary labels without groups: expected groups, whose rows share one")
     wanted = _wanted(n_canaries, n_placebo, planted or {})
     group = units_of(groups, given.size)
-    dealt = _dealt(group, _among(among, given.size), [size for _, size in wanted], rng)
-    secret, times = given.copy(), np.zeros_like(given)
-    for rows, (copies, _) in zip(dealt, wanted, strict=True):
-        secret[rows] = _redrawn(given[rows], group[rows] if shared else None, n_classes, assignment, rng)
+    assigned = _assigned(group, _among(among, given.size), [size for _, size in wanted], rng)
+    drawn, times = given.copy(), np.zeros_like(given)
+    for rows, (copies, _) in zip(assigned, wanted, strict=True):
+        drawn[rows] = _redrawn(given[rows], group[rows] if shared else None, n_classes, assignment, rng)
         times[rows] = copies
-    canary = np.sort(np.concatenate([dealt[0], *dealt[2:]]))
-    return Canaries(canary, dealt[1], given, secret, times, group)
+    canary = np.sort(np.concatenate([assigned[0], *assigned[2:]]))
+    return Canaries(canary, assigned[1], given, drawn, times, group)
 
 
 def regions(features: ArrayLike, count: int, rng: Generator) -> IntArray:
@@ -174,11 +173,11 @@ def _among(among: ArrayLike | None, n: int) -> IntArray:
     return np.flatnonzero(given)
 
 
-def _dealt(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -> list[IntArray]:
+def _assigned(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -> list[IntArray]:
     """Rows of each kind, rising.
 
     Groups in random order, each kind taking from the next on until it has enough: exchanging what two kinds of one size
-    took is as likely a deal, so they are distributed alike whatever the sizes of the groups.
+    took is as likely an assignment, so they are distributed alike whatever the sizes of the groups.
     """
     codes, place = np.unique(group[free], return_inverse=True)
     order = rng.permutation(codes.size)
@@ -186,21 +185,21 @@ def _dealt(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -
     rank[order] = np.arange(codes.size)
     by_rank = np.argsort(rank[place], kind="stable")
     ends = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=codes.size)[order])))
-    dealt, start = [], 0
+    assigned, start = [], 0
     for size in wanted:
         end = int(np.searchsorted(ends, ends[start] + size, side="left")) if size else start
         if end >= ends.size:
             grouped = f" in {codes.size:,} groups" if codes.size < free.size else ""
             raise InputError(f"{sum(wanted):,} canaries and placebos are asked for of {free.size:,} rows{grouped} that "
                              "may be drawn; ask for fewer, or give more data")
-        dealt.append(np.sort(free[by_rank[ends[start]:ends[end]]]))
+        assigned.append(np.sort(free[by_rank[ends[start]:ends[end]]]))
         start = end
-    return dealt
+    return assigned
 
 
 def _redrawn(labels: IntArray, group: IntArray | None, n_classes: int, assignment: Assignment, rng: Generator
              ) -> IntArray:
-    """The secrets of rows with `labels`; with `group` one secret a group (by `balanced`, one shift a group)."""
+    """The canary labels of rows with `labels`; with `group` one a group (by `balanced`, one shift a group)."""
     unit = np.arange(labels.size) if group is None else np.unique(group, return_inverse=True)[1].reshape(-1)
     count = int(unit.max(initial=-1)) + 1
     if assignment == "uniform":

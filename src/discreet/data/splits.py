@@ -51,7 +51,7 @@ def split_texts(
     labels: ArrayLike, groups: ArrayLike | None, sizes: Mapping[str, int] | None, rng: Generator, *,
     balance: bool = True, planted: int = 0, names: Sequence[str] | None = None,
 ) -> Split:
-    """Deal rows to the sides, stratified by label.
+    """Assign rows to the sides, stratified by label.
 
     With `balance` every class counts the same on every side, to within one; else every class has its own share of the
     table on every side, to within one. Sizes are met exactly without groups. A group (user, cluster of duplicates) is
@@ -112,7 +112,7 @@ def halves(rows: ArrayLike, labels: ArrayLike, groups: ArrayLike | None, rng: Ge
     """Two halves of `rows`, each rising, stratified by label, groups whole; no row is left out.
 
     For the side "cal", whose first half trains the selector. `labels` and `groups` are of the whole table, (n,).
-    Without groups sizes and classes are equal to within one; with groups as nearly as dealing the largest first makes
+    Without groups sizes and classes are equal to within one; with groups as nearly as assigning the largest first makes
     them. Raises InputError where one half would be empty, ValueError as `split_texts`.
     """
     chosen = np.asarray(rows, dtype=np.int64)
@@ -122,7 +122,7 @@ def halves(rows: ArrayLike, labels: ArrayLike, groups: ArrayLike | None, rng: Ge
     first = have // 2
     # Of classes with an odd row, one gives it to the first half and the next to the second.
     first[np.flatnonzero(have % 2)[::2]] += 1
-    side = _dealt(np.array([first, have - first]), classes, units, np.ones(chosen.size, dtype=np.bool_), rng)
+    side = _assigned(np.array([first, have - first]), classes, units, np.ones(chosen.size, dtype=np.bool_), rng)
     parts = np.sort(chosen[side == 0]), np.sort(chosen[side != 0])
     if not all(part.size for part in parts):
         raise InputError(f"{chosen.size} rows in {np.unique(units).size} groups cannot be halved; expected at least "
@@ -204,7 +204,7 @@ def _filled(table: _Table, asked: IntArray, planted: int, rng: Generator) -> tup
     """Rows of each side, and the pool to plant."""
     *wanted, to_plant = _wanted(table, np.append(asked, planted))
     pool, free = _planted_pool(to_plant, table, rng)
-    side_of = _dealt(np.array(wanted), table.classes, table.units, free, rng)
+    side_of = _assigned(np.array(wanted), table.classes, table.units, free, rng)
     return [_kept(np.flatnonzero(side_of == place), table.classes, want, rng, table.balance)
             for place, want in enumerate(wanted)], pool
 
@@ -231,12 +231,12 @@ def _planted_pool(wanted: IntArray, table: _Table, rng: Generator) -> tuple[IntA
     return np.sort(np.array(pool, dtype=np.int64)), ~spent[units]
 
 
-def _dealt(wanted: IntArray, classes: IntArray, units: IntArray, free: BoolArray, rng: Generator) -> IntArray:
+def _assigned(wanted: IntArray, classes: IntArray, units: IntArray, free: BoolArray, rng: Generator) -> IntArray:
     """Side of each row, (n,), −1 for none; all rows of a group have one."""
     short, side_of = wanted.copy(), np.full(classes.size, -1, dtype=np.int64)
     size_of = np.bincount(units)
     shared = free & (size_of[units] > 1)
-    side_of_unit = _groups_dealt(short, classes[shared], units[shared], size_of.size, rng)
+    side_of_unit = _groups_assigned(short, classes[shared], units[shared], size_of.size, rng)
     side_of[shared] = side_of_unit[units[shared]]
     for number in range(wanted.shape[1]):
         rows = rng.permutation(np.flatnonzero(free & ~shared & (classes == number)))
@@ -246,7 +246,7 @@ def _dealt(wanted: IntArray, classes: IntArray, units: IntArray, free: BoolArray
     return side_of
 
 
-def _groups_dealt(short: IntArray, classes: IntArray, units: IntArray, n_units: int, rng: Generator) -> IntArray:
+def _groups_assigned(short: IntArray, classes: IntArray, units: IntArray, n_units: int, rng: Generator) -> IntArray:
     """Side of each group, −1 for none; what is still wanted is taken off `short` in place."""
     side_of = np.full(n_units, -1, dtype=np.int64)
     names, places = np.unique(units, return_inverse=True)

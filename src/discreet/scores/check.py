@@ -40,11 +40,11 @@ NEARLY = f", rescaled, rounded or with a little noise (rank correlation above {C
 def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = False) -> None:
     """Raise InputError, beginning with `source`, for a table that no audit can begin with.
 
-    - No target; a target whose membership is unknown somewhere, or all on one side.
+    - No target; a target whose membership is unknown somewhere, or the same everywhere.
     - A placebo, or a neutral reference, that was trained on a member of the target: it stands on neither side.
     - A target, reference, selector or placebo with the scores of another of them in another role, or with scores
       that order the examples as those do (rescaled, rounded, or with a little noise).
-    - A group (user, document) with examples on both sides of a target, unless `allow_split_groups`.
+    - A group (user, document) with examples in both sets of a target, unless `allow_split_groups`.
     """
     targets = table.of_role("target")
     if not targets:
@@ -66,7 +66,7 @@ def _check_members(table: ScoreTable, source: str, target: int) -> None:
     for side, word in ((IN, "members"), (OUT, "non-members")):
         if not (member == side).any():
             raise InputError(f"{source}: target {name} has no {word} among {member.size:,} examples; an audit compares "
-                             f"the two sides: add examples of the other one")
+                             f"the two sets: add examples of the other one")
 
 
 def _check_neither(table: ScoreTable, source: str, target: int) -> None:
@@ -89,9 +89,9 @@ def _check_groups(table: ScoreTable, source: str, target: int) -> None:
     inside = np.bincount(code, weights=table.member[target] == IN)
     split = (inside > 0) & (inside < np.bincount(code))
     if split.any():
-        raise InputError(f"{source}: {int(split.sum()):,} of {split.size:,} groups are split over sides, with members "
-                         f"and non-members of target {short(table.models[target].name)}; keep each group on one side, "
-                         f"or allow split groups, and those groups are left out")
+        raise InputError(f"{source}: {int(split.sum()):,} of {split.size:,} groups are split over both sets, with "
+                         f"members and non-members of target {short(table.models[target].name)}; keep each "
+                         f"group in one set, or allow split groups, and those groups are left out")
 
 
 def _check_apart(table: ScoreTable, source: str) -> None:
@@ -196,11 +196,11 @@ def check_label_table(table: ScoreTable, source: str) -> None:
     """Raise InputError, beginning with `source`, for a table that no label audit can begin with.
 
     - No target; logits that are not finite.
-    - A target without canaries, or with a class that is no canary's secret: guesses of it are never right.
+    - A target without canaries, or with a class that is no canary's label: guesses of it are never right.
     - An example that is a canary for one target and a placebo for another of the same seed.
-    - A target whose secrets are the original labels, or avoid them, as `check_canary_labels`.
+    - A target whose canary labels are the original ones, or avoid them, as `check_canary_labels`.
     - A reference whose canary labels agree with a target's otherwise than chance explains: its draws would give the
-      target's secrets away to attacks that receive references and must not receive secrets.
+      target's labels away to attacks that receive references and must not receive those.
     """
     if not np.isfinite(table.logits).all():
         raise InputError(f"{source}: logits hold NaN or infinity; expected finite numbers: score these rows again")
@@ -219,7 +219,7 @@ def check_label_table(table: ScoreTable, source: str) -> None:
 
 
 def check_canary_labels(table: ScoreTable, source: str) -> None:
-    """Raise InputError where the secrets of a target agree with the original labels otherwise than chance explains.
+    """Raise InputError where canary labels of a target agree with the original labels more or less than by chance.
 
     Canaries and placebos are looked at apart and together: where one of the two was drawn and the other was not, an
     attack that knows no more than the original labels tells them apart. Of a group, which may share one draw, one row

@@ -147,7 +147,7 @@ def test_sides_that_do_not_go_together(tmp_path: Path, brought: str) -> None:
     others = rows("o", ["form 3", " BREAD  1"])
     assert "1 non-members have the text of a member" in refused(brought, members, others, tmp_path)
     grouped = [{**row, "group": "u"} for row in members]
-    assert "1 of 1 groups are split over sides" in refused(
+    assert "1 of 1 groups are split over both sets" in refused(
         brought, grouped, rows("o", ["form 3"], group="u"), tmp_path)
     assert "'group' is null for 1 of 3 texts" in refused(brought, grouped, rows("o", ["form 3"]), tmp_path)
 

@@ -48,7 +48,7 @@ HEADLINES: Mapping[str, str] = WORDS["headlines"]
 HEAD = ("attack", "label", "guesses", "right", "control", "ceiling", "p", "after Holm", "null p", "ε at least", "")
 ACCESS = WORDS["access"]
 WITH_REFERENCES = ("reference", "lira_label")
-LED = ("learnt_nothing", "no_references")
+LED = ("learned_nothing", "no_references")
 LABELS = WORDS["labels"]
 MODELS = ("model", "labels", "seed", "verdict", "canary label right", "control", "ceiling", "oracle / control",
           "ε at least", "test accuracy", "why")

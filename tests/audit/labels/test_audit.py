@@ -154,10 +154,10 @@ class TestVerdict:
         assert found.decisive.model.name == "second"
         assert audit(together(world(1, **FAINT), world(2, canaries=600, held_out=600))).verdict == "inconclusive"
 
-    def test_a_model_that_learnt_nothing_is_said_to_have(self) -> None:
+    def test_a_model_that_learned_nothing_is_said_to_have(self) -> None:
         table = world(1, signal=0.0)
-        assert "learnt_nothing" in codes(audit(changed(table, logits=RNG(0).normal(size=(1, 800, 2)))))
-        assert "learnt_nothing" not in codes(audit(world(1)))
+        assert "learned_nothing" in codes(audit(changed(table, logits=RNG(0).normal(size=(1, 800, 2)))))
+        assert "learned_nothing" not in codes(audit(world(1)))
 
     @pytest.mark.parametrize("share", [1.0, 0.01])
     def test_no_pass_while_the_trained_label_of_a_canary_is_null(self, share: float) -> None:

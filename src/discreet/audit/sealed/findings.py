@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from math import exp, inf, log
 from typing import Any
 
 import numpy as np
 
+from discreet.audit.core.verdict import Sentences
 from discreet.audit.sealed.opening import Source, Unit
 from discreet.core.types import FloatArray
 from discreet.stats.epsilon import (
@@ -28,6 +26,7 @@ ALPHA = 0.05
 TOLERANCE = 0.55
 POWER = 0.8
 LOG_MOST = 709.0
+SENTENCES = Sentences.read(__package__)
 WORDING = 2
 """Version of the sentences; certificates keep that of their time, so that the old ones can be checked."""
 
@@ -93,21 +92,15 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     claims = _claims(found)
     facts = {**found, "who": "record" if unit == "record" else "user", "odds": 1.0 / alpha, "least_power": POWER,
              "high": high, "any_false": min(1.0, found["openings"] * alpha)}
-    said = _sentences()[str(wording)]
-    found |= {"verdict": verdict, "reason": said[reason].format_map(facts),
-              "claims": [said[code].format_map(facts) for code in claims]}
+    say = SENTENCES.of(str(wording))
+    found |= {"verdict": verdict, "reason": str(say(reason, **facts)),
+              "claims": [str(say(code, **facts)) for code in claims]}
     return found if wording == 1 else {**found, "reason_code": reason, "claim_codes": claims}
 
 
 def in_range(alpha: float, tolerance: float, delta: float) -> bool:
     """Whether the three settings of `findings` can be."""
     return 0.0 < alpha < 1.0 and 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0
-
-
-@cache
-def _sentences() -> dict[str, dict[str, str]]:
-    text = files("discreet.audit.sealed").joinpath("sentences.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
 
 
 def _e_values(path: FloatArray, others: Sequence[float]) -> dict[str, float]:

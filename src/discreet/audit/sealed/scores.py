@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -61,8 +61,9 @@ def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -
         except ImportError:
             raise MissingExtraError("reading a data frame", "audit", "pyarrow") from None
         source = pa.table(source).to_pylist()
+    given = cast("Iterable[Mapping[str, Any]]", source)
     number = 0
-    for number, row in enumerate(source, start=1):
+    for number, row in enumerate(given, start=1):
         place = Place("the given data", "row", number)
         if absent := [name for name in required if name not in row]:
             place.fail(f"there is no {absent[0]!r}; expected {', '.join(required)}")

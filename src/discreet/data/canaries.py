@@ -5,8 +5,9 @@ what a model memorised. That holds because only chance decides which row is whic
 order, and labels are drawn again in one way.
 
 A *canary label* is what a redraw gives, before any mechanism: uniform on the K classes, whatever the row (the fair
-coin of the label-inference paper, section 3.1, for K = 2). `assignment="balanced"` assigns the K possible shifts of a label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know
-how often others were flipped are then right more often than 1 / K, so its control is not 1 / K.
+coin of the label-inference paper, section 3.1, for K = 2). `assignment="balanced"` assigns the K possible shifts of a
+label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know how often
+others were flipped are then right more often than 1 / K, so its control is not 1 / K.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ html_static_path = ["_static"]
 html_css_files = ["discreet.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
+    "navbar_center": [],
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],

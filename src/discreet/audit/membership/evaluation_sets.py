@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
+from discreet.audit.core.verdict import Sentences
 from discreet.core.errors import InputError
 from discreet.core.types import BoolArray, IntArray
-from discreet.scores.table import IN, OUT, UNKNOWN, ReferenceKind, ScoreTable
+from discreet.scores.table import IN, OUT, REFERENCE_KINDS, UNKNOWN, ReferenceKind, ScoreTable
+
+say = Sentences.read(__package__).of("notes")
 
 NonMembers = Literal["clean", "reference_train"]
 """Non-members that no reference of the row trained on (the verdict's), or that the paired reference trained on."""
@@ -94,189 +97,174 @@ def evaluation_sets(table: ScoreTable, target: int, rng: Generator) -> Evaluatio
     InputError
         Where the table does not say what the target trained on, or the placebo trained on a member of the target.
     """
-    name, member, planted = table.models[target].name, table.member[target], table.examples.planted > 0
-    if not (member == IN).any():
-        raise InputError(f"no example of target {name!r} is marked as a member: expected `member` true for what it "
-                         f"was trained on; add the column and run again")
-    if not (member == OUT).any():
-        raise InputError(f"no example of target {name!r} is marked as a non-member: expected `member` false for what "
-                         f"it was not trained on; score such examples and run again")
-    stated = _Stated(table, target)
-    placebo = _placebo(table, target, stated)
-    references, notes = _references(table, target, stated)
-    selectors, unsaid = _selectors(table, target)
-    aside = _trained_by(table, (*table.of_role("selection"), *(() if placebo is None else (placebo,)))) | ~stated.rows
-    open_to_all = (member == OUT) & ~planted & ~aside
-    marked = np.zeros_like(open_to_all) if table.examples.split is None else np.asarray(
-        (table.examples.split == "population") & (member == OUT), dtype=np.bool_)
-    paired = references.get("paired", ())
-    papers, taken = _papers(table, paired, open_to_all)
-    notes = [*stated.notes, *notes, *unsaid, *taken]
-    honest = open_to_all & ~_trained_by(table, (*paired, *references.get("neutral", ())))
-    population = marked
-    if not marked.any() and "population" in references:
-        population = _set_aside(table, honest, rng)
-    clean: dict[ReferenceKind | None, IntArray] = {None: np.flatnonzero(open_to_all & ~population)}
-    for kind, models in references.items():
-        # A paired reference is trained on non-members: of which, it has to say.
-        untouched = (table.member[list(models)] == OUT).all(axis=0) if kind == "paired" else ~_trained_by(
-            table, models if kind == "neutral" else ())
-        clean[kind] = np.flatnonzero(open_to_all & ~population & untouched)
-    in_paired = papers & (member == OUT) & ~planted & ~population & stated.rows
-    inside = (member == IN) & stated.rows
-    notes += _balance_note(table, references, np.flatnonzero(inside & ~planted), clean)
-    return EvaluationSets(
-        target, placebo, references, selectors, np.flatnonzero(inside & ~planted), clean, np.flatnonzero(in_paired),
-        np.flatnonzero(population), np.flatnonzero(inside & planted),
-        np.flatnonzero((member == OUT) & planted & ~aside), tuple(notes),
-    )
+    return _Builder(table, target).build(rng)
 
 
-class _Stated:
-    """The examples of which every model that was admitted says whether it was trained on them.
+class _Builder:
+    """Goes through the models of a table, one role after another, and notes what is left out.
 
     Attributes
     ----------
-    rows : (N,) bool array
-    notes : list of str
-        Which models control nothing, and how many examples are lost to those that do.
+    member : (N,) int8 array
+        Of the target.
+    of_target : (N,) int8 array
+        The same, planted records apart.
+    stated : (N,) bool array
+        The examples of which every control that was admitted says whether it was trained on them.
     """
 
     def __init__(self, table: ScoreTable, target: int) -> None:
-        self.table, self.set = table, np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
-        self.rows, self.notes = np.ones(len(table.examples), dtype=np.bool_), list[str]()
+        self.table, self.target, self.member = table, target, table.member[target]
+        self.name = table.models[target].name
+        if not (self.member == IN).any():
+            raise InputError(f"no example of target {self.name!r} is marked as a member: expected `member` true for "
+                             f"what it was trained on; add the column and run again")
+        if not (self.member == OUT).any():
+            raise InputError(f"no example of target {self.name!r} is marked as a non-member: expected `member` false "
+                             f"for what it was not trained on; score such examples and run again")
+        self.planted = table.examples.planted > 0
+        self.of_target = np.where(self.planted, UNKNOWN, self.member)
+        self.stated = np.ones(len(table.examples), dtype=np.bool_)
+        self.notes: list[str] = []
+
+    def build(self, rng: Generator) -> EvaluationSets:
+        """All sets."""
+        table, out = self.table, self.member == OUT
+        placebo, references, selectors = self.placebo(), self.references(), self.selectors()
+        aside = self.trained_by((*table.of_role("selection"), *(() if placebo is None else (placebo,)))) | ~self.stated
+        open_to_all = out & ~self.planted & ~aside
+        paired = references.get("paired", ())
+        papers = self.papers(paired, open_to_all)
+        split = table.examples.split
+        population = np.zeros_like(out) if split is None else np.asarray((split == "population") & out)
+        if not population.any() and "population" in references:
+            honest = open_to_all & ~self.trained_by((*paired, *references.get("neutral", ())))
+            population = self.set_aside(honest, rng)
+        clean: dict[ReferenceKind | None, IntArray] = {None: np.flatnonzero(open_to_all & ~population)}
+        for kind, models in references.items():
+            # A paired reference is trained on non-members: of which, it has to say.
+            untouched = (table.member[list(models)] == OUT).all(axis=0) if kind == "paired" else ~self.trained_by(
+                models if kind == "neutral" else ())
+            clean[kind] = np.flatnonzero(open_to_all & ~population & untouched)
+        inside = (self.member == IN) & self.stated
+        members = np.flatnonzero(inside & ~self.planted)
+        self.check_halves(references.get("population", ()), members, clean)
+        return EvaluationSets(
+            self.target, placebo, references, selectors, members, clean,
+            np.flatnonzero(papers & out & ~self.planted & ~population & self.stated), np.flatnonzero(population),
+            np.flatnonzero(inside & self.planted), np.flatnonzero(out & self.planted & ~aside), tuple(self.notes))
+
+    def note(self, code: str, model: int, **facts: Any) -> None:
+        """Say something of a model."""
+        self.notes.append(say(code, name=self.table.models[model].name, target=self.name, **facts))
 
     def admits(self, row: int, called: str) -> bool:
-        """Whether model `row` says so for members and non-members that are left; if so, only these are left."""
+        """Whether a control says of members and non-members that are left what it was trained on.
+
+        If so, only the examples of which it does are left.
+        """
         said = self.table.member[row] != UNKNOWN
-        left, name = self.rows & said, f"{called} {self.table.models[row].name}"
-        if not all((left & (self.set == one)).any() for one in (IN, OUT)):
-            how = "stated for members only, or for non-members only," if said.any() else "not stated"
-            self.notes.append(f"Membership of {name} is {how}, so it controls nothing: fill 'member' in.")
+        left, name = self.stated & said, f"{called} {self.table.models[row].name}"
+        if not all((left & (self.of_target == one)).any() for one in (IN, OUT)):
+            self.notes.append(say("control_one_set" if said.any() else "control_not_stated", name=name))
             return False
         if not said.all():
-            self.notes.append(f"Membership of {name} is not stated for {int((~said).sum()):,} of {said.size:,} "
-                              f"examples, so these are not judged: fill 'member' in.")
-        self.rows = left
+            self.notes.append(say("control_in_part", name=name, unsaid=int((~said).sum()), n=said.size))
+        self.stated = left
         return True
 
+    def placebo(self) -> int | None:
+        """The control model that is most like the target, of those that say what they were trained on."""
+        facts, models = self.table.models[self.target].stated, self.table.models
+        alike = {row: sum(facts.get(key) == value for key, value in models[row].stated.items())
+                 for row in self.table.of_role("placebo")}
+        for row in sorted(alike, key=lambda one: -alike[one]):
+            if shared := int(((self.table.member[row] == IN) & (self.member == IN)).sum()):
+                raise InputError(f"placebo {models[row].name!r} was trained on {shared} members of target "
+                                 f"{self.name!r}: expected a model trained on neither set; give another one")
+            if self.admits(row, "placebo"):
+                return row
+        return None
 
-def _placebo(table: ScoreTable, target: int, stated: _Stated) -> int | None:
-    """The control model that is most like the target, of those that say what they were trained on.
+    def references(self) -> dict[ReferenceKind, tuple[int, ...]]:
+        """The references by kind, those that saw members left out."""
+        found: dict[ReferenceKind, tuple[int, ...]] = {}
+        for kind in REFERENCE_KINDS:
+            kept = []
+            for row in self.table.references(kind):
+                if kind != "population" and self.overlaps(row):
+                    self.note("reference_saw_members", row, kind=kind)
+                elif kind != "neutral" or self.admits(row, "neutral reference"):
+                    kept.append(row)
+            if kept:
+                found[kind] = tuple(kept)
+        if "paired" not in found:
+            # The paper's symmetric procedure: each of two targets is the other's reference.
+            others = tuple(row for row in self.table.of_role("target") if row != self.target and not self.overlaps(row)
+                           and (self.table.member[row] == IN).any())
+            if others:
+                found["paired"] = others
+        return found
 
-    Refused if it trained on one of the target's members.
-    """
-    facts = table.models[target].stated
-    alike = {row: sum(facts.get(key) == value for key, value in table.models[row].stated.items())
-             for row in table.of_role("placebo")}
-    for placebo in sorted(alike, key=lambda row: -alike[row]):
-        if shared := int(((table.member[placebo] == IN) & (table.member[target] == IN)).sum()):
-            raise InputError(f"placebo {table.models[placebo].name!r} was trained on {shared} members of target "
-                             f"{table.models[target].name!r}: expected a model trained on neither set; give another "
-                             f"one")
-        if stated.admits(placebo, "placebo"):
-            return placebo
-    return None
-
-
-def _references(
-    table: ScoreTable, target: int, stated: _Stated
-) -> tuple[dict[ReferenceKind, tuple[int, ...]], list[str]]:
-    found: dict[ReferenceKind, tuple[int, ...]] = {}
-    notes: list[str] = []
-    kinds: tuple[ReferenceKind, ...] = ("paired", "neutral", "population")
-    for kind in kinds:
+    def selectors(self) -> tuple[int, ...]:
+        """The selection models that may select for the target."""
         kept = []
-        for row in table.references(kind):
-            if kind != "population" and _overlap(table, row, target):
-                notes.append(f"Reference {table.models[row].name} was trained on members of "
-                             f"{table.models[target].name}, so it is not used as a {kind} reference against it.")
-            elif kind != "neutral" or stated.admits(row, "neutral reference"):
-                kept.append(row)
-        if kept:
-            found[kind] = tuple(kept)
-    if "paired" not in found:
-        # The paper's symmetric procedure: each of two targets is the other's reference.
-        others = tuple(row for row in table.of_role("target") if row != target and not _overlap(table, row, target)
-                       and (table.member[row] == IN).any())
-        if others:
-            found["paired"] = others
-    return found, notes
+        for row in self.table.of_role("selection"):
+            said = self.table.member[row]
+            unsaid, inside = int((said == UNKNOWN).sum()), int(((said == IN) & (self.of_target == IN)).sum())
+            if not all(((said == OUT) & (self.of_target == one)).any() for one in (IN, OUT)):
+                self.note("selector_selects_none", row)
+                continue
+            if unsaid:
+                self.note("selector_in_part", row, unsaid=unsaid, n=said.size)
+            if inside:
+                self.note("selector_saw_members", row, inside=inside)
+            kept.append(row)
+        return tuple(kept)
 
+    def papers(self, paired: tuple[int, ...], others: BoolArray) -> BoolArray:
+        """(N,) what the paired references were trained on, as far as they say; all `others` where one says nothing."""
+        found = self.trained_by(paired)
+        for row in paired:
+            said = self.table.member[row][others]
+            unsaid = int((said == UNKNOWN).sum())
+            if unsaid and not (said == IN).any():
+                found |= (self.table.member[row] == UNKNOWN) & others
+                self.note("paired_taken_for_the_papers", row)
+            elif unsaid:
+                self.note("paired_in_part", row, unsaid=unsaid)
+        return found
 
-def _selectors(table: ScoreTable, target: int) -> tuple[tuple[int, ...], list[str]]:
-    """The selection models that may select for a target, and what is said of those that may not, or not everywhere."""
-    kept, notes = [], []
-    of_target = np.where(table.examples.planted > 0, UNKNOWN, table.member[target])
-    for row in table.of_role("selection"):
-        said, called = table.member[row], f"selector {table.models[row].name}"
-        unsaid, inside = int((said == UNKNOWN).sum()), int(((said == IN) & (of_target == IN)).sum())
-        if not all(((said == OUT) & (of_target == one)).any() for one in (IN, OUT)):
-            notes.append(f"Nothing shows that {called} was not trained on the very records it ranks, so it selects "
-                         "none: fill 'member' in.")
-            continue
-        if unsaid:
-            notes.append(f"Membership of {called} is not stated for {unsaid:,} of {said.size:,} examples, so it does "
-                         "not select among these: fill 'member' in.")
-        if inside:
-            notes.append(f"The {called} was trained on {inside:,} members of {table.models[target].name}, so it does "
-                         "not select among these.")
-        kept.append(row)
-    return tuple(kept), notes
+    def overlaps(self, row: int) -> bool:
+        """Whether a model trained on members of the target."""
+        return bool(((self.table.member[row] == IN) & (self.member == IN)).any())
 
+    def trained_by(self, models: tuple[int, ...]) -> BoolArray:
+        """(N,) what any of these models says that it was trained on."""
+        if not models:
+            return np.zeros(self.member.size, dtype=np.bool_)
+        return np.asarray((self.table.member[list(models)] == IN).any(axis=0))
 
-def _papers(table: ScoreTable, paired: tuple[int, ...], others: BoolArray) -> tuple[BoolArray, list[str]]:
-    """(N,) what the paired references were trained on, as far as they say, and what is taken for granted."""
-    found, notes = _trained_by(table, paired), []
-    for row in paired:
-        said = table.member[row][others]
-        called, unsaid = f"paired reference {table.models[row].name}", int((said == UNKNOWN).sum())
-        if unsaid and not (said == IN).any():
-            found |= (table.member[row] == UNKNOWN) & others
-            notes.append(f"Membership of {called} is not stated: it is taken to have been trained on the non-members, "
-                         "as the paper's is. Its figures are an oracle's and decide nothing.")
-        elif unsaid:
-            notes.append(f"Membership of {called} is not stated for {unsaid:,} non-members, so these are not held "
-                         "against it: fill 'member' in.")
-    return found, notes
-
-
-def _overlap(table: ScoreTable, row: int, target: int) -> bool:
-    return bool(((table.member[row] == IN) & (table.member[target] == IN)).any())
-
-
-def _trained_by(table: ScoreTable, models: tuple[int, ...]) -> BoolArray:
-    if not models:
-        return np.zeros(len(table.examples), dtype=np.bool_)
-    return np.asarray((table.member[list(models)] == IN).any(axis=0))
-
-
-def _set_aside(table: ScoreTable, nonmember: BoolArray, rng: Generator) -> BoolArray:
-    """A seeded share of the non-members, whole groups at a time."""
-    rows, aside = np.flatnonzero(nonmember), np.zeros(nonmember.size, dtype=np.bool_)
-    wanted = min(POPULATION_MOST, int(POPULATION_SHARE * rows.size))
-    if table.examples.group is None:
-        aside[rng.permutation(rows)[:wanted]] = True
+    def set_aside(self, nonmember: BoolArray, rng: Generator) -> BoolArray:
+        """A seeded share of the non-members, whole groups at a time."""
+        rows, aside = np.flatnonzero(nonmember), np.zeros(nonmember.size, dtype=np.bool_)
+        wanted = min(POPULATION_MOST, int(POPULATION_SHARE * rows.size))
+        if self.table.examples.group is None:
+            aside[rng.permutation(rows)[:wanted]] = True
+            return aside
+        group = self.table.examples.group[rows]
+        names, sizes = np.unique(group, return_counts=True)
+        order = rng.permutation(names.size)
+        taken = names[order[np.cumsum(sizes[order]) <= wanted]]
+        aside[rows[np.isin(group, taken)]] = True
         return aside
-    group = table.examples.group[rows]
-    names, sizes = np.unique(group, return_counts=True)
-    order = rng.permutation(names.size)
-    taken = names[order[np.cumsum(sizes[order]) <= wanted]]
-    aside[rows[np.isin(group, taken)]] = True
-    return aside
 
-
-def _balance_note(
-    table: ScoreTable, references: Mapping[ReferenceKind, tuple[int, ...]], members: IntArray,
-    clean: Mapping[ReferenceKind | None, IntArray],
-) -> list[str]:
-    """Population references must have trained on both sets alike; otherwise they know which is which."""
-    if "population" not in references or not members.size or not clean["population"].size:
-        return []
-    inside = (table.member[list(references["population"])] == IN).mean(axis=0)
-    difference = float(inside[members].mean() - inside[clean["population"]].mean())
-    if abs(difference) <= UNBALANCED:
-        return []
-    return [f"Population references trained on {inside[members].mean():.0%} of the members and "
-            f"{inside[clean['population']].mean():.0%} of the non-members: they are no random halves, and only the "
-            f"control model shows what that is worth."]
+    def check_halves(
+        self, models: tuple[int, ...], members: IntArray, clean: Mapping[ReferenceKind | None, IntArray]
+    ) -> None:
+        """Population references must have trained on both sets alike; otherwise they know which is which."""
+        if models and members.size and clean["population"].size:
+            inside = (self.table.member[list(models)] == IN).mean(axis=0)
+            of_members, of_others = float(inside[members].mean()), float(inside[clean["population"]].mean())
+            if abs(of_members - of_others) > UNBALANCED:
+                self.notes.append(say("no_random_halves", members=of_members, others=of_others))

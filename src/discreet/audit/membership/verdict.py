@@ -69,7 +69,7 @@ class VerdictInputs:
 def judge(inputs: VerdictInputs) -> Judgement:
     """The verdict on one target."""
     primary, bound, tolerance = inputs.primary, inputs.bound, inputs.tolerance
-    further = [*_about_paper(inputs.paper), *(Reason("note", note) for note in inputs.notes)]
+    further = [*_about_paper(inputs.paper), *inputs.notes]
     if primary is None or bound.value is None or bound.low is None or bound.high is None:
         return Judgement("inconclusive", (say("no_primary", reason=bound.reason), *further))
     finding = _finding(primary, bound, tolerance)

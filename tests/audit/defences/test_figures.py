@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.defences.bench import Case
-from discreet.audit.defences.figures import SHOWN, Tally, auc_and_tpr, over_draws
+from discreet.audit.defences.bench import NO_PLACEBO, Case
+from discreet.audit.defences.figures import SHOWN, Figure, auc_and_tpr, figure_of, over_draws
 from discreet.audit.membership.rows import RowSpec
 from discreet.core.records import Estimate
 from discreet.stats import RocCore
@@ -54,13 +54,9 @@ class TestOverDraws:
         found, _ = over_draws([0.1, 0.9], [Estimate(0.1, 0.05, 0.2)])
         assert (found.low, found.value, found.high) == pytest.approx((0.45, 0.5, 0.6))
 
-    def test_it_stays_between_0_and_1(self) -> None:
-        found, _ = over_draws([0.9, 1.0], [Estimate(0.8, 0.7, 0.95)])
-        assert found.high == 1.0
-        found, _ = over_draws([0.0, 0.1], [Estimate(0.2, 0.05, 0.35)])
-        assert found.low == 0.0
-
-    def test_one_draw_is_itself(self) -> None:
+    def test_it_stays_between_0_and_1_and_one_draw_is_itself(self) -> None:
+        assert over_draws([0.9, 1.0], [Estimate(0.8, 0.7, 0.95)])[0].high == 1.0
+        assert over_draws([0.0, 0.1], [Estimate(0.2, 0.05, 0.35)])[0].low == 0.0
         one = Estimate(0.5, 0.4, 0.6)
         assert over_draws([0.5], [one]) == (one, None)
 
@@ -70,34 +66,27 @@ class TestOverDraws:
         assert over_draws([], [], "no placebo")[0].reason == "no placebo"
 
 
-class TestTally:
-    def case(self, n: int, reason: str | None = None) -> Case:
-        member = np.repeat([True, False], n)
-        return Case(RowSpec("loss", "p", None), 0, np.arange(2 * n), member, None, reason)
+def figure(draws: list[np.ndarray], reason: str | None = None, member: np.ndarray | None = None) -> Figure:
+    member = np.repeat([True, False], 15) if member is None else member
+    case = Case(RowSpec("loss", "p", None), 0, np.arange(member.size), member, None, reason)
+    return figure_of(case, draws, [])
 
-    def test_too_few_for_a_rate_at_five_per_cent(self) -> None:
-        tally = Tally(self.case(15))
-        rng = np.random.default_rng(0)
-        for _ in range(SHOWN + 2):
-            tally.add(rng.normal(size=30))
-        (auc, spread), (tpr, tpr_spread) = tally.figures("nothing")
-        assert auc.resolved
-        assert spread is not None
-        assert spread.draws == SHOWN + 2
-        assert not tpr.resolved
-        assert "20" in str(tpr.reason)
-        assert tpr_spread is None
 
-    def test_a_case_with_a_reason_has_no_figures(self) -> None:
-        tally = Tally(self.case(15, "no selector"))
-        tally.add(np.zeros(30))
-        (auc, spread), (tpr, _) = tally.figures("nothing")
-        assert (auc.reason, tpr.reason, spread) == ("no selector", "no selector", None)
+def test_too_few_for_a_rate_at_five_per_cent() -> None:
+    rng = np.random.default_rng(0)
+    found = figure([rng.normal(size=30) for _ in range(SHOWN + 2)])
+    assert found.auc.resolved
+    assert found.spread is not None
+    assert found.spread.draws == SHOWN + 2
+    assert "20" in str(found.tpr_at_5pct_fpr.reason)
+    assert found.tpr_spread is None
+    assert found.placebo_auc.reason == NO_PLACEBO
 
-    def test_one_side_only(self) -> None:
-        case = Case(RowSpec("loss", "p", None), 0, np.arange(4), np.ones(4, dtype=np.bool_), None)
-        tally = Tally(case)
-        tally.add(np.arange(4.0))
-        (auc, _), (tpr, _) = tally.figures("nothing")
-        assert not auc.resolved
-        assert not tpr.resolved
+
+def test_what_has_no_figures_says_why() -> None:
+    reasoned = figure([np.zeros(30)], "no selector")
+    assert (reasoned.auc.reason, reasoned.tpr_at_5pct_fpr.reason, reasoned.spread) == (
+        "no selector", "no selector", None)
+    members_only = figure([np.arange(4.0)], member=np.ones(4, dtype=np.bool_))
+    assert not members_only.auc.resolved
+    assert not members_only.tpr_at_5pct_fpr.resolved

@@ -35,26 +35,20 @@ def edge_of(given: dict[str, Any], n: int) -> np.ndarray[Any, np.dtype[np.bool_]
 
 class TestNeighbours:
     @pytest.mark.parametrize(("m", "d", "k"), [(30, 3, 10), (700, 5, 10), (11, 40, 10), (5, 1, 1)])
-    def test_they_are_those_of_scikit_learn(self, m: int, d: int, k: int) -> None:
+    def test_they_are_the_nearest(self, m: int, d: int, k: int) -> None:
         vectors = np.random.default_rng(m).normal(size=(m, d)) + 100.0
         distance, place = neighbours(vectors, k)
-        expected = NearestNeighbors(n_neighbors=k).fit(vectors).kneighbors()
-        np.testing.assert_allclose(distance, expected[0], rtol=1e-6)
-        np.testing.assert_array_equal(place, expected[1])
-
-    def test_blocks_change_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        vectors = np.random.default_rng(0).normal(size=(50, 4))
-        whole = neighbours(vectors, 7)
-        monkeypatch.setattr(diagnostics, "BLOCK", 7)
-        for one, other in zip(whole, neighbours(vectors, 7), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9)
+        apart = np.linalg.norm(vectors[:, None] - vectors, axis=-1)
+        np.fill_diagonal(apart, np.inf)
+        np.testing.assert_array_equal(place, np.argsort(apart, axis=1)[:, :k])
+        np.testing.assert_allclose(distance, np.sort(apart, axis=1)[:, :k], rtol=1e-6)
 
     def test_equal_records_are_neighbours_at_distance_zero_and_never_of_themselves(self) -> None:
         vectors = np.repeat(np.eye(3), 3, axis=0)
         distance, place = neighbours(vectors, 2)
         assert distance.max() < 1e-7
-        assert place[0].tolist() == [1, 2]
-        assert place[4].tolist() == [3, 5]
+        assert sorted(place[0]) == [1, 2]
+        assert sorted(place[4]) == [3, 5]
 
     @pytest.mark.parametrize("k", [0, 5])
     def test_more_neighbours_than_there_are(self, k: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
-from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
 from discreet.core.errors import InputError
 from discreet.scores.table import Model, ScoreTable
 
@@ -18,6 +18,10 @@ def table_of(world: World = WORLD) -> ScoreTable:
     return simulated_table(world, np.random.default_rng(0))
 
 
+def sets_of(table: ScoreTable) -> EvaluationSets:
+    return evaluation_sets(table, 0, np.random.default_rng(0))
+
+
 def splits(table: ScoreTable, rows: np.ndarray) -> set[str]:
     assert table.examples.split is not None
     return set(table.examples.split[rows])
@@ -25,7 +29,7 @@ def splits(table: ScoreTable, rows: np.ndarray) -> set[str]:
 
 def test_clean_non_members_are_those_that_nobody_trained_on() -> None:
     table = table_of()
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(table)
     assert splits(table, sides.members) == {"train"}
     assert sides.members.size == 30
     assert splits(table, sides.clean["paired"]) == {"eval"}
@@ -41,11 +45,11 @@ def test_clean_non_members_are_those_that_nobody_trained_on() -> None:
 def test_a_population_is_set_aside_for_population_references_only() -> None:
     world = replace(WORLD, paired=0, neutral=0, shadows=4, clean=200)
     table = table_of(world)
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(table)
     assert sides.population.size == int(0.1 * 220)
     assert not np.intersect1d(sides.population, sides.judged).size
     assert sides.clean["population"].size + sides.population.size == 220
-    again = evaluation_sets(table, 0, np.random.default_rng(0))
+    again = sets_of(table)
     other = evaluation_sets(table, 0, np.random.default_rng(1))
     assert np.array_equal(sides.population, again.population)
     assert not np.array_equal(sides.population, other.population)
@@ -56,14 +60,14 @@ def test_a_marked_population_is_used_as_it_is() -> None:
     split = table.examples.split
     assert split is not None
     split[np.flatnonzero(split == "eval")[:7]] = "population"
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(table)
     assert splits(table, sides.population) == {"population"}
     assert sides.population.size == 7
 
 
 def test_whole_groups_are_set_aside() -> None:
     table = table_of(World(members=100, others=0, clean=300, selector=0, paired=0, neutral=0, shadows=3, group_size=5))
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(table)
     group = table.examples.group
     assert group is not None
     assert 0 < sides.population.size <= 30
@@ -73,8 +77,8 @@ def test_whole_groups_are_set_aside() -> None:
 def test_a_reference_that_saw_members_is_left_out_and_named() -> None:
     table = table_of()
     neutral = table.references("neutral")[0]
-    table.member[neutral, evaluation_sets(table, 0, np.random.default_rng(0)).members[:3]] = 1
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    table.member[neutral, sets_of(table).members[:3]] = 1
+    sides = sets_of(table)
     assert "neutral" not in sides.references
     assert table.models[neutral].name in " ".join(sides.notes)
 
@@ -91,10 +95,10 @@ def test_two_targets_are_each_others_paired_references() -> None:
 
 def test_population_references_that_know_the_sides_are_named() -> None:
     table = table_of(replace(WORLD, paired=0, shadows=6, members=300, clean=300))
-    assert not evaluation_sets(table, 0, np.random.default_rng(0)).notes
+    assert not sets_of(table).notes
     shadows = list(table.references("population"))
     table.member[np.array(shadows)[:, None], np.flatnonzero(table.member[0] == 1)] = 0
-    [note] = evaluation_sets(table, 0, np.random.default_rng(0)).notes
+    [note] = sets_of(table).notes
     assert "no random halves" in note
 
 
@@ -105,7 +109,7 @@ def test_placebo_is_the_one_most_like_the_target() -> None:
     models[0] = replace(models[0], facts={"regime": "lora", "seed": "1"})
     models[places[0]] = replace(models[places[0]], facts={"regime": "full", "seed": "1"})
     models[places[2]] = replace(models[places[2]], facts={"regime": "lora", "seed": "1"})
-    assert evaluation_sets(replace(table, models=tuple(models)), 0, np.random.default_rng(0)).placebo == places[2]
+    assert sets_of(replace(table, models=tuple(models))).placebo == places[2]
 
 
 def test_bad_sides_are_refused_in_one_line() -> None:
@@ -113,12 +117,12 @@ def test_bad_sides_are_refused_in_one_line() -> None:
     member = table.member.copy()
     member[table.of_role("placebo")[0], 0] = 1
     with pytest.raises(InputError, match="trained on 1 members of target"):
-        evaluation_sets(replace(table, member=member), 0, np.random.default_rng(0))
+        sets_of(replace(table, member=member))
     for code, word in ((1, "non-member"), (0, "as a member")):
         member = table.member.copy()
         member[0] = code
         with pytest.raises(InputError, match=word):
-            evaluation_sets(replace(table, member=member), 0, np.random.default_rng(0))
+            sets_of(replace(table, member=member))
 
 
 def with_member(table: ScoreTable, row: int, code: int, where: np.ndarray | slice) -> ScoreTable:
@@ -135,7 +139,7 @@ def roles_of(table: ScoreTable) -> dict[str, int]:
 def test_a_control_that_does_not_say_what_it_was_trained_on_controls_nothing(which: str) -> None:
     table = table_of()
     row = roles_of(table)[which]
-    sides = evaluation_sets(with_member(table, row, -1, slice(None)), 0, np.random.default_rng(0))
+    sides = sets_of(with_member(table, row, -1, slice(None)))
     assert (sides.placebo is None) == (which == "placebo")
     assert ("neutral" in sides.references) == (which == "placebo")
     assert sides.members.size == 30
@@ -151,7 +155,7 @@ def test_nor_does_one_that_says_so_for_one_side_only(which: str, side: int) -> N
     row = roles_of(table)[which]
     # Planted records are on both sides by themselves and make up for nothing.
     unsaid = (table.member[0] == side) & (table.examples.planted == 0)
-    sides = evaluation_sets(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
+    sides = sets_of(with_member(table, row, -1, unsaid))
     assert row not in (sides.placebo, *sides.references.get("neutral", ()))
     assert "so it controls nothing" in sides.notes[0]
 
@@ -160,11 +164,11 @@ def test_nor_does_one_that_says_so_for_one_side_only(which: str, side: int) -> N
 def test_only_examples_that_are_stated_are_judged(which: str) -> None:
     table = table_of()
     row = roles_of(table)[which]
-    before = evaluation_sets(table, 0, np.random.default_rng(0))
+    before = sets_of(table)
     parts = [before.members[:4], before.clean[None][:5], before.planted[:2], before.planted_out[:1],
              before.reference_train[:3]]
     unsaid = np.unique(np.concatenate(parts))
-    sides = evaluation_sets(with_member(table, row, -1, unsaid), 0, np.random.default_rng(0))
+    sides = sets_of(with_member(table, row, -1, unsaid))
     assert not np.intersect1d(sides.judged, unsaid).size
     assert np.array_equal(sides.judged, np.setdiff1d(before.judged, unsaid))
     assert sides.members.size == 26
@@ -181,15 +185,15 @@ def test_a_placebo_that_is_stated_goes_before_one_that_is_more_alike() -> None:
     for row in (0, first):
         models[row] = replace(models[row], facts={"regime": "lora"})
     table = replace(table, models=tuple(models))
-    assert evaluation_sets(table, 0, np.random.default_rng(0)).placebo == first
-    assert evaluation_sets(with_member(table, first, -1, slice(None)), 0, np.random.default_rng(0)).placebo == second
+    assert sets_of(table).placebo == first
+    assert sets_of(with_member(table, first, -1, slice(None))).placebo == second
 
 
 def test_two_controls_that_together_leave_nobody_are_not_both_used() -> None:
     table = table_of()
     rows, half = roles_of(table), np.arange(len(table.examples)) % 2 == 0
     table = with_member(with_member(table, rows["placebo"], -1, half), rows["neutral reference"], -1, ~half)
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(table)
     assert sides.placebo == rows["placebo"]
     assert "neutral" not in sides.references
     assert sides.members.size == 15
@@ -226,8 +230,8 @@ def test_a_selector_that_does_not_say_what_it_was_trained_on_selects_nothing(uns
     table = table_of()
     row = selector_of(table)
     where = slice(None) if unsaid == "everywhere" else (table.member[0] == unsaid) & (table.examples.planted == 0)
-    sides = evaluation_sets(with_member(table, row, -1, where), 0, np.random.default_rng(0))
-    before = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(with_member(table, row, -1, where))
+    before = sets_of(table)
     assert (before.selectors, sides.selectors) == ((row,), ())
     # What does not rest on it stays as it was.
     assert np.array_equal(sides.members, before.members)
@@ -242,26 +246,26 @@ def test_of_two_selectors_the_one_that_says_so_selects() -> None:
     first = selector_of(table)
     models = tuple(replace(m, role="selection") if m.role == "placebo" else m for m in table.models)
     table = with_member(replace(table, models=models), first, -1, slice(None))
-    sides = evaluation_sets(table, 0, np.random.default_rng(0))
+    sides = sets_of(table)
     assert sides.selectors == tuple(row for row in table.of_role("selection") if row != first)
 
 
 def test_a_selector_that_says_so_in_part_is_told_where_not() -> None:
     table = table_of()
-    row, before = selector_of(table), evaluation_sets(table, 0, np.random.default_rng(0))
-    sides = evaluation_sets(with_member(table, row, -1, before.members[:7]), 0, np.random.default_rng(0))
+    row, before = selector_of(table), sets_of(table)
+    sides = sets_of(with_member(table, row, -1, before.members[:7]))
     assert sides.selectors == (row,)
     assert sides.members.size == 30
     [note] = sides.notes
     assert f"not stated for 7 of {len(table.examples)} examples, so it does not select among these" in note
-    [note] = evaluation_sets(with_member(table, row, 1, before.members[:7]), 0, np.random.default_rng(0)).notes
+    [note] = sets_of(with_member(table, row, 1, before.members[:7])).notes
     assert f"was trained on 7 members of {table.models[0].name}" in note
 
 
 def test_a_paired_reference_that_says_nothing_is_taken_for_the_papers() -> None:
     table = table_of()
     paired = table.references("paired")[0]
-    sides = evaluation_sets(with_member(table, paired, -1, slice(None)), 0, np.random.default_rng(0))
+    sides = sets_of(with_member(table, paired, -1, slice(None)))
     # All that it may have been trained on is the paper's, and nothing is clean of it.
     assert splits(table, sides.reference_train) == {"reference", "eval"}
     assert sides.clean["paired"].size == 0
@@ -273,9 +277,9 @@ def test_a_paired_reference_that_says_nothing_is_taken_for_the_papers() -> None:
 
 def test_a_paired_reference_that_says_so_in_part_is_held_to_what_it_says() -> None:
     table = table_of()
-    paired, before = table.references("paired")[0], evaluation_sets(table, 0, np.random.default_rng(0))
+    paired, before = table.references("paired")[0], sets_of(table)
     unsaid = np.concatenate([before.reference_train[:4], before.clean["paired"][:6]])
-    sides = evaluation_sets(with_member(table, paired, -1, unsaid), 0, np.random.default_rng(0))
+    sides = sets_of(with_member(table, paired, -1, unsaid))
     assert np.array_equal(sides.reference_train, before.reference_train[4:])
     assert np.array_equal(sides.clean["paired"], before.clean["paired"][6:])
     [note] = sides.notes

@@ -12,7 +12,6 @@ from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
 from discreet.audit.membership.selection import (
     Pool,
-    Ranking,
     boundary,
     curve_sizes,
     deciles,
@@ -43,15 +42,6 @@ def test_boundary_is_the_definition_ties_in_row_order(
     p_true: np.ndarray, label: np.ndarray, member: np.ndarray, n: int | None, pool: Pool,
 ) -> None:
     assert boundary(p_true, label, member, n, pool).tolist() == slow(p_true, label, member, n, pool)
-
-
-@given(values, labels, members, members)
-def test_one_ranking_serves_every_membership(
-    p_true: np.ndarray, label: np.ndarray, first: np.ndarray, second: np.ndarray,
-) -> None:
-    ranking = Ranking.of(p_true, label)
-    for member in (first, second):
-        assert ranking.boundary(member, 3).tolist() == boundary(p_true, label, member, 3).tolist()
 
 
 def test_members_and_non_members_are_chosen_apart() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.audit.core.record import plain
 from discreet.audit.defences.bench import NO_PLACEBO, Case
 from discreet.audit.membership.rows import RowSpec
 from discreet.core.records import Estimate
@@ -31,6 +32,10 @@ class Spread:
     sd: float
     low: float
     high: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As the attributes."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +68,9 @@ class Figure:
             "attack": spec.attack, "scale": spec.scale, "reference_kind": spec.reference_kind,
             "selection": spec.selection, "n": spec.n, "nonmembers": spec.nonmembers, "oracle": spec.oracle,
             "n_members": self.n_members, "n_nonmembers": self.n_nonmembers, "auc": self.auc.to_json(),
-            "auc_spread": _spread_json(self.spread), "tpr_at_5pct_fpr": self.tpr_at_5pct_fpr.to_json(),
-            "tpr_spread": _spread_json(self.tpr_spread), "placebo_auc": self.placebo_auc.to_json(),
-            "placebo_spread": _spread_json(self.placebo_spread),
+            "auc_spread": plain(self.spread), "tpr_at_5pct_fpr": self.tpr_at_5pct_fpr.to_json(),
+            "tpr_spread": plain(self.tpr_spread), "placebo_auc": self.placebo_auc.to_json(),
+            "placebo_spread": plain(self.placebo_spread),
         }
 
 
@@ -139,33 +144,6 @@ class Frontier:
         }
 
 
-class Tally:
-    """Scores of one case over the draws."""
-
-    def __init__(self, case: Case) -> None:
-        self.case = case
-        self.draws: list[FloatArray] = []
-
-    def add(self, scores: FloatArray) -> None:
-        """One draw's scores of the case's rows."""
-        self.draws.append(scores)
-
-    def figures(self, missing: str) -> tuple[tuple[Estimate, Spread | None], tuple[Estimate, Spread | None]]:
-        """AUC and TPR at 5% FPR; unresolved for the case's own reason, or as `missing` says where nothing was drawn."""
-        case = self.case
-        if case.reason is not None or not self.draws:
-            nothing = Estimate.unresolved(case.reason or missing)
-            return (nothing, None), (nothing, None)
-        unit = "example" if case.groups is None else "group"
-        shown = self.draws[:SHOWN]
-        aucs = [auroc_estimate(scores, case.member, groups=case.groups, unit=unit) for scores in shown]
-        tprs = [tpr_at_fpr_estimate(scores, case.member, FPR, groups=case.groups, unit=unit) for scores in shown]
-        if not aucs[0].resolved:
-            return (aucs[0], None), (tprs[0], None)
-        auc, tpr = auc_and_tpr(np.stack(self.draws), case.member, FPR)
-        return over_draws(auc, aucs), over_draws(tpr, tprs)
-
-
 def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[FloatArray, FloatArray]:
     """AUC and TPR at `fpr` of each row of `scores` (draws, m) for one `member` (m,), as in `RocCore`; both (draws,).
 
@@ -188,13 +166,29 @@ def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[Floa
     return auc, tpr
 
 
-def figure_of(target: Tally, placebo: Tally) -> Figure:
-    """The figure of one case from its tallies over target and placebo."""
-    case = target.case
-    (auc, spread), (tpr, tpr_spread) = target.figures("nothing was drawn")
-    (control, control_spread), _ = placebo.figures(NO_PLACEBO)
-    return Figure(case.spec, int(case.member.sum()), int((~case.member).sum()), auc, tpr, control, spread, tpr_spread,
+def figure_of(case: Case, target: Sequence[FloatArray], placebo: Sequence[FloatArray]) -> Figure:
+    """The figure of one case from its scores (m,) in each draw, of the target and of its control model."""
+    n_members = int(case.member.sum())
+    (auc, spread), (tpr, tpr_spread) = _over_scores(case, target, "nothing was drawn")
+    (control, control_spread), _ = _over_scores(case, placebo, NO_PLACEBO)
+    return Figure(case.spec, n_members, case.member.size - n_members, auc, tpr, control, spread, tpr_spread,
                   control_spread)
+
+
+def _over_scores(
+    case: Case, draws: Sequence[FloatArray], missing: str
+) -> tuple[tuple[Estimate, Spread | None], tuple[Estimate, Spread | None]]:
+    """AUC and TPR at 5% FPR; unresolved for the case's own reason, or as `missing` says where nothing was drawn."""
+    if case.reason is not None or not draws:
+        nothing = Estimate.unresolved(case.reason or missing)
+        return (nothing, None), (nothing, None)
+    facts: dict[str, Any] = {"groups": case.groups, "unit": "example" if case.groups is None else "group"}
+    aucs = [auroc_estimate(scores, case.member, **facts) for scores in draws[:SHOWN]]
+    tprs = [tpr_at_fpr_estimate(scores, case.member, FPR, **facts) for scores in draws[:SHOWN]]
+    if not aucs[0].resolved:
+        return (aucs[0], None), (tprs[0], None)
+    auc, tpr = auc_and_tpr(np.stack(draws), case.member, FPR)
+    return over_draws(auc, aucs), over_draws(tpr, tprs)
 
 
 def over_draws(
@@ -220,9 +214,3 @@ def over_draws(
     method = f"{shown[0].method}; mean of {draws.size} noise draws, interval as wide as of one"
     return replace(shown[0], value=mean, low=low, high=high, method=method), Spread(
         draws.size, sd, *percentile_interval(draws))
-
-
-def _spread_json(spread: Spread | None) -> dict[str, Any] | None:
-    if spread is None:
-        return None
-    return {"draws": spread.draws, "sd": spread.sd, "low": spread.low, "high": spread.high}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.defences.bench import Bench, Outputs
-from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, Tally, figure_of, over_draws
+from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, figure_of, over_draws
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.selection import BOUNDARY_N
 from discreet.core.errors import UsageError
@@ -154,13 +154,13 @@ def _deployments(setting: Setting, name: str, strength: float | None, k: int
 
 def _figures(setting: Setting, name: str, strength: float | None, k: int, queried: Queried) -> tuple[Figure, ...]:
     bench = setting.bench
-    of_target, of_placebo = ([Tally(case) for case in bench.cases] for _ in range(2))
+    of_target, of_placebo = (list[list[FloatArray]]([] for _ in bench.cases) for _ in range(2))
     n = len(bench.judged.logits)
     clean = np.concatenate([bench.judged.logits, bench.population.logits])
     for mechanism, rng in _deployments(setting, name, strength, k):
         # The control model is another deployment: another key, other noise.
         other = type(mechanism).at(strength, setting.clip, rng)
-        for logits, one, tallies in ((clean, mechanism, of_target), (bench.placebo, other, of_placebo)):
+        for logits, one, draws in ((clean, mechanism, of_target), (bench.placebo, other, of_placebo)):
             if logits is None:
                 continue
             # The population has draws of its own: the figures of other attacks do not depend on who uses it.
@@ -170,9 +170,9 @@ def _figures(setting: Setting, name: str, strength: float | None, k: int, querie
                 others = _held(one, logits[n:], bench.population, k, queried, setting.jitter, own)
                 log_p = np.concatenate([log_p, others])
             scores = bench.scores(log_p)
-            for case, tally in zip(bench.cases, tallies, strict=True):
-                tally.add(scores[case.run][case.rows])
-    return tuple(figure_of(target, placebo) for target, placebo in zip(of_target, of_placebo, strict=True))
+            for case, found in zip(bench.cases, draws, strict=True):
+                found.append(scores[case.run][case.rows])
+    return tuple(map(figure_of, bench.cases, of_target, of_placebo))
 
 
 def _held(

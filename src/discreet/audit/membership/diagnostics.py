@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.selection import BOUNDARY_N, Ranking
+from discreet.core.errors import MissingExtraError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats import auroc, auroc_estimate, holm, permutation_p, share_estimate
@@ -24,8 +25,6 @@ from discreet.stats import auroc, auroc_estimate, holm, permutation_p, share_est
 K = 10
 """Nearest neighbours."""
 PERMUTATIONS = 999
-BLOCK = 512
-"""Rows whose distances to all others are held at a time."""
 
 NO_PERMUTATIONS = "no permutations were asked for"
 NAMES = ("outlier_boundary", "outlier_boundary_members", "side_agreement_boundary", "side_agreement",
@@ -137,26 +136,20 @@ def diagnose(
 
 
 def neighbours(vectors: FloatArray, k: int = K) -> tuple[FloatArray, IntArray]:
-    """Euclidean distances to the k nearest other rows, rising, and their places; both (m, k). Exact, by brute force.
+    """Euclidean distances to the k nearest other rows, rising, and their places; both (m, k). Exact.
 
-    Equal distances are taken in row order. ValueError unless 1 <= k < m.
+    ValueError unless 1 <= k < m. MissingExtraError without scikit-learn.
     """
+    try:
+        from sklearn.neighbors import NearestNeighbors
+    except ImportError:
+        raise MissingExtraError("nearest neighbours", "audit", "sklearn") from None
     m = vectors.shape[0]
     if not 1 <= k < m:
         raise ValueError(f"k is {k}: expected 1 to {m - 1}, as there are {m} rows")
     # About the mean, squares do not swamp the distances.
     centred = np.asarray(vectors, dtype=np.float64) - vectors.mean(axis=0)
-    squares = np.einsum("ij,ij->i", centred, centred)
-    distance, place = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
-    for start in range(0, m, BLOCK):
-        part = slice(start, min(start + BLOCK, m))
-        apart = squares[part, None] + squares - 2.0 * (centred[part] @ centred.T)
-        apart[np.arange(apart.shape[0]), np.arange(start, part.stop)] = np.inf
-        near = np.sort(np.argpartition(apart, k - 1, axis=1)[:, :k], axis=1)
-        values = np.take_along_axis(apart, near, axis=1)
-        order = np.argsort(values, axis=1, kind="stable")
-        place[part] = np.take_along_axis(near, order, axis=1)
-        distance[part] = np.sqrt(np.maximum(np.take_along_axis(values, order, axis=1), 0.0))
+    distance, place = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(centred).kneighbors()
     return distance, place
 
 

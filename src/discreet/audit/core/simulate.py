@@ -83,7 +83,7 @@ def simulated_table(world: World, rng: Generator) -> ScoreTable:
     for role, kind, trained in _models(world, split, coin, group, rng):
         leak = np.full(n, world.leak if role == "target" else world.reference_leak)
         if role == "target":
-            leak = np.where(planted > 0, [world.leak_of_planted(max(1, one)) for one in planted], leak)
+            leak = np.where(planted > 0, [world.leak_of_planted(max(1, int(one))) for one in planted], leak)
         own = world.noise * rng.normal(size=n)
         if group is not None:
             own = own + world.group_noise * rng.normal(size=int(group.max()) + 1)[group]

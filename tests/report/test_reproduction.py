@@ -11,8 +11,9 @@ from tests.report.reading import read
 
 from discreet.core.records import Estimate
 from discreet.report import summarise, to_html, to_markdown
+from discreet.report.figure import name_of
 from discreet.report.reproduction import PLACES, table_of
-from discreet.report.reproduction_charts import at_boundary, categories, copies, gains, name_of, sizes, tenths, tradeoff
+from discreet.report.reproduction_charts import at_boundary, categories, copies, gains, sizes, tenths, tradeoff
 from discreet.report.summary import table, without_constant
 
 

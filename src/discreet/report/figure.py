@@ -172,3 +172,8 @@ def ends(name: str, estimate: Mapping[str, Any] | None) -> dict[str, Cell]:
     """An estimate as the three columns `name`, `name_low` and `name_high` of a row."""
     one = estimate or {}
     return {name: one.get("value"), f"{name}_low": one.get("low"), f"{name}_high": one.get("high")}
+
+
+def name_of(words: str) -> str:
+    """Words as part of a file name."""
+    return "-".join("".join(c if c.isalnum() else " " for c in words.lower()).split())

@@ -8,9 +8,9 @@ from typing import Any
 
 from discreet.core.numbers import NOTHING, interval, number, percent
 from discreet.report import membership_charts, reproduction_charts
-from discreet.report.figure import Figure
+from discreet.report.figure import Figure, name_of
 from discreet.report.membership import diagnostic_name
-from discreet.report.reproduction_charts import at_boundary, name_of
+from discreet.report.reproduction_charts import at_boundary
 from discreet.report.summary import (
     MOST_OPEN,
     Record,

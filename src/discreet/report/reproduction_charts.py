@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.numbers import epsilon, number
 from discreet.report.charts import Line, Mark, across, curve, dot, dots, panels, reach, titled, upright, whisker
-from discreet.report.figure import COLOURS, Figure, Row, ends
+from discreet.report.figure import COLOURS, Figure, Row, ends, name_of
 from discreet.report.summary import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-ROLES: Mapping[str, str] = {"paper": "oracle", "honest, logit": "target"}
-NAMES: Mapping[str, str] = {"paper": "paper's definition", "honest, logit": "honest, logit scale"}
+ROLES = {"paper": "oracle", "honest, logit": "target"}
+NAMES = {"paper": "paper's definition", "honest, logit": "honest, logit scale"}
 LEGEND = [("oracle", "paper's definition"), ("target", "honest"), ("placebo", "its control")]
 TENTHS = {"target": "by the target's own confidence", "selector": "by the selector's P_S"}
-DEFINITIONS: Mapping[str, Mapping[str, str]] = {
-    "paper": {"reference_kind": "paired", "scale": "p", "nonmembers": "reference_train"},
-    "honest": {"reference_kind": "neutral", "scale": "logit", "nonmembers": "clean"}}
+DEFINITIONS = {"paper": {"reference_kind": "paired", "scale": "p", "nonmembers": "reference_train"},
+               "honest": {"reference_kind": "neutral", "scale": "logit", "nonmembers": "clean"}}
 """The two definitions that figure 4 of the membership paper shows."""
 DEFINED = {"paper": "paper's definition", "honest": "honest: neutral reference, logit scale"}
 MECHANISMS = {"rr": "randomised response as it is meant", "rr_halved": "randomised response that flips half as often"}
@@ -33,11 +32,6 @@ def at_boundary(point: Record, definition: str) -> Record | None:
     """The reference attack at the boundary in a point of a frontier, by one of `DEFINITIONS`."""
     asked = {"attack": "reference", "selection": "boundary", **DEFINITIONS[definition]}
     return next((one for one in point["attacks"] if all(one[name] == value for name, value in asked.items())), None)
-
-
-def name_of(words: str) -> str:
-    """Words as part of a file name."""
-    return "-".join("".join(c if c.isalnum() else " " for c in words.lower()).split())
 
 
 def gains(rows: Sequence[Record], corpus: str, *, paper: bool) -> Figure | None:

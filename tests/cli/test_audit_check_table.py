@@ -44,14 +44,6 @@ def test_a_sound_table_is_zero(cli: Cli, sound: Path) -> None:
     assert "More often right" not in ended.out
 
 
-def test_a_suspect_flip_rate_alone_is_zero(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "halved.csv"
-    path.write_text(HEAD + "m,500,,95,inf,60,\nm,500,,82.9,1,60,\nm,500,,77.9,0.5,60,\n", encoding="utf-8")
-    ended = cli("audit", "check-table", str(path))
-    assert ended.code == 0
-    assert "SUSPECT" in ended.out
-
-
 def test_json_is_the_record_and_goes_to_the_folder(cli: Cli, tmp_path: Path) -> None:
     ended = cli("audit", "check-table", str(PAPER), "--json", "--out", str(tmp_path / "run"))
     assert (ended.code, ended.err) == (1, "")
@@ -74,13 +66,6 @@ def test_quiet_leaves_the_counts_out(cli: Cli, sound: Path) -> None:
     assert "Bonferroni" not in cli("audit", "check-table", str(sound), "--quiet").out
 
 
-def test_alpha_is_heard(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "near.csv"
-    path.write_text(HEAD + "m,500,,,1,77,\n", encoding="utf-8")
-    assert cli("audit", "check-table", str(path)).code == 1
-    assert cli("audit", "check-table", str(path), "--alpha", "0.001").code == 0
-
-
 def test_names_do_not_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "names.jsonl"
     row = {"n_canaries": 500, "train_accuracy": None, "epsilon": 0.3, "success": 0.9, "attack": "a\x1b[31m"}
@@ -88,20 +73,6 @@ def test_names_do_not_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
     ended = cli("audit", "check-table", str(path))
     assert ended.code == 1
     assert "\x1b" not in ended.out
-
-
-@pytest.mark.parametrize(("row", "message"), [
-    ("m,500,,95,0,60,", "line 2: 'epsilon' is 0; expected a number above 0, or inf"),
-    ("m,0,,95,1,60,", "line 2: 'n_canaries' is 0"),
-    ("m,500,,95,1,nan,", "line 2: 'success' is NaN or infinite"),
-])
-def test_bad_cells_are_one_line_and_two(cli: Cli, tmp_path: Path, row: str, message: str) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text(HEAD + row + "\n", encoding="utf-8")
-    ended = cli("audit", "check-table", str(path))
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-    assert ended.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("options", [

@@ -170,21 +170,3 @@ def test_options_that_cannot_be(cli: Cli, scores: Path, options: list[str], mess
     said = cli("defend", "frontier", "--scores", scores, *FEW, *options)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert message in said.err
-
-
-def test_a_file_without_a_target(cli: Cli, tmp_path: Path) -> None:
-    said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", roles=("N",)), *FEW)
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
-    assert "target" in said.err
-
-
-def test_too_few_examples(cli: Cli, tmp_path: Path) -> None:
-    said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", n=9), *FEW)
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
-    assert "9 members and 9 non-members, planted ones apart; expected at least 10" in said.err
-
-
-def test_help_of_the_group(cli: Cli) -> None:
-    said = cli("defend")
-    assert said.code == 0
-    assert "frontier" in said.out

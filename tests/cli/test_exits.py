@@ -55,13 +55,6 @@ def test_no_error() -> None:
     assert guarded(lambda: None, []) == 0
 
 
-@pytest.mark.parametrize("args", [[], ["--help"], ["guard"], ["guard", "-h"], ["guard", "check", "--help"]])
-def test_help(cli: Callable[..., Any], args: list[str]) -> None:
-    ended = cli(*args)
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("Usage: discreet")
-
-
 def test_version(cli: Callable[..., Any]) -> None:
     assert cli("--version").out == f"discreet {discreet.__version__}\n"
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import os
 import sys
@@ -158,9 +156,7 @@ class TestFolders:
         assert "differs in: point" in ended.err
 
     @pytest.mark.parametrize(("first", "second", "differs"), [
-        (([], b"One."), ([], b"Two."), "standard input"), (([], b"One."), (["-"], b"Two."), "standard input"),
-        ((["One."], None), (["Two."], None), "TEXT"), ((["One."], None), ([], b"One."), "TEXT, standard input"),
-        ((["One.", "--question", "A?"], None), (["One.", "--question", "B?"], None), "--question"),
+        (([], b"One."), (["-"], b"Two."), "standard input"), ((["One."], None), ([], b"One."), "TEXT, standard input"),
         ((["One."], None), (["One.", "--question", "B?"], None), "--question"),
     ])
     def test_other_answers_need_another_folder(self, cli: Cli, tmp_path: Path, first: tuple[list[str], bytes | None],
@@ -189,20 +185,6 @@ class TestFolders:
         policy.write_text("two")
         assert "differs in the content of: --input, --policy)" in cli(*args).err
 
-    def test_the_data_hash_is_keyed(self, cli: Cli, answers: Path, tmp_path: Path,
-                                    monkeypatch: pytest.MonkeyPatch) -> None:
-        def of(folder: str) -> dict[str, Any]:
-            cli("guard", "check", "--domain", "medical", "--input", answers, "--out", tmp_path / folder)
-            found: dict[str, Any] = json.loads((tmp_path / folder / "result.json").read_text())["provenance"]
-            return found
-
-        assert of("a")["data_hash"] != of("b")["data_hash"]
-        assert of("c")["hash_key"] == "run"
-        monkeypatch.setenv("DISCREET_HASH_KEY", "12" * 32)
-        expected = hmac.new(b"\x12" * 32, answers.read_bytes(), hashlib.sha256).hexdigest()
-        assert of("c2")["input"] == "answers.jsonl"
-        assert (of("d")["data_hash"], of("d2")["hash_key"]) == (expected, "deployment")
-
 
 class TestConfiguration:
     def config(self, tmp_path: Path, text: str) -> Path:
@@ -226,7 +208,6 @@ class TestConfiguration:
         ("a: [", "c.yaml, line 1: not YAML; expected lines such as 'domain: medical'"),
         ("- a", "holds no options"), ("", "holds no options"),
         ("point: loud", "Invalid value for '--point'"),
-        ("point: many", "Invalid value for '--point'"),
     ])
     def test_mistakes(self, cli: Cli, tmp_path: Path, text: str, expected: str) -> None:
         ended = cli("guard", "check", "x", "--domain", "medical", "--config", self.config(tmp_path, text))
@@ -254,7 +235,6 @@ def mistakes(folder: Path) -> list[tuple[list[Any], str]]:
         ([*there, MARK, "more"], "more than one TEXT was given; expected one: put it in quotes"),
         ([*there], "there is nothing to judge"),
         ([*there, MARK, "--point", "loud"], "Invalid value for '--point'"),
-        ([*there, MARK, "--point", "x"], "Invalid value for '--point'"),
         ([*there, MARK, "--config", folder / "none.yaml"], "no such file or directory"),
         ([*there, MARK, "--nonsense"], "No such option: --nonsense"),
         ([*there, f"--A {MARK} B"], "No such option"),
@@ -266,10 +246,10 @@ def mistakes(folder: Path) -> list[tuple[list[Any], str]]:
 
 
 class TestMistakes:
-    @pytest.mark.parametrize("number", range(19))
+    @pytest.mark.parametrize("number", range(18))
     def test_one_line_and_nothing_written(self, cli: Cli, answers: Path, tmp_path: Path, number: int) -> None:
         cases = mistakes(tmp_path)
-        assert len(cases) == 19
+        assert len(cases) == 18
         args, expected = cases[number]
         before = sorted(tmp_path.rglob("*"))
         ended = cli(*args, "--output", tmp_path / "o.jsonl", "--report", tmp_path / "r.html")

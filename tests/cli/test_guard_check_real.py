@@ -36,26 +36,14 @@ def test_one_person_is_held_and_nobody_passes(cli: Cli) -> None:
     assert json.loads(cli("guard", "check", NOBODY, "--domain", "medical", "--json").out)["action"] == "safe"
 
 
-def test_words_stand_where_the_offsets_say(cli: Cli) -> None:
-    ended = cli("guard", "check", ONE_PERSON, "--domain", "medical", "--show-text")
-    assert '"47-year-old"' in ended.out
-    assert "Omaha" in ended.out
-    assert "clinic with" not in ended.out
+def test_the_points_are_those_of_policies() -> None:
+    assert [p.value for p in Point] == [*POINTS, "costs"]
 
 
 def test_what_the_question_says_is_told_back(cli: Cli) -> None:
     args = ("guard", "check", "As a 47-year-old welder from Omaha you may take it.", "--domain", "medical", "--json")
     told = json.loads(cli(*args, "--question", "I am a 47-year-old welder from Omaha. May I take aspirin?").out)
     assert told["action"] == "safe"
-
-
-@pytest.mark.parametrize("domain", ["medical", "finance", "law"])
-def test_every_domain_and_point(cli: Cli, domain: str) -> None:
-    assert [p.value for p in Point] == [*POINTS, "costs"]
-    for point in POINTS:
-        ended = cli("guard", "check", ONE_PERSON, "--domain", domain, "--point", point)
-        assert ended.code == 0
-        assert f"point {point})" in ended.out
 
 
 @pytest.mark.parametrize(("args", "expected"), [
@@ -91,7 +79,7 @@ def test_a_whole_run(cli: Cli, tmp_path: Path) -> None:
     source.write_text("".join(json.dumps(r) + "\n" for r in rows))
     ended = cli("guard", "check", "--domain", "medical", "--input", source, "--out", tmp_path / "run", "--fail-on-flag")
     assert ended.code == 1
-    assert ended.out.splitlines()[-1].startswith("40 answers: 20 safe, 20 flag, 0 abstain, 0 failed")
+    assert "\n40 answers: 20 safe, 20 flag, 0 abstain, 0 failed" in ended.out
     assert "20 of 40 answers were held: 20 could single a person out." in (tmp_path / "run/report.html").read_text()
     for path in (tmp_path / "run").rglob("*.*"):
         assert "welder" not in path.read_text()

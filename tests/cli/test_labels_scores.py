@@ -45,16 +45,6 @@ class TestVerdicts:
         assert ended.out.startswith(word)
         assert ended.out.count("\n") == 1
 
-    def test_words_come_before_figures_and_the_flaw_is_explained(self, cli: Cli, files: Path) -> None:
-        ended = audit(cli, files / "leaking.parquet")
-        order = [ended.out.index(part) for part in (
-            "Fail: ", "times in 100", "This is the strongest of", "of canary labels guessed right", "Why this can be",
-            "The strongest attacks", "On outputs alone", "(privileged): no part in the verdict",
-            "(oracle): printed as")]
-        assert order == sorted(order)
-        assert ".881" in ended.out
-        assert ended.out.count("\n") <= 55
-
     def test_json_is_the_record_of_the_audit(self, cli: Cli, files: Path) -> None:
         path = files / "leaking.parquet"
         record = json.loads(audit(cli, path, "--json", "--seed", 5).out)
@@ -118,15 +108,6 @@ class TestMistakes:
         frame.to_parquet(tmp_path / "bad.parquet")
         self.one_line(audit(cli, tmp_path / "bad.parquet", "--out", tmp_path / "run"), said)
         assert not (tmp_path / "run").exists()
-
-    def test_canaries_that_are_placebos_too(self, cli: Cli, files: Path, tmp_path: Path) -> None:
-        table = load_scores(files / "bare.parquet")
-        path = tmp_path / "bad.parquet"
-        write_scores(table, path)
-        frame = pd.read_parquet(path)
-        extra = frame.iloc[:3].assign(example_role="placebo")
-        pd.concat([frame, extra]).to_parquet(path)
-        self.one_line(audit(cli, path), "canaries overlap placebos")
 
 
 class TestPlan:

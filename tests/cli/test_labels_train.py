@@ -104,15 +104,6 @@ class TestARun:
         assert (other.code, other.err.count("\n")) == (2, 1)
         assert "another configuration (differs in: epsilon)" in other.err
 
-    def test_a_later_epsilon_trains_itself_alone(self, cli: Cli, data: Path, done: tuple[int, str, Path]) -> None:
-        store = done[2] / "store"
-        before = len(Store(store).history())
-        ended = cli(*TRAINED, "--data", data, "--epsilon", "inf,2,1", "--store", store, "--json", "--quiet")
-        assert ended.code in {0, 1, 3}
-        new = [line["task"] for line in Store(store).history()[before:] if line["event"] == "publish"]
-        assert new == ["models/rr-1/0", "models/rr-1/1"]
-        assert [one["target"] for one in json.loads(ended.out)["targets"]] == ["none/42", "rr-2/42", "rr-1/42"]
-
 
 class TestMistakes:
     @pytest.mark.parametrize(("given", "said"), [
@@ -136,14 +127,6 @@ class TestMistakes:
         assert said in ended.err
         # What cannot be is no run, and does not keep a better one from the folder.
         assert not (tmp_path / "run").exists()
-
-    def test_numbers_that_are_none(self, cli: Cli, data: Path, tmp_path: Path) -> None:
-        text = data.read_text(encoding="utf-8").splitlines()
-        text[5] = ",".join(["nan", *text[5].split(",")[1:]])
-        (tmp_path / "d.csv").write_text("\n".join(text), encoding="utf-8")
-        ended = cli(*TRAINED, "--data", tmp_path / "d.csv", "--quiet")
-        assert ended.code == 2
-        assert "'x0' holds NaN" in ended.err
 
 
 def test_an_array_has_its_labels_apart(cli: Cli, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.output import PageOutput, can_report
+from discreet.cli.output import PageOutput, WhenQuiet, can_report
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.runs import Run
 from discreet.report.charts import Line, dots
@@ -52,7 +52,8 @@ def test_a_record_is_shown_with_the_place_of_its_page(
     assert capsys.readouterr().out == f"{said}\nReport: {page}\nRun folder: {run.path}\n"
     output().show(RECORD, run=run)
     assert capsys.readouterr().out == f"{said}\nReport: {run.report}\nRun folder: {run.path}\n"
-    for when_quiet, left in (("headline", "7 []\n"), ("summary", said), ("nothing", "")):
+    cases: list[tuple[WhenQuiet, str]] = [("headline", "7 []\n"), ("summary", said), ("nothing", "")]
+    for when_quiet, left in cases:
         output(quiet=True).show(RECORD, run=run, when_quiet=when_quiet)
         assert capsys.readouterr().out == left
     output(as_json=True).show(RECORD, run=run)

@@ -36,16 +36,6 @@ def test_plan_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
     assert json.loads(again.out) == plan
 
 
-def test_scale_is_the_papers(cli: Cli) -> None:
-    ended = cli("synth", "plan", "--domain", "medical", "--scale", 0.01, "--json")
-    counts: dict[str, int] = {}
-    for batch in json.loads(ended.out)["batches"]:
-        counts[batch["partition"]] = counts.get(batch["partition"], 0) + batch["n"]
-    assert counts["unsafe"] == 585
-    assert counts["safe"] == 464
-    assert counts["borderline"] == 40
-
-
 def test_run_from_a_plan_equals_run_from_its_options(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("synth", "plan", "--domain", "law", "--n", 6, "--out", tmp_path / "plan.json", "--quiet").code == 0
     ended = cli("synth", "run", "--plan", tmp_path / "plan.json", "--out", tmp_path / "a")

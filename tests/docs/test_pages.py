@@ -36,6 +36,10 @@ NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "guard pairings
 """Commands whose input is the reader's: their options are checked, and tests of the command line run them."""
 
 
+def prepare_nothing(_folder: Path, _text: str) -> None:
+    """Most pages make what they need."""
+
+
 def prepare_training(folder: Path, _text: str) -> None:
     write_rows(folder / "records.jsonl", 1400, turns=5)
 
@@ -121,7 +125,7 @@ def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     if "presidio" in text:
         pytest.importorskip("presidio_analyzer")
-    PREPARE.get(name, lambda _folder, _text: None)(tmp_path, text)
+    PREPARE.get(name, prepare_nothing)(tmp_path, text)
     url = request.getfixturevalue("chat").url if "http://127.0.0.1:8000/v1\"" in text else ""
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)

@@ -1,4 +1,4 @@
-"""`discreet audit labels --recipe R --data F --target COLUMN`: data in, everything trained, a run folder out."""
+"""`discreet audit labels train`: data in, everything trained, a run folder out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet audit membership --model`: what goes together, and what is said of it. docs/models.md is executed apart."""
+"""`discreet audit membership model`: what goes together, and what is said of it. docs/models.md is executed apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet audit membership --design sealed`, with a seal and without."""
+"""`audit membership scores --design sealed`, with a seal and without."""
 
 from __future__ import annotations
 

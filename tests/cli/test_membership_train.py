@@ -1,4 +1,4 @@
-"""`discreet audit membership --recipe R --data F`: data in, everything trained, a run folder out."""
+"""`discreet audit membership train`: data in, everything trained, a run folder out."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from benchmarks.machine import machine
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import all_attacks
 from discreet.audit.labels.audit import LabelAudit, audit_labels
 from discreet.audit.labels.rows import LabelRow
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_validity.md"
 N = 250

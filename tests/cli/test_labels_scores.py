@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.audit import audit_labels
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.scores.load import load_scores
 from discreet.scores.table import stacked
 from discreet.scores.write import write_scores

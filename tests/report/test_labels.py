@@ -13,11 +13,11 @@ import pytest
 from tests.audit.labels.tables import changed
 from tests.report.reading import words_of
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.audit import audit_labels
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.report import summarise, to_html, to_text
 from discreet.report.audited import published, rows_of, strongest
 from discreet.report.labels import controls, headline, row_cells

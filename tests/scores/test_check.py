@@ -11,7 +11,7 @@ from tests.audit.labels.tables import changed
 from tests.audit.score_rows import EXAMPLES, Row, flat, refused
 from tests.data.written import put
 
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
 from discreet.scores.check import check_label_table, check_table
 from discreet.scores.load import load_scores

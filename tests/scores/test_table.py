@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import special
 from tests.audit.labels.tables import changed
 
-from discreet.audit.core.simulate import World, simulated_table
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.audit.core.simulate import LabelWorld, World, simulated_labels, simulated_table
 from discreet.mechanisms.base import log_softmax
 from discreet.scores.table import Model
 

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from tests.audit.labels.tables import changed
 from tests.audit.score_rows import same
 
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError, UsageError
 from discreet.scores.load import load_scores
 from discreet.scores.table import UNKNOWN, Examples, Model, ReferenceKind, ScoreTable

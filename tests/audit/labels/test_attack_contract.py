@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import CanaryRows, LabelAttack, all_attacks, canary_rows, run
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
 
 CASES: list[tuple[int, LabelAttack]] = [(k, attack) for k in (2, 4) for attack in all_attacks(k)]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import CanaryRows, LabelAttack, View, all_attacks, canary_rows, run
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.mechanisms.base import log_softmax
 from discreet.stats.intervals import clopper_pearson
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import (
     Guesses,
     OracleView,
@@ -21,7 +22,6 @@ from discreet.audit.labels.attacker_view import (
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.null import halves
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, Canaries, Model, ScoreTable

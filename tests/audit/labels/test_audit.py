@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import all_attacks, canary_rows, run
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.audit import LabelAudit, audit_labels
 from discreet.audit.labels.bounds import ladder_bound
 from discreet.audit.labels.rows import counts_of, difference_p
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.verdict import least_effect
 from discreet.core.errors import InputError, UsageError
 from discreet.mechanisms.labels.rr import HalvedRandomisedResponse

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import ABSTAINED, Guesses, canary_rows
 from discreet.audit.labels.bounds import (
     RUNGS,
@@ -22,7 +23,6 @@ from discreet.audit.labels.bounds import (
     plan_canaries,
     two_rate_epsilon,
 )
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import UsageError
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.stats.epsilon import one_run_epsilon

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from tests.audit.labels.tables import changed
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.conformance import (
     LEVEL,
     conform,
@@ -21,7 +22,6 @@ from discreet.audit.labels.conformance import (
     labels_needed,
     refuse_broken,
 )
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
 from discreet.mechanisms.labels.alibi import Alibi

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.audit.labels.tables import changed
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.memorisation import (
     class_exposure,
     exposure_of,
@@ -24,7 +25,6 @@ from discreet.audit.labels.memorisation import (
     utility_of,
 )
 from discreet.audit.labels.rows import evaluation_sets
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.intervals import clopper_pearson
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import (
     ABSTAINED,
     CanaryRows,
@@ -21,7 +22,6 @@ from discreet.audit.labels.attacks.lia_delta_margin import delta_margin_grid, li
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold, threshold_grid
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.null import REDRAWS, Null, Redraw, halves, redraw_nulls, redrawn, replay, tuned, tuned_null
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
 from discreet.scores.table import UNKNOWN
 

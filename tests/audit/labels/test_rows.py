@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from tests.audit.labels.tables import changed
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import LabelAttack, all_attacks, canary_rows, run
 from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
@@ -21,7 +22,6 @@ from discreet.audit.labels.rows import (
     planted_canaries,
     repetitions_of,
 )
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.scores.table import PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats import fisher_exact
 from discreet.stats.testing import holm

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
 
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.studies.blia.results import Part
 from discreet.studies.blia.settings import HALVED, RR, Setting, Study, Work
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import canary_rows, run
 from discreet.audit.labels.attacks.lira import LiraLabel
-from discreet.audit.labels.simulate import LabelWorld, simulated_labels
 from discreet.mechanisms.base import log_softmax
 from discreet.scores.check import check_label_table
 from discreet.scores.table import CANARY, PLACEBO

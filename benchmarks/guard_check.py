@@ -53,7 +53,7 @@ def main() -> None:
     args = parser.parse_args()
     guard = Guard.load(args.guard)
     detector, policy = guard.detector, guard.policy
-    given = answers(detector.domain, args.checks)
+    given = answers(detector.domain.name, args.checks)
     encoder = detector.fusion.encoders[0]
     reads = {a.id: read_answer(a, policy) for a in given}
     rows = {a.id: rows_of(detector.fusion, detector.evidence, a, reads[a.id], detector.encoded) for a in given}

@@ -36,8 +36,8 @@ def seeds(count: int = 3) -> list[np.random.SeedSequence]:
     return [np.random.SeedSequence(6, spawn_key=(m,)) for m in range(count)]
 
 
-@dataclass
-class Watched:
+@dataclass(frozen=True)
+class Watched(LabelMechanism):
     """Remembers what it was asked, and moves every label on by one."""
 
     epsilon: float = 1.0
@@ -46,10 +46,6 @@ class Watched:
 
     broken: ClassVar[bool] = False
     takes_prior: ClassVar[str] = "optional"
-
-    @classmethod
-    def at(cls, epsilon: float, n_classes: int) -> Watched:
-        return cls(epsilon, n_classes)
 
     def apply(self, labels: Any, rng: np.random.Generator, prior: Any = None) -> Any:
         self.asked.append((np.array(labels), prior))

@@ -207,14 +207,14 @@ class Silent:
 
 def test_abstentions_are_no_guesses() -> None:
     given = trial()
-    null = redraw_null(Silent(10), given, 0, draws=50)  # type: ignore[arg-type]
+    null = redraw_null(Silent(10), given, 0, draws=50)
     assert null.made == 10
     assert null.null_made.tolist() == [10] * 50
     assert null.null_correct.max() <= 10
-    assert chance_success(Silent(10), given) == 0.5  # type: ignore[arg-type]
-    mute = redraw_null(Silent(0), given, 0, draws=50)  # type: ignore[arg-type]
+    assert chance_success(Silent(10), given) == 0.5
+    mute = redraw_null(Silent(0), given, 0, draws=50)
     assert (mute.correct, mute.mean, mute.p_value) == (0, None, 1.0)
-    assert chance_success(Silent(0), given) is None  # type: ignore[arg-type]
+    assert chance_success(Silent(0), given) is None
 
 
 def test_an_excess_of_right_guesses_decides() -> None:

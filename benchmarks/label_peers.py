@@ -8,7 +8,7 @@ docs/results/label_peers.md.
 
 `bounds`      fair bits, released by randomised response at ε, seen through noise: 1.5 (2z − 1) + N(0, 1)
 `mechanisms`  100,000 labels randomised at ε = 1
-`null`        logistic regression on 20,000 rows of 20 features, 400 canaries among them and 400 placebos beside them
+`null`        logistic regression on 20,000 rows of 20 features, 400 canaries among them and 400 held-out canaries
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PAGE = ROOT / "docs" / "results" / "label_peers.md"
 PLACE = ROOT / ".benchenv"
 EPSILONS, SIZES = (0.0, 0.5, 1.0, 2.0, 4.0), (500, 1000, 3000)
 LABELS, ROWS, FEATURES, CANARIES = 100_000, 20_000, 20, 400
-ALPHA, INNOCENT = 0.05, "innocent"
+ALPHA, LEAK_FREE = 0.05, "leak-free"
 
 Arrays: TypeAlias = dict[str, Any]
 
@@ -160,7 +160,7 @@ def mechanisms(folder: Path, draws: int, seed: int) -> list[str]:
     return lines
 
 
-def innocent(rng: Generator) -> tuple[ScoreTable, NDArray[np.float64]]:
+def leak_free(rng: Generator) -> tuple[ScoreTable, NDArray[np.float64]]:
     """A linear model that cannot remember 2% of its rows; log odds of class 1 of canaries, then placebos."""
     n = ROWS + CANARIES
     x, slope = rng.standard_normal((n, FEATURES)), rng.standard_normal(FEATURES)
@@ -199,7 +199,7 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
     arrays: dict[str, list[NDArray[Any]]] = {}
     fails, joint, shares, differences = 0, 0, [], []
     for draw in range(draws):
-        table, odds = innocent(np.random.default_rng((seed, 2, draw)))
+        table, odds = leak_free(np.random.default_rng((seed, 2, draw)))
         audit = audit_labels(table, permutations=0, tune=False, seed=draw)
         fails += audit.verdict == "fail"
         joint += (audit.models[0].epsilon_lower.value or 0.0) > 0.0
@@ -208,7 +208,7 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
         right = (guess == secret).reshape(2, CANARIES).sum(axis=1)
         shares.append(right / CANARIES)
         differences.append(fisher_exact(int(right[0]), CANARIES, int(right[1]), CANARIES))
-        for name, score in ((INNOCENT, odds[:CANARIES]), ("published", 2.0 * guess[:CANARIES] - 1.0)):
+        for name, score in ((LEAK_FREE, odds[:CANARIES]), ("published", 2.0 * guess[:CANARIES] - 1.0)):
             arrays.setdefault(f"{name}/secret", []).append(secret[:CANARIES])
             arrays.setdefault(f"{name}/score", []).append(score)
     stacked: Arrays = {name: np.stack(rows) for name, rows in arrays.items()}
@@ -221,11 +221,11 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
              f"| success on canaries against placebos, Fisher, p < .05 | | {np.mean(np.array(differences) < ALPHA):.1%} | |"]
     found = run([*NULL, "guard"], folder / "null.npz")
     for task, name in NULL.items():
-        both = [found[task][f"{which}/bound"] for which in (INNOCENT, "published")]
+        both = [found[task][f"{which}/bound"] for which in (LEAK_FREE, "published")]
         note = f" ({both[0].size} draws)" if task in DRAWS else ""
         lines.append(f"| {name}{note} | " + " | ".join(f"{(one > 0).mean():.1%}" for one in both)
                      + f" | {both[0].mean():.2f}, {both[1].mean():.2f} |")
-    guard = found["guard"][f"{INNOCENT}/bound"].T
+    guard = found["guard"][f"{LEAK_FREE}/bound"].T
     for name, one in zip(("eps", "eps_lb"), guard, strict=True):
         lines.append(f"| PrivacyGuard, `{name}`, δ = 1e-5 ({one.size} draws) | {(one > 0).mean():.0%} | it takes no guesses | "
                      f"{one.mean():.2f} |")

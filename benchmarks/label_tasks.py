@@ -32,7 +32,7 @@ TINY = 1e-9
 USUAL = 1e-5
 DRAWS = {"jax_one_run": 50, "estimates_joint_beta": 2, "guard": 5}
 """Of what takes long, of each cell; elsewhere all."""
-CELLS = {"estimates_joint_beta": ("ε = 1, n = 1000",), "guard": ("innocent",)}
+CELLS = {"estimates_joint_beta": ("ε = 1, n = 1000",), "guard": ("leak-free",)}
 """The same; elsewhere all."""
 
 

@@ -24,7 +24,7 @@ from discreet.audit.labels.rows import LabelRow
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_validity.md"
 N = 250
-INNOCENT: dict[str, dict[str, Any]] = {
+LEAK_FREE: dict[str, dict[str, Any]] = {
     "no mechanism": {}, "RR, ε = 1": {"epsilon": 1.0}, "confident (.99)": {"signal": 4.0, "spread": 0.1},
     "10 classes": {"n_classes": 10}, "4 references": {"references": 4}}
 MEMORISING: dict[str, dict[str, Any]] = {
@@ -94,9 +94,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     started, parts = time.process_time(), []
-    parts += ["## Quiet on the innocent", "", "| world | fail | bound above 0 | honest rows void | published attack (oracle) "
+    parts += ["## Quiet on leak-free models", "", "| world | fail | bound above 0 | honest rows void | published attack (oracle) "
               "| on placebos |", "|---|---|---|---|---|---|"]
-    for place, (name, given) in enumerate(INNOCENT.items()):
+    for place, (name, given) in enumerate(LEAK_FREE.items()):
         seen = draw(given, options.draws, place)
         parts.append(f"| {name} | {seen.verdicts.count('fail')} of {options.draws} | "
                      f"{sum(value > 0 for value in seen.joint)} | {seen.honest_void:,} of {seen.honest:,} | "
@@ -128,7 +128,7 @@ HEAD = f"""# Label audits on worlds whose memory is known
 `python -m benchmarks.label_validity --write`. Whole audits of simulated tables ({N} canaries and {N} placebos unless said)
 by all attacks on outputs, untuned, with the published attack (LIA-Delta-Margin with the loss at the secret) beside them.
 
-- *Quiet*: a fail of an innocent model is a false alarm, and so is a bound above 0; at most 28 of 300 may be (5% and what
+- *Quiet*: a fail of a leak-free model is a false alarm, and so is a bound above 0; at most 28 of 300 may be (5% and what
   chance adds). With two classes the published attack is right about 70% to 75% of labels, which nobody remembers.
 - *Loud*: models that remember the label they were trained on fail, also at ε = 0.5. A bound at 95% may be above ε in at most
   28 of 300. "Its mean bound" is that of LIA-Threshold at ½ (of 10 classes: the likeliest class), "of all attacks" pays for

@@ -1,4 +1,4 @@
-"""Validity of whole membership audits on trained small models: quiet on the innocent, loud on leaks, power as claimed.
+"""Validity of whole membership audits on trained small models: quiet on leak-free models, loud on leaks, power as claimed.
 
     python -m benchmarks.membership_validity --data DATA --runs RUNS.jsonl [--seeds 100] [--only NAME] [--write]
 
@@ -109,7 +109,7 @@ def powers(world: World) -> Iterator[list[Any]]:
                    *ends(once.auc)]
 
 
-ARMS = {"innocent": ("innocent", "overfitted"), "innocent, regularised": ("innocent", "regularised"),
+ARMS = {"leak-free": ("leak-free", "overfitted"), "leak-free, regularised": ("leak-free", "regularised"),
         **{recipe: ("a", recipe) for recipe in RECIPES}}
 PERMUTATIONS, BOOTSTRAPS = 199, 200
 """Fewer than an audit's own 999 and 1,000, for time; neither moves an AUC, its interval or a verdict."""
@@ -125,7 +125,7 @@ def one_seed(corpus: Corpus, seed: int) -> dict[str, Any]:
     for arm, table in tables.items():
         # The blind baseline sees neither target nor scores, and its folds are drawn alike: once a seed is enough.
         [audit] = audit_membership(table, design="randomised", permutations=PERMUTATIONS, bootstraps=BOOTSTRAPS,
-                                   seed=seed, texts=texts if arm == "innocent" else None).targets
+                                   seed=seed, texts=texts if arm == "leak-free" else None).targets
         found[arm] = figures(audit)
     audited = time.process_time()
     found["power"], found["utility"] = list(powers(world)), world.utility

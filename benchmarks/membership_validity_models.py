@@ -18,7 +18,7 @@ from discreet.scores.table import Examples, Model, ReferenceKind, Role, ScoreTab
 from discreet.stats import auroc_estimate
 
 FEATURES, HIDDEN = 2_048, 16
-SIDES = ("a", "b", "clean", "innocent", "placebo", "neutral-1", "neutral-2")
+SIDES = ("a", "b", "clean", "leak-free", "placebo", "neutral-1", "neutral-2")
 PLANTED = {1: 300, 4: 80, 16: 60}
 SELECTOR = 600
 

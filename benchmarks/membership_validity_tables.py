@@ -18,9 +18,9 @@ from discreet.core.files import write_atomic
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "membership_validity.md"
 MARKS = ("<!-- figures -->", "<!-- /figures -->")
-READ, *_ = INNOCENT = ("innocent", "innocent, regularised")
-GUILTY = ("overfitted", "stopped early", "regularised", "strongly regularised")
-ARMS = (*INNOCENT, *GUILTY)
+READ, *_ = LEAK_FREE = ("leak-free", "leak-free, regularised")
+LEAKING = ("overfitted", "stopped early", "regularised", "strongly regularised")
+ARMS = (*LEAK_FREE, *LEAKING)
 TOLERANCE = 0.55
 Z = NormalDist().inv_cdf(0.975)
 Runs = list[dict[str, Any]]
@@ -54,7 +54,7 @@ def verdicts(runs: Runs) -> list[str]:
     rows = []
     for arm in ARMS:
         found = [run[arm] for run in runs]
-        key = {"innocent": "innocent, overfitted", "innocent, regularised": arm}.get(arm, f"a, {arm}")
+        key = {"leak-free": "leak-free, overfitted", "leak-free, regularised": arm}.get(arm, f"a, {arm}")
         fit, test = np.mean([run["utility"][key] for run in runs], axis=0)
         persons = [one["group auc"][0] for one in found]
         rows.append([arm, f"{fit:.2f} / {test:.2f}", spread([one["primary"][0] for one in found]),
@@ -62,7 +62,7 @@ def verdicts(runs: Runs) -> list[str]:
                      share([one["verdict"] == "fail" for one in found]),
                      *(sum(one["verdict"] == word for one in found) for word in ("pass", "inconclusive"))])
     by_user = ["by user: mean score"] if len(rows[0]) == 8 else []
-    return table(["target", "AUC of its label, trained on / clean", "primary AUC: mean (90% of seeds)", "its placebo's",
+    return table(["target", "AUC of its label, trained on / clean", "primary AUC: mean (90% of seeds)", "its control's",
                   *by_user, "fail", "pass", "inconclusive"], rows)
 
 
@@ -85,7 +85,7 @@ AUTHORS = (("global", "p", "global"), ("boundary, n = 20", "p", "boundary"), ("u
 
 def authors(runs: Runs) -> list[str]:
     rows = []
-    for arm in INNOCENT:
+    for arm in LEAK_FREE:
         for name, scale, selection in AUTHORS:
             found = [run[arm][f"paper/{scale}/{selection}"] for run in runs]
             rows.append([arm, f"{name}, {scale} scale", spread([one[0] for one in found]),
@@ -97,8 +97,8 @@ def authors(runs: Runs) -> list[str]:
 
 CHECKS: tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...] = (
     ("primary interval holds ½", lambda a: a["primary"][1] <= 0.5 <= a["primary"][2]),
-    ("placebo's interval holds ½", lambda a: a["placebo"][1] <= 0.5 <= a["placebo"][2]),
-    ("interval of target less placebo holds 0", lambda a: a["difference"][1] <= 0 <= a["difference"][2]),
+    ("control's interval holds ½", lambda a: a["placebo"][1] <= 0.5 <= a["placebo"][2]),
+    ("interval of target less control holds 0", lambda a: a["difference"][1] <= 0 <= a["difference"][2]),
     ("blind baseline's interval holds ½", lambda a: a["blind"][1] <= 0.5 <= a["blind"][2]),
     ("neutral boundary (n = 20, logit) interval holds ½",
      lambda a: a["neutral/logit/boundary"][1] <= 0.5 <= a["neutral/logit/boundary"][2]),
@@ -110,13 +110,13 @@ CHECKS: tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...] = (
 )
 
 
-SCATTER = (("primary", "primary"), ("placebo", "placebo"), ("target less placebo", "difference"),
+SCATTER = (("primary", "primary"), ("placebo", "placebo"), ("target less control", "difference"),
            ("blind baseline", "blind"), ("neutral boundary, n = 20, logit", "neutral/logit/boundary"))
 
 
 def calibration(runs: Runs) -> list[str]:
     rows, scatter = [], []
-    for arm in INNOCENT:
+    for arm in LEAK_FREE:
         mine = [run[arm] for run in runs]
         for name, check in CHECKS:
             if arm == READ or not name.startswith("blind"):
@@ -152,7 +152,7 @@ BANDS = {"honest rows": "honest", "paired reference, clean": "oracle", "authors'
 
 def nulls(runs: Runs) -> list[str]:
     rows = []
-    for arm in INNOCENT:
+    for arm in LEAK_FREE:
         mine = [run[arm] for run in runs]
         for name, p_of in NULLS:
             p = np.array([p_of(one) for one in mine])
@@ -175,7 +175,7 @@ def gain(one: dict[str, Any], kind: str, scale: str, at: int) -> float:
 
 def gains(runs: Runs) -> list[str]:
     rows = []
-    for arm in (READ, *GUILTY):
+    for arm in (READ, *LEAKING):
         for scale in ("p", "logit"):
             for name, kind in GAINS:
                 ours, theirs = (np.array([gain(run[arm], kind, scale, at) for run in runs]) for at in (0, 3))
@@ -210,7 +210,7 @@ def survival(runs: Runs) -> list[str]:
     rng, every = np.random.default_rng(0), np.arange(len(runs))
     draws = np.vstack([every, rng.integers(0, every.size, (2_000, every.size))])
     rows = []
-    for arm in GUILTY:
+    for arm in LEAKING:
         found = [run[arm] for run in runs]
         for scale in ("p", "logit"):
             high_up = [np.array([one[f"{kind}/{scale}/boundary"][0] for one in found])[draws].mean(-1) - 0.5
@@ -223,8 +223,8 @@ def survival(runs: Runs) -> list[str]:
             rows.append([arm, scale, *cells])
     return ["As shares of the authors' figure for that target (intervals: bootstrap over seeds). d′: gains in the normal "
             "quantile of the mean AUC, which has no ceiling.", "", *table(
-                ["target", "scale", "boundary AUC above ½, neutral", "authors' gain on the placebo", "neutral gain", "neutral gain less its placebo's",
-                 "d′: neutral gain", "d′: neutral gain less its placebo's"], rows)]
+                ["target", "scale", "boundary AUC above ½, neutral", "authors' gain on the placebo", "neutral gain", "neutral gain less its control's",
+                 "d′: neutral gain", "d′: neutral gain less its control's"], rows)]
 
 
 def planted(runs: Runs) -> list[str]:
@@ -251,7 +251,7 @@ def powers(runs: Runs) -> list[str]:
     # One user may bring all records of a side: neither an AUC nor a power can be had then.
     flat = [row for row in every if None not in (row[2], row[5])]
     rows, bins, real = [], [], {}
-    for recipe, n in sorted({(row[0], row[1]) for row in flat}, key=lambda one: (GUILTY.index(one[0]), one[1])):
+    for recipe, n in sorted({(row[0], row[1]) for row in flat}, key=lambda one: (LEAKING.index(one[0]), one[1])):
         found = [row for row in flat if (row[0], row[1]) == (recipe, n)]
         auc, units, others = (float(np.mean([row[at] for row in found])) for at in (5, 8, 9))
         seen = [row[6] > 0.5 for row in found]
@@ -274,8 +274,8 @@ def powers(runs: Runs) -> list[str]:
 
 
 PARTS: tuple[tuple[str, Callable[[Runs], list[str]]], ...] = (
-    ("verdicts", verdicts), ("", reasons), ("the authors' protocol on the innocent", authors),
-    ("calibration on the innocent", calibration), ("p values on the innocent", nulls), ("boundary gain", gains),
+    ("verdicts", verdicts), ("", reasons), ("the authors' protocol on leak-free targets", authors),
+    ("calibration on leak-free targets", calibration), ("p values on leak-free targets", nulls), ("boundary gain", gains),
     ("", survival), ("planted records", planted), ("power claimed and seen", powers),
 )
 

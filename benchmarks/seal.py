@@ -49,9 +49,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
 
 
-# Innocent models: scores of both of each pair, (scores, pairs, 2), drawn before any coin.
+# Leak-free models: scores of both of each pair, (scores, pairs, 2), drawn before any coin.
 SHAPE = (1, PAIRS, 2)
-INNOCENT: dict[str, Callable[[Generator], Array]] = {
+LEAK_FREE: dict[str, Callable[[Generator], Array]] = {
     "normal": lambda g: g.normal(size=SHAPE),
     "heavy-tailed (Cauchy)": lambda g: g.standard_cauchy(SHAPE),
     "many ties": lambda g: np.round(g.normal(size=SHAPE)),
@@ -62,9 +62,9 @@ INNOCENT: dict[str, Callable[[Generator], Array]] = {
 }
 
 
-def innocents(seed: int) -> list[str]:
+def leak_free_models(seed: int) -> list[str]:
     rows: list[list[object]] = []
-    for name, family in INNOCENT.items():
+    for name, family in LEAK_FREE.items():
         rng = np.random.default_rng([seed, len(rows)])
         alarms = bounds = 0
         for _ in range(RUNS):
@@ -76,8 +76,8 @@ def innocents(seed: int) -> list[str]:
         p = [binomtest(k, RUNS, ALPHA, alternative="greater").pvalue for k in (alarms, bounds)]
         rows.append([name, f"{alarms} ({alarms / RUNS:.2%})", f"{p[0]:.3f}",
                      f"{bounds} ({bounds / RUNS:.2%})", f"{p[1]:.3f}"])
-    said = table(["innocent scores", "convicted", "p against 5%", "ε bound above 0", "p against 5%"], rows)
-    return [f"### Innocent models, {RUNS:,} runs of {PAIRS} pairs each", "", *said]
+    said = table(["leak-free scores", "detected", "p against 5%", "ε bound above 0", "p against 5%"], rows)
+    return [f"### Leak-free models, {RUNS:,} runs of {PAIRS} pairs each", "", *said]
 
 
 def power(seed: int) -> list[str]:
@@ -91,7 +91,7 @@ def power(seed: int) -> list[str]:
         rows.append([f"{rate:.2f}", *(f"{np.mean(np.array(found) <= n):.2f}" for n in SIZES),
                      f"{np.median(found):.0f}" if np.median(found) < 10**9 else "more",
                      f"{pairs_needed(rate, KINDS / ALPHA):,}"])
-    return ["### Power: share of 400 leaking models convicted, by win rate and number of pairs", "",
+    return ["### Power: share of 400 leaking models detected, by win rate and number of pairs", "",
             *table(["win rate", *(f"n = {n}" for n in SIZES), "median pairs to e ≥ 20", "pairs promised for power .8"],
                    rows)]
 
@@ -170,7 +170,7 @@ def real(name: str, data: Sequence[Datum], pairs: int, seals: int, seed: int) ->
                      f"{np.median([f['epsilon_lower'] for f in found]):.2f}"])
     unit = "users" if data[0].group else "records"
     return [f"### {name}: {pairs:,} pairs of {unit}, {seals} seals", "", *table(
-        ["model", "accuracy, trained on / left out", "win rate", "convicted", "median pairs to e ≥ 20", "median log10 e",
+        ["model", "accuracy, trained on / left out", "win rate", "detected", "median pairs to e ≥ 20", "median log10 e",
          "median ε lower bound"], rows)]
 
 
@@ -278,15 +278,15 @@ def main() -> None:
                                f"commit {commit.strip()}, {platform.machine()}, 2 cores, Python "
                                f"{platform.python_version()}; α = {ALPHA}."]]
     if args.only != "real":
-        parts += [innocents(args.seed), power(args.seed), epsilons(args.seed)]
+        parts += [leak_free_models(args.seed), power(args.seed), epsilons(args.seed)]
     if args.only != "simulation":
         beaver, storm = read(args.data / "beavertails_mini", None), read(args.data / "hate_stormfront", "user_id")
         rows = [placebo_runs(name, data, 400, 300, args.seed)
                 for name, data in (("beavertails_mini", beaver), ("hate_stormfront, by user", storm))]
         parts += [real("beavertails_mini", beaver, 800, 11, args.seed),
                   real("hate_stormfront, by user", storm, 800, 3, args.seed),
-                  ["### Real text, innocent: an overfitted model of one half, seals of the other half", "",
-                   *table(["data", "pairs", "seals", "convicted", "p against 5%", "ε bound above 0"], rows)],
+                  ["### Real text, leak-free: an overfitted model of one half, seals of the other half", "",
+                   *table(["data", "pairs", "seals", "detected", "p against 5%", "ε bound above 0"], rows)],
                   end_to_end("beavertails_mini", beaver, 800, args.seed),
                   end_to_end("hate_stormfront, by user", storm, 800, args.seed)]
     text = "\n\n".join("\n".join(part) for part in parts)

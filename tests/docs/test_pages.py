@@ -55,7 +55,7 @@ def prepare_scores(folder: Path, text: str) -> None:
     exec(compile(FENCE.findall(text)[0][1], "membership.md", "exec"), names)
     from discreet.scores.write import write_scores
 
-    write_scores(names["innocent"], folder / "scores.parquet")
+    write_scores(names["harmless"], folder / "scores.parquet")
 
 
 PREPARE: dict[str, Callable[[Path, str], None]] = {

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.core.resampling import joint_tpr
-from discreet.stats import bootstrap_weights, tpr_at_fpr, weighted_tpr_at_fpr
+from discreet.audit.core.resampling import PermutedRow, joint_tpr, masked_auc, max_t, midranks
+from discreet.audit.membership.selection import boundary
+from discreet.stats import auroc, bootstrap_weights, max_t_p, tpr_at_fpr, weighted_tpr_at_fpr
 
 FPRS = [0.01, 0.05]
 
@@ -58,3 +59,119 @@ def test_negatives_that_tie_where_the_part_is_cut() -> None:
         assert points[0, at] == tpr_at_fpr(scores, member, fpr)
         assert np.array_equal(draws[0, at], weighted_tpr_at_fpr(scores, member, weights, fpr))
     assert draws[0, 1].std() > 0
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def test_midranks_give_the_auc(rng: np.random.Generator) -> None:
+    scores, member = rng.integers(0, 6, 50).astype(float), rng.integers(0, 2, 50)
+    n_in, n_out = member.sum(), (1 - member).sum()
+    assert 0.5 + (midranks(scores) - 25.5)[member == 1].sum() / (n_in * n_out) == pytest.approx(auroc(scores, member))
+
+
+def test_masked_auc_against_one_by_one(rng: np.random.Generator) -> None:
+    scores = rng.integers(0, 5, 30).astype(float)
+    side = rng.integers(0, 3, (7, 30))
+    found = masked_auc(scores, side == 1, side == 2)
+    for row, value in zip(side, found, strict=True):
+        judged = row > 0
+        assert value == pytest.approx(auroc(scores[judged], row[judged] == 1))
+    assert np.isnan(masked_auc(scores, np.zeros((1, 30), dtype=bool), np.ones((1, 30), dtype=bool)))[0]
+
+
+def slow_auc(one: PermutedRow, side: np.ndarray, label: np.ndarray, p_true: np.ndarray, lot: np.ndarray) -> float:
+    """One row under one membership, the long way: thin, select, attack."""
+    rows = one.rows
+    if one.n is not None:
+        kept = np.full(side.size, -1, dtype=np.int8)
+        for of in np.unique(label[rows]):
+            sides = [rows[(label[rows] == of) & (side[rows] == value)] for value in (1, 0)]
+            for half in sides:
+                chosen = half[np.argsort(lot[half])][: min(len(sides[0]), len(sides[1]))]
+                kept[chosen] = side[chosen]
+        rows = boundary(p_true, label, kept, one.n)
+    truth = side[rows] == 1
+    return auroc(one.scores[rows], truth) if truth.any() and not truth.all() else 0.5
+
+
+def test_permutes_through_the_selection_like_the_long_way(rng: np.random.Generator) -> None:
+    n = 150
+    member = np.where(np.arange(n) < 60, 1, 0).astype(np.int8)
+    member[-10:] = -1
+    label, p_true, lot = rng.integers(0, 2, n), rng.integers(0, 40, n) / 40, rng.permutation(n)
+    scores = [rng.normal(size=n).round(1) for _ in range(2)]
+    known = np.flatnonzero(member >= 0)
+    ones = [PermutedRow(scores[0], known), PermutedRow(scores[1], known),
+                 PermutedRow(scores[0], known[label[known] == 1]),
+                 PermutedRow(scores[0], known, 3), PermutedRow(scores[1], known, 3), PermutedRow(scores[1], known, 200)]
+    found = max_t(ones, member, label, p_true, np.random.default_rng(8), permutations=40, lot=lot)
+    for one, value in zip(ones, found.observed, strict=True):
+        assert value == pytest.approx(slow_auc(one, member, label, p_true, lot))
+
+    draws = np.random.default_rng(8)
+    moved = np.tile(member, (40, 1))
+    for y in (0, 1):
+        rows = known[label[known] == y]
+        moved[:, rows] = draws.permuted(np.tile(member[rows] == 1, (40, 1)), axis=1)
+    slow = np.array([[slow_auc(one, side, label, p_true, lot) for one in ones] for side in moved])
+    assert np.allclose(found.null, slow)
+
+
+def test_p_is_max_t_of_the_standardised_aucs(rng: np.random.Generator) -> None:
+    n = 80
+    member = (np.arange(n) % 2).astype(np.int8)
+    label = np.zeros(n, dtype=np.int64)
+    scores = rng.normal(size=n) + 1.2 * member
+    ones = [PermutedRow(scores, np.arange(n)), PermutedRow(rng.normal(size=n), np.arange(n))]
+    found = max_t(ones, member, label, None, rng, permutations=199)
+    z = np.concatenate([found.observed[None, :], found.null])
+    z = (z - z.mean(axis=0)) / z.std(axis=0)
+    assert np.allclose(found.p, max_t_p(z[0], z[1:]))
+    assert found.p[0] < 0.05 < found.p[1]
+
+
+def test_groups_change_sides_whole(rng: np.random.Generator) -> None:
+    groups = np.repeat(np.arange(12), 5)
+    member = (groups < 6).astype(np.int8)
+    # All records of a person score alike: 12 persons, not 60 records, stand behind the figure.
+    scores = rng.normal(size=12)[groups]
+    rows = np.arange(60)
+    asked, label = [PermutedRow(scores, rows)], np.zeros(60, dtype=int)
+    by_person = max_t(asked, member, label, None, rng, permutations=300, groups=groups)
+    by_record = max_t(asked, member, label, None, rng, permutations=300)
+    assert by_person.null.std() > 1.7 * by_record.null.std()
+    assert {round(float(value) * 36, 6) % 1 for value in by_person.null[:, 0]} == {0.0}
+
+
+def test_refuses_what_it_cannot_permute(rng: np.random.Generator) -> None:
+    member = np.array([1, 0, 1, 0, -1], dtype=np.int8)
+    label, scores = np.zeros(5, dtype=int), rng.normal(size=5)
+    with pytest.raises(ValueError, match="unknown membership"):
+        max_t([PermutedRow(scores, np.arange(5))], member, label, None, rng)
+    with pytest.raises(ValueError, match="p_true"):
+        max_t([PermutedRow(scores, np.arange(4), 2)], member, label, None, rng)
+    with pytest.raises(ValueError, match="whole groups"):
+        max_t([PermutedRow(scores, np.arange(4))], member, label, None, rng, groups=np.array([0, 0, 1, 1, 2]))
+
+
+def test_family_wise_error_on_the_null() -> None:
+    """Some p at or under .05 in about 5 of 100 families; selection and unequal sides included."""
+    rng = np.random.default_rng(21)
+    false_alarms = 0
+    for _ in range(300):
+        n = 90
+        member = (np.arange(n) < 30).astype(np.int8)
+        label = rng.integers(0, 2, n)
+        difficulty = rng.normal(size=n)
+        p_true = difficulty + 0.5 * rng.normal(size=n)
+        scores = [difficulty + rng.normal(size=n) for _ in range(2)]
+        rows = np.arange(n)
+        ones = [PermutedRow(one, rows, size) for one in scores for size in (None, 5, 10)]
+        found = max_t(ones, member, label, p_true, rng, permutations=59, lot=rng.permutation(n))
+        false_alarms += bool(found.p.min() <= 0.05)
+    # Binomial(300, .05) exceeds 28 with chance .001.
+    assert false_alarms <= 28
+    assert false_alarms >= 4

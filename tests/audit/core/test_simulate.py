@@ -2,10 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy import stats
 
-from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.core.simulate import LabelWorld, World, simulated_labels, simulated_table
+from discreet.audit.labels.attacker_view import canary_rows, run
+from discreet.audit.labels.attacks.lira import LiraLabel
+from discreet.mechanisms.base import log_softmax
+from discreet.scores.check import check_label_table
+from discreet.scores.table import CANARY, PLACEBO
 from discreet.stats import auroc
+
+RNG = np.random.default_rng
 
 
 def test_the_ratio_has_the_auc_of_its_closed_form() -> None:
@@ -15,7 +22,7 @@ def test_the_ratio_has_the_auc_of_its_closed_form() -> None:
     phi = (table.logits[:, :, 0, 1] - table.logits[:, :, 0, 0]) * sign
     ratio = phi[0] - phi[list(table.references("neutral"))].mean(axis=0)
     truth = table.member[0] == 1
-    expected = norm.cdf(0.6 / (np.sqrt(2) * world.noise * np.sqrt(1 + 1 / 3)))
+    expected = stats.norm.cdf(0.6 / (np.sqrt(2) * world.noise * np.sqrt(1 + 1 / 3)))
     assert auroc(ratio, truth) == pytest.approx(expected, abs=0.01)
 
 
@@ -28,3 +35,44 @@ def test_membership_goes_by_person_and_coins() -> None:
         assert all(len(set(table.member[row, group == one])) == 1 for one in np.unique(group[:120]))
     out = (table.member[0] == 0) & (table.examples.planted > 0)
     assert 0 < out.sum() < 40
+
+
+def test_shapes_roles_and_checks() -> None:
+    table = simulated_labels(LabelWorld(canaries=60, held_out=40, n_classes=3, references=2, epsilon=1.0,
+                                        planted=(4, 16)), RNG(0))
+    assert table.logits.shape == (3, 100, 1, 3)
+    assert table.canaries.role[0].tolist() == [CANARY] * 60 + [PLACEBO] * 40
+    assert (table.canaries.role[1:] == CANARY).all()
+    assert table.canaries.planted[0].tolist() == [4] * 6 + [16] * 6 + [0] * 88
+    assert [model.mechanism for model in table.models] == ["rr"] * 3
+    assert table.targets == (0,)
+    check_label_table(table, "simulated")
+    assert table.log_p == pytest.approx(np.log(np.exp(table.logits) / np.exp(table.logits).sum(axis=-1)[..., None]))
+    assert np.isfinite(log_softmax(np.array([1e3, -1e3]))).all()
+
+
+def test_the_mechanism_lies_as_often_as_it_should() -> None:
+    table = simulated_labels(LabelWorld(canaries=5000, held_out=5000, epsilon=1.0), RNG(1))
+    kept = int((table.canaries.label == table.canaries.trained).sum())
+    assert stats.binomtest(kept, 10_000, np.e / (1 + np.e)).pvalue > 1e-4
+
+
+def test_memory_is_of_the_trained_label_of_canaries_alone() -> None:
+    world = LabelWorld(canaries=500, held_out=500, memory=3.0, epsilon=1.0, references=16)
+    table = simulated_labels(world, RNG(2))
+    canary, placebo = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
+    found = run(LiraLabel("pooled"), canary)
+    # The trained label has no ceiling; the secret has e / (1 + e) = .731.
+    assert found.correct(canary.trained).mean() > 0.99
+    assert stats.binomtest(int(found.correct(canary.canary).sum()), 500, np.e / (1 + np.e)).pvalue > 1e-4
+    unremembered = run(LiraLabel("pooled"), placebo)
+    assert stats.binomtest(int(unremembered.correct(placebo.canary).sum()), 500, 0.5).pvalue > 1e-4
+
+
+def test_planted_canaries_are_remembered_better() -> None:
+    table = simulated_labels(LabelWorld(canaries=5000, memory=0.2, references=16, planted=(1, 4, 16)), RNG(3))
+    rates = []
+    for copies in (1, 4, 16):
+        trial = canary_rows(table, 0, planted=copies)
+        rates.append(run(LiraLabel("pooled"), trial).correct(trial.canary).mean())
+    assert rates[0] < rates[1] - 0.05 < rates[2] - 0.1

@@ -8,8 +8,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from discreet.audit.core.record import Audit, plain
-from discreet.audit.core.verdict import Claims, Judgement, Planted, Reason, check_at_least, least_detected, overall
+from discreet.audit.core.verdict import (
+    Audit,
+    Claims,
+    Judgement,
+    Planted,
+    Reason,
+    check_at_least,
+    least_detected,
+    overall,
+    plain,
+)
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 
@@ -19,7 +28,7 @@ def test_a_reason_is_its_sentence_and_keeps_its_code() -> None:
     for one in (said, deepcopy(said), pickle.loads(pickle.dumps(said))):
         assert (one, one.code) == ("It leaks.", "leak")
     found = Judgement("fail", (said, "A note."))
-    assert found.codes == ("leak", "")
+    assert found.reason_codes == ("leak", "")
     assert json.loads(json.dumps(found.to_json())) == {
         "verdict": "fail", "reasons": ["It leaks.", "A note."], "reason_codes": ["leak", ""]}
     assert Claims((said,), ()).to_json() == {"can": ["It leaks."], "cannot": []}

@@ -36,8 +36,7 @@ def power_of(auc: float, n_members: int, n_nonmembers: int, level: float = 0.95,
     spread = inflation * auc_deviation(auc, n_members, n_nonmembers)
     if spread == 0.0:
         return float(auc > 0.5)
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
-    return NormalDist().cdf(_logit(auc) * auc * (1.0 - auc) / spread - z)
+    return NormalDist().cdf(_logit(auc) * auc * (1.0 - auc) / spread - _z(level))
 
 
 def inflation_of(auc: Estimate) -> float:
@@ -46,22 +45,31 @@ def inflation_of(auc: Estimate) -> float:
     Groups of many records make an AUC steadier than as many records, groups of unlike ones less steady. 1 where a unit
     is one record, and where nobody can say.
     """
-    ends, members, others = (auc.low, auc.high), auc.n_pos or 0, auc.n_neg or 0
-    if auc.unit != "group" or auc.value is None or ends[0] is None or ends[1] is None or min(members, others) < 2:
+    members, others = auc.n_pos or 0, auc.n_neg or 0
+    if (
+        auc.unit != "group"
+        or auc.value is None
+        or auc.low is None
+        or auc.high is None
+        or min(members, others) < 2
+        or not 0.0 < auc.low < auc.value < auc.high < 1.0
+    ):
         return 1.0
-    if not 0.0 < ends[0] < auc.value < ends[1] < 1.0:
-        return 1.0
-    z = NormalDist().inv_cdf(0.5 + auc.level / 2.0)
-    measured = (_logit(ends[1]) - _logit(ends[0])) / (2.0 * z) * auc.value * (1.0 - auc.value)
+    measured = (_logit(auc.high) - _logit(auc.low)) / (2.0 * _z(auc.level)) * auc.value * (1.0 - auc.value)
     return measured / auc_deviation(auc.value, members, others)
+
+
+def _z(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + level / 2.0)
 
 
 def _logit(p: float) -> float:
     return log(p / (1.0 - p)) if 0.0 < p < 1.0 else inf if p > 0.5 else -inf
 
 
-def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power: float = POWER,
-                   inflation: float = 1.0) -> float | None:
+def detectable_auc(
+    n_members: int, n_nonmembers: int, level: float = 0.95, power: float = POWER, inflation: float = 1.0
+) -> float | None:
     """Smallest AUC that m + n units find with this power, to 1e-4; None where not even AUC .9999 is found.
 
     On the logit scale power falls again towards an AUC of 1, where few units leave the bound anywhere: what counts is
@@ -69,7 +77,7 @@ def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power
     """
     if min(n_members, n_nonmembers) < 2:
         return None
-    grid = [0.5 + 0.0001 * step for step in range(1, 5000)]
+    grid = (0.5 + 0.0001 * step for step in range(1, 5000))
     return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= power), None)
 
 
@@ -77,11 +85,10 @@ def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -
     """Chance, in [0, 1], that planted records with this true AUC are detected (`discreet.audit.membership.controls`).
 
     Of the two conditions the harder is counted: the target exceeds its placebo, whose AUC is taken to be ½ and to vary
-    independently. That the lower bound exceeds ½ then nearly follows. Normal approximation with variances by Hanley
-    & McNeil (1982).
+    independently. That the lower bound exceeds ½ then nearly follows. Normal approximation.
     """
     spread = sqrt(auc_deviation(auc, n_members, n_nonmembers) ** 2 + auc_deviation(0.5, n_members, n_nonmembers) ** 2)
-    return NormalDist().cdf((auc - 0.5) / spread - NormalDist().inv_cdf(0.5 + level / 2.0))
+    return NormalDist().cdf((auc - 0.5) / spread - _z(level))
 
 
 def planted_needed(auc: float, n_levels: int, power: float = POWER) -> int:
@@ -98,25 +105,25 @@ def planted_detectable(n_members: int, n_nonmembers: int, level: float, power: f
     """Smallest AUC, to .01, that so many planted members show with this power; None where not even .99 is shown."""
     if min(n_members, n_nonmembers) < 2:
         return None
-    grid = [percent / 100 for percent in range(51, 100)]
+    grid = (percent / 100 for percent in range(51, 100))
     return next((auc for auc in grid if planted_power(auc, n_members, n_nonmembers, level) >= power), None)
 
 
 def has_power(planted: Estimate) -> bool:
     """Whether the AUC of planted records is of enough of them to show `PLANTED_AUC` with power `POWER`."""
-    return min(planted.n_pos or 0, planted.n_neg or 0) >= 2 and planted_power(
-        PLANTED_AUC, planted.n_pos or 0, planted.n_neg or 0, planted.level) >= POWER
+    members, others = planted.n_pos or 0, planted.n_neg or 0
+    return min(members, others) >= 2 and planted_power(PLANTED_AUC, members, others, planted.level) >= POWER
 
 
 def detectable_estimate(auc: Estimate) -> Estimate:
     """`detectable_auc` for the sample behind an AUC; a value without interval, since it is planned, not measured."""
     members, others = auc.n_pos or 0, auc.n_neg or 0
     facts: dict[str, Any] = {"level": auc.level, "n": auc.n, "n_pos": members, "n_neg": others, "unit": auc.unit}
-    inflation = inflation_of(auc)
-    found = detectable_auc(members, others, auc.level, inflation=inflation)
+    found = detectable_auc(members, others, auc.level, inflation=inflation_of(auc))
     if found is None:
-        return Estimate.unresolved(f"{members} members and {others} non-members find no AUC with power {POWER:g}: "
-                                   f"more {auc.unit}s are needed", **facts)
+        return Estimate.unresolved(
+            f"{members} members and {others} non-members find no AUC with power {POWER:g}: more {auc.unit}s are needed",
+            **facts)
     return Estimate(found, None, None, method=f"Hanley–McNeil on the logit scale, power {POWER:g}", **facts)
 
 

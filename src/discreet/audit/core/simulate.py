@@ -11,7 +11,7 @@ canaries are like canaries but for the memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf, log2
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.mechanisms.labels.rr import randomised_response
-from discreet.scores.table import CANARY, IN, PLACEBO, Canaries, MemberArray, Model, Role, ScoreTable
+from discreet.scores.table import CANARY, IN, PLACEBO, Canaries, Model, Role, ScoreTable
 from discreet.scores.table import Examples as ExampleTable
 from discreet.scores.table import ReferenceKind as Kind
 
@@ -80,16 +80,14 @@ def simulated_table(world: World, rng: Generator) -> ScoreTable:
     split = np.repeat(np.array(SPLITS, dtype=object), sizes)
     n, planted = split.size, np.zeros(split.size, dtype=np.int64)
     planted[split == "planted"] = np.repeat(list(world.planted), list(world.planted.values())).astype(np.int64)
-    coin = rng.integers(0, 2, n)
-    label = rng.integers(0, 2, n)
+    coin, label = rng.integers(0, 2, n), rng.integers(0, 2, n)
     group = np.arange(n) // world.group_size if world.group_size > 1 else None
     difficulty = 1.0 + world.spread * rng.normal(size=n)
-    models: list[Model] = []
-    member, odds = [], []
+    models, member, odds = list[Model](), [], []
     for role, kind, trained in _models(world, split, coin, group, rng):
-        leak = np.full(n, world.leak if role == "target" else world.reference_leak)
+        leak = np.full(n, world.reference_leak)
         if role == "target":
-            leak = np.where(planted > 0, [world.leak_of_planted(max(1, int(one))) for one in planted], leak)
+            leak = np.array([world.leak_of_planted(int(one)) if one else world.leak for one in planted])
         own = world.noise * rng.normal(size=n)
         if group is not None:
             own = own + world.group_noise * rng.normal(size=int(group.max()) + 1)[group]
@@ -97,33 +95,27 @@ def simulated_table(world: World, rng: Generator) -> ScoreTable:
         member.append(trained.astype(np.int8))
         odds.append(difficulty + own + leak * trained)
     phi: FloatArray = np.stack(odds) * np.where(label == 1, 1.0, -1.0)
-    logits = np.stack([-phi / 2.0, phi / 2.0], axis=-1)[:, :, None, :]
     examples = ExampleTable(
         id=np.array([f"e{place}" for place in range(n)], dtype=object), label=label, planted=planted, group=group,
-        split=split,
-        categories=tuple(frozenset({CATEGORIES[one]}) for one in rng.integers(0, len(CATEGORIES), n)),
-    )
-    return ScoreTable(tuple(models), examples, logits, np.stack(member))
+        split=split, categories=tuple(frozenset({CATEGORIES[one]}) for one in rng.integers(0, len(CATEGORIES), n)))
+    return ScoreTable(tuple(models), examples, np.stack([-phi / 2.0, phi / 2.0], axis=-1)[:, :, None, :],
+                      np.stack(member))
 
 
 def _models(
     world: World, split: NDArray[np.object_], coin: IntArray, group: IntArray | None, rng: Generator
-) -> list[tuple[Role, Kind | None, IntArray]]:
+) -> Iterator[tuple[Role, Kind | None, IntArray]]:
     """Role, reference kind and membership (n,) of each model."""
-    nobody = np.zeros(split.size, dtype=np.int64)
-    found: list[tuple[Role, Kind | None, IntArray]] = [
-        ("target", None, np.where((split == "train") | ((split == "planted") & (coin == IN)), 1, 0)),
-    ]
-    found += [("reference", "paired", np.where(split == "reference", 1, 0))] * world.paired
-    found += [("reference", "neutral", nobody)] * world.neutral
-    for _ in range(world.shadows):
-        half = rng.integers(0, 2, split.size if group is None else int(group.max()) + 1)
-        half = half if group is None else half[group]
-        found.append(("shadow", "population", np.where(split == "calibration", 0, half)))
+    nobody, calibration = np.zeros(split.size, dtype=np.int64), np.where(split == "calibration", 1, 0)
+    halves = [rng.integers(0, 2, split.size if group is None else int(group.max()) + 1) for _ in range(world.shadows)]
+    yield "target", None, np.where((split == "train") | ((split == "planted") & (coin == IN)), 1, 0)
+    yield from [("reference", "paired", np.where(split == "reference", 1, 0))] * world.paired
+    yield from [("reference", "neutral", nobody)] * world.neutral
+    for half in halves:
+        yield "shadow", "population", np.where(calibration == 1, 0, half if group is None else half[group])
     if world.selector:
-        found.append(("selection", None, np.where(split == "calibration", 1, 0)))
-    found += [("placebo", None, nobody)] * world.placebos
-    return found
+        yield "selection", None, calibration
+    yield from [("placebo", None, nobody)] * world.placebos
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +124,11 @@ class LabelWorld:
 
     Attributes
     ----------
-    canaries, held_out, n_classes : int
     memory : float >= 0
         What training on a row with label k adds to its logit k. 0: a model that memorises nothing.
-    signal : float
-        Logit of the class that a row's features say, above those of the others; on top of it a `spread`, alike for all
-        models.
-    noise : float
-        Standard deviation of each model's own noise on each logit.
+    signal, spread, noise : float
+        Logit of the class that a row's features say, above those of the others; deviations of the logits that all
+        models see alike, and of each model's own.
     epsilon : float
         Of randomised response on all labels; infinity for none.
     references : int
@@ -162,33 +151,26 @@ class LabelWorld:
 
 def simulated_labels(world: LabelWorld, rng: Generator) -> ScoreTable:
     """Draw one target and its references from a world."""
-    n, n_classes = world.canaries + world.held_out, world.n_classes
-    original = rng.integers(0, n_classes, n)
-    features = world.signal * _one_hot(original, n_classes) + world.spread * rng.normal(size=(n, n_classes))
-    truth = truth_probability(world.epsilon, n_classes)
-    planted = np.zeros(n, dtype=np.int64)
+    n, one_hot = world.canaries + world.held_out, np.eye(world.n_classes)
+    original = rng.integers(0, world.n_classes, n)
+    features = world.signal * one_hot[original] + world.spread * rng.normal(size=(n, world.n_classes))
+    truth = truth_probability(world.epsilon, world.n_classes)
+    planted = np.zeros((1 + world.references, n), dtype=np.int64)
     for place, copies in enumerate(world.planted):
-        planted[place * (world.canaries // 10) : (place + 1) * (world.canaries // 10)] = copies
-    models, role, labels, trained, logits = [], [], [], [], []
-    for place in range(1 + world.references):
-        own = rng.integers(0, n_classes, n)
-        seen = randomised_response(own, truth, n_classes, rng)
-        target_role = np.repeat([CANARY, PLACEBO], [world.canaries, world.held_out]).astype(np.int8)
-        own_role: MemberArray = target_role if not place else np.full(n, CANARY, dtype=np.int8)
-        memory = world.memory * (own_role == CANARY) * (1.0 + np.log2(np.maximum(planted, 1)) * (place == 0))
-        logits.append(features + world.noise * rng.normal(size=features.shape)
-                      + memory[:, None] * _one_hot(seen, n_classes))
-        mechanism = "none" if world.epsilon == inf else "rr"
-        models.append(Model(f"reference-{place}" if place else "target", "reference" if place else "target",
-                            mechanism=mechanism, epsilon=world.epsilon, seed=None if place else "0"))
-        role.append(own_role)
-        labels.append(own)
-        trained.append(seen)
-    of_all = np.stack([planted] + [np.zeros_like(planted)] * world.references)
-    canaries = Canaries(np.stack(role), np.stack(labels), np.stack(trained), of_all)
+        planted[0, place * (world.canaries // 10) : (place + 1) * (world.canaries // 10)] = copies
+    models, labels, trained, logits = [], [], [], []
+    role = np.full(planted.shape, CANARY, dtype=np.int8)
+    role[0, world.canaries :] = PLACEBO
+    for place, (own_role, copies) in enumerate(zip(role, planted, strict=True)):
+        labels.append(rng.integers(0, world.n_classes, n))
+        trained.append(randomised_response(labels[-1], truth, world.n_classes, rng))
+        memory = world.memory * (own_role == CANARY) * (1.0 + np.log2(np.maximum(copies, 1)))
+        logits.append(features + world.noise * rng.normal(size=features.shape) + memory[:, None] * one_hot[trained[-1]])
+        models.append(
+            Model(f"reference-{place}" if place else "target", "reference" if place else "target",
+                  mechanism="none" if world.epsilon == inf else "rr", epsilon=world.epsilon,
+                  seed=None if place else "0")
+        )
+    canaries = Canaries(role, np.stack(labels), np.stack(trained), planted)
     return ScoreTable.of_canaries(tuple(models), np.array([f"e{place}" for place in range(n)], dtype=np.object_),
                                   original, canaries, np.stack(logits))
-
-
-def _one_hot(labels: IntArray, n_classes: int) -> FloatArray:
-    return np.asarray(labels[:, None] == np.arange(n_classes), dtype=np.float64)

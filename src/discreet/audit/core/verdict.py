@@ -1,19 +1,52 @@
-"""What every audit concludes with: a verdict, its reasons with stable codes, and what may be claimed."""
+"""What every audit concludes with: a verdict, its reasons with stable codes, what may be claimed, and the record."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from importlib.resources import files
-from typing import Any, Literal, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
 
-from discreet.core.errors import UsageError
+import numpy as np
+
+from discreet.core.errors import MissingExtraError, UsageError
+from discreet.core.files import dump_json, write_atomic
+from discreet.report import summarise, to_html
+from discreet.scores.table import ScoreTable
 
 Word = Literal["pass", "fail", "inconclusive"]
 
 ALPHA = 0.05
 """Risk of a false finding in one audit, over all its targets and attacks."""
+
+SCHEMA = 1
+
+
+def plain(value: Any) -> Any:
+    """Mappings, lists and tuples with everything in them that has `to_json` as plain values."""
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value.to_json() if hasattr(value, "to_json") else value
+
+
+class Part:
+    """A dataclass that is a part of a record: `to_json` has its fields and `derived` properties, but for `hidden`."""
+
+    __slots__ = ()
+    derived: ClassVar[tuple[str, ...]] = ()
+    hidden: ClassVar[tuple[str, ...]] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        names = [*(one.name for one in fields(self)), *self.derived]  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in names if name not in self.hidden}
 
 
 class Reason(str):
@@ -49,45 +82,33 @@ class Sentences:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Part):
     """A verdict on one target and its reasons, the decisive one first."""
+
+    derived: ClassVar[tuple[str, ...]] = ("reason_codes",)
 
     verdict: Word
     reasons: tuple[str, ...]
 
     @property
-    def codes(self) -> tuple[str, ...]:
+    def reason_codes(self) -> tuple[str, ...]:
         """The code of each reason, "" for a sentence without one."""
-        return codes(self.reasons)
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"verdict", "reasons", "reason_codes"}`."""
-        return {"verdict": self.verdict, "reasons": [str(one) for one in self.reasons],
-                "reason_codes": list(self.codes)}
+        return tuple(getattr(one, "code", "") for one in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(Part):
     """What an audit can claim from its inputs, and what it cannot and what that would need; sentences."""
 
     can: tuple[str, ...]
     cannot: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """`{"can", "cannot"}`."""
-        return {"can": [str(one) for one in self.can], "cannot": [str(one) for one in self.cannot]}
-
 
 @dataclass(frozen=True, slots=True)
-class Planted:
-    """The positive control: how well examples that were repeated in training on purpose stand out.
+class Planted(Part):
+    """The positive control: how well examples that stood `repetitions` times in training, on purpose, stand out.
 
-    Attributes
-    ----------
-    repetitions : int
-        How often each of them stood in the training set.
-    detected : bool
-        Whether the audit's own test finds them, corrected for the number of controls that are tried.
+    `detected` is whether the audit's own test finds them, corrected for the number of controls that are tried.
     """
 
     repetitions: int
@@ -102,11 +123,6 @@ def least_detected(planted: Sequence[P]) -> P | None:
     return min((one for one in planted if one.detected), default=None, key=lambda one: one.repetitions)
 
 
-def codes(said: Iterable[str]) -> tuple[str, ...]:
-    """The codes of reasons or claims, "" for a sentence without one."""
-    return tuple(getattr(one, "code", "") for one in said)
-
-
 def overall(words: Iterable[Word]) -> Word:
     """The verdict on all targets: fail if any fails, else inconclusive if any is, else pass."""
     found = set(words)
@@ -117,3 +133,43 @@ def check_at_least(name: str, value: int, least: int = 0) -> None:
     """UsageError where the option `name` is below `least`."""
     if value < least:
         raise UsageError(f"{name} is {value}: expected a whole number of at least {least}")
+
+
+class Audit(ABC):
+    """What the audits have in common: one record, which the page, the terminal and the file are made from."""
+
+    kind: ClassVar[str]
+    """The name of the record's kind, such as "audit membership"."""
+    __slots__ = ()
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The record as plain values, without `kind` and `schema`."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record as it is saved and as `discreet.report` reads it."""
+        return {"kind": self.kind, "schema": SCHEMA, **self.to_json()}
+
+    def to_html(self, path: Path | str) -> Path:
+        """Write the report page to `path` and return it. MissingExtraError without the extra "report"."""
+        write_atomic(path, to_html(summarise(self.record)))
+        return Path(path)
+
+    def save(self, folder: Path | str) -> Path:
+        """Write `result.json` and `report.html` to `folder`, made where there is none, and return the folder.
+
+        Without the extra "report" there is no page: `discreet report` makes it later.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / "result.json", dump_json(self.record, indent=1) + "\n")
+        with suppress(MissingExtraError):
+            self.to_html(folder / "report.html")
+        return folder
+
+
+def provenance(table: ScoreTable, **options: Any) -> dict[str, Any]:
+    """The options of an audit with the size of its table: models by role, examples, classes, version of NumPy."""
+    return {**options, "models": dict(Counter(model.role for model in table.models)), "examples": len(table.examples),
+            "classes": table.n_classes, "numpy": np.__version__}

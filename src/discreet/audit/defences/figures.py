@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.core.record import plain
+from discreet.audit.core.verdict import plain
 from discreet.audit.defences.bench import NO_PLACEBO, Case
 from discreet.audit.membership.rows import RowSpec
 from discreet.core.records import Estimate

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.audit.core.record import Audit, plain, provenance
-from discreet.audit.core.verdict import Claims, Judgement, Word, check_at_least, overall
+from discreet.audit.core.verdict import Audit, Claims, Judgement, Word, check_at_least, overall, plain, provenance
 from discreet.audit.labels.attacker_view import LabelAttack, Truth, all_attacks
 from discreet.audit.labels.bounds import ALPHA, bounds_of
 from discreet.audit.labels.conformance import ConformanceRow, conformance_of, epsilon_json, refuse_broken

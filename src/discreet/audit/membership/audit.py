@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.audit.core.power import detectable_estimate, ppv_estimate
-from discreet.audit.core.record import Audit, plain, provenance
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import Claims, Judgement, Word, check_at_least, overall
+from discreet.audit.core.verdict import Audit, Claims, Judgement, Word, check_at_least, overall, plain, provenance
 from discreet.audit.membership.attack import Scale
 from discreet.audit.membership.blind import blind_auc
 from discreet.audit.membership.controls import (

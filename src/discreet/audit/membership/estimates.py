@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.core.max_t import PermutedRow, max_t
-from discreet.audit.core.resampling import Units, joint_tpr
+from discreet.audit.core.resampling import PermutedRow, Units, joint_tpr, max_t
 from discreet.audit.membership.attack import Attack, Scale, View, attacks, placebo_view, target_view
 from discreet.audit.membership.evaluation_sets import EvaluationSets, NonMembers
 from discreet.audit.membership.rows import NO_PLACEBO, JudgedRow, Row, Scores

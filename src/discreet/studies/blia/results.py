@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.audit.core.record import plain
+from discreet.audit.core.verdict import plain
 from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Truth, all_attacks, run
 from discreet.audit.labels.bounds import ceiling, ladder_bound
 from discreet.audit.labels.comparison import compare_attacks

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 
-import discreet.stats
 from discreet.core.errors import MissingExtraError
 from discreet.stats.arrays import binary_labels, counts, finite_scores, group_codes, scipy_module, scored_labels, share
 
@@ -71,15 +70,9 @@ def test_shares_and_counts_have_ranges() -> None:
             counts(k, n)  # type: ignore[arg-type]
 
 
-def run(program: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-
-
 def test_the_core_runs_where_scipy_is_not_installed() -> None:
     """Sort, reweight, bootstrap, AUC with its interval: numpy only. What needs scipy says so."""
-    printed = run("""
+    program = """
 import sys
 sys.modules["scipy"] = None  # import scipy now raises ImportError
 import numpy as np
@@ -105,7 +98,8 @@ for needs in (
         needs()
     except MissingExtraError as error:
         print(error)
-""")
+"""
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert printed.count("pip install 'discreet[audit]'") == 4
     assert "an exact interval needs the package 'scipy'" in printed
 
@@ -114,10 +108,3 @@ def test_scipy_modules_are_found_here() -> None:
     assert scipy_module("special", "a test").bdtr(0, 1, 0.5) == 0.5
     with pytest.raises(MissingExtraError, match="a test needs the package 'scipy'"):
         scipy_module("no_such_module", "a test")
-
-
-def test_public_names_exist_and_are_sorted_and_documented() -> None:
-    names = discreet.stats.__all__
-    assert list(names) == sorted(names)
-    for name in names:
-        assert getattr(discreet.stats, name).__doc__ or name == "Statistic"

@@ -11,7 +11,7 @@ from scipy.stats import binom, binomtest
 from discreet.stats.epsilon import (
     RUNGS,
     anytime_epsilon,
-    conviction_power,
+    detection_power,
     epsilon_ceiling,
     epsilon_of_rate,
     ladder_epsilon,
@@ -111,7 +111,7 @@ def test_power_is_the_binomial_tail_and_the_process_keeps_the_promise() -> None:
     n, rate, threshold = 60, 0.75, KINDS / 0.05
     needed = wins_needed(n, threshold)
     assert needed is not None
-    promised = conviction_power(n, rate, threshold)
+    promised = detection_power(n, rate, threshold)
     assert promised == pytest.approx(sum(binom.pmf(k, n, rate) for k in range(needed, n + 1)))
     rng, runs = np.random.default_rng(4), 400
     # Sizes that say nothing are the worst case for the ranked bet.
@@ -124,18 +124,18 @@ def test_power_is_the_binomial_tail_and_the_process_keeps_the_promise() -> None:
 @pytest.mark.parametrize("rate", [0.6, 0.75, 0.95])
 def test_pairs_needed_and_least_rate_agree(rate: float) -> None:
     n = pairs_needed(rate, 40)
-    assert conviction_power(n, rate, 40) >= 0.8
-    assert conviction_power(n // 2, rate, 40) < 0.8
+    assert detection_power(n, rate, 40) >= 0.8
+    assert detection_power(n // 2, rate, 40) < 0.8
     least = least_rate(n, 40)
     assert least is not None
     assert rate - 0.02 < least <= rate
-    assert conviction_power(n, least, 40) == pytest.approx(0.8)
+    assert detection_power(n, least, 40) == pytest.approx(0.8)
 
 
 def test_few_pairs_show_nothing() -> None:
     assert least_rate(5, 40) is None
-    assert conviction_power(5, 1.0, 40) == 0.0
-    assert conviction_power(0, 1.0, 40) == 0.0
+    assert detection_power(5, 1.0, 40) == 0.0
+    assert detection_power(0, 1.0, 40) == 0.0
 
 
 def test_what_cannot_be_is_refused() -> None:

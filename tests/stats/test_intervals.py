@@ -18,7 +18,6 @@ from discreet.stats import (
     delong_logit_interval,
     fpr_at_tpr_interval,
     rate_interval,
-    threshold_above,
     tpr_at_fpr_interval,
     wilson,
 )
@@ -216,22 +215,6 @@ def test_ties_with_the_bounding_negative_count_against_the_claim() -> None:
     labels = np.repeat([1, 0], [100, 1000])
     found = tpr_at_fpr_interval(np.ones(1100), labels, 0.05)
     assert found == (0.0, 1.0)
-
-
-@given(st.lists(st.integers(0, 9).map(float), min_size=1, max_size=60), st.floats(0, 1))
-def test_threshold_above_lets_the_allowed_share_pass(negatives: list[float], fpr: float) -> None:
-    scores = np.array(negatives)
-    threshold = threshold_above(scores, fpr)
-    assert np.mean(scores >= threshold) <= fpr
-    lower = scores[scores < threshold]
-    assert lower.size == 0 or np.mean(scores >= lower.max()) > fpr
-
-
-def test_threshold_above_needs_negatives() -> None:
-    with pytest.raises(ValueError, match="negatives are empty"):
-        threshold_above([], 0.1)
-    with pytest.raises(ValueError, match=r"negatives\[0\] is nan"):
-        threshold_above([np.nan], 0.1)
 
 
 def test_a_missing_class_is_refused() -> None:

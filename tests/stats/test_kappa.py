@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from discreet.stats import cohen_kappa, kappa_interval, kappa_variance, rating_table
-from discreet.stats.kappa import kappa_bootstrap, kappa_groups_interval
+from discreet.stats.kappa import kappa_groups_interval
 
 tables = st.integers(2, 4).flatmap(
     lambda k: st.lists(st.lists(st.integers(0, 30), min_size=k, max_size=k), min_size=k, max_size=k)
@@ -63,50 +61,6 @@ def test_perfect_agreement_is_not_certainty() -> None:
     ends, _ = kappa_interval(table)
     assert ends.high == 1.0
     assert 0.6 < ends.low < 0.9
-
-
-@pytest.mark.parametrize("n", [30, 100, 400])
-@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.2), (0.95, 0.05), (0.4, 0.3, 0.3)], ids=str)
-def test_kappa_interval_covers(n: int, shares: tuple[float, ...], judge_coverage: Callable[..., None]) -> None:
-    rng = np.random.default_rng([1, n, len(shares)])
-    margin = np.array(shares)
-    for truth in (0.0, 0.4, 0.8, 0.95):
-        joint = truth * np.diag(margin) + (1 - truth) * np.outer(margin, margin)
-        drawn = rng.multinomial(n, joint.ravel(), 500).reshape(-1, margin.size, margin.size)
-        defined = [table for table in drawn if cohen_kappa(table).value is not None]
-        ends = np.array([kappa_interval(table)[0] for table in defined])
-        judge_coverage(f"kappa_interval, n {n}, shares {shares}, κ {truth}", *ends.T, truth)
-
-
-def test_asymptotic_interval_misses_near_agreement() -> None:
-    """Why `kappa_interval` is not the textbook one."""
-    rng = np.random.default_rng(2)
-    joint = 0.95 * np.diag([0.8, 0.2]) + 0.05 * np.outer([0.8, 0.2], [0.8, 0.2])
-    covered = 0
-    for table in rng.multinomial(100, joint.ravel(), 500).reshape(-1, 2, 2):
-        value = cohen_kappa(table).value
-        assert value is not None
-        covered += abs(value - 0.95) <= 1.96 * np.sqrt(kappa_variance(table))
-    assert covered / 500 < 0.9
-
-
-def test_bootstrap_is_that_of_repeated_items() -> None:
-    rng = np.random.default_rng(3)
-    first = rng.integers(0, 3, 200)
-    second = np.where(rng.random(200) < 0.7, first, rng.integers(0, 3, 200))
-    ours = kappa_bootstrap(first, second, np.random.default_rng(0), n_resamples=3000)
-    rows = rng.integers(0, 200, (500, 200))
-    slow = [cohen_kappa_score(first[row], second[row]) for row in rows]
-    assert ours.mean() == pytest.approx(np.mean(slow), abs=4 * np.std(slow) / np.sqrt(500))
-    assert ours.std() == pytest.approx(np.std(slow), rel=0.12)
-    assert ours.std() == pytest.approx(np.sqrt(kappa_variance(rating_table(first, second))), rel=0.1)
-
-
-def test_bootstrap_marks_undefined_resamples() -> None:
-    draws = kappa_bootstrap([0, 0, 0, 0, 1], [0, 0, 0, 0, 1], np.random.default_rng(0), n_resamples=500)
-    share_undefined = np.isnan(draws).mean()
-    assert share_undefined == pytest.approx(0.8**5 + 0.2**5, abs=0.1)
-    assert np.nanmin(draws) == np.nanmax(draws) == pytest.approx(1.0)
 
 
 def test_alike_groups_widen_the_interval() -> None:

@@ -1,7 +1,6 @@
 """What every function of this room accepts: finite scores, labels 0 and 1, groups, shares of one.
 
-Messages say what was given and what was expected. They name positions and numbers, never the names of groups,
-which may be user ids.
+Messages name positions and numbers, never the names of groups, which may be user ids.
 """
 
 from __future__ import annotations
@@ -18,11 +17,7 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 
 def finite_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
     """One finite number per example, as float64 of shape (n,)."""
-    given = np.asarray(scores)
-    if given.size and given.dtype.kind not in "biuf":
-        raise ValueError(f"{name} hold values of type {given.dtype}: expected numbers")
-    _one_axis(given, name)
-    values = given.astype(np.float64)
+    values = _numbers(scores, name, "numbers").astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ValueError(f"{name}[{bad[0]}] is {values[bad[0]]} ({bad.size} such): expected finite numbers")
@@ -31,14 +26,19 @@ def finite_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
 
 def binary_labels(labels: ArrayLike, name: str = "labels") -> BoolArray:
     """Labels that are all 0 or 1 (or booleans), as booleans of shape (n,)."""
-    given = np.asarray(labels)
-    if given.size and given.dtype.kind not in "biuf":
-        raise ValueError(f"{name} hold values of type {given.dtype}: expected 0 and 1")
-    _one_axis(given, name)
+    given = _numbers(labels, name, "0 and 1")
     odd = np.flatnonzero((given != 0) & (given != 1))
     if odd.size:
         raise ValueError(f"{name}[{odd[0]}] is {given[odd[0]]} ({odd.size} such): expected only 0 and 1")
     return given.astype(np.bool_)
+
+
+def _numbers(values: ArrayLike, name: str, expected: str) -> NDArray[Any]:
+    given = np.asarray(values)
+    if given.size and given.dtype.kind not in "biuf":
+        raise ValueError(f"{name} hold values of type {given.dtype}: expected {expected}")
+    _one_axis(given, name)
+    return given
 
 
 def scored_labels(scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, BoolArray]:
@@ -55,8 +55,7 @@ def group_codes(groups: ArrayLike, n: int, name: str = "groups") -> IntArray:
     same_length(given, n, name)
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise ValueError(f"{name}[{np.flatnonzero(np.isnan(given))[0]}] is nan: expected a group for every example")
-    _, codes = np.unique(given, return_inverse=True)
-    return codes.astype(np.int64).reshape(-1)
+    return np.unique(given, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
 def same_length(array: NDArray[Any], n: int, name: str) -> None:

@@ -1,6 +1,6 @@
 """Lower bounds on ε that the coins of one training run give, and what a number of pairs can show at all.
 
-**The bound.** Coins c ∈ {0, 1}ⁿ choose one record of each pair. If training is (ε, δ)-differentially private when one
+Coins c ∈ {0, 1}ⁿ choose one record of each pair. If training is (ε, δ)-differentially private when one
 record of a pair is *replaced* by the other, then, whatever the output y says, any guess of c_i that may use y and all
 coins before it is right with probability at most e^ε / (1 + e^ε) up to δ: for δ = 0 the odds of c_i = 1 given y and
 c_1 … c_{i−1} are P(y | c_i = 1, …) / P(y | c_i = 0, …), an average over the same fair later coins above and below, and
@@ -10,11 +10,9 @@ Theorem 5.2, whose neighbours are inputs in {−1, +1}ⁿ that differ in one pla
 guessed and which are passed over may depend on y, so guesses are made where |difference| is largest, on a ladder of
 shares of the pairs with Bonferroni over its rungs and over scores.
 
-**Neighbours.** ε is of replacement. Replacing is one removal and one addition, so half of it bounds the ε of
-add-or-remove. By group it is the ε of a whole user.
-
-**Looking early.** The fixed-n bound holds for a number of pairs chosen without the coins. `anytime_epsilon` turns the
-same inequality into a supermartingale and holds whenever one stops (δ = 0).
+ε is of replacement: one removal and one addition, so half of it bounds the ε of add-or-remove. By group it is the ε of
+a whole user. The bound holds for a number of pairs chosen without the coins; `anytime_epsilon` turns the same
+inequality into a supermartingale and holds whenever one stops (δ = 0).
 """
 
 from __future__ import annotations
@@ -56,21 +54,10 @@ def epsilon_of_rate(rate: float) -> float:
 
 
 def one_run_p(correct: int, guesses: int, epsilon: float, *, delta: float = 0.0, n: int | None = None) -> float:
-    """Largest chance, over (ε, δ)-private training, of so many right guesses or more.
+    """Largest chance, over (ε, δ)-private training, of v = `correct` right ones among `guesses`, or more; in [0, 1].
 
-    Parameters
-    ----------
-    correct, guesses : int
-        0 <= correct <= guesses, guesses >= 1.
-    epsilon, delta : float
-        epsilon >= 0, delta in [0, 1).
-    n : int or None
-        All coins, guessed or not (default: `guesses`); only δ needs it.
-
-    Returns
-    -------
-    float in [0, 1] : f(v) + 2 n δ max_{1 <= i <= v} (f(v − i) − f(v)) / i with f(k) = P(Binomial(guesses, e^ε / (1 +
-        e^ε)) >= k) and v = correct (the paper's Theorem 5.2).
+    f(v) + 2 n δ max_{1 <= i <= v} (f(v − i) − f(v)) / i with f(k) = P(Binomial(guesses, e^ε / (1 + e^ε)) >= k): the
+    paper's Theorem 5.2. `n` are all coins, guessed or not (default: `guesses`); only δ needs it.
     """
     won, made = counts(correct, guesses, "correct")
     coins = made if n is None else n
@@ -101,10 +88,7 @@ def one_run_epsilon(correct: int, guesses: int, alpha: float, *, delta: float = 
 def ladder_epsilon(differences: ArrayLike, alpha: float, *, delta: float = 0.0) -> EpsilonBound:
     """The best lower bound over `RUNGS` and scores, each at alpha / (scores × rungs); P(bound > ε) <= alpha.
 
-    Parameters
-    ----------
-    differences : (s, n) finite
-        Positive where the trained record scores higher; ties are not guessed.
+    `differences` (s, n) are positive where the trained record scores higher; ties are not guessed.
     """
     rows = score_rows(differences)
     tests = rows.shape[0] * len(RUNGS)
@@ -140,7 +124,7 @@ def epsilon_ceiling(n: int, alpha: float, *, scores: int = 1) -> float:
     return one_run_epsilon(n, n, alpha / (scores * len(RUNGS)))
 
 
-def conviction_power(n: int, rate: float, threshold: float) -> float:
+def detection_power(n: int, rate: float, threshold: float) -> float:
     """Chance that n untied pairs, each won with chance `rate`, end the even bet at `threshold` or more.
 
     With b kinds of bet and s scores sharing the money, `threshold` = b s / α gives a lower bound on the power of the
@@ -154,23 +138,23 @@ def conviction_power(n: int, rate: float, threshold: float) -> float:
 
 
 def pairs_needed(rate: float, threshold: float, power: float = 0.8) -> int:
-    """About how many untied pairs `conviction_power` needs to reach `power`, for a rate in (½, 1]."""
+    """About how many untied pairs `detection_power` needs to reach `power`, for a rate in (½, 1]."""
     if not 0.5 < rate <= 1.0:
         raise ValueError(f"rate is {rate}: expected a win rate above one half")
     high = 2
-    while conviction_power(high, rate, threshold) < power:
+    while detection_power(high, rate, threshold) < power:
         high *= 2
         if high > MOST_PAIRS:
             raise ValueError(f"a win rate of {rate} needs more than {MOST_PAIRS:,} pairs: expected a larger one")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if conviction_power(middle, rate, threshold) >= power else (middle, high)
+        low, high = (low, middle) if detection_power(middle, rate, threshold) >= power else (middle, high)
     return high
 
 
 def least_rate(n: int, threshold: float, power: float = 0.8) -> float | None:
-    """The least win rate that n untied pairs convict with chance `power`; None where even all wins do not convict."""
+    """The least win rate that n untied pairs detect with chance `power`; None where even all wins do not."""
     needed = wins_needed(n, threshold)
     if needed is None:
         return None

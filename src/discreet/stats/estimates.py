@@ -13,13 +13,11 @@ from math import ceil, log
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats.arrays import binary_labels, counts, group_codes, same_length, scored_labels, share
-from discreet.stats.delong import auc_variance
 from discreet.stats.intervals import (
     Interval,
     auc_interval,
@@ -30,9 +28,8 @@ from discreet.stats.intervals import (
     tpr_at_fpr_interval,
     wilson,
 )
-from discreet.stats.kappa import cohen_kappa, kappa_bootstrap, kappa_groups_interval, kappa_interval, rating_table
-from discreet.stats.resample import Statistic, bootstrap_roc, percentile_interval
-from discreet.stats.roc import RocCore, StepCounts, least_count, most_count
+from discreet.stats.kappa import cohen_kappa, kappa_groups_interval, kappa_interval, rating_table
+from discreet.stats.roc import RocCore, auc_variance, least_count, most_count
 
 MISORDERED = 30.0
 """Misordered examples of the smaller class from which the plain logit-scale DeLong interval is used."""
@@ -47,40 +44,29 @@ class PrecisionRecall(NamedTuple):
 
 def auroc_estimate(
     scores: ArrayLike, labels: ArrayLike, *, level: float = 0.95, unit: str = "example",
-    groups: ArrayLike | None = None, method: Literal["auto", "delong", "score", "bootstrap"] = "auto",
-    rng: Generator | None = None, n_resamples: int = 1000,
+    groups: ArrayLike | None = None, method: Literal["auto", "score"] = "auto",
 ) -> Estimate:
     """AUROC of `scores` (n,) for `labels` (n,) in {0, 1}, higher score = positive.
 
     "auto" is the logit-scale DeLong interval where the smaller class has 30 misordered examples or more and there are
     no groups, else "score": Agresti–Coull at the effective sample size (Obuchowski's variance with groups).
-    "bootstrap" (percentile, needs `rng`) is there to reproduce others' figures. Unresolved with fewer than two units
-    of a class.
+    Unresolved with fewer than two units of a class.
     """
     sample = Sample.of(scores, labels, level, unit, groups)
-    lacking = sample.lacking("AUROC", least=2)
-    if lacking:
+    if lacking := sample.lacking("AUROC", least=2):
         return lacking
     core = RocCore.of(sample.scores, sample.labels)
-    if method == "bootstrap":
-        return sample.bootstrapped(core, core.auroc(), StepCounts.auroc, rng, n_resamples)
     spread = auc_variance(core, sample.groups)
     misordered = min(core.n_pos, core.n_neg) * min(spread.auc, 1.0 - spread.auc)
-    if method == "delong" and (misordered == 0.0 or spread.variance == 0.0):
-        return sample.unresolved(f"AUC {spread.auc:g} has no logit-scale interval: use method 'auto'")
-    varies = groups is None and misordered >= MISORDERED and spread.variance > 0.0
-    if method == "delong" or (method == "auto" and varies):
+    if method == "auto" and groups is None and misordered >= MISORDERED and spread.variance > 0.0:
         return sample.estimate(spread.auc, delong_logit_interval(spread, level), "Mann–Whitney, logit-scale DeLong")
-    variance = "DeLong" if groups is None else "Obuchowski"
-    return sample.estimate(
-        spread.auc, auc_interval(spread, level), f"Mann–Whitney, Agresti–Coull at the effective n of {variance}"
-    )
+    how = f"Agresti–Coull at the effective n of {'DeLong' if groups is None else 'Obuchowski'}"
+    return sample.estimate(spread.auc, auc_interval(spread, level), f"Mann–Whitney, {how}")
 
 
 def tpr_at_fpr_estimate(
     scores: ArrayLike, labels: ArrayLike, fpr: float = 0.01, *, level: float = 0.95, unit: str = "example",
-    groups: ArrayLike | None = None, method: Literal["auto", "bootstrap"] = "auto", rng: Generator | None = None,
-    n_resamples: int = 1000,
+    groups: ArrayLike | None = None,
 ) -> Estimate:
     """Largest TPR at an empirical FPR <= `fpr` in (0, 1), with `tpr_at_fpr_interval` around it.
 
@@ -89,23 +75,18 @@ def tpr_at_fpr_estimate(
     """
     sample = Sample.of(scores, labels, level, unit, groups)
     target = share(fpr, "fpr", open_interval=True)
-    lacking = sample.lacking(f"TPR at FPR {target:g}") or sample.too_coarse(
-        f"TPR at FPR {target:g}", sample.n_neg, "negatives", target, lambda n: int(most_count(target, n)[0]) >= 1
-    )
+    lacking = sample.too_few_to_choose(f"TPR at FPR {target:g}", sample.n_neg, "negatives", target,
+                                       lambda n: int(most_count(target, n)[0]) >= 1)
     if lacking:
         return lacking
-    core = RocCore.of(sample.scores, sample.labels)
-    value = core.tpr_at_fpr(target)
-    if method == "bootstrap":
-        return sample.bootstrapped(core, value, lambda c: c.tpr_at_fpr(target), rng, n_resamples)
+    value = RocCore.of(sample.scores, sample.labels).tpr_at_fpr(target)
     ends = tpr_at_fpr_interval(sample.scores, sample.labels, target, level, sample.groups)
     return sample.estimate(value, ends, sample.at_threshold("negatives"))
 
 
 def fpr_at_tpr_estimate(
     scores: ArrayLike, labels: ArrayLike, tpr: float = 0.95, *, level: float = 0.95, unit: str = "example",
-    groups: ArrayLike | None = None, method: Literal["auto", "bootstrap"] = "auto", rng: Generator | None = None,
-    n_resamples: int = 1000,
+    groups: ArrayLike | None = None,
 ) -> Estimate:
     """Smallest FPR at an empirical TPR >= `tpr` in (0, 1) (FPR95, FPR90), with `fpr_at_tpr_interval` around it.
 
@@ -113,16 +94,11 @@ def fpr_at_tpr_estimate(
     """
     sample = Sample.of(scores, labels, level, unit, groups)
     target = share(tpr, "tpr", open_interval=True)
-    lacking = sample.lacking(f"FPR at TPR {target:g}") or sample.too_coarse(
-        f"FPR at TPR {target:g}", sample.n_pos, "positives", 1.0 - target,
-        lambda n: int(least_count(target, n)[0]) < int(n[0]),
-    )
+    lacking = sample.too_few_to_choose(f"FPR at TPR {target:g}", sample.n_pos, "positives", 1.0 - target,
+                                       lambda n: int(least_count(target, n)[0]) < int(n[0]))
     if lacking:
         return lacking
-    core = RocCore.of(sample.scores, sample.labels)
-    value = core.fpr_at_tpr(target)
-    if method == "bootstrap":
-        return sample.bootstrapped(core, value, lambda c: c.fpr_at_tpr(target), rng, n_resamples)
+    value = RocCore.of(sample.scores, sample.labels).fpr_at_tpr(target)
     ends = fpr_at_tpr_interval(sample.scores, sample.labels, target, level, sample.groups)
     return sample.estimate(value, ends, sample.at_threshold("positives"))
 
@@ -135,9 +111,8 @@ def rate_estimate(
     if n == 0 and k == 0:
         return Estimate.unresolved(f"a share of no {of}: at least 1 is needed", level=level, n=0, unit=unit)
     hits, total = counts(k, n)
-    ends = wilson(hits, total, level) if method == "wilson" else clopper_pearson(hits, total, level)
-    name = "Wilson" if method == "wilson" else "Clopper–Pearson"
-    return Estimate(hits / total, ends.low, ends.high, level=level, n=total, unit=unit, method=name)
+    interval, name = (wilson, "Wilson") if method == "wilson" else (clopper_pearson, "Clopper–Pearson")
+    return Estimate(hits / total, *interval(hits, total, level), level=level, n=total, unit=unit, method=name)
 
 
 def share_estimate(
@@ -154,9 +129,8 @@ def share_estimate(
         return Estimate.unresolved(
             f"a share over 1 {unit}: at least 2 are needed to see how they differ", level=level, n=1, unit=unit
         )
-    ends = rate_interval(given, level, codes)
-    method = "Clopper–Pearson at the effective n of groups"
-    return Estimate(float(given.mean()), ends.low, ends.high, level=level, n=n_groups, unit=unit, method=method)
+    return Estimate(float(given.mean()), *rate_interval(given, level, codes), level=level, n=n_groups, unit=unit,
+                    method="Clopper–Pearson at the effective n of groups")
 
 
 def precision_recall_estimates(
@@ -182,9 +156,7 @@ def precision_recall_estimates(
 
 
 def kappa_estimate(
-    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item",
-    groups: ArrayLike | None = None, method: Literal["auto", "bootstrap"] = "auto", rng: Generator | None = None,
-    n_resamples: int = 1000,
+    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item", groups: ArrayLike | None = None
 ) -> Estimate:
     """Cohen's kappa of two raters' categories (n,) of the same items; the interval as `kappa_interval` says.
 
@@ -201,14 +173,11 @@ def kappa_estimate(
         return Estimate.unresolved(
             "kappa of ratings that all fall in one category: items of at least 2 categories are needed", **facts
         )
-    if method == "bootstrap":
-        draws = kappa_bootstrap(first, second, needed_rng(rng), n_resamples=n_resamples, groups=codes)
-        return percentile_estimate(kappa.value, draws, facts)
     if codes is None:
         ends, how = kappa_interval(table, level)
     else:
         ends, how = kappa_groups_interval(table, np.asarray(first) != np.asarray(second), codes, level)
-    return Estimate(kappa.value, ends.low, ends.high, method=how, **facts)
+    return Estimate(kappa.value, *ends, method=how, **facts)
 
 
 class Sample(NamedTuple):
@@ -235,73 +204,39 @@ class Sample(NamedTuple):
         n, n_pos, n_neg = (np.unique(of).size for of in (codes, codes[truth], codes[~truth]))
         return cls(values, truth, codes, level, unit, n, n_pos, n_neg)
 
-    def facts(self) -> dict[str, Any]:
-        """The keys of an `Estimate` that describe the sample."""
-        return {"level": self.level, "n": self.n, "n_pos": self.n_pos, "n_neg": self.n_neg, "unit": self.unit}
-
     def estimate(self, value: float, ends: Interval, method: str) -> Estimate:
         """A resolved estimate over this sample."""
-        return Estimate(value, ends.low, ends.high, method=method, **self.facts())
-
-    def unresolved(self, reason: str) -> Estimate:
-        """An unresolved estimate over this sample."""
-        return Estimate.unresolved(reason, **self.facts())
+        return Estimate(value, *ends, self.level, self.n, self.n_pos, self.n_neg, self.unit, method)
 
     def lacking(self, what: str, least: int = 1) -> Estimate | None:
         """Unresolved if a class has fewer than `least` units."""
         for name, have in (("positives", self.n_pos), ("negatives", self.n_neg)):
             if have < least:
-                return self.unresolved(f"{what} over {have} {self._counted(name)}: {least} needed at the least")
+                return self._unresolved(what, have, name, f"{least} needed at the least")
         return None
 
-    def too_coarse(
+    def too_few_to_choose(
         self, what: str, have: int, name: str, rate: float, resolves: Callable[[IntArray], bool]
     ) -> Estimate | None:
-        """Unresolved if of `have` units not one may stand on the wrong side; says how many would do.
+        """`lacking`, or unresolved if of `have` units not one may be misjudged; says how many would do.
 
         `rate` in (0, 1) is the share that may, `resolves` decides for a sample size. Both bounds of the interval are
         informative once the extreme score bounds the threshold: (1 − rate)ⁿ <= (1 − level) / 4.
         """
-        if resolves(np.array([have])):
-            return None
+        if (lacking := self.lacking(what)) or resolves(np.array([have])):
+            return lacking
         enough = max(1, int(1.0 / rate) - 1)
         while not resolves(np.array([enough])):
             enough += 1
         bounded = max(enough, ceil(log((1.0 - self.level) / 4.0) / log(1.0 - rate)))
-        return self.unresolved(
-            f"{what} over {have} {self._counted(name)}: {enough} needed at the least, {bounded} for both bounds"
-        )
+        return self._unresolved(what, have, name, f"{enough} needed at the least, {bounded} for both bounds")
 
     def at_threshold(self, name: str) -> str:
         """How a rate at an empirical threshold was made, the threshold being found among the class `name`."""
         size = "" if self.groups is None else ", at the effective n of groups"
         return f"empirical step; order statistics of the {name} and Clopper–Pearson, Bonferroni{size}"
 
-    def bootstrapped(
-        self, core: RocCore, value: float, statistic: Statistic, rng: Generator | None, n_resamples: int
-    ) -> Estimate:
-        """`value` with the percentile bootstrap interval of `statistic`."""
-        draws = bootstrap_roc(core, [statistic], needed_rng(rng), n_resamples=n_resamples, groups=self.groups)[0]
-        return percentile_estimate(value, draws, self.facts())
-
-    def _counted(self, name: str) -> str:
-        return name if self.groups is None else f"{self.unit}s with {name}"
-
-
-def percentile_estimate(value: float, draws: FloatArray, facts: dict[str, Any]) -> Estimate:
-    """`value` with the percentile interval of `draws` (m,); unresolved if any is undefined or all are equal."""
-    undefined = int(np.isnan(draws).sum())
-    if undefined:
-        reason = f"{undefined} of {draws.size} resamples are undefined: a larger sample is needed"
-        return Estimate.unresolved(reason, **facts)
-    if np.ptp(draws) == 0.0:
-        return Estimate.unresolved("all resamples agree, so a bootstrap shows no spread: use method 'auto'", **facts)
-    low, high = percentile_interval(draws, facts["level"])
-    return Estimate(value, low, high, method=f"percentile bootstrap, {draws.size} resamples", **facts)
-
-
-def needed_rng(rng: Generator | None) -> Generator:
-    """The generator, or ValueError: nothing here draws from a hidden one."""
-    if rng is None:
-        raise ValueError("method 'bootstrap' draws at random: pass rng=numpy.random.default_rng(seed)")
-    return rng
+    def _unresolved(self, what: str, have: int, name: str, needed: str) -> Estimate:
+        counted = name if self.groups is None else f"{self.unit}s with {name}"
+        return Estimate.unresolved(f"{what} over {have} {counted}: {needed}", level=self.level, n=self.n,
+                                   n_pos=self.n_pos, n_neg=self.n_neg, unit=self.unit)

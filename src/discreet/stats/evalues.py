@@ -9,8 +9,8 @@ owns a non-negative martingale of mean 1, and by Ville's inequality
     P(wealth ever reaches 1/α) <= α,
 
 whenever one looks and stops (Shafer 2021, "Testing by betting"; Waudby-Smith & Ramdas 2024, "Estimating means of
-bounded random variables by betting"). No larger a promise is made and no smaller sample is needed. Averages of such
-wealths, over stakes, over kinds of bet and over several scores of the same pairs, are such wealths again.
+bounded random variables by betting"). Averages of such wealths, over stakes, over kinds of bet and over several scores
+of the same pairs, are such wealths again.
 
 Two kinds of bet share the money: one stakes the same on every pair (w = 1; a mixture over λ, uniform in (0, 1), is
 Robbins' beta mixture restricted to win rates above one half), the other more on pairs whose |difference| ranks high
@@ -52,20 +52,10 @@ def rank_weights(differences: ArrayLike) -> FloatArray:
 def log_wealth(differences: ArrayLike, weights: ArrayLike, null: float = 0.5) -> FloatArray:
     """Log wealth after each pair of one kind of bet, averaged over `STAKES`; shape (n,).
 
-    Parameters
-    ----------
-    differences : (n,) finite
-        Positive where the trained record scores higher; zeros bet nothing.
-    weights : (n,) in [0, 1]
-        Each known before the coin of its pair is read.
-    null : float in [0.5, 1)
-        A supermartingale wherever P(+ | what came before) <= `null`: a win pays 1 + λ w (1 − null) / null, a loss
-        leaves 1 − λ w. One half is the null of no leak, e^ε / (1 + e^ε) that of ε.
-
-    Raises
-    ------
-    ValueError
-        For values outside those ranges or arrays of unequal lengths.
+    `differences` (n,) are positive where the trained record scores higher; zeros bet nothing. `weights` (n,) in [0, 1]
+    are each known before the coin of their pair is read. The wealth is a supermartingale wherever P(+ | what came
+    before) <= `null` in [0.5, 1): a win pays 1 + λ w (1 − null) / null, a loss leaves 1 − λ w. One half is the null of
+    no leak, e^ε / (1 + e^ε) that of ε. ValueError for values outside those ranges or arrays of unequal lengths.
     """
     signs = np.sign(finite_scores(differences, "differences"))
     staked = finite_scores(weights, "weights")
@@ -77,7 +67,7 @@ def log_wealth(differences: ArrayLike, weights: ArrayLike, null: float = 0.5) ->
         raise ValueError(f"null is {null}: expected a win rate from 0.5 to below 1")
     pay = np.where(signs > 0, (1.0 - null) / null, -1.0) * (signs != 0) * staked
     paths = np.cumsum(np.log1p(STAKES[:, None] * pay), axis=1)
-    return np.asarray(np.logaddexp.reduce(paths, axis=0) - log(STAKES.size), dtype=np.float64)
+    return _log_mean(paths)
 
 
 def log_e_process(differences: ArrayLike, null: float = 0.5, weights: ArrayLike | None = None) -> FloatArray:
@@ -89,30 +79,24 @@ def log_e_process(differences: ArrayLike, null: float = 0.5, weights: ArrayLike 
     given = finite_scores(differences, "differences")
     even = log_wealth(given, np.ones(given.size), null)
     ranked = log_wealth(given, rank_weights(given) if weights is None else weights, null)
-    return np.asarray(np.logaddexp(even, ranked) - log(KINDS), dtype=np.float64)
+    return _log_mean(np.stack([even, ranked]))
 
 
-def log_e_average(
-    differences: ArrayLike, null: float = 0.5, weights: Sequence[ArrayLike] | None = None
-) -> FloatArray:
-    """Log of the average of the e-processes of several scores of the same pairs.
+def log_e_average(differences: ArrayLike, null: float = 0.5, weights: Sequence[ArrayLike] | None = None) -> FloatArray:
+    """Log of the average of the e-processes of several scores of the same pairs; shape (n,).
 
-    Parameters
-    ----------
-    differences : (s, n) finite
-        One row per score, pairs in the same order in each.
-    null, weights
-        As in `log_e_process`; a row of weights per score.
-
-    Returns
-    -------
-    (n,) : valid under any dependence between the scores (Vovk & Wang 2021, "E-values: calibration, combination and
-        applications", §3).
+    `differences` (s, n) and `weights` have one row per score, pairs in the same order in each; else as
+    `log_e_process`. Valid under any dependence between the scores (Vovk & Wang 2021, "E-values: calibration,
+    combination and applications", §3).
     """
     rows = score_rows(differences)
     staked = [None] * len(rows) if weights is None else weights
-    logs = np.stack([log_e_process(row, null, given) for row, given in zip(rows, staked, strict=True)])
-    return np.asarray(np.logaddexp.reduce(logs, axis=0) - log(len(rows)), dtype=np.float64)
+    return _log_mean(np.stack([log_e_process(row, null, given) for row, given in zip(rows, staked, strict=True)]))
+
+
+def _log_mean(logs: FloatArray) -> FloatArray:
+    """Log of the mean of what is given as logs, over the first axis."""
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - log(len(logs)), dtype=np.float64)
 
 
 def score_rows(differences: ArrayLike) -> FloatArray:
@@ -133,8 +117,7 @@ def first_crossing(log_e: ArrayLike, alpha: float) -> int | None:
 def log_e_of_wins(wins: ArrayLike, n: int) -> FloatArray:
     """Log wealth of the even bet alone after n pairs without a tie, for each number of wins; its order is no matter."""
     won = finite_scores(wins, "wins")
-    paths = won * np.log1p(STAKES)[:, None] + (n - won) * np.log1p(-STAKES)[:, None]
-    return np.asarray(np.logaddexp.reduce(paths, axis=0) - log(STAKES.size), dtype=np.float64)
+    return _log_mean(won * np.log1p(STAKES)[:, None] + (n - won) * np.log1p(-STAKES)[:, None])
 
 
 def wins_needed(n: int, threshold: float) -> int | None:

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.types import BoolArray
-from discreet.stats.arrays import binary_labels, counts, finite_scores, group_codes, scipy_module, scored_labels, share
-from discreet.stats.delong import AucVariance
-from discreet.stats.roc import most_count
+from discreet.stats.arrays import binary_labels, counts, group_codes, scipy_module, scored_labels, share
+from discreet.stats.roc import AucVariance, kish_size
 
 
 class Interval(NamedTuple):
@@ -98,13 +97,11 @@ def effective_sample(hits: BoolArray, groups: ArrayLike | None) -> float:
     if groups is None:
         return float(hits.size)
     codes = group_codes(groups, hits.size)
-    sizes = np.bincount(codes).astype(np.float64)
-    units = float(hits.size**2 / (sizes**2).sum())
-    if sizes.size < 2:
-        return units
-    rate = float(hits.mean())
+    units, rate = kish_size(codes), float(hits.mean())
     residual = np.bincount(codes, weights=hits - rate)
-    variance = sizes.size / (sizes.size - 1) * float((residual**2).sum()) / hits.size**2
+    if residual.size < 2:
+        return units
+    variance = residual.size / (residual.size - 1) * float((residual**2).sum()) / hits.size**2
     return min(float(hits.size), effective_size(rate, variance, units))
 
 
@@ -152,19 +149,19 @@ def tpr_at_fpr_interval(
     if not truth.any() or truth.all():
         raise ValueError(f"labels hold {int(truth.sum())} positives of {truth.size}: expected both classes")
     positives, negatives = values[truth], np.sort(values[~truth])[::-1]
-    by_class = None if groups is None else group_codes(groups, truth.size)
+    codes = None if groups is None else group_codes(groups, truth.size)
+    of_pos, of_neg = (None, None) if codes is None else (codes[truth], codes[~truth])
     near = negatives[max(round(fpr * negatives.size), 1) - 1]
-    n = effective_sample(values[~truth] >= near, None if by_class is None else by_class[~truth])
+    n = effective_sample(values[~truth] >= near, of_neg)
     above, below = threshold_ranks(n, fpr, alpha)
-    groups_pos = None if by_class is None else by_class[truth]
     low, high = 0.0, 1.0
     if above > 0:
         hits = positives > negatives[max(int(above * negatives.size / n), 1) - 1]
-        size = effective_sample(hits, groups_pos)
+        size = effective_sample(hits, of_pos)
         low = binomial_lower(float(hits.mean()) * size, size, alpha)
     if below is not None:
         hits = positives >= negatives[min(int(np.ceil(below * negatives.size / n)), negatives.size) - 1]
-        size = effective_sample(hits, groups_pos)
+        size = effective_sample(hits, of_pos)
         high = binomial_upper(float(hits.mean()) * size, size, alpha)
     return Interval(low, high)
 
@@ -194,17 +191,3 @@ def threshold_ranks(n: float, rate: float, alpha: float) -> tuple[int, int | Non
     above = bisect_left(ranks, True, key=lambda rank: betainc(n - rank + 1.0, rank, 1.0 - rate) > alpha)
     below = bisect_left(ranks, True, key=lambda rank: betainc(rank, n - rank + 1.0, rate) <= alpha)
     return above, below + 1 if below < len(ranks) else None
-
-
-def threshold_above(negatives: ArrayLike, fpr: float) -> float:
-    """Threshold for held-out data: `score >= t` lets at most a share `fpr` of these `negatives` (n,) pass.
-
-    The next number above the first negative that must not pass. On other data the rates at a fixed threshold are
-    plain shares, so `rate_interval` holds for them; the true FPR there is near `fpr`, not under it, and is to be
-    reported beside.
-    """
-    falling = np.sort(finite_scores(negatives, "negatives"))[::-1]
-    if falling.size == 0:
-        raise ValueError("negatives are empty: expected at least one score to find a threshold")
-    allowed = int(most_count(share(fpr, "fpr"), np.array([falling.size]))[0])
-    return float(np.nextafter(falling[allowed], np.inf)) if allowed < falling.size else float("-inf")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats.arrays import same_length
 from discreet.stats.intervals import Interval, agresti_coull, effective_sample, effective_size
-from discreet.stats.resample import bootstrap_weights
 
 _EXPECTED = 10.0
 """Chance agreements that every category needs before the asymptotic variance is used."""
@@ -31,16 +29,9 @@ def rating_table(first: ArrayLike, second: ArrayLike) -> IntArray:
     if a.ndim != 1 or a.size == 0:
         raise ValueError(f"ratings have shape {a.shape}: expected one category per item, shape (n,) with n >= 1")
     same_length(b, a.size, "second ratings")
-    codes = category_codes(a, b)
-    k = int(max(codes[0].max(), codes[1].max())) + 1
-    return np.bincount(codes[0] * k + codes[1], minlength=k * k).reshape(k, k)
-
-
-def category_codes(first: NDArray[Any], second: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Both raters' categories as codes 0…k−1 over the categories of either."""
-    _, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
-    flat = codes.reshape(-1).astype(np.int64)
-    return flat[: first.size], flat[first.size :]
+    categories, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    flat, k = codes.reshape(-1), categories.size
+    return np.bincount(flat[: a.size] * k + flat[a.size :], minlength=k * k).reshape(k, k)
 
 
 def cohen_kappa(table: ArrayLike) -> Kappa:
@@ -53,12 +44,8 @@ def cohen_kappa(table: ArrayLike) -> Kappa:
 
 def kappa_variance(table: ArrayLike) -> float:
     """Asymptotic variance of kappa (Fleiss, Cohen & Everitt 1969, eq. 13); 0 at perfect agreement."""
-    p = _proportions(table)
-    n = float(np.asarray(table).sum())
-    kappa = cohen_kappa(table)
-    if kappa.value is None:
-        raise ValueError("both raters used one and the same category: kappa is undefined")
-    rows, columns, value, chance = p.sum(axis=1), p.sum(axis=0), kappa.value, kappa.chance
+    p, n, kappa = _proportions(table), float(np.asarray(table).sum()), cohen_kappa(table)
+    rows, columns, value, chance = p.sum(axis=1), p.sum(axis=0), _defined(kappa), kappa.chance
     agreed = float((np.diag(p) * (1.0 - (rows + columns) * (1.0 - value)) ** 2).sum())
     weights = (columns[:, None] + rows[None, :]) ** 2
     np.fill_diagonal(weights, 0.0)
@@ -93,32 +80,17 @@ def kappa_groups_interval(
 
 
 def _from_disagreements(kappa: Kappa, size: float, level: float) -> Interval:
-    if kappa.value is None:
-        raise ValueError("both raters used one and the same category: kappa is undefined")
+    value, expected = _defined(kappa), 1.0 - kappa.chance
     ends = agresti_coull(1.0 - kappa.observed, size, level)
-    expected = 1.0 - kappa.chance
     # An end at the value itself may be a last digit off it, as the two are computed differently.
-    low, high = min(1.0 - ends.high / expected, kappa.value), max(1.0 - ends.low / expected, kappa.value)
+    low, high = min(1.0 - ends.high / expected, value), max(1.0 - ends.low / expected, value)
     return Interval(max(-1.0, low), min(1.0, high))
 
 
-def kappa_bootstrap(
-    first: ArrayLike, second: ArrayLike, rng: Generator, *, n_resamples: int = 1000, groups: ArrayLike | None = None
-) -> FloatArray:
-    """Kappas (n_resamples,) of resampled items, or groups; NaN where a resample holds one category only."""
-    a, b = category_codes(np.asarray(first), np.asarray(second))
-    k = int(max(a.max(), b.max())) + 1
-    cells = np.zeros((a.size, k * k))
-    cells[np.arange(a.size), a * k + b] = 1.0
-    draws = []
-    for weights in bootstrap_weights(a.size, rng, n_resamples=n_resamples, groups=groups):
-        tables = (weights @ cells).reshape(-1, k, k)
-        tables /= tables.sum(axis=(1, 2), keepdims=True)
-        chance = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1)
-        observed = np.trace(tables, axis1=1, axis2=2)
-        defined = chance < 1.0
-        draws.append(np.where(defined, (observed - chance) / np.where(defined, 1.0 - chance, 1.0), np.nan))
-    return np.concatenate(draws)
+def _defined(kappa: Kappa) -> float:
+    if kappa.value is None:
+        raise ValueError("both raters used one and the same category: kappa is undefined")
+    return kappa.value
 
 
 def _proportions(table: ArrayLike) -> FloatArray:

@@ -1,17 +1,19 @@
-"""ROC curves: sort once, reweight as often as needed.
+"""ROC curves, sorted once and reweighted as often as needed, and the variance of the area under them.
 
 A ROC curve depends on the scores only through the order of positives and negatives. `RocCore` sorts once and keeps,
 for every example, the *step* of the curve that it belongs to: neighbouring scores that hold only positives (or only
-negatives) are one step, since no corner of the curve lies between them, and a score shared by both classes is a
-step of its own (a diagonal). A bootstrap resample is then two histograms over steps and a running sum, O(n), and the
-area and all operating points come from the same pass.
+negatives) are one step, a score shared by both classes is a step of its own (a diagonal). A bootstrap resample is then
+two histograms over steps and a running sum, O(n), from which the area and all operating points come. A higher score
+means "positive"; the rule at threshold t is `score >= t`.
 
-A higher score means "positive". The rule at threshold t is `score >= t`.
+DeLong, DeLong & Clarke-Pearson (1988): the placement of a positive is the share of negatives below it (ties one half),
+that of a negative the share of positives above it; the AUC is the mean of either, its variance var(positives'
+placements) / n₊ + var(negatives') / n₋. Placements come from running sums (Sun & Xu 2014), never from the n₊ × n₋
+matrix. With groups (users): Obuchowski (1997), eq. 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.stats.arrays import scored_labels, share
+from discreet.stats.arrays import group_codes, same_length, scored_labels, share
+
+CELLS = 1 << 16
+"""Cells of a block of resamples (rows × steps, rows × examples): a few arrays of half a megabyte at a time."""
 
 
 class RocCurve(NamedTuple):
@@ -69,12 +74,11 @@ class RocCore:
         level_of = np.empty(truth.size, dtype=np.int64)
         level_of[order] = np.cumsum(new) - 1
         thresholds = falling[new]
-        level_pos = np.bincount(level_of[truth], minlength=thresholds.size)
-        level_neg = np.bincount(level_of[~truth], minlength=thresholds.size)
-        return cls(
-            thresholds, level_pos, level_neg, _steps(level_pos, level_neg), level_of,
-            np.flatnonzero(truth), np.flatnonzero(~truth),
-        )
+        pos, neg = (np.bincount(level_of[of], minlength=thresholds.size) for of in (truth, ~truth))
+        # Neighbouring levels of one class are one step; a level with both classes stays alone.
+        kind = (pos > 0).astype(np.int64) - (neg > 0)
+        step_of_level = np.concatenate(([0], np.cumsum((kind[1:] != kind[:-1]) | (kind[1:] == 0))))
+        return cls(thresholds, pos, neg, step_of_level, level_of, np.flatnonzero(truth), np.flatnonzero(~truth))
 
     @property
     def n_pos(self) -> int:
@@ -104,30 +108,9 @@ class RocCore:
 
     def counts(self) -> StepCounts:
         """The sample as it is: one row."""
-        pos = np.bincount(self.step_of_level, weights=self.level_pos, minlength=self.n_steps).astype(np.int64)
-        neg = np.bincount(self.step_of_level, weights=self.level_neg, minlength=self.n_steps).astype(np.int64)
-        return StepCounts.of(pos[None, :], neg[None, :])
-
-    def reweight(self, weights: ArrayLike) -> Iterator[StepCounts]:
-        """Blocks of rows under whole-number weights per example, without sorting again.
-
-        `weights` has shape (B, n) in the order given to `of`: how often each example stands in each of B resamples.
-        Equal to repeating the rows physically. ValueError if a row leaves a class empty.
-        """
-        given = np.asarray(weights)
-        n = self.level_of.size
-        if given.ndim != 2 or given.shape[1] != n:
-            raise ValueError(f"weights have shape {given.shape}: expected (resamples, {n})")
-        if given.dtype.kind not in "biu" or (given.size and given.min() < 0):
-            raise ValueError(f"weights of type {given.dtype} must be whole numbers >= 0")
-        rows = max(1, CELLS // n)
-        reweighting = Reweighting.of(self, np.arange(n))
-        for start in range(0, given.shape[0], rows):
-            step_counts = reweighting.counts(given[start : start + rows].astype(np.int64))
-            empty = np.flatnonzero((step_counts.cum_pos[:, -1] == 0) | (step_counts.cum_neg[:, -1] == 0))
-            if empty.size:
-                raise ValueError(f"weights[{start + empty[0]}] leave a class empty: expected both in every row")
-            yield step_counts
+        pos, neg = (np.bincount(self.step_of_level, weights=level, minlength=self.n_steps).astype(np.int64)[None, :]
+                    for level in (self.level_pos, self.level_neg))
+        return StepCounts.of(pos, neg)
 
     def auroc(self) -> float:
         """Area under the curve (Mann–Whitney, ties one half)."""
@@ -180,7 +163,7 @@ class Reweighting(NamedTuple):
         return cls(core.n_steps, *parts)
 
     def counts(self, weights: IntArray) -> StepCounts:
-        """One row of counts per row of `weights` (rows, units)."""
+        """One row of counts per row of whole-number `weights` (rows, units): equal to repeating rows physically."""
         pos = np.zeros((weights.shape[0], self.n_steps), dtype=np.int64)
         neg = np.zeros_like(pos)
         pos[:, self.steps_pos] = np.add.reduceat(weights.take(self.units_pos, axis=1), self.starts_pos, axis=1)
@@ -188,11 +171,60 @@ class Reweighting(NamedTuple):
         return StepCounts.of(pos, neg)
 
 
-def _steps(level_pos: IntArray, level_neg: IntArray) -> IntArray:
-    """Join neighbouring levels of one class; a level with both classes stays alone."""
-    kind = (level_pos > 0).astype(np.int64) - (level_neg > 0)
-    new = (kind[1:] != kind[:-1]) | (kind[1:] == 0)
-    return np.concatenate(([0], np.cumsum(new)))
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StepCounts:
+    """How often each step was drawn, and the statistics of those resamples, each of shape (rows,).
+
+    All four arrays have shape (rows, steps): counts per step in order of falling score, and their running sums.
+    Every row must hold at least one positive and one negative. `pos` and `neg` may be reused by the loop that yields
+    them.
+    """
+
+    pos: IntArray
+    neg: IntArray
+    cum_pos: IntArray
+    cum_neg: IntArray
+
+    @classmethod
+    def of(cls, pos: IntArray, neg: IntArray) -> StepCounts:
+        """Counts with their running sums."""
+        return cls(pos, neg, np.cumsum(pos, axis=1), np.cumsum(neg, axis=1))
+
+    def auroc(self) -> FloatArray:
+        """Mann–Whitney U / (n₊ n₋), ties one half; twice U is summed in whole numbers, so exact up to one division."""
+        above = np.einsum("bk,bk->b", self.neg, self.cum_pos)
+        tied = np.einsum("bk,bk->b", self.neg, self.pos)
+        pairs = self.cum_pos[:, -1] * self.cum_neg[:, -1]
+        return np.asarray((2 * above - tied) / (2 * pairs), dtype=np.float64)
+
+    def fpr_at_tpr(self, tpr: float) -> FloatArray:
+        """Smallest FPR over thresholds whose TPR >= `tpr`."""
+        needed = least_count(tpr, self.cum_pos[:, -1])
+        first = np.argmax(self.cum_pos >= needed[:, None], axis=1)
+        reached = self.cum_neg[np.arange(first.size), first] / self.cum_neg[:, -1]
+        # Nothing needed: the threshold +inf, which is no step, passes nobody.
+        return np.where(needed <= 0, 0.0, reached)
+
+    def tpr_at_fpr(self, fpr: float) -> FloatArray:
+        """Largest TPR over thresholds whose FPR <= `fpr` (the empirical step, no interpolation)."""
+        allowed = most_count(fpr, self.cum_neg[:, -1])
+        last = (self.cum_neg <= allowed[:, None]).sum(axis=1) - 1
+        reached = self.cum_pos[np.arange(last.size), np.maximum(last, 0)] / self.cum_pos[:, -1]
+        return np.where(last < 0, 0.0, reached)
+
+
+def least_count(rate: float, total: IntArray) -> IntArray:
+    """Smallest whole k with k / total >= rate, comparing the quotient itself (.55 of 100 is 55, not 56)."""
+    k = np.ceil(rate * total).astype(np.int64)
+    k = k - ((k - 1) / total >= rate)
+    return np.asarray(k + (k / total < rate), dtype=np.int64)
+
+
+def most_count(rate: float, total: IntArray) -> IntArray:
+    """Largest whole k with k / total <= rate."""
+    k = np.floor(rate * total).astype(np.int64)
+    k = k + ((k + 1) / total <= rate)
+    return np.asarray(k - (k / total > rate), dtype=np.int64)
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
@@ -218,84 +250,83 @@ def tpr_at_fpr(scores: ArrayLike, labels: ArrayLike, fpr: float = 0.01) -> float
     return RocCore.of(scores, labels).tpr_at_fpr(fpr)
 
 
-def weighted_tpr_at_fpr(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike, fpr: float = 0.01) -> FloatArray:
-    """`tpr_at_fpr` under each of B rows of whole-number weights (B, n); shape (B,)."""
-    target = share(fpr, "fpr")
-    blocks = [block.tpr_at_fpr(target) for block in RocCore.of(scores, labels).reweight(weights)]
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+class AucVariance(NamedTuple):
+    """An AUC, its sampling variance and how many independent units of each class stand behind it.
 
-
-CELLS = 1 << 16
-"""Cells of a block of resamples (rows × steps, rows × examples): a few arrays of half a megabyte at a time."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StepCounts:
-    """How often each step was drawn, and the statistics of those resamples.
-
-    All four arrays have shape (rows, steps): counts per step in order of falling score, and their running sums.
-    Every row must hold at least one positive and one negative. Buffers may be reused by the loop that yields them.
+    `units_pos`, `units_neg` are the class sizes; with groups, Kish's effective number (Σ m)² / Σ m² over the groups'
+    sizes m within the class. `variance` is never negative, and 0 where every unit has the same placement.
     """
 
-    pos: IntArray
-    neg: IntArray
-    cum_pos: IntArray
-    cum_neg: IntArray
-
-    @classmethod
-    def of(cls, pos: IntArray, neg: IntArray) -> StepCounts:
-        """Counts with their running sums."""
-        return cls(pos, neg, np.cumsum(pos, axis=1), np.cumsum(neg, axis=1))
-
-    @classmethod
-    def empty(cls, rows: int, steps: int) -> StepCounts:
-        """Buffers to be filled; call `sum` after every filling."""
-        return cls(*(np.zeros((rows, steps), dtype=np.int64) for _ in range(4)))
-
-    def sum(self) -> StepCounts:
-        """Renew the running sums in place."""
-        np.cumsum(self.pos, axis=1, out=self.cum_pos)
-        np.cumsum(self.neg, axis=1, out=self.cum_neg)
-        return self
-
-    def auroc(self) -> FloatArray:
-        """Mann–Whitney U / (n₊ n₋) of each row, ties counted one half; shape (rows,).
-
-        Twice U is summed in whole numbers, so the value is exact up to one division.
-        """
-        above = np.einsum("bk,bk->b", self.neg, self.cum_pos)
-        tied = np.einsum("bk,bk->b", self.neg, self.pos)
-        pairs = self.cum_pos[:, -1] * self.cum_neg[:, -1]
-        return np.asarray((2 * above - tied) / (2 * pairs), dtype=np.float64)
-
-    def fpr_at_tpr(self, tpr: float) -> FloatArray:
-        """Smallest FPR over thresholds whose TPR >= `tpr`; shape (rows,)."""
-        needed = least_count(tpr, self.cum_pos[:, -1])
-        first = np.argmax(self.cum_pos >= needed[:, None], axis=1)
-        reached = self.cum_neg[self._rows(), first] / self.cum_neg[:, -1]
-        # Nothing needed: the threshold +inf, which is no step, passes nobody.
-        return np.where(needed <= 0, 0.0, reached)
-
-    def tpr_at_fpr(self, fpr: float) -> FloatArray:
-        """Largest TPR over thresholds whose FPR <= `fpr` (the empirical step, no interpolation); shape (rows,)."""
-        allowed = most_count(fpr, self.cum_neg[:, -1])
-        last = (self.cum_neg <= allowed[:, None]).sum(axis=1) - 1
-        reached = self.cum_pos[self._rows(), np.maximum(last, 0)] / self.cum_pos[:, -1]
-        return np.where(last < 0, 0.0, reached)
-
-    def _rows(self) -> IntArray:
-        return np.arange(self.pos.shape[0])
+    auc: float
+    variance: float
+    units_pos: float
+    units_neg: float
 
 
-def least_count(rate: float, total: IntArray) -> IntArray:
-    """Smallest whole k with k / total >= rate, comparing the quotient itself (.55 of 100 is 55, not 56)."""
-    k = np.ceil(rate * total).astype(np.int64)
-    k = k - ((k - 1) / total >= rate)
-    return np.asarray(k + (k / total < rate), dtype=np.int64)
+def placements(core: RocCore) -> tuple[FloatArray, FloatArray]:
+    """Placements of the positives (n_pos,) and of the negatives (n_neg,), each in [0, 1], in the order given."""
+    below, above = _by_level(core)
+    return below[core.level_of[core.rows_pos]], above[core.level_of[core.rows_neg]]
 
 
-def most_count(rate: float, total: IntArray) -> IntArray:
-    """Largest whole k with k / total <= rate."""
-    k = np.floor(rate * total).astype(np.int64)
-    k = k + ((k + 1) / total <= rate)
-    return np.asarray(k - (k / total > rate), dtype=np.int64)
+def _by_level(core: RocCore) -> tuple[FloatArray, FloatArray]:
+    """At each level the placement of a positive, and that of a negative."""
+    below = core.n_neg - np.cumsum(core.level_neg) + core.level_neg / 2
+    above = np.cumsum(core.level_pos) - core.level_pos / 2
+    return below / core.n_neg, above / core.n_pos
+
+
+def auc_variance(core: RocCore, groups: ArrayLike | None = None) -> AucVariance:
+    """AUC with DeLong's variance, or Obuchowski's where `groups` (n,) says which examples belong together.
+
+    ValueError where a class has fewer than two units: a single one shows no spread.
+    """
+    if groups is not None:
+        variance = max(0.0, float(auc_covariance([core], groups)[0, 0]))
+        unit_of = group_codes(groups, core.level_of.size)
+        units = (kish_size(unit_of[rows]) for rows in (core.rows_pos, core.rows_neg))
+        return AucVariance(core.auroc(), variance, *units)
+    _need_two(core.n_pos, core.n_neg)
+    variance = 0.0
+    # From counts by level: the order of the examples does not touch the figure, not even in the last bit.
+    for placement, count in zip(_by_level(core), (core.level_pos, core.level_neg), strict=True):
+        n = int(count.sum())
+        centred = placement - float((placement * count).sum()) / n
+        variance += float((centred**2 * count).sum()) / (n * (n - 1))
+    return AucVariance(core.auroc(), variance, float(core.n_pos), float(core.n_neg))
+
+
+def auc_covariance(cores: list[RocCore], groups: ArrayLike | None = None) -> FloatArray:
+    """Covariance matrix (k, k) of the AUCs of k scores on the same examples."""
+    first = cores[0]
+    n = first.level_of.size
+    for core in cores[1:]:
+        same_length(core.level_of, n, "scores")
+        if not np.array_equal(core.rows_pos, first.rows_pos):
+            raise ValueError("scores are compared on the same examples: expected equal labels in equal order")
+    unit_of = np.arange(n) if groups is None else group_codes(groups, n)
+    n_units = int(unit_of.max()) + 1
+    # Per unit and class the sum of (placement − AUC) / class size, (k, units), and the units that hold the class.
+    sums, held = [], []
+    for rows, values in zip((first.rows_pos, first.rows_neg), zip(*map(placements, cores), strict=True), strict=True):
+        centred = (np.stack(values) - np.mean(values, axis=1, keepdims=True)) / rows.size
+        sums.append(np.stack([np.bincount(unit_of[rows], weights=row, minlength=n_units) for row in centred]))
+        held.append(np.unique(unit_of[rows]).size)
+    (pos, neg), (n_pos, n_neg) = sums, held
+    _need_two(n_pos, n_neg)
+    covariance = n_pos / (n_pos - 1) * (pos @ pos.T) + n_neg / (n_neg - 1) * (neg @ neg.T)
+    if groups is not None:
+        cross = pos @ neg.T
+        covariance = covariance + n_units / (n_units - 1) * (cross + cross.T)
+    return np.asarray(covariance, dtype=np.float64)
+
+
+def _need_two(n_pos: int, n_neg: int) -> None:
+    if min(n_pos, n_neg) < 2:
+        raise ValueError(f"{n_pos} units hold positives and {n_neg} negatives: a variance needs 2 each or more")
+
+
+def kish_size(unit_of: IntArray) -> float:
+    """Kish's effective number of units of sizes m, (Σ m)² / Σ m², from the unit of each example (n,)."""
+    sizes = np.bincount(unit_of).astype(np.float64)
+    return float(unit_of.size**2 / (sizes**2).sum())

@@ -1,19 +1,34 @@
-"""Hypothesis tests and multiplicity. (Not called `tests`: that is where the package's own tests live.)"""
+"""Tests, multiplicity, and seeded bootstrap and permutation over units.
+
+A unit is an example, or a group of examples (a user) that is drawn, or relabelled, as a whole. The bootstrap is
+stratified: units are drawn within strata of what they hold (only positives, only negatives, both), so no resample
+loses a class. Its percentiles say nothing where the statistic sits at an end of its range (TPR at zero false
+positives, AUC 1), and are too close with few units; `intervals` has methods for those.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.types import FloatArray
-from discreet.stats.arrays import counts, scipy_module
-from discreet.stats.delong import auc_covariance
+from discreet.core.types import FloatArray, IntArray
+from discreet.stats.arrays import counts, group_codes, same_length, scipy_module, share
 from discreet.stats.intervals import normal_quantile
-from discreet.stats.roc import RocCore
+from discreet.stats.roc import CELLS, Reweighting, RocCore, StepCounts, auc_covariance
+
+Statistic: TypeAlias = Callable[[StepCounts], FloatArray]
+"""From resampled counts to one number per row, e.g. `StepCounts.auroc` or `lambda c: c.fpr_at_tpr(.95)`."""
+
+Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
+
+# Chunks of draws stay under malloc's mmap threshold (128 KB): fresh pages cost more than the draws themselves.
+_CHUNK = 1 << 13
 
 
 class PairedAuc(NamedTuple):
@@ -27,32 +42,34 @@ class PairedAuc(NamedTuple):
     auc_b: float
 
 
+class Permutation(NamedTuple):
+    """Observed statistic, its null draws of shape (m,), and p = (b + 1) / (m + 1)."""
+
+    observed: float
+    null: FloatArray
+    p_value: float
+
+
 def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's (1979) adjusted p values (k,), in the order given: family-wise error, any dependence."""
-    p, order = _ordered(p_values)
-    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    return _restored(stepped, order)
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0.0) & (p <= 1.0)).all():
+        raise ValueError(f"p values have shape {p.shape}: expected (k,) numbers from 0 to 1")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
+    return adjusted
 
 
-def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
-    """Benjamini & Hochberg's (1995) adjusted p values (k,), in the order given: false discovery rate."""
-    p, order = _ordered(p_values)
-    stepped = p[order] * p.size / np.arange(1, p.size + 1)
-    return _restored(np.minimum.accumulate(stepped[::-1])[::-1], order)
-
-
-def fisher_exact(
-    k_a: int, n_a: int, k_b: int, n_b: int, alternative: Literal["two-sided", "greater", "less"] = "two-sided"
-) -> float:
+def fisher_exact(k_a: int, n_a: int, k_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
     """Fisher's exact p for two shares, k_a of n_a against k_b of n_b; "greater" means share a > share b.
 
     Two-sided: the sum over tables at most as likely as the observed one.
     """
     hits_a, total_a = counts(k_a, n_a, "k_a")
     hits_b, total_b = counts(k_b, n_b, "k_b")
-    stats = scipy_module("stats", "Fisher's exact test")
     table = [[hits_a, total_a - hits_a], [hits_b, total_b - hits_b]]
-    return float(stats.fisher_exact(table, alternative=alternative)[1])
+    return float(scipy_module("stats", "Fisher's exact test").fisher_exact(table, alternative=alternative)[1])
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
@@ -93,16 +110,171 @@ def delong_test(
     return PairedAuc(difference, max(-1.0, difference - half), min(1.0, difference + half), p_value, auc_a, auc_b)
 
 
-def _ordered(p_values: ArrayLike) -> tuple[FloatArray, np.ndarray[tuple[int, ...], np.dtype[np.intp]]]:
-    p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0.0) & (p <= 1.0)).all():
-        raise ValueError(f"p values have shape {p.shape}: expected (k,) numbers from 0 to 1")
-    return p, np.argsort(p, kind="stable")
-
-
-def _restored(
-    stepped: FloatArray, order: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+def bootstrap_roc(
+    core: RocCore, statistics: Sequence[Statistic], rng: Generator, *, n_resamples: int = 1000,
+    groups: ArrayLike | None = None,
 ) -> FloatArray:
-    adjusted = np.empty_like(stepped)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    """Resampled statistics of one ROC curve, shape (len(statistics), n_resamples).
+
+    All statistics come from the same resamples and one pass. `groups` (n,) are drawn whole. Memory is bounded
+    whatever n and n_resamples are; only the result grows with n_resamples.
+    """
+    _positive(n_resamples)
+    resampled = (_drawn_examples(core, rng, n_resamples) if groups is None
+                 else _drawn_groups(core, rng, n_resamples, groups))
+    blocks = [np.stack([statistic(drawn) for statistic in statistics]) for drawn in resampled]
+    return np.concatenate(blocks, axis=1).reshape(len(statistics), -1)
+
+
+def bootstrap_weights(
+    n: int, rng: Generator, *, n_resamples: int = 1000, strata: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> Iterator[IntArray]:
+    """Blocks (rows, n) of how often each of n examples is drawn, for statistics other than the ROC.
+
+    `strata` (n,), such as labels: units are drawn within their stratum; a group that spans several strata belongs to
+    the stratum "all of those". Without `groups` every example is its own unit.
+    """
+    _positive(n_resamples)
+    unit_of = np.arange(n) if groups is None else group_codes(groups, n)
+    members = _units_by_stratum(unit_of, None if strata is None else group_codes(strata, n, "strata"))
+    for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // n)):
+        yield drawn if groups is None else drawn.take(unit_of, axis=1)
+
+
+def percentile_interval(draws: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """The central `level` of resampled values (m,), linear between order statistics."""
+    tail = (1.0 - share(level, "level", open_interval=True)) / 2.0
+    values = np.asarray(draws, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
+        raise ValueError(f"draws have shape {values.shape}: expected (m,) finite numbers with m >= 1")
+    low, high = np.quantile(values, [tail, 1.0 - tail])
+    return float(low), float(high)
+
+
+def permutation_p(observed: float, null: ArrayLike, alternative: Alternative = "greater") -> float:
+    """p = (b + 1) / (m + 1), b of m null draws at least as extreme (Davison & Hinkley 1997, eq. 4.11).
+
+    Never zero. "two-sided" doubles the smaller tail, at most 1.
+    """
+    draws = np.asarray(null, dtype=np.float64)
+    if draws.ndim != 1 or draws.size == 0 or not (np.isfinite(draws).all() and np.isfinite(observed)):
+        raise ValueError(f"null has shape {draws.shape}: expected (m,) finite numbers with m >= 1")
+    above = (int((draws >= observed).sum()) + 1) / (draws.size + 1)
+    below = (int((draws <= observed).sum()) + 1) / (draws.size + 1)
+    if alternative == "greater":
+        return above
+    return below if alternative == "less" else min(1.0, 2.0 * min(above, below))
+
+
+def permutation_test(
+    statistic: Callable[[NDArray[Any]], float], labels: ArrayLike, rng: Generator, *, n_permutations: int = 999,
+    groups: ArrayLike | None = None, alternative: Alternative = "greater",
+) -> Permutation:
+    """Permute `labels` (n,) and recompute the whole `statistic`, selection and all.
+
+    With `groups` (n,) the labels of whole groups change places; each group must then have one label.
+    """
+    given = np.asarray(labels)
+    _positive(n_permutations, "n_permutations")
+    null = np.array([statistic(shuffled) for shuffled in permuted_labels(given, rng, n_permutations, groups)])
+    observed = float(statistic(given))
+    return Permutation(observed, null, permutation_p(observed, null, alternative))
+
+
+def permuted_labels(
+    labels: ArrayLike, rng: Generator, n_permutations: int, groups: ArrayLike | None = None
+) -> Iterator[NDArray[Any]]:
+    """`n_permutations` relabellings of shape (n,); with `groups` the labels of groups are permuted over groups."""
+    given = np.asarray(labels)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"labels have shape {given.shape}: expected (n,) with n >= 1")
+    codes = np.arange(given.size) if groups is None else group_codes(groups, given.size)
+    of_group = given[np.unique(codes, return_index=True)[1]]
+    mixed = np.flatnonzero(of_group[codes] != given)
+    if mixed.size:
+        raise ValueError(f"labels[{mixed[0]}] differs from another label of its group: expected one label per group")
+    for _ in range(n_permutations):
+        yield rng.permutation(of_group)[codes]
+
+
+def max_t_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
+    """Family-wise p values of k statistics, large = extreme, under one joint null (Westfall & Young 1993, max-T).
+
+    `observed` (k,), `null` (m, k) with every row one relabelling seen by all k statistics. Single step:
+    p_j = (#{max over the family >= observed_j} + 1) / (m + 1). Put the statistics on one scale first.
+    """
+    seen, draws = np.asarray(observed, dtype=np.float64), np.asarray(null, dtype=np.float64)
+    if seen.ndim != 1 or draws.ndim != 2 or draws.shape[0] == 0 or draws.shape[1] != seen.size or seen.size == 0:
+        raise ValueError(f"observed {seen.shape} and null {draws.shape}: expected (k,) and (m, k), m and k >= 1")
+    if not (np.isfinite(seen).all() and np.isfinite(draws).all()):
+        raise ValueError("observed or null hold NaN or infinity: expected finite statistics")
+    largest = np.sort(draws.max(axis=1))
+    at_least = largest.size - np.searchsorted(largest, seen, side="left")
+    return np.asarray((at_least + 1) / (largest.size + 1), dtype=np.float64)
+
+
+def _drawn_groups(core: RocCore, rng: Generator, n_resamples: int, groups: ArrayLike) -> Iterator[StepCounts]:
+    labels = core.labels
+    unit_of = group_codes(groups, labels.size)
+    reweighting = Reweighting.of(core, unit_of)
+    members = _units_by_stratum(unit_of, labels.astype(np.int64))
+    for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // labels.size)):
+        yield reweighting.counts(drawn)
+
+
+def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows: int) -> Iterator[IntArray]:
+    """Blocks (rows, units) of how often each unit is drawn, as many draws per stratum as it has `members`."""
+    n_units = sum(units.size for units in members)
+    place = np.argsort(np.concatenate(members))
+    for start in range(0, n_resamples, rows):
+        if min(rows, n_resamples - start) == 1:
+            tallies = [np.bincount(rng.integers(0, units.size, units.size), minlength=units.size) for units in members]
+            yield np.concatenate(tallies).take(place)[None, :]
+            continue
+        drawn = np.zeros((min(rows, n_resamples - start), n_units), dtype=np.int64)
+        for units in members:
+            tally = np.zeros((drawn.shape[0], units.size), dtype=np.int64)
+            _tally(np.arange(units.size), tally, rng)
+            drawn[:, units] = tally
+        yield drawn
+
+
+def _drawn_examples(core: RocCore, rng: Generator, n_resamples: int) -> Iterator[StepCounts]:
+    """Draw examples within each class straight into histograms over steps: no weights, no sort."""
+    tables = core.steps_of(core.rows_pos), core.steps_of(core.rows_neg)
+    rows = max(1, min(n_resamples, CELLS // core.level_of.size))
+    buffers = np.zeros((2, rows, core.n_steps), dtype=np.int64)
+    for start in range(0, n_resamples, rows):
+        pos, neg = (buffer[: n_resamples - start] for buffer in buffers)
+        for table, histogram in zip(tables, (pos, neg), strict=True):
+            _tally(table, histogram, rng)
+        yield StepCounts.of(pos, neg)
+
+
+def _tally(table: IntArray, histogram: IntArray, rng: Generator) -> None:
+    """Fill a histogram (rows, steps) with n draws per row from a table (n,) of steps."""
+    n, rows = table.size, histogram.shape[0]
+    histogram.fill(0)
+    for start in range(0, rows * n, _CHUNK):
+        drawn = rng.integers(0, n, min(_CHUNK, rows * n - start))
+        at = table[drawn]
+        if rows > 1:
+            at += np.arange(start, start + drawn.size) // n * histogram.shape[1]
+        np.add.at(histogram.reshape(-1), at, 1)
+
+
+def _units_by_stratum(unit_of: IntArray, strata: IntArray | None) -> list[IntArray]:
+    n_units = int(unit_of.max()) + 1
+    if strata is None:
+        return [np.arange(n_units)]
+    same_length(strata, unit_of.size, "strata")
+    holds = np.zeros((n_units, int(strata.max()) + 1), dtype=np.bool_)
+    holds[unit_of, strata] = True
+    composition = np.unique(holds, axis=0, return_inverse=True)[1].reshape(-1)
+    return [np.flatnonzero(composition == code) for code in range(int(composition.max()) + 1)]
+
+
+def _positive(n: int, name: str = "n_resamples") -> None:
+    if n < 1:
+        raise ValueError(f"{name} is {n}: expected at least 1")

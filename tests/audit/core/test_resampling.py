@@ -5,9 +5,14 @@ import pytest
 
 from discreet.audit.core.resampling import PermutedRow, joint_tpr, masked_auc, max_t, midranks
 from discreet.audit.membership.selection import boundary
-from discreet.stats import auroc, bootstrap_weights, max_t_p, tpr_at_fpr, weighted_tpr_at_fpr
+from discreet.stats import auroc, bootstrap_weights, max_t_p, tpr_at_fpr
 
 FPRS = [0.01, 0.05]
+
+
+def weighted_tpr_at_fpr(scores: np.ndarray, member: np.ndarray, weights: np.ndarray, fpr: float) -> list[float]:
+    """Of the rows repeated physically, one resample after the other."""
+    return [tpr_at_fpr(np.repeat(scores, w), np.repeat(member, w), fpr) for w in weights]
 
 
 @pytest.mark.parametrize("decimals", [8, 1, 0])

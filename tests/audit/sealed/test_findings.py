@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from discreet.audit.sealed import findings
 from discreet.core.types import FloatArray
-from discreet.stats.epsilon import anytime_epsilon, conviction_power, least_rate, one_run_epsilon
+from discreet.stats.epsilon import anytime_epsilon, detection_power, least_rate, one_run_epsilon
 from discreet.stats.evalues import log_e_average
 from discreet.stats.intervals import clopper_pearson
 
@@ -36,7 +36,7 @@ def test_a_leak() -> None:
     assert said["epsilon_lower"] == pytest.approx(one_run_epsilon(source["correct"], source["guesses"], 0.1 / 8))
     assert said["epsilon_lower_add_remove"] == said["epsilon_lower"] / 2
     assert said["epsilon_lower_anytime"] == anytime_epsilon(rows, 0.1)
-    assert said["power"] == conviction_power(120, 0.55, 2 * 2 / 0.1)
+    assert said["power"] == detection_power(120, 0.55, 2 * 2 / 0.1)
     assert said["least_win_rate"] == least_rate(120, 40)
     assert said["least_epsilon"] == pytest.approx(np.log(said["least_win_rate"] / (1 - said["least_win_rate"])))
     assert said["claim_codes"] == ["false_findings", "what_leaks", "largest_epsilon", "blind_scorer",

@@ -13,7 +13,7 @@ from discreet.audit.sealed.opening import Source, Unit
 from discreet.core.types import FloatArray
 from discreet.stats.epsilon import (
     anytime_epsilon,
-    conviction_power,
+    detection_power,
     epsilon_ceiling,
     epsilon_of_rate,
     ladder_epsilon,
@@ -84,7 +84,7 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         "epsilon_lower_anytime": anytime_epsilon(differences, alpha), "delta": delta, "epsilon_level": 1.0 - alpha,
         "epsilon_from": {"score": names[bound.score], "guesses": bound.guesses, "correct": bound.correct},
         "epsilon_ceiling": epsilon_ceiling(betting, alpha, scores=scores) if betting else None,
-        "power": conviction_power(betting, tolerance, threshold), "tolerance": tolerance, "least_win_rate": least,
+        "power": detection_power(betting, tolerance, threshold), "tolerance": tolerance, "least_win_rate": least,
         "least_epsilon": None if least is None else epsilon_of_rate(least),
     }
     high = max(inf if rate.high is None else rate.high for rate in rates.values())

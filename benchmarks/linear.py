@@ -11,7 +11,7 @@ import json
 from time import perf_counter
 
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 
 UNITS = ["\n", " \n", "a", "A ", "52-year-old ", "'s ", "my ", ", ", "married and ", "Omaha, ", "University of ", "is a ", "$1,000 ",
          "lives with my ", "was hired as a ", "The patient, a nurse from Omaha, lives with her two sons. "]

@@ -24,7 +24,7 @@ from discreet.guard import scoring
 from discreet.guard.policy import Policy
 from discreet.guard.scoring import FEATURES, Logistic
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 
 RIDGE = 0.3
 MARGIN = 0.05

@@ -11,7 +11,7 @@ from discreet.cli import options
 from discreet.core.errors import InputError, UsageError
 from discreet.domains import SHARED, Domain, Term, builtin_domains, load_domain, save_facts, saved_domain
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 
 SMALLEST = {"medical": 2_000, "finance": 250, "law": 350}
 Edit = Callable[[str, str, str], Path]

@@ -27,9 +27,9 @@ from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Facts, Hit, recognisers
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import Context, Mention, taggers
-from discreet.text.evidence.naming import name_at
+from discreet.text.evidence.noun_phrases import name_at
 from discreet.text.evidence.referents import find_referents
 
 MARK = "zqxmarker"

@@ -13,8 +13,8 @@ from discreet.synth.profiles import POOLS, PROFILES, Line, Profile, compiled, do
 from discreet.synth.records import FRAMINGS, REGISTERS, SHARED, SUBTYPES, Spec
 from discreet.synth.writer import Writer
 from discreet.text.doc import Doc
-from discreet.text.evidence import gazetteers
-from discreet.text.evidence.gazetteers import matcher, with_singulars
+from discreet.text.evidence import lexicon as gazetteers
+from discreet.text.evidence.lexicon import matcher, singular
 
 HELD_OUT = ("L4", "L6", "L7")
 TRAINING = ("L1", "L2", "L3")
@@ -31,7 +31,7 @@ def source(line: Line) -> str:
 
 def found(table: str, words: str) -> list[tuple[int, int, str]]:
     lowers = Doc.of(words).lowers
-    return matcher(table).find(lowers) + matcher(table).find(with_singulars(lowers))
+    return matcher(table).find(lowers) + matcher(table).find(tuple(map(singular, lowers)))
 
 
 def test_choices_multiply() -> None:

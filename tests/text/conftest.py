@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import Attribute
 
 Reader = Callable[..., list[Attribute]]

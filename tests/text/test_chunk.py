@@ -18,9 +18,7 @@ GAPS = st.sampled_from([" ", "  ", "\n\n", "\t", "\u00a0"])
 def texts(draw: st.DrawFn) -> str:
     words = draw(WORDS)
     gaps = draw(st.lists(GAPS, min_size=len(words) + 1, max_size=len(words) + 1))
-    return (gaps[0] if draw(st.booleans()) else "") + "".join(
-        w + g for w, g in zip(words, gaps[1:], strict=True)
-    )
+    return (gaps[0] if draw(st.booleans()) else "") + "".join(w + g for w, g in zip(words, gaps[1:], strict=True))
 
 
 @st.composite
@@ -31,9 +29,7 @@ def settings(draw: st.DrawFn) -> tuple[int, int]:
 
 def by_three(text: str) -> list[tuple[int, int]]:
     """Pieces of at most three characters of each word: sub-words without the blank."""
-    return [
-        (at, min(at + 3, m.end())) for m in re.finditer(r"\S+", text) for at in range(m.start(), m.end(), 3)
-    ]
+    return [(at, min(at + 3, m.end())) for m in re.finditer(r"\S+", text) for at in range(m.start(), m.end(), 3)]
 
 
 def by_byte(text: str) -> list[tuple[int, int]]:
@@ -106,9 +102,7 @@ def test_pieces_are_as_long_as_they_may_be(text: str, setting: tuple[int, int]) 
 
 def test_the_plain_case() -> None:
     text = " ".join(f"w{i}" for i in range(10))
-    assert chunks(text, with_blank, 4, 2) == [
-        "w0 w1 w2 w3 ", "w2 w3 w4 w5 ", "w4 w5 w6 w7 ", "w6 w7 w8 w9",
-    ]
+    assert chunks(text, with_blank, 4, 2) == ["w0 w1 w2 w3 ", "w2 w3 w4 w5 ", "w4 w5 w6 w7 ", "w6 w7 w8 w9"]
     assert chunks(text, with_blank, 5, 0) == ["w0 w1 w2 w3 w4 ", "w5 w6 w7 w8 w9"]
     assert chunks(text, with_blank, 10, 5) == [text]
 

@@ -7,37 +7,10 @@ from hypothesis import strategies as st
 from discreet.text.doc import Doc
 
 words = st.lists(
-    st.sampled_from(
-        [
-            "She",
-            "he",
-            "is",
-            "52",
-            "3.5",
-            "Dr.",
-            "Mr.",
-            "v.",
-            "Omaha",
-            ".",
-            "!",
-            "?",
-            "\n",
-            "\n\n",
-            '"',
-            ")",
-            "I",
-            "e.g.",
-            "U.S.",
-            "-",
-            "A",
-            "—",
-            "é",
-            "ﬁ",
-            "don't",
-            ",",
-            " ",
-        ]
-    )
+    st.sampled_from([
+        "She", "he", "is", "52", "3.5", "Dr.", "Mr.", "v.", "Omaha", ".", "!", "?", "\n", "\n\n", '"', ")", "I",
+        "e.g.", "U.S.", "-", "A", "—", "é", "ﬁ", "don't", ",", " ",
+    ])
 )
 texts = st.text() | words.map(" ".join) | words.map("".join)
 
@@ -91,61 +64,30 @@ def test_a_doc_is_a_function_of_its_text(text: str) -> None:
     assert (one.tokens, one.sentences) == (two.tokens, two.sentences)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("She is 52.", ["She", "is", "52", "."]),
-        ("don't", ["don't"]),
-        ("She’s here", ["She", "'s", "here"]),
-        ("$1,234.50!", ["$", "1,234.50", "!"]),
-        ("52-year-old", ["52", "-", "year", "-", "old"]),
-        ("Zoë Müller", ["Zoë", "Müller"]),
-        ("a_b", ["a", "_", "b"]),
-        ("", []),
-        (" \n\t ", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("She is 52.", ["She", "is", "52", "."]), ("don't", ["don't"]), ("She’s here", ["She", "'s", "here"]),
+    ("$1,234.50!", ["$", "1,234.50", "!"]), ("52-year-old", ["52", "-", "year", "-", "old"]),
+    ("Zoë Müller", ["Zoë", "Müller"]), ("a_b", ["a", "_", "b"]), ("", []), (" \n\t ", []),
+])
 def test_tokens(text: str, expected: list[str]) -> None:
     assert [t.text for t in Doc.of(text).tokens] == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "She is 52. He is 60.",
-        "She is 52! He is 60.",
-        "Is she 52? He is 60.",
-        'He said "yes." She left.',
-        "She lives in Omaha (a town.) She works.",
-        "First line\nSecond line",
-        "one paragraph\n\nanother",
-        "- one\n- two",
-        "It was I. He knew.",
-        "She was seen by Mr. Alvarez. He left.",
-        "It cost $3.50. She paid.",
-        "J. Smith lives in St. Louis. He is 40.",
-        "The U.S. is large. It is old.",
-        "Roe v. Wade was decided. It held so.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "She is 52. He is 60.", "She is 52! He is 60.", "Is she 52? He is 60.", 'He said "yes." She left.',
+    "She lives in Omaha (a town.) She works.", "First line\nSecond line", "one paragraph\n\nanother", "- one\n- two",
+    "It was I. He knew.", "She was seen by Mr. Alvarez. He left.", "It cost $3.50. She paid.",
+    "J. Smith lives in St. Louis. He is 40.", "The U.S. is large. It is old.", "Roe v. Wade was decided. It held so.",
+])
 def test_two_sentences(text: str) -> None:
     assert len(sentences(text)) == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "She was seen by Dr. Chen and Mrs. Ortiz.",
-        "The drug (e.g. metformin) helps.",
-        "In Roe v. Wade the court ruled.",
-        "Acme Inc. has offices.",
-        "She weighs 52.5 kg.",
-        "a line\nthat goes on",
-        "J. K. Smith came.",
-        "No. 5 is there",
-        "approx. 5 people live on St. John.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "She was seen by Dr. Chen and Mrs. Ortiz.", "The drug (e.g. metformin) helps.", "In Roe v. Wade the court ruled.",
+    "Acme Inc. has offices.", "She weighs 52.5 kg.", "a line\nthat goes on", "J. K. Smith came.", "No. 5 is there",
+    "approx. 5 people live on St. John.",
+])
 def test_one_sentence(text: str) -> None:
     assert len(sentences(text)) == 1
 
@@ -155,20 +97,10 @@ def test_nothing() -> None:
     assert (doc.tokens, doc.sentences, doc.lowers, doc.token_at(3), doc.words(0, 5)) == ((), (), (), 0, "")
 
 
-@pytest.mark.parametrize(
-    ("word", "capitalised", "number"),
-    [
-        ("Omaha", True, False),
-        ("omaha", False, False),
-        ("I", False, False),
-        ("52", False, True),
-        ("é", False, False),
-        ("Élan", True, False),
-        ("USA", True, False),
-        ("3.5", False, True),
-        (".", False, False),
-    ],
-)
+@pytest.mark.parametrize(("word", "capitalised", "number"), [
+    ("Omaha", True, False), ("omaha", False, False), ("I", False, False), ("52", False, True), ("é", False, False),
+    ("Élan", True, False), ("USA", True, False), ("3.5", False, True), (".", False, False),
+])
 def test_what_a_token_is(word: str, capitalised: bool, number: bool) -> None:
     [token] = Doc.of(word).tokens
     assert (token.is_capitalised, token.is_number) == (capitalised, number)

@@ -13,9 +13,8 @@ from discreet.core.unicode import Prepared, prepare
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.evidence.published import named_by_caption
 from discreet.text.language import guess_language
 
 

@@ -17,7 +17,7 @@ from discreet.domains import DomainLike, load_domain
 from discreet.synth.records import Record
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import IDENTIFYING
 
 Check = Callable[[Record], Sequence[str]]

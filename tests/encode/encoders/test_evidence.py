@@ -15,7 +15,7 @@ from discreet.encode.base import WholeText
 from discreet.encode.encoders.evidence import EvidenceEncoder, Reading, columns_of, evidence_row, feature_names, read
 from discreet.text.direct.detect import DirectSpan
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import Attribute
 
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."

@@ -34,15 +34,15 @@ TYPES = (
     "aba_routing", "bank_account", "bar_number", "card", "date_of_birth", "dea", "docket", "driver_license", "ein",
     "email", "health_plan", "iban", "ip", "itin", "mrn", "npi", "passport", "person_name",
     "person_name_hypothetical", "phone", "professional_license", "ssn", "url",
-)  # fmt: skip
+)
 BUILT_IN = list(recognisers)
 PATTERNS = {(file, name): text for file in ("identifiers", "names") for name, text in patterns(file).texts.items()}
 ODD_TEXTS = [
     "", " ", "\n\t \u2003", "🙂🙂", "\ud800\udfff", "\x00", "İİİ Jane İ 402-555-0133", "ǅ", "a" * 300 + "@" + "b" * 300
-]  # fmt: skip
+]
 HOSTILE = [
     "1", "1-", "1 ", "a.b@c.", "http://a.", "1:", "Jane, ", "A v. B ", "account 1", "+1", "DE89 1111 ", "A of the "
-]  # fmt: skip
+]
 
 
 def texts(unit: str, size: int) -> Iterator[str]:
@@ -117,17 +117,12 @@ def literal(kind: str, word: str, validity: int = SHAPED, distance: int = 0, pri
     )
 
 
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [
-        (literal("a", "cde", CHECKED), literal("b", "abcdefg", BOUND)),
-        (literal("a", "abcdef"), literal("b", "efg")),
-        (literal("a", "cde", BOUND, distance=1), literal("b", "cde", BOUND, distance=9)),
-        (literal("b", "cde", priority=1), literal("a", "cde")),
-        (literal("a", "abc"), literal("b", "cde")),
-        (literal("a", "cde"), literal("b", "cde")),
-    ],
-)
+@pytest.mark.parametrize(("better", "worse"), [
+    (literal("a", "cde", CHECKED), literal("b", "abcdefg", BOUND)), (literal("a", "abcdef"), literal("b", "efg")),
+    (literal("a", "cde", BOUND, distance=1), literal("b", "cde", BOUND, distance=9)),
+    (literal("b", "cde", priority=1), literal("a", "cde")), (literal("a", "abc"), literal("b", "cde")),
+    (literal("a", "cde"), literal("b", "cde")),
+])
 def test_of_two_hits_that_overlap_the_better_stays(
     one: Registry[Recogniser], better: Recogniser, worse: Recogniser
 ) -> None:
@@ -188,7 +183,7 @@ PIECES = st.sampled_from(
     ["SSN 219-09-1234", "jane@example.com", "call (402) 555-0133", "MRN: 0012345", "Jane Whitfield", "born 03/14/1971",
      "4111 1111 1111 1111", "routing 021000021 account 77812345", "1:21-cv-01234", "Alice sues Bob", "10.0.0.7", ", ",
      " and ", "–", "\u200b", "é", "\n", "order ", "no. "]
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60)

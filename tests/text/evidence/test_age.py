@@ -8,17 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.text.doc import Doc
-from discreet.text.evidence.mentions import Context
-from discreet.text.evidence.taggers.age import AgeTagger, value_of
+from discreet.text.evidence.mentions import Context, taggers
+from discreet.text.evidence.taggers.age import value_of
 
 FIFTY_TWO = [
-    "A 52-year-old man was seen.",
-    "The man is 52 years old.",
-    "The man is fifty-two years old.",
-    "He is 52.",
-    "The patient, aged 52, was seen.",
-    "The patient is a 52 y/o man.",
-    "The 52 year old was seen by us.",
+    "A 52-year-old man was seen.", "The man is 52 years old.", "The man is fifty-two years old.", "He is 52.",
+    "The patient, aged 52, was seen.", "The patient is a 52 y/o man.", "The 52 year old was seen by us.",
 ]
 
 
@@ -36,7 +31,7 @@ def test_months_are_not_years(read: Callable[..., Any]) -> None:
 @given(st.integers(1, 120))
 def test_any_age_in_figures(age: int) -> None:
     text = f"The patient is {age} years old."
-    found = list(AgeTagger().find(Context(Doc.of(text), "medical")))
+    found = list(taggers["age"].find(Context(Doc.of(text), "medical")))
     assert {m.value for m in found} == {str(age)}
     assert {text[m.start : m.end] for m in found} <= {f"{age} years old", f"is {age} years old"}
 

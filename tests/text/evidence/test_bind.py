@@ -6,6 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.text.doc import Doc
+from discreet.text.evidence.bind import cases
 
 Read = Callable[..., Any]
 
@@ -21,8 +26,7 @@ def people(found: list[Any], text: str) -> dict[str, set[str]]:
 
 ONE_PERSON = [
     (
-        "medical",
-        "A 52-year-old litigator from Omaha presented. She has two children.",
+        "medical", "A 52-year-old litigator from Omaha presented. She has two children.",
         {"age", "occupation", "place", "family"},
     ),
     ("medical", "The patient is 67. He lives in Tulsa. He is a retired welder.", {"age", "place", "occupation"}),
@@ -30,8 +34,7 @@ ONE_PERSON = [
     ("medical", "Mrs. Ortiz is a teacher. She lives in Boise with her husband.", {"occupation", "place", "family"}),
     ("medical", "The patient is a 52-year-old man. Retired teacher. Lives alone.", {"age", "occupation", "family"}),
     (
-        "finance",
-        "My client is a dentist in Duluth. She is 58 years old and has three kids.",
+        "finance", "My client is a dentist in Duluth. She is 58 years old and has three kids.",
         {"occupation", "place", "age", "family"},
     ),
     ("finance", "The borrower is a 34-year-old welder. He moved to Texas.", {"age", "occupation", "place"}),
@@ -50,17 +53,14 @@ def test_what_is_said_of_one_person_is_bound_to_one_person(read: Read, domain: s
     assert any(kinds <= said for said in by_person.values()), by_person
 
 
-@pytest.mark.parametrize(
-    ("text", "one", "two"),
-    [
-        ("A 52-year-old man came. A 30-year-old woman left.", "52-year-old", "30-year-old"),
-        ("The plaintiff is a nurse. The buyer is a welder.", "nurse", "welder"),
-        ("My mother is 80 years old. My son is 12 years old.", "80 years old", "12 years old"),
-        ("I am a nurse. My husband is a welder.", "nurse", "welder"),
-        ("Mr. Alvarez lives in Omaha. Mrs. Ortiz lives in Tulsa.", "Omaha", "Tulsa"),
-        ("The patient is 52 years old. Her daughter is a nurse.", "52 years old", "nurse"),
-    ],
-)
+@pytest.mark.parametrize(("text", "one", "two"), [
+    ("A 52-year-old man came. A 30-year-old woman left.", "52-year-old", "30-year-old"),
+    ("The plaintiff is a nurse. The buyer is a welder.", "nurse", "welder"),
+    ("My mother is 80 years old. My son is 12 years old.", "80 years old", "12 years old"),
+    ("I am a nurse. My husband is a welder.", "nurse", "welder"),
+    ("Mr. Alvarez lives in Omaha. Mrs. Ortiz lives in Tulsa.", "Omaha", "Tulsa"),
+    ("The patient is 52 years old. Her daughter is a nurse.", "52 years old", "nurse"),
+])
 def test_what_is_said_of_two_is_bound_to_two(read: Read, text: str, one: str, two: str) -> None:
     owners = {words: person for person, said in people(read(text, "law"), text).items() for words in said}
     assert {one, two} <= {w for words in owners for w in (one, two) if w in words}
@@ -107,29 +107,19 @@ def test_groups_and_rules_bind_to_nobody_that_counts(read: Read, domain: str, te
     assert people(read(text, domain), text) == {}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "You should see a doctor if you are over 50.",
-        "You can retire at the age of 62 in Texas.",
-        "If you are married, you can file jointly.",
-        "Your husband may qualify as well.",
-        "If you live in Ohio, call a lawyer.",
-        "You may be asked whether you are married.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "You should see a doctor if you are over 50.", "You can retire at the age of 62 in Texas.",
+    "If you are married, you can file jointly.", "Your husband may qualify as well.",
+    "If you live in Ohio, call a lawyer.", "You may be asked whether you are married.",
+])
 def test_advice_binds_to_nobody_that_counts(read: Read, text: str) -> None:
     assert people(read(text, "finance"), text) == {}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We report a 52-year-old man from Omaha.",
-        "We present the case of a 52-year-old man who lives in Omaha.",
-        "Our department saw a 52-year-old man from Omaha.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "We report a 52-year-old man from Omaha.", "We present the case of a 52-year-old man who lives in Omaha.",
+    "Our department saw a 52-year-old man from Omaha.",
+])
 def test_authors_are_not_their_patients(read: Read, text: str) -> None:
     assert {a.subject for a in read(text) if a.kind in ("age", "place")} == {"third"}
 
@@ -149,14 +139,10 @@ def test_a_later_person_does_not_take_what_was_said_before(read: Read) -> None:
     assert not any("welder" in words for words in patient)
 
 
-@pytest.mark.parametrize(
-    ("text", "ages"),
-    [
-        ("Her 80-year-old mother has dementia.", 1),
-        ("The patient's 80-year-old mother has dementia.", 1),
-        ("My 12-year-old son has asthma.", 1),
-    ],
-)
+@pytest.mark.parametrize(("text", "ages"), [
+    ("Her 80-year-old mother has dementia.", 1), ("The patient's 80-year-old mother has dementia.", 1),
+    ("My 12-year-old son has asthma.", 1),
+])
 def test_the_age_of_a_relative_is_not_the_owner_s(read: Read, text: str, ages: int) -> None:
     found = read(text)
     relatives = {a.person for a in found if a.kind == "age"}
@@ -171,3 +157,76 @@ def test_spans_are_of_the_original(read: Read) -> None:
     assert "Ｏmaha" in found["place"]
     assert "welder" in found["occupation"]
     assert "ﬁfty-two" in found["age"]
+
+
+CITED = [
+    "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held that counsel must be given.",
+    "Brown v. Board of Education, 347 U.S. 483, is the leading case.", "The court affirmed in Smith v. Jones.",
+    "In Doe vs. Roe the panel reversed the judgment.",
+    "The judge ruled for the plaintiff in Estate of Lee v. Acme Corp. last year.",
+    "See 123 F.3d 456 (9th Cir. 1997), where the court denied the motion.",
+    "The rule stems from 45 Cal.App.4th 1200, in which the court concluded that the tenant had standing.",
+]
+NOT_CITED = [
+    "", "My landlord kept my deposit.", "Alice sues Bob over a fence.", "The court held a hearing.", "Roe v. Wade",
+    "The plaintiff lives in Omaha.", "He scored 3 v. 2.", "Take 5 mg v. 10 mg.", "Section 1983 is a statute.",
+]
+
+
+@pytest.mark.parametrize("text", CITED)
+def test_decided_cases_are_cited(text: str) -> None:
+    found = cases(Doc.of(text))
+    assert found
+    assert all(0 <= start < end <= len(text) for start, end in found)
+
+
+@pytest.mark.parametrize("text", NOT_CITED)
+def test_other_texts_cite_nothing(text: str) -> None:
+    assert cases(Doc.of(text)) == []
+
+
+@pytest.mark.parametrize("name", ["Gideon v. Wainwright", "Obergefell v. Hodges", "Estate of Lee v. Acme Corp."])
+def test_the_span_holds_both_parties(name: str) -> None:
+    text = f"The Court held so in {name}, 372 U.S. 335."
+    covered = {i for start, end in cases(Doc.of(text)) for i in range(start, end)}
+    begin = text.index(name)
+    assert set(range(begin, begin + len(name.rstrip(".")))) <= covered
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["Smith", "v.", "Jones", "347", "U.S.", "483", "the court held", "\n\n", "of"])).map(
+        " ".join
+    )
+)
+def test_spans_are_in_the_text(text: str) -> None:
+    doc = Doc.of(text)
+    assert all(0 <= start < end <= len(doc.text) for start, end in cases(doc))
+
+
+@pytest.mark.parametrize("text", [
+    "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter "
+    "from Florida.",
+    "In Miller v. Alabama, 567 U.S. 460 (2012), the Court held that the sentence of the 14-year-old "
+    "petitioner was cruel.",
+    "In Doe v. Roe, 12 F.3d 345, the panel reversed: the plaintiff, a 40-year-old nurse, had standing.",
+    "The court ruled in Lee v. Acme Corp. that the 61-year-old plaintiff had been dismissed because of his age.",
+])
+def test_parties_of_a_decided_case_are_public(read: Callable[..., Any], text: str) -> None:
+    assert {a.subject for a in read(text, "law", kind="age")} == {"public"}
+
+
+@pytest.mark.parametrize("text", [
+    "My client is a 52-year-old nurse from Omaha. In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court "
+    "held otherwise.",
+    "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held otherwise. My client is a 52-year-old "
+    "nurse from Omaha.", "The 52-year-old plaintiff sued.", "Alice sues Bob, a 52-year-old nurse.",
+    "The court held a hearing for a 52-year-old man.",
+])
+def test_people_beside_a_case_are_not(read: Callable[..., Any], text: str) -> None:
+    assert {a.subject for a in read(text, "law", kind="age")} == {"third"}
+
+
+def test_a_speaker_beside_a_case_still_speaks(read: Callable[..., Any]) -> None:
+    text = "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held so. I am 52 years old and live in Omaha."
+    assert {a.subject for a in read(text, "law", kind="age")} == {"speaker"}

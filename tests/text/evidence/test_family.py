@@ -49,33 +49,22 @@ def test_a_relative_belongs_to_the_nearest_owner(read: Callable[..., Any]) -> No
     assert (mine.start, mine.end) == (19, 26)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("The patient shares her home with an old flame.", "with an old flame"),
-        ("He has a godling in his care.", "a godling"),
-        ("She is bringing up three orphans alone.", "three orphans"),
-        ("He has two half-brothers.", "two half-brothers"),
-        ("The client shares a cottage with his rival.", "with his rival"),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("The patient shares her home with an old flame.", "with an old flame"),
+    ("He has a godling in his care.", "a godling"), ("She is bringing up three orphans alone.", "three orphans"),
+    ("He has two half-brothers.", "two half-brothers"),
+    ("The client shares a cottage with his rival.", "with his rival"),
+])
 def test_relatives_and_households_by_construction(read: Callable[..., Any], text: str, value: str) -> None:
     assert (value, "third") in {(a.value, a.subject) for a in read(text, kind="family")}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The trust holds two properties under their care plan.",
-        "Godsend drugs had two stepwise doses.",
-        "The nurse had five patients in her care.",
-        "A patient with a half-life of two days has grand mal seizures.",
-        "She is raising a concern about the dose.",
-        "He had a foster home inspection.",
-        "The board is raising two questions at the meeting.",
-        "She shares the flat with a company law firm.",
-        "Adults with two step-children should ask.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "The trust holds two properties under their care plan.", "Godsend drugs had two stepwise doses.",
+    "The nurse had five patients in her care.", "A patient with a half-life of two days has grand mal seizures.",
+    "She is raising a concern about the dose.", "He had a foster home inspection.",
+    "The board is raising two questions at the meeting.", "She shares the flat with a company law firm.",
+    "Adults with two step-children should ask.",
+])
 def test_what_looks_like_a_household(read: Callable[..., Any], text: str) -> None:
     assert not {a.subject for a in read(text, kind="family")} & {"third", "speaker"}

@@ -46,15 +46,10 @@ def test_the_lower_text_keeps_its_length(text: str) -> None:
         assert context.lower == context.text.lower()
 
 
-@pytest.mark.parametrize(
-    ("text", "personal"),
-    [
-        ("I moved because my landlord left.", True),
-        ("I think that the drug helps.", False),
-        ("She moved.", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "personal"), [
+    ("I moved because my landlord left.", True), ("I think that the drug helps.", False), ("She moved.", False),
+    ("", False),
+])
 def test_a_personal_text_speaks_of_its_writer_more_than_once(text: str, personal: bool) -> None:
     assert Context(Doc.of(text), "law").is_personal is personal
 

@@ -9,37 +9,8 @@ from discreet.text.doc import Doc
 from discreet.text.evidence.referents import Referent, find_referents
 
 WORDS = [
-    "I",
-    "my",
-    "she",
-    "her",
-    "he",
-    "they",
-    "you",
-    "we",
-    "a",
-    "the",
-    "patient",
-    "patients",
-    "woman",
-    "husband",
-    "if",
-    "should",
-    "Mrs",
-    ".",
-    "Ortiz",
-    "report",
-    "'s",
-    "or",
-    "his",
-    ",",
-    "nurse",
-    "52",
-    "-",
-    "year",
-    "old",
-    "\n\n",
-    "“",
+    "I", "my", "she", "her", "he", "they", "you", "we", "a", "the", "patient", "patients", "woman", "husband", "if",
+    "should", "Mrs", ".", "Ortiz", "report", "'s", "or", "his", ",", "nurse", "52", "-", "year", "old", "\n\n", "“",
 ]
 
 
@@ -73,33 +44,21 @@ def test_in_order_in_range_and_repeatable(text: str) -> None:
         end = r.last
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A 45-year-old woman came. She smokes. The patient takes warfarin.",
-        "The patient came. She smokes.",
-        "Mrs. Ortiz came. She smokes. The patient takes warfarin.",
-        "The client called. He lives alone.",
-        "The patient called. They live alone.",
-        "A man came with his bag. The gentleman smokes. He drinks.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "A 45-year-old woman came. She smokes. The patient takes warfarin.", "The patient came. She smokes.",
+    "Mrs. Ortiz came. She smokes. The patient takes warfarin.", "The client called. He lives alone.",
+    "The patient called. They live alone.", "A man came with his bag. The gentleman smokes. He drinks.",
+])
 def test_one_person(text: str) -> None:
     assert len({r.person for _, r in pointed(text)}) == 1
     assert subjects(text) == {"third"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A man came. A woman came.",
-        "The plaintiff sued. The buyer left.",
-        "Mr. Alvarez met Mrs. Ortiz.",
-        "My mother met a client.",
-        "A 45-year-old woman came. A 50-year-old woman came later.",
-        "My husband works. My daughter studies.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "A man came. A woman came.", "The plaintiff sued. The buyer left.", "Mr. Alvarez met Mrs. Ortiz.",
+    "My mother met a client.", "A 45-year-old woman came. A 50-year-old woman came later.",
+    "My husband works. My daughter studies.",
+])
 def test_two_persons(text: str) -> None:
     assert len({r.person for _, r in pointed(text) if r.subject == "third"}) == 2
 
@@ -120,34 +79,20 @@ def test_relatives_belong_to_their_owner() -> None:
     assert by_word["my"].possessive
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The patient's mother smokes.",
-        "Her mother smokes.",
-        "The patient's 80-year-old mother smokes.",
-        "The client's late mother smoked.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "The patient's mother smokes.", "Her mother smokes.", "The patient's 80-year-old mother smokes.",
+    "The client's late mother smoked.",
+])
 def test_a_relative_of_a_third_person_is_another_person(text: str) -> None:
     found = [r for _, r in pointed(text) if r.subject == "third"]
     assert len({r.person for r in found}) == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Patients should rest.",
-        "If a patient smokes, call.",
-        "A tenant may sue.",
-        "Any man who smokes should stop.",
-        "Every taxpayer must file.",
-        "Adults aged 50 should be screened.",
-        "A defendant cannot be tried twice.",
-        "When a woman is pregnant, she should rest.",
-        "Each heir gets a share of his estate.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Patients should rest.", "If a patient smokes, call.", "A tenant may sue.", "Any man who smokes should stop.",
+    "Every taxpayer must file.", "Adults aged 50 should be screened.", "A defendant cannot be tried twice.",
+    "When a woman is pregnant, she should rest.", "Each heir gets a share of his estate.",
+])
 def test_groups_and_rules_are_cohorts(text: str) -> None:
     assert subjects(text) <= {"cohort", "nobody", "asker"}
 
@@ -157,15 +102,10 @@ def test_either_sex_is_nobody(text: str) -> None:
     assert "third" not in {r.subject for words, r in pointed(text) if words in ("he", "she", "his", "her")}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We report a case of gout.",
-        "We here describe two cases.",
-        "We found that it helps.",
-        "Our study shows a benefit.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "We report a case of gout.", "We here describe two cases.", "We found that it helps.",
+    "Our study shows a benefit.",
+])
 def test_authors_are_nobody(text: str) -> None:
     assert {r.subject for words, r in pointed(text) if words in ("we", "our")} <= {"nobody"}
 
@@ -187,21 +127,10 @@ def test_people_in_office_are_public(text: str) -> None:
     assert subjects(text) <= {"public", "nobody"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "   ",
-        "🙂",
-        "The drug lowers the risk.",
-        "Patient care is costly.",
-        "The parent company failed.",
-        "Interest is due.",
-        "Child support is due.",
-        "Diabetes is common.",
-        "Insulin was costly.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "", "   ", "🙂", "The drug lowers the risk.", "Patient care is costly.", "The parent company failed.",
+    "Interest is due.", "Child support is due.", "Diabetes is common.", "Insulin was costly.",
+])
 def test_nobody(text: str) -> None:
     assert pointed(text) == []
 

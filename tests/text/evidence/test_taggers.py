@@ -39,31 +39,23 @@ def test_facts_are_of_their_domain_only(read: Callable[..., Any], kind: str, dom
     assert bool(found) == (OWN[kind] == domain)
 
 
-@pytest.mark.parametrize(
-    ("kind", "domain", "texts"),
-    [
-        ("affiliation", "medical", ["He works at Acme Widget Company.", "He works at ACME Widget Company."]),
-        ("affiliation", "medical", ["She works for Bramblewick Forge. She is on the staff of the Bramblewick Forge."]),
-        ("affiliation", "medical", ["He attends Lindenwald Academy.", "He studies at Lindenwald Academy."]),
-        ("condition", "medical", ["The patient has diabetes.", "The patient has DIABETES."]),
-        ("ethnicity", "medical", ["He is Nigerian.", "This nigerian man was seen."]),
-        ("occupation", "law", [f"The client is a {job}." for job in ("litigator", "attorney", "trial lawyer")]),
-        (
-            "occupation",
-            "medical",
-            [
-                "She is a retired bellfounder.",
-                "He was employed as a bellfounder. He is a bellfounder by trade.",
-                "She works as a master bellfounder; she is a bellfounder.",
-                "He works as a bellfounder. He works at a foundry.",
-            ],
-        ),
-        ("occupation", "medical", ["The patient, a welder, works in a big shipyard."]),
-        ("place", "medical", [f"The patient lives in {place}." for place in ("Omaha", "Omaha, Nebraska", "Omaha, NE")]),
-        ("place", "medical", ["She lives in Quoyburray.", "She grew up in Quoyburray."]),
-        ("treatment", "medical", ["She takes Metformin.", "She takes metformin."]),
-    ],
-)
+@pytest.mark.parametrize(("kind", "domain", "texts"), [
+    ("affiliation", "medical", ["He works at Acme Widget Company.", "He works at ACME Widget Company."]),
+    ("affiliation", "medical", ["She works for Bramblewick Forge. She is on the staff of the Bramblewick Forge."]),
+    ("affiliation", "medical", ["He attends Lindenwald Academy.", "He studies at Lindenwald Academy."]),
+    ("condition", "medical", ["The patient has diabetes.", "The patient has DIABETES."]),
+    ("ethnicity", "medical", ["He is Nigerian.", "This nigerian man was seen."]),
+    ("occupation", "law", [f"The client is a {job}." for job in ("litigator", "attorney", "trial lawyer")]),
+    ("occupation", "medical", [
+        "She is a retired bellfounder.", "He was employed as a bellfounder. He is a bellfounder by trade.",
+        "She works as a master bellfounder; she is a bellfounder.",
+        "He works as a bellfounder. He works at a foundry.",
+    ]),
+    ("occupation", "medical", ["The patient, a welder, works in a big shipyard."]),
+    ("place", "medical", [f"The patient lives in {place}." for place in ("Omaha", "Omaha, Nebraska", "Omaha, NE")]),
+    ("place", "medical", ["She lives in Quoyburray.", "She grew up in Quoyburray."]),
+    ("treatment", "medical", ["She takes Metformin.", "She takes metformin."]),
+])
 def test_one_fact_has_one_value(read: Callable[..., Any], kind: str, domain: str, texts: list[str]) -> None:
     values = [{a.value for a in read(text, domain, kind=kind)} for text in texts]
     assert len(values[0]) == 1
@@ -75,7 +67,7 @@ def test_one_fact_has_one_value(read: Callable[..., Any], kind: str, domain: str
     [("Omaha", "Omaha|Nebraska|US"), ("Quoyburray", "quoyburray"), ("Quoyburray, Texas", "Quoyburray|Texas|US"),
      ("Springfield, Illinois", "Springfield|Illinois|US"),
      ("Springfield, Massachusetts", "Springfield|Massachusetts|US")],
-)  # fmt: skip
+)
 def test_a_region_is_part_of_its_place(read: Callable[..., Any], place: str, value: str) -> None:
     text = f"The patient lives in {place}."
     [found] = read(text, kind="place")
@@ -93,13 +85,10 @@ def test_where_a_person_works_is_a_weak_cue(read: Callable[..., Any]) -> None:
     assert [a.weak for a in read("She works as a hedgelayer.", kind="occupation")] == [False]
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ("occupation", "In Pickering v. Board, 391 U.S. 563 (1968), the Court held for the petitioner, a bellfounder."),
-        ("matter", "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court freed a defendant charged with burglary."),
-    ],
-)
+@pytest.mark.parametrize(("kind", "text"), [
+    ("occupation", "In Pickering v. Board, 391 U.S. 563 (1968), the Court held for the petitioner, a bellfounder."),
+    ("matter", "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court freed a defendant charged with burglary."),
+])
 def test_a_party_of_a_published_case_stays_public(read: Callable[..., Any], kind: str, text: str) -> None:
     assert {a.subject for a in read(text, domain="law", kind=kind)} == {"public"}
 
@@ -109,31 +98,21 @@ def test_a_sex_is_told_once_a_person(read: Callable[..., Any]) -> None:
     assert len({a.person for a in found}) == len(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("Age: 41. Occupation: pilot. Residence: Fairbanks. Diagnosis: sarcoidosis.", {"age", "occupation", "place"}),
-        ("- Age: 52\n- City: Omaha\n- Employer: Boeing", {"age", "place", "affiliation"}),
-        ("| Age | 41 |\n| Occupation | welder |", {"age", "occupation"}),
-        ("**Marital status:** divorced\n**Nationality:** Nigerian", {"family", "ethnicity"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "kinds"), [
+    ("Age: 41. Occupation: pilot. Residence: Fairbanks. Diagnosis: sarcoidosis.", {"age", "occupation", "place"}),
+    ("- Age: 52\n- City: Omaha\n- Employer: Boeing", {"age", "place", "affiliation"}),
+    ("| Age | 41 |\n| Occupation | welder |", {"age", "occupation"}),
+    ("**Marital status:** divorced\n**Nationality:** Nigerian", {"family", "ethnicity"}),
+])
 def test_a_record_in_fields_is_one_person(read: Callable[..., Any], text: str, kinds: set[str]) -> None:
     found = [a for a in read(text, "medical") if a.person == "record"]
     assert {a.kind for a in found} == kinds
     assert {a.subject for a in found} == {"third"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Age: 45 to 75. Occupation: any.",
-        "Age: ____ Occupation: ____",
-        "Age: unknown. Occupation: not stated.",
-        "Address: [redacted]. Employer: <employer>.",
-        "Occupation: welder.",
-        "Age: see chart. City: n/a.",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Age: 45 to 75. Occupation: any.", "Age: ____ Occupation: ____", "Age: unknown. Occupation: not stated.",
+    "Address: [redacted]. Employer: <employer>.", "Occupation: welder.", "Age: see chart. City: n/a.",
+])
 def test_a_form_that_is_not_filled_is_about_nobody(read: Callable[..., Any], text: str) -> None:
     assert "record" not in {a.person for a in read(text, "medical")}

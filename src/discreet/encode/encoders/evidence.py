@@ -19,7 +19,7 @@ from discreet.domains import IDENTIFYING, Domain, DomainLike, load_domain, save_
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import Attribute
 
 PERSONAL = ("third", "speaker")

@@ -4,8 +4,7 @@ A tagger of your own finds `Mention`s in a `Context` and is registered in `discr
 binding says whose they are.
 """
 
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.mentions import Attribute, Context, Mention, Tagger, classes_of
-from discreet.text.evidence.published import named_by_caption
 
 __all__ = ["Attribute", "Context", "Mention", "Tagger", "classes_of", "find_evidence", "named_by_caption"]

@@ -1,21 +1,33 @@
-"""Whose attribute is it? Binding of mentions to the referents around them.
+"""Whose attribute is it? From the mentions of the taggers to attributes, each bound to a person.
 
 In order: what the wording itself says; the referent whose noun phrase holds the mention ("a 52-year-old litigator");
 the last one named before it in the sentence; the first one after it; the person that the previous sentence was about,
 where this sentence is a note without a subject ("Retired teacher. Lives alone."); else nobody.
+
+A text that cites a reported case ("347 U.S. 483", "Smith v. Jones (9th Cir. 1997)") and speaks of what the court did
+there describes its parties by that case: what an opinion says of them is public already, and policies decide whether
+that counts.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import pairwise
 
+from discreet.core.errors import DetectorError
 from discreet.core.records import Subject
+from discreet.domains import Domain, DomainLike, load_domain
+from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence import published
-from discreet.text.evidence.mentions import Attribute, Context, Mention
+from discreet.text.evidence.mentions import Attribute, Context, Mention, classes_of, taggers
 from discreet.text.evidence.referents import Referent
+from discreet.text.resources import patterns, words
 
+_CASES = patterns("cases")
+_WORDS = words("referents")
+_CAPITALISED = re.compile(r"[A-Z][\w'-]+")
 # Classes that a bare note may carry over from the previous sentence; a place or an employer needs its own sentence.
 # Classes of a domain say it of themselves.
 _CARRIED = frozenset("age sex occupation family ethnicity".split())
@@ -26,9 +38,53 @@ _STATES = frozenset("are were have had live lived work worked".split())
 _OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
 
 
-def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
-    """Attach every mention to a person; the result keeps the order."""
-    parties = published.parties(context)
+def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> tuple[Attribute, ...]:
+    """Every attribute that a text states, bound to its subject.
+
+    Parameters
+    ----------
+    doc : Doc
+        The answer.
+    domain : Domain, str or Path
+        The name of a built-in domain, or the folder of one.
+    question : str, optional
+        What the user said. Attributes that it already contains are the asker's, and no leaks.
+
+    Returns
+    -------
+    tuple of Attribute
+        In order of their place; one per mention, so a repeated fact appears repeatedly.
+    """
+    domain = load_domain(domain)
+    found = _attributes(doc, domain)
+    said = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)} if question else ()
+    return tuple(
+        replace(a, subject="asker", why=f"{a.why}; already said in the question")
+        if (a.kind, a.value) in said and a.subject in ("third", "speaker", "asker") else a
+        for a in found
+    )
+
+
+def _attributes(doc: Doc, domain: Domain) -> tuple[Attribute, ...]:
+    if not doc.tokens:
+        return ()
+    if not len(taggers):
+        raise DetectorError("the taggers' registry", "no tagger to load")
+    context, wanted = Context(doc, domain), classes_of(domain)
+    here = (one for _, one in taggers.items() if one.domains is None or domain.name in one.domains)
+    mentions = {m for one in here for m in one.find(context) if m.kind in wanted}
+    kept: list[Mention] = []
+    # Of mentions of one kind that lie in one another, the longest.
+    for mention in sorted(mentions, key=lambda m: (m.start, -m.end, m.weak, m.kind, m.value, m.why, str(m.who))):
+        alike = (k for k in kept[-12:] if (k.kind, k.who) == (mention.kind, mention.who))
+        if not any(k.start <= mention.start and mention.end <= k.end for k in alike):
+            kept.append(mention)
+    return _bound(context, kept)
+
+
+def _bound(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
+    """Every mention attached to a person, in the order given."""
+    parties = _parties(context)
     places = [r.first for r in context.referents]
     bound: list[Attribute] = []
     for mention in mentions:
@@ -41,15 +97,19 @@ def bind(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
         owner, slash, relation = person.rpartition("/")
         of_relative = context.domain.of_relative.get(mention.kind)
         if slash and of_relative and subject == "third":
-            value = f"{relation}: {mention.value}"
             whose: Subject = "speaker" if owner == "speaker" else "third"
+            value = f"{relation}: {mention.value}"
             bound.append(Attribute("family", value, whose, owner, start, end, of_relative, weak=True))
     return tuple(bound)
 
 
 def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, Subject, str]:
-    if mention.who is not None:
-        return _named(mention.who)
+    who = mention.who
+    if who in ("cohort", "nobody"):
+        return who, who, "said of a group"  # type: ignore[return-value]
+    if who is not None:
+        said_of: Subject = "asker" if who.startswith("addressee") else "third"
+        return (who, "speaker", "said of the speaker") if who == "speaker" else (who, said_of, "said of this person")
     doc, referents = context.doc, context.referents
     first, last = doc.token_at(mention.start), doc.token_at(max(mention.start, mention.end - 1)) + 1
     begin, end = doc.sentence_of(first)
@@ -69,14 +129,6 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     if context.is_personal and mention.weak and mention.kind in ("occupation", "family"):
         return "speaker", "speaker", "in a speaker's story"
     return "nobody", "nobody", "bound to nobody"
-
-
-def _named(who: str) -> tuple[str, Subject, str]:
-    if who in ("cohort", "nobody"):
-        return who, "cohort" if who == "cohort" else "nobody", "said of a group"
-    if who == "speaker":
-        return who, "speaker", "said of the speaker"
-    return who, "asker" if who.startswith("addressee") else "third", "said of this person"
 
 
 def _subject(context: Context, referent: Referent) -> Subject:
@@ -152,3 +204,49 @@ def _carried(context: Context, mention: Mention, begin: int, at: int) -> Referen
     earlier = context.doc.sentence_of(previous - 1)[0] if previous else 0
     recent = [r for r in context.referents[max(0, at - 12) : at] if r.first >= earlier and r.form != "author"]
     return recent[-1] if recent and recent[-1].subject in ("third", "speaker", "public") else None
+
+
+def cases(doc: Doc) -> list[tuple[int, int]]:
+    """Spans of case names and reporter citations that the text treats as decided by a court."""
+    found = [m.span() for m in _CASES["versus"].finditer(doc.text)]
+    cited = [m.span() for m in _CASES["reporter"].finditer(doc.text)]
+    if (found and cited) or ((found or cited) and _CASES["court acts"].search(doc.text)):
+        return found + cited
+    return []
+
+
+def _parties(context: Context) -> frozenset[str]:
+    """Persons whom a text calls a party, or names as the caption does, in the sentence of a decided case or the next.
+
+    A party noun further off is one's own matter beside a citation, and so is anybody whom the text calls its client.
+    """
+    spans = cases(context.doc)
+    if not spans:
+        return frozenset()
+    captions = _caption_words(context.text, spans)
+    cited = {context.doc.tokens[context.doc.token_at(start)].sentence for start, _ in spans}
+    found, own = set(), set()
+    for r in context.referents:
+        said = set(context.doc.lowers[r.first : r.last])
+        near = {context.doc.tokens[r.first].sentence, context.doc.tokens[r.first].sentence - 1} & cited
+        if near and ((r.form == "noun" and said & _WORDS["parties"]) or (r.form == "name" and said & captions)):
+            found.add(r.person)
+        if r.form == "noun" and said & _WORDS["own"]:
+            own.add(r.person)
+    return frozenset(found - own)
+
+
+def _caption_words(text: str, spans: list[tuple[int, int]]) -> frozenset[str]:
+    """Lower-case capitalised words of the captions."""
+    return frozenset(w.lower() for start, end in spans for w in _CAPITALISED.findall(text[start:end]))
+
+
+def named_by_caption(doc: Doc, start: int, end: int) -> bool:
+    """Whether a name at [start, end) of the normalised text is a party of a case that is cited with its reporter.
+
+    Refused where somebody's own client is spoken of: "our client Tom Jones" is not the Jones of Smith v. Jones.
+    """
+    if not _CASES["reporter"].search(doc.text) or _CASES["own before"].search(doc.text[max(0, start - 40) : start]):
+        return False
+    named = {w.lower() for w in _CAPITALISED.findall(doc.text[start:end])}
+    return bool(named & _caption_words(doc.text, cases(doc)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from discreet.text.doc import Doc
-from discreet.text.evidence import gazetteers
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Context
 from discreet.text.evidence.referents import Referent
@@ -152,12 +151,12 @@ def is_body(doc: Doc, first: int, last: int) -> bool:
     """Whether a capitalised name is a body: by its last word, the word before "of", or as a saint's church."""
     words = doc.lowers[first:last]
     of_saint = words[0] in ("st", "saint") and words[-1] in ("'s", "’s")
-    if of_saint or doc.words(first, last) in gazetteers.organisations():
+    if of_saint or doc.words(first, last) in lex.organisations():
         return True
     if last - first == 1 or "&" in words:
         return last - first > 1
     ends = [last, *(k for k in range(first + 1, last) if doc.lowers[k] in ("of", "for", "at"))]
-    heads = gazetteers.organisation_heads()
+    heads = lex.organisation_heads()
     pairs, lasts = (doc.words(k - 2, k) for k in ends), {doc.lowers[k - 1] for k in ends}
     return bool(lasts & heads or lasts & _WORDS["body words"]) or any(pair in heads for pair in pairs)
 

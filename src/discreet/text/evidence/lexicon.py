@@ -1,8 +1,27 @@
-"""Closed word classes that say who a clause is about, from `data/words/referents.txt`; open classes are gazetteers."""
+"""The words that the evidence rests on: closed classes that say who a clause is about, gazetteers, and their finder.
+
+Closed classes come from `data/words/referents.txt`. A gazetteer is a UTF-8 table in `data/` (key first, lower-case,
+sorted, unique; `#` opens a comment line), read on first use. Places derive from GeoNames (CC BY 4.0, see NOTICE); the
+other lists are our own. The terms of a domain lie in its folder (`discreet.domains`).
+
+Flags, one letter an entry:
+
+    -  nothing special
+    w  also an ordinary word, name, place or brand: needs a context that says which
+    r  (occupations) in professional answers mostly a role acting in office, not the person's own job
+    a  (places) an abbreviation, good only after a city or a comma
+"""
 
 from __future__ import annotations
 
-from discreet.text.resources import rows, words
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+
+from discreet.domains import Domain, Term, builtin_domains, load_domain
+from discreet.text.doc import TOKEN
+from discreet.text.resources import patterns, rows, words
 
 _WORDS = words("referents")
 
@@ -39,3 +58,175 @@ RULE_VERBS = _WORDS["rule verbs"]
 RULE_STATES = _WORDS["rule states"]
 RULE_THINGS = _WORDS["rule things"]
 KIN = {word: (canonical, None if gender == "-" else gender) for word, canonical, gender in rows("kin", 3)}
+
+
+def _table(name: str, columns: int, entry: Callable[..., Term] = Term) -> Mapping[str, Term]:
+    return MappingProxyType({row[0]: entry(*row) for row in rows(name, columns)})
+
+
+@cache
+def given_names() -> Mapping[str, str]:
+    """Given names (lower-case) to their flag, `w` or `-`."""
+    return MappingProxyType(dict(rows("given_names", 2)))
+
+
+@cache
+def places() -> Mapping[str, Term]:
+    """Places by lower-case name, "the" left off; kind city, state, country, region, continent or county.
+
+    The canonical form runs from the place to its country's ISO 3166 code ("Omaha|Nebraska|US", "FR"), so one place lies
+    in another exactly when the other's is a suffix of its own at a bar. A shared name means its most populous place;
+    US, Canadian and Australian abbreviations have flag `a`.
+    """
+    return _table("places", 4)
+
+
+@cache
+def demonyms() -> Mapping[str, Term]:
+    """Words for people, kind nationality, ethnicity, religion or language ("nigerian" -> "Nigeria")."""
+    return _table("demonyms", 4)
+
+
+@cache
+def occupations() -> Mapping[str, Term]:
+    """Occupations and working statuses, singular, with a near-hypernym ("litigator" -> "lawyer")."""
+    return _table("occupations", 3, lambda surface, canonical, flag: Term(surface, "job", canonical, flag))
+
+
+@cache
+def family_terms() -> Mapping[str, Term]:
+    """Relatives and family status; plurals only where they mean something of their own ("twins").
+
+    Kinds: partner, child, parent, sibling, extended, status.
+    """
+    return _table("family", 4, lambda surface, kind, said, flag: Term(
+        surface, kind, surface if said == "=" else said, flag))
+
+
+@cache
+def organisations() -> Mapping[str, Term]:
+    """Known employers, schools, hospitals, unions, churches, clubs and armed forces, by kind."""
+    return _table("organisations", 3, lambda name, kind, flag: Term(name, kind, name, flag))
+
+
+@cache
+def organisation_heads() -> frozenset[str]:
+    """Lower-case words and phrases that make a capitalised sequence an organisation ("high school", "llc")."""
+    return frozenset(row[0] for row in rows("organisation_heads", 1))
+
+
+def suffix_kind(domain: Domain, word: str) -> str | None:
+    """Kind of a term of a domain that its ending gives away, or None; any case, singular or plural."""
+    suffixes, exceptions = domain.suffixes
+    if not suffixes:
+        return None
+    for form in dict.fromkeys((word.lower(), singular(word.lower()))):
+        if form in exceptions:
+            return exceptions[form] if exceptions[form] != "-" else None
+        for length in domain.suffix_lengths:
+            if len(form) >= length + 3 and form[-length:] in suffixes:
+                return suffixes[form[-length:]]
+    return None
+
+
+def is_domain_term(word: str) -> bool:
+    """Whether a built-in domain lists a lower-case word, or knows its ending."""
+    domains = [load_domain(name) for name in builtin_domains()]
+    return any(word in domain.terms for domain in domains) or any(suffix_kind(one, word) for one in domains)
+
+
+def canonical_place(name: str) -> str | None:
+    """Path of a place name, any case, "the" allowed; None where it is not listed.
+
+    "Omaha" -> "Omaha|Nebraska|US". After a comma the region decides, and may be an abbreviation:
+    "Springfield, IL" -> "Springfield|Illinois|US".
+    """
+    head, comma, rest = (part.strip() for part in name.partition(","))
+    own = _listed_place(head)
+    if not comma or not rest:
+        return own
+    region = canonical_place(rest) if "," in rest else _listed_place(rest, abbreviated=True)
+    if region is None or (own is not None and own.endswith(f"|{region}")):
+        return region and own
+    titled = re.sub(r"(?:^|(?<=[\s\-]))\w", lambda first: first.group().upper(), head)
+    return f"{titled}|{region}"
+
+
+def _listed_place(name: str, abbreviated: bool = False) -> str | None:
+    key = " ".join(name.lower().split()).removeprefix("the ")
+    entry = places().get(key) or places().get(key.rstrip(".")) or places().get(key.replace(".", ""))
+    return entry.canonical if entry is not None and (entry.flag != "a" or abbreviated) else None
+
+
+@cache
+def _irregular_plurals() -> Mapping[str, str]:
+    return dict(rows("irregular_plurals", 2))
+
+
+def singular(word: str) -> str:
+    """Singular of a lower-case English word or phrase ("line cooks" -> "line cook", "sons-in-law" -> "son-in-law").
+
+    Light rules for the kinds of words in these lists; a word that is singular already comes back as it is.
+    """
+    for law in ("-in-law", "-at-law", " general"):
+        if word.endswith(f"s{law}"):
+            return word.removesuffix(f"s{law}") + law
+    at = max(word.rfind(" "), word.rfind("-")) + 1
+    return word[:at] + _singular_token(word[at:])
+
+
+def _singular_token(word: str) -> str:
+    if word in _irregular_plurals():
+        return _irregular_plurals()[word]
+    if word.endswith("children"):
+        return word[:-3]
+    plurals = patterns("plurals")
+    if plurals["men"].search(word):
+        return word[:-2] + "an"
+    if len(word) < 4 or not word.endswith("s") or plurals["singular"].search(word):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith("yses"):
+        return word[:-2] + "is"
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else word[:-1]
+
+
+class Matcher:
+    """Finds the entries of a list in a sequence of lower-case tokens: leftmost, then longest, never overlapping.
+
+    `entries` are cut into tokens by `tokenise` (by default at blanks), which must be the cut that texts get. Entries of
+    more than `max_tokens` tokens are left out; of two that cut alike the first stays.
+    """
+
+    def __init__(self, entries: Iterable[str], max_tokens: int = 6,
+                 tokenise: Callable[[str], Sequence[str]] = str.split) -> None:
+        self._entries: dict[tuple[str, ...], str] = {}
+        for entry in entries:
+            key = tuple(tokenise(entry.lower()))
+            if 0 < len(key) <= max_tokens:
+                self._entries.setdefault(key, entry)
+        self._lengths: dict[str, list[int]] = {}
+        for first, length in sorted({(key[0], len(key)) for key in self._entries}, reverse=True):
+            self._lengths.setdefault(first, []).append(length)
+
+    def find(self, tokens: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Matches as (start, end, entry): token indices, end exclusive, in order of the text."""
+        matches: list[tuple[int, int, str]] = []
+        start = 0
+        while start < len(tokens):
+            end = start + 1
+            for length in self._lengths.get(tokens[start], ()):
+                entry = self._entries.get(tuple(tokens[start : start + length]))
+                if entry is not None and start + length <= len(tokens):
+                    end = start + length
+                    matches.append((start, end, entry))
+                    break
+            start = end
+        return matches
+
+
+@cache
+def matcher(table: str) -> Matcher:
+    """The matcher over the keys of a gazetteer, named as its function ("occupations"), in the tokens of `Doc`."""
+    return Matcher(globals()[table](), max_tokens=8, tokenise=TOKEN.findall)

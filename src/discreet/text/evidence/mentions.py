@@ -1,17 +1,17 @@
 """Mentions and attributes: the records between the taggers and the binding, and the taggers' registry.
 
-Quasi-identifier evidence is found in two stages. *Taggers* (plug-ins, one class of attribute each) find mentions:
-"52-year-old" is an age, "from Omaha" a place. *Binding* then says whose mention it is, from the referents around it
-(`referents.py`). The value of an attribute lives in memory only; what leaves the process is `Evidence`: type, subject
-and offsets.
+Taggers (plug-ins, one class of attribute each) find mentions: "52-year-old" is an age, "from Omaha" a place. Binding
+then says whose mention it is, from the referents around it. The value of an attribute lives in memory only; what leaves
+the process is `Evidence`: type, subject and offsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.core.records import Evidence, Subject
 from discreet.core.registry import Registry
@@ -20,7 +20,7 @@ from discreet.text.doc import Doc, lower_of_same_length
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.referents import Referent, find_referents
 
-__all__ = ["IDENTIFYING", "Attribute", "Context", "Mention", "Tagger", "classes_of", "taggers"]
+__all__ = ["IDENTIFYING", "Attribute", "Context", "Mention", "Tagger", "classes_of", "mentions_of", "tagger", "taggers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,17 @@ class Context:
         """Whether somebody speaks of their own affairs in the first person singular, more than in passing."""
         return sum(r.subject == "speaker" and self.doc.lowers[r.first] in lex.FIRST for r in self.referents) >= 2
 
-    def mention(self, kind: str, value: str, first: int, last: int, why: str, **more: object) -> Mention:
+    def mention(self, kind: str, value: str, first: int, last: int, why: str, **more: Any) -> Mention:
         """A mention of tokens [first, last)."""
         tokens = self.doc.tokens
-        return Mention(kind, value, tokens[first].start, tokens[last - 1].end, why, **more)  # type: ignore[arg-type]
+        return Mention(kind, value, tokens[first].start, tokens[last - 1].end, why, **more)
+
+
+def mentions_of(kind: str, matches: Iterable[re.Match[str]], why: str, *, group: int = 1, value: str = "",
+                **more: Any) -> Iterator[Mention]:
+    """A mention of a group of each match, with the group's words for a value where none is given."""
+    for m in matches:
+        yield Mention(kind, value or " ".join(m.group(group).lower().split()), *m.span(group), why, **more)
 
 
 class Tagger(Protocol):
@@ -105,13 +112,19 @@ class Tagger(Protocol):
 taggers: Registry[Tagger] = Registry("taggers", builtin="discreet.text.evidence.taggers")
 
 
-def classes_of(domain: DomainLike) -> tuple[str, ...]:
-    """The classes of a domain (paper Table II), shared and its own, and those that every domain has.
+@dataclass
+class _Function:
+    kinds: tuple[str, ...]
+    find: Callable[[Context], Iterable[Mention]]
+    domains: tuple[str, ...] | None = None
 
-    Raises
-    ------
-    UsageError
-        For an unknown domain.
-    """
+
+def tagger(name: str, *kinds: str) -> Callable[[Callable[[Context], Iterable[Mention]]], Tagger]:
+    """Decorator: registers a function of a `Context` as the tagger `name` of `kinds`, for every domain."""
+    return lambda find: taggers.register(name)(_Function(kinds, find))
+
+
+def classes_of(domain: DomainLike) -> tuple[str, ...]:
+    """The classes of a domain (paper Table II), shared and its own, and those that every domain has."""
     found = load_domain(domain)
     return (*found.shared, *found.own, *ALWAYS)

@@ -1,4 +1,5 @@
-"""What a person noun and the words around it say: where its phrase begins, whether it is a trade, a story or a rule.
+"""What a person noun or a name and the words around it say: where its phrase begins, whether it is a trade, an office,
+a story or a rule.
 
 A noun is read as a trade by its form ("luthier", "hedgelayer", "stablehand"), whether or not a list holds it.
 """
@@ -6,13 +7,13 @@ A noun is read as a trade by its form ("luthier", "hedgelayer", "stablehand"), w
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from discreet.text.doc import Doc
-from discreet.text.evidence import gazetteers
 from discreet.text.evidence import lexicon as lex
 from discreet.text.resources import patterns, words
 
-_WORDS = words("occupations")
+_WORDS, _PEOPLE = words("occupations"), words("referents")
 _AGENT_NOUN = patterns("occupations")["agent noun"]
 _GENERIC_PRONOUN = re.compile(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b")
 _STANDINGS = frozenset(["retired", "student", "unemployed", "homemaker", "military"])
@@ -20,15 +21,19 @@ _NO_JOB_ENDINGS = ("tion", "ment", "ness", "ity", "ing", "ed", "ism", "ance", "e
 _AFTER_PERSON = lex.PHRASE_BREAKS | lex.MODALS | lex.PAST_AUX
 NO_TRADE = _WORDS["not a trade"]
 STOPS_NOUN = _WORDS["noun stops"] | lex.PHRASE_BREAKS | lex.DETERMINERS | lex.MODALS
+TITLES: dict[str, str | None] = {title: gender for gender in "mf" for title in _PEOPLE[f"titles {gender}"]}
+OFFICES = _PEOPLE["offices"]
+_NOT_NAMES = _PEOPLE["not names"]
+_APPOSED = frozenset(["a", "an", "who", "whose", "age", "aged"])
 
 
 def is_agent_noun(word: str) -> bool:
     """Whether a lower-case noun has the form of a trade ("luthier", "hedgelayer") and is none of `NO_TRADE`."""
     if word.endswith(("ator", "over")) and word not in _WORDS["ator"]:
         return False
-    if len(word) < 3 or word in NO_TRADE or word in gazetteers.demonyms():
+    if len(word) < 3 or word in NO_TRADE or word in lex.demonyms():
         return False
-    listed = gazetteers.occupations().get(word)
+    listed = lex.occupations().get(word)
     return _AGENT_NOUN.match(word) is not None or (
         listed is not None and listed.flag != "r" and word not in lex.NOT_JOBS
     )
@@ -77,7 +82,7 @@ def _noun_phrase_end(doc: Doc, first: int) -> int:
 def job_value(doc: Doc, first: int, last: int) -> tuple[str, str]:
     """The value of a trade and its flag: as the list has it for the longest listed ending, else the head noun."""
     for k in range(first, last):
-        job = gazetteers.occupations().get(" ".join(doc.lowers[k:last]))
+        job = lex.occupations().get(" ".join(doc.lowers[k:last]))
         if job is not None:
             return job.canonical, job.flag
     return doc.lowers[last - 1], ""
@@ -85,7 +90,7 @@ def job_value(doc: Doc, first: int, last: int) -> tuple[str, str]:
 
 def is_job(word: str) -> bool:
     """Whether a word is a job that introduces a person as well as "a man" does."""
-    job = gazetteers.occupations().get(word)
+    job = lex.occupations().get(word)
     return job is not None and job.flag == "-" and job.canonical not in _STANDINGS
 
 
@@ -181,3 +186,78 @@ def owns(doc: Doc, i: int, word: str) -> bool:
         return False
     following = doc.tokens[i + 1]
     return following.text[0].isalnum() and following.lower not in lex.FUNCTION
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A person's name: its key, the token after it, and what the title tells."""
+
+    key: str = field(repr=False)
+    last: int
+    gender: str | None
+    official: bool
+    joins: bool
+
+
+def name_at(doc: Doc, i: int) -> Name | None:
+    """The name that begins at token `i`, or None."""
+    word = doc.lowers[i]
+    if word in TITLES or word in OFFICES:
+        return _titled(doc, i, word)
+    if word in _NOT_NAMES or not word.isalpha():
+        return None
+    last = _name_end(doc, i + 1, i + 4)
+    beside = {doc.lowers[last - 1], *doc.lowers[last : last + 1]}
+    if beside & _PEOPLE["company words"] or doc.words(i - 2, i).endswith(("v .", "v", "vs")):
+        return None
+    acts = _acts(doc, last)
+    if lex.given_names().get(word) == "-" and word not in lex.places() and (last > i + 1 or acts):
+        return Name(doc.lowers[last - 1], last, None, False, joins=False)
+    if last == i + 1 and acts and not _listed(word) and _stands_alone(doc, i, last):
+        return Name(word, last, None, False, joins=False)
+    return None
+
+
+def _titled(doc: Doc, i: int, word: str) -> Name | None:
+    first = i + 2 if doc.lowers[i + 1 : i + 2] == (".",) else i + 1
+    last = _name_end(doc, first, first + 3)
+    if last == first or not doc.tokens[i].text[0].isupper():
+        return None
+    official = word in OFFICES
+    return Name(doc.lowers[last - 1], last, TITLES.get(word), official, joins=not official)
+
+
+def _name_end(doc: Doc, first: int, end: int) -> int:
+    """The end of the capitalised words from `first` on, in the sentence of the token before."""
+    for last in range(first, min(end, len(doc.tokens))):
+        token = doc.tokens[last]
+        named = token.text[0].isupper() and token.lower.isalpha() and token.lower not in _NOT_NAMES
+        if not named or token.sentence != doc.tokens[last - 1].sentence:
+            return last
+    return max(first, min(end, len(doc.tokens)))
+
+
+def _listed(word: str) -> bool:
+    """Whether a capitalised word is something else than a surname: a place, a people, a term, a job."""
+    tables = (lex.places, lex.demonyms, lex.occupations, lex.organisations)
+    return any(word in table() for table in tables) or lex.is_domain_term(word)
+
+
+def _stands_alone(doc: Doc, i: int, last: int) -> bool:
+    """A surname alone: not the tail of a longer name, and at the head of a sentence only with more to go on."""
+    if i > doc.sentence_of(i)[0]:
+        before = doc.tokens[i - 1].text
+        return not (before[0].isupper() and before.isalpha() and len(before) > 1)
+    if doc.lowers[last] == "," or doc.lowers[last] in _PEOPLE["human verbs"]:
+        return True
+    # Named again, inside a sentence.
+    again = (j for j, token in enumerate(doc.tokens) if token.text == doc.tokens[i].text and j not in (0, i))
+    return any(doc.tokens[j - 1].sentence == doc.tokens[j].sentence for j in again)
+
+
+def _acts(doc: Doc, i: int) -> bool:
+    """Whether what follows a capitalised word is what follows a person: a deed, or an apposition."""
+    following = doc.lowers[i : i + 2]
+    if not following:
+        return False
+    return following[0] in _PEOPLE["name verbs"] or (following[0] == "," and following[-1] in _APPOSED)

@@ -15,7 +15,6 @@ from discreet.core.records import Subject
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence import noun_phrases as phrases
-from discreet.text.evidence.naming import OFFICES, TITLES, name_at
 from discreet.text.resources import patterns
 
 _NO_HEAD = lex.FUNCTION | lex.PAST_AUX | lex.MODALS
@@ -112,7 +111,8 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
     if kin is not None:
         return kin
     capitalised = doc.tokens[i].is_capitalised
-    if capitalised and (word in OFFICES or word in TITLES) and (named := _name(doc, i, state)) is not None:
+    titled = capitalised and (word in phrases.OFFICES or word in phrases.TITLES)
+    if titled and (named := _name(doc, i, state)) is not None:
         return named
     if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged(doc, i):
         return _noun(doc, i, state, found)
@@ -259,7 +259,7 @@ def _same_as_before(
 
 def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
     """A person's name: a title and a name, a given name, or a capitalised word that acts like a person."""
-    name = name_at(doc, i)
+    name = phrases.name_at(doc, i)
     if name is None:
         return None
     person = state.names.get(name.key)

@@ -3,7 +3,7 @@
 Pass: who acts in office (physicians, judges, agents), parties of cited cases, what is named after people, places and
 firms, public persons, placeholders. Lone given names that only do what parties of a hypothetical do ("Alice sues
 Bob") have a type of their own, for the policy to decide. The rules are those of the paper's appendix A, widened from
-its 131 names to `gazetteers.given_names`.
+its 131 names to `lexicon.given_names`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from discreet.text.direct import name_context as near
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 from discreet.text.direct.name_context import BEFORE, PATTERNS
-from discreet.text.evidence import gazetteers
+from discreet.text.evidence import lexicon
 from discreet.text.resources import words
 
 _WORDS = words("names")
@@ -33,7 +33,7 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 def person_name(facts: Facts) -> Iterator[Hit]:
     """Names of persons, and of the parties of hypotheticals."""
     tokens = near.capitals(facts.text)
-    given = gazetteers.given_names()
+    given = lexicon.given_names()
     if tokens and (
         any(t.lower in given or t.lower in _WORDS["titles"] or "-" in t.word for t in tokens) or "name" in facts.lower
     ):

@@ -9,41 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from discreet.text.evidence.mentions import Context, Mention, taggers
+from discreet.text.evidence.mentions import Context, Mention, tagger
 
 _SEX = {"f": "female", "m": "male"}
 
 
-@taggers.register("person")
-class PersonTagger:
-    """Every person whom a text points at more than once, at the first place."""
-
-    kinds = ("person",)
-    domains = None
-
-    def find(self, context: Context) -> Iterator[Mention]:
-        """The speaker of a personal text; a third person with at least two referents."""
-        times = Counter(r.person for r in context.referents if r.form != "plural")
-        seen: set[str] = set()
-        for r in context.referents:
-            told = context.is_personal if r.subject == "speaker" else r.subject == "third" and times[r.person] >= 2
-            if told and r.person not in seen:
-                seen.add(r.person)
-                yield context.mention("person", r.person, r.first, r.last, "somebody in particular", who=r.person)
+@tagger("person", "person")
+def persons(context: Context) -> Iterator[Mention]:
+    """The speaker of a personal text, and each third person with at least two referents, at the first place."""
+    times = Counter(r.person for r in context.referents if r.form != "plural")
+    seen: set[str] = set()
+    for r in context.referents:
+        told = context.is_personal if r.subject == "speaker" else r.subject == "third" and times[r.person] >= 2
+        if told and r.person not in seen:
+            seen.add(r.person)
+            yield context.mention("person", r.person, r.first, r.last, "somebody in particular", who=r.person)
 
 
-@taggers.register("sex")
-class SexTagger:
-    """The sex of every person that a gendered word points at, once a person."""
-
-    kinds = ("sex",)
-    domains = None
-
-    def find(self, context: Context) -> Iterator[Mention]:
-        """The first gendered referent of each particular person."""
-        seen: set[str] = set()
-        for r in context.referents:
-            if r.gender and r.subject in ("third", "public", "speaker") and r.person not in seen:
-                seen.add(r.person)
-                who = None if r.subject == "public" else r.person
-                yield context.mention("sex", _SEX[r.gender], r.first, r.last, "gendered word", who=who)
+@tagger("sex", "sex")
+def sexes(context: Context) -> Iterator[Mention]:
+    """The first gendered referent of each particular person."""
+    seen: set[str] = set()
+    for r in context.referents:
+        if r.gender and r.subject in ("third", "public", "speaker") and r.person not in seen:
+            seen.add(r.person)
+            who = None if r.subject == "public" else r.person
+            yield context.mention("sex", _SEX[r.gender], r.first, r.last, "gendered word", who=who)

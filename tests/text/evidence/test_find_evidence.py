@@ -11,41 +11,14 @@ from discreet.core.errors import UsageError
 from discreet.core.records import SUBJECTS
 from discreet.domains import builtin_domains
 from discreet.text.doc import Doc
-from discreet.text.evidence.extract import find_evidence
+from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import classes_of
 
 Read = Callable[..., Any]
 PIECES = [
-    "I am",
-    "She is",
-    "a 52-year-old",
-    "litigator",
-    "from Omaha",
-    "with two children",
-    "The patient",
-    "married",
-    ".",
-    "if",
-    "patients",
-    "over 65",
-    "works at Boeing",
-    "my husband",
-    "has asthma",
-    "\n\n",
-    "you",
-    "should",
-    "Nigerian",
-    "e\u0301",
-    "ﬁ",
-    "\u200b",
-    "🙂",
-    "\ud800",
-    "'s",
-    "v.",
-    "347 U.S. 483",
-    "the Court held",
-    "$82,000",
-    "divorce",
+    "I am", "She is", "a 52-year-old", "litigator", "from Omaha", "with two children", "The patient", "married", ".",
+    "if", "patients", "over 65", "works at Boeing", "my husband", "has asthma", "\n\n", "you", "should", "Nigerian",
+    "e\u0301", "ﬁ", "\u200b", "🙂", "\ud800", "'s", "v.", "347 U.S. 483", "the Court held", "$82,000", "divorce",
 ]
 texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join)
 
@@ -59,17 +32,11 @@ def test_a_cluster_of_one_person(read: Read) -> None:
         if a.subject == "third" and a.kind in ("age", "occupation", "place", "family")
     }
     assert {kind: a.value for kind, a in found.items()} == {
-        "age": "52",
-        "occupation": "lawyer",
-        "place": "Omaha|Nebraska|US",
-        "family": "2 child",
+        "age": "52", "occupation": "lawyer", "place": "Omaha|Nebraska|US", "family": "2 child",
     }
     assert len({a.person for a in found.values()}) == 1
     assert [text[a.start : a.end] for a in sorted(found.values(), key=lambda a: a.start)] == [
-        "52-year-old",
-        "litigator",
-        "Omaha",
-        "two children",
+        "52-year-old", "litigator", "Omaha", "two children",
     ]
 
 
@@ -105,15 +72,12 @@ def test_what_stands_in_the_question_is_told_back(read: Read, question: str, ans
     assert {a.subject for a in found} <= {"asker", "cohort", "nobody"}
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "new"),
-    [
-        ("I am 52.", "The patient is 52 and a welder from Tulsa.", {"occupation", "place"}),
-        ("I live in Omaha.", "The client lives in Tulsa.", {"place"}),
-        ("What should a 52-year-old do?", "The patient was 61 years old.", {"age"}),
-        ("Tell me about welders.", "The patient lives in Reno and is married.", {"place", "family"}),
-    ],
-)
+@pytest.mark.parametrize(("question", "answer", "new"), [
+    ("I am 52.", "The patient is 52 and a welder from Tulsa.", {"occupation", "place"}),
+    ("I live in Omaha.", "The client lives in Tulsa.", {"place"}),
+    ("What should a 52-year-old do?", "The patient was 61 years old.", {"age"}),
+    ("Tell me about welders.", "The patient lives in Reno and is married.", {"place", "family"}),
+])
 def test_what_does_not_stand_in_the_question_still_counts(
     read: Read, question: str, answer: str, new: set[str]
 ) -> None:
@@ -148,16 +112,13 @@ def test_a_mention_inside_another_of_its_class_is_one_fact(read: Read) -> None:
     assert place.value.startswith("Springfield|Illinois")
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("She is the only female welder in Duluth.", {"occupation", "place"}),
-        ("I have been on the bench for three decades.", {"occupation"}),
-        ("We have lived here since we moved here for my residency.", {"occupation"}),
-        ("I am a high-school senior and live with my grandmother.", {"age", "family"}),
-        ("My wife teaches at Roosevelt Elementary School.", {"family", "affiliation"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "kinds"), [
+    ("She is the only female welder in Duluth.", {"occupation", "place"}),
+    ("I have been on the bench for three decades.", {"occupation"}),
+    ("We have lived here since we moved here for my residency.", {"occupation"}),
+    ("I am a high-school senior and live with my grandmother.", {"age", "family"}),
+    ("My wife teaches at Roosevelt Elementary School.", {"family", "affiliation"}),
+])
 def test_indirect_forms(read: Read, text: str, kinds: set[str]) -> None:
     assert kinds <= {a.kind for a in read(text) if a.subject in ("third", "speaker")}
 
@@ -165,11 +126,8 @@ def test_indirect_forms(read: Read, text: str, kinds: set[str]) -> None:
 def test_normalisation_does_not_change_what_is_found(read: Read) -> None:
     plain = "The client is a 52-year-old litigator from Omaha with two children."
     for hidden in (
-        plain.replace("-", "\u2011"),
-        plain.replace(" ", "\u00a0"),
-        plain.replace("Omaha", "Om\u00adaha"),
-        plain.replace("52", "５２"),
-        plain.replace("two", "tw\u043e"),
+        plain.replace("-", "\u2011"), plain.replace(" ", "\u00a0"), plain.replace("Omaha", "Om\u00adaha"),
+        plain.replace("52", "５２"), plain.replace("two", "tw\u043e"),
     ):
         assert [(a.kind, a.value, a.subject) for a in read(hidden, "law")] == [
             (a.kind, a.value, a.subject) for a in read(plain, "law")

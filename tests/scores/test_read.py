@@ -17,7 +17,7 @@ from tests.data.written import put
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.data import columns as column_files
 from discreet.data.columns import Coded, ColumnFile, name_order
-from discreet.scores.read import ScoreColumns, open_scores
+from discreet.scores.read import open_scores
 
 MARK = "MARKED-TEXT"
 ROWS: list[dict[str, Any]] = [
@@ -65,9 +65,7 @@ def test_every_kind_of_file_gives_the_same_columns(tmp_path: Path, ending: str) 
     assert scores.numbers("logit_0").tolist() == [0.25, 3.0, 1e5]
     assert scores.numbers("logit_1").tolist() == [-1.5, 4e-3, -0.0]
     assert scores.numbers("logit_0").dtype == np.float64
-    assert files.columns == ScoreColumns("logit", ("logit_0", "logit_1"))
-    assert files.models is None
-    assert files.examples is None
+    assert (files.given_as, files.columns, files.sides) == ("logit", ("logit_0", "logit_1"), {})
 
 
 def test_parquet_types_that_other_tools_write(tmp_path: Path) -> None:
@@ -133,14 +131,12 @@ def test_numbers_are_ordered_by_value_and_other_names_by_code_point() -> None:
 
 
 @pytest.mark.parametrize(("names", "expected"), [
-    (["logit_1", "logit_0"], ScoreColumns("logit", ("logit_0", "logit_1"))),
-    ([f"prob_{n}" for n in range(11)], ScoreColumns("prob", tuple(f"prob_{n}" for n in range(11)))),
-    (["prob"], ScoreColumns("prob", ("prob",))),
-])
-def test_score_columns(tmp_path: Path, names: list[str], expected: ScoreColumns) -> None:
+    (["logit_1", "logit_0"], ("logit", ("logit_0", "logit_1"))), (["prob"], ("prob", ("prob",))),
+    ([f"prob_{n}" for n in range(11)], ("prob", tuple(f"prob_{n}" for n in range(11))))])
+def test_score_columns(tmp_path: Path, names: list[str], expected: tuple[str, tuple[str, ...]]) -> None:
     row = {"model": "f", "example": "1", **dict.fromkeys(names, 0.5)}
-    found = open_scores(put(tmp_path / "s.csv", [row])).columns
-    assert found == expected
+    found = open_scores(put(tmp_path / "s.csv", [row]))
+    assert (found.given_as, found.columns) == expected
     assert found.n_classes == max(2, len(names))
 
 
@@ -160,20 +156,15 @@ def test_score_columns_that_cannot_be(tmp_path: Path, names: list[str], words: s
 
 def test_a_folder_of_three_tables_and_tables_that_are_named(tmp_path: Path) -> None:
     scores = put(tmp_path / "scores.csv", ROWS)
-    assert open_scores(tmp_path).models is None
+    assert open_scores(tmp_path).sides == {}
     models = put(tmp_path / "models.jsonl", [{"model": "f", "model_role": "target", "seed": 1}])
     examples = put(tmp_path / "examples.parquet", [{"example": "007", "label": 1, "note": MARK}])
     for files in (open_scores(tmp_path), open_scores(scores, models, examples)):
         assert files.scores.path == scores
-        assert files.models is not None
-        assert files.models.names == ("model", "model_role", "seed")
-        assert files.examples is not None
-        assert files.examples.names == ("example", "label")
+        assert files.sides["model"].names == ("model", "model_role", "seed")
+        assert files.sides["example"].names == ("example", "label")
     elsewhere = put(tmp_path / "other.csv", [{"model": "f", "model_role": "placebo"}])
-    named = open_scores(tmp_path, models=elsewhere)
-    assert named.models is not None
-    assert named.models.path == elsewhere
-    assert named.examples is not None
+    assert open_scores(tmp_path, models=elsewhere).sides["model"].path == elsewhere
     put(tmp_path / "scores.jsonl", ROWS)
     assert "scores.csv and scores.jsonl" in refused(tmp_path)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -11,31 +13,24 @@ import numpy as np
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.data.columns import WHOLE, ColumnFile, Frame, name_codes
-from discreet.scores.canaries import CANARY_COLUMNS, read_canaries
 from discreet.scores.check import check_label_table, check_table
-from discreet.scores.read import (
-    EXAMPLE_COLUMNS,
-    Grid,
-    ObjectArray,
-    ScoreFiles,
-    absent,
-    grid_of,
-    model_facts,
-    open_scores,
-    per_key,
-    short,
-    where,
-)
+from discreet.scores.read import EXAMPLE_COLUMNS, MODEL_COLUMNS, Grid, ObjectArray, absent, open_scores, short
 from discreet.scores.table import (
+    CANARY,
+    EXAMPLE_ROLES,
     GROUP_KIND,
     IN,
+    NO_MECHANISM,
     OUT,
+    PLACEBO,
     REFERENCE_KINDS,
     ROLES,
     UNKNOWN,
+    Canaries,
     Examples,
     MemberArray,
     Model,
+    Role,
     ScoreTable,
 )
 
@@ -45,6 +40,9 @@ MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": O
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
 CLASSES = ("label_original", "label_canary", "label_secret")
 FURTHER = ("example_role", *CLASSES, "structure", GROUP_KIND)
+CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
+LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
+BAD = -2
 TWO_DECIMALS = 0.005
 SUM_TOLERANCE = 0.05
 ROUNDING = 1e-6
@@ -85,7 +83,14 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
     - A single column `logit` or `prob` is the log-odds or the probability of class 1 of two.
     - `category` may hold several names, with "|" or ";" between them, or a list. `planted` is 0 where it is null.
     - `structure` belongs to the models where each has one, and to the examples where each has one.
-    - Of a label audit, see `discreet.scores.canaries.read_canaries`.
+
+    Of a label audit, with one query:
+
+    - `example_role` is canary, placebo, train or heldout. `label_original` is the data set's own label, `label_canary`
+      the label after its redraw, `label_trained` what the model saw after the mechanism; the second may be null but
+      for canaries and placebos, the third everywhere. Version 0.1 called `label_canary` `label_secret`.
+    - Roles, canary labels, trained labels and `planted` are each model's own: seeds and references draw for themselves.
+    - A model is a target, has no mechanism, and ε = inf, unless the table says otherwise.
 
     Raises
     ------
@@ -99,39 +104,48 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
     if kind is None:
         kind = "labels" if "member" not in names and set(CANARY_COLUMNS) & set(names) else "membership"
     if kind == "labels":
-        table = read_canaries(files, logits_of)
+        label = "label_secret" if "label_secret" in names and "label_canary" not in names else "label_canary"
+        _check_canary_columns(files.scores, label)
+        table = _label_table(Grid.of(files), label)
         check_label_table(table, str(files.scores.path))
         return table
-    grid = grid_of(files)
-    described = _models(files, grid)
-    table = ScoreTable(described, _examples(files, grid), logits_of(files, grid), _member(files, grid),
-                       files.columns.given_as)
-    _refuse_lost_structure(files, table)
+    grid = Grid.of(files)
+    described = _models(grid, ROLES, None)
+    table = ScoreTable(described, _examples(grid), _logits(grid), _member(grid), files.given_as)
+    if ("structure" in names and "structure" not in table.examples.columns
+            and not any("structure" in model.facts for model in described) and files.scores.coded("structure").names):
+        files.scores.fail("'structure' is the same neither in all rows of a model nor in all rows of an example; give "
+                          "each model, or each example, one")
     check_table(table, str(files.scores.path), allow_split_groups=allow_split_groups)
     return table
 
 
-def _models(files: ScoreFiles, grid: Grid) -> tuple[Model, ...]:
-    source = files.models or files.scores
-    roles = per_key(files, "model_role", "model", grid)
-    if roles is None:
-        source.fail(f"there is no 'model_role'; expected one of {', '.join(ROLES)} for each model")
-    kinds = per_key(files, "reference_kind", "model", grid)
-    described = model_facts(files, grid)
+def _models(grid: Grid, words: tuple[Role, ...], default: Role | None) -> tuple[Model, ...]:
+    """The models; without a role they are `default`. Only a membership audit, which has none, knows kinds."""
+    source, roles = grid.source("model"), grid.per("model", "model_role")
+    kinds = grid.per("model", "reference_kind") if default is None else None
+    if roles is None and default is None:
+        source.fail(f"there is no 'model_role'; expected one of {', '.join(words)} for each model")
+    further = {name: values for name in MODEL_COLUMNS if name not in ("model_role", "reference_kind")
+               if (values := grid.per("model", name, loose=name == "structure")) is not None}
     models = []
-    for place, name in enumerate(grid.model.names):
-        role = _word(source, "model_role", name, roles[place], ROLES)
+    for place, name in enumerate(grid.models):
+        role = _word(source, "model_role", name, None if roles is None else roles[place], words) or default
         if role is None:
-            source.fail(f"'model_role' of model {short(name)} is null; expected one of {', '.join(ROLES)}")
+            source.fail(f"'model_role' of model {short(name)} is null; expected one of {', '.join(words)}")
         kind = _word(source, "reference_kind", name, None if kinds is None else kinds[place], REFERENCE_KINDS)
-        if role == "shadow":
+        if role not in ("reference", "shadow"):
+            kind = None
+        elif role == "shadow":
             kind = kind or "population"
-        models.append(Model(name, role, kind if role in ("reference", "shadow") else None, **described[place]))
+        said = {column: str(values[place]) for column, values in further.items() if values[place] is not None}
+        mechanism, seed = said.pop("mechanism", NO_MECHANISM).strip(), said.pop("seed", None)
+        epsilon = _epsilon(source, name, said.pop("epsilon", None))
+        models.append(Model(name, role, kind, said, mechanism, epsilon, seed))
     return tuple(models)
 
 
-def _word(source: ColumnFile, column: str, model: str, given: str | None, words: tuple[Word, ...]
-          ) -> Word | None:
+def _word(source: ColumnFile, column: str, model: str, given: str | None, words: tuple[Word, ...]) -> Word | None:
     if given is None:
         return None
     found = next((word for word in words if given.strip().lower() == word), None)
@@ -141,62 +155,35 @@ def _word(source: ColumnFile, column: str, model: str, given: str | None, words:
     return found
 
 
-def _refuse_lost_structure(files: ScoreFiles, table: ScoreTable) -> None:
-    if "structure" not in files.scores.names or "structure" in table.examples.columns:
-        return
-    if not any("structure" in model.facts for model in table.models) and files.scores.coded("structure").names:
-        files.scores.fail("'structure' is the same neither in all rows of a model nor in all rows of an example; give "
-                          "each model, or each example, one")
+def _epsilon(source: ColumnFile, model: str, given: str | None) -> float:
+    try:
+        epsilon = inf if given is None else float(given)
+    except ValueError:
+        epsilon = nan
+    if isnan(epsilon) or epsilon <= 0.0:
+        what = "no number" if isnan(epsilon) else f"{epsilon:g}"
+        source.fail(f"'epsilon' of model {short(model)} is {what}; expected a number above 0, or inf for no noise")
+    return epsilon
 
 
-def _examples(files: ScoreFiles, grid: Grid) -> Examples:
-    given = {name: per_key(files, name, "example", grid, loose=name == "structure") for name in EXAMPLE_COLUMNS}
-    label = _whole(files, grid, "label", given["label"], files.columns.n_classes)
+def _examples(grid: Grid) -> Examples:
+    given = {name: grid.per("example", name, loose=name == "structure") for name in EXAMPLE_COLUMNS}
+    for name in ("label", "planted", *CLASSES):
+        given[name] = _whole(grid, name, given[name], None if name == "planted" else grid.files.n_classes)
+    label, planted, group, category = (given[name] for name in ("label", "planted", "group", "category"))
+    source, n = grid.source("example"), len(grid.examples)
     if label is None or absent(label).any():
-        (files.examples or files.scores).fail("'label' is absent or null for some examples; expected a class from 0 to "
-                                              f"{files.columns.n_classes - 1} for each")
-    planted = _whole(files, grid, "planted", given["planted"], None)
-    further = {name: values for name in FURTHER if (values := given[name]) is not None}
-    for name in CLASSES:
-        if (classes := _whole(files, grid, name, further.get(name), files.columns.n_classes)) is not None:
-            further[name] = classes
+        source.fail(f"'label' is absent or null for some examples; expected a class from 0 to "
+                    f"{grid.files.n_classes - 1} for each")
+    if group is not None and (nulls := int(absent(group).sum())):
+        source.fail(f"'group' is null for {nulls:,} of {n:,} examples; give an example without a user or document a "
+                    f"group of its own")
     return Examples(
-        id=np.array(grid.example.names, dtype=np.object_), label=label.astype(np.int64),
-        planted=np.zeros(len(label), dtype=np.int64) if planted is None else _filled(planted, 0),
-        group=None if given["group"] is None else _groups(files, given["group"]), split=given["split"],
-        categories=None if given["category"] is None else _categories(given["category"]), columns=further)
-
-
-def _whole(files: ScoreFiles, grid: Grid, column: str, given: ObjectArray | None, below: int | None
-           ) -> ObjectArray | None:
-    """`given` as whole numbers from 0, below `below`; None stays None."""
-    if given is None:
-        return None
-    # A CSV file of a column that once had a null in pandas says 1.0 for 1.
-    plain = {name: name.removesuffix(".0") for name in set(given) - {None}}
-    known = {name: int(text) if WHOLE.fullmatch(text) else -1 for name, text in plain.items()}
-    bad = {name for name, value in known.items() if value < 0 or (below is not None and value >= below)}
-    if bad:
-        places = [place for place, name in enumerate(given) if name in bad]
-        file, row = where(files, column, "example", grid, places)
-        expected = ("a whole number from 0" if below is None else
-                    f"a whole number from 0 to {below - 1}, as the scores are of {below} classes")
-        file.fail(f"{column!r} is not {expected}, and so for {len(places):,} of {len(given):,} examples", row)
-    values = np.empty(len(given), dtype=np.object_)
-    values[:] = [known.get(name) for name in given]
-    return values
-
-
-def _filled(values: ObjectArray, default: int) -> IntArray:
-    return np.where(absent(values), default, values).astype(np.int64)
-
-
-def _groups(files: ScoreFiles, given: ObjectArray) -> IntArray:
-    nulls = int(absent(given).sum())
-    if nulls:
-        (files.examples or files.scores).fail(f"'group' is null for {nulls:,} of {len(given):,} examples; give an "
-                                              f"example without a user or document a group of its own")
-    return name_codes(given)
+        id=np.array(grid.examples, dtype=np.object_), label=label.astype(np.int64),
+        planted=np.array([0] * n if planted is None else [value or 0 for value in planted], dtype=np.int64),
+        group=None if group is None else name_codes(group), split=given["split"],
+        categories=None if category is None else _categories(category),
+        columns={name: values for name in FURTHER if (values := given[name]) is not None})
 
 
 def _categories(given: ObjectArray) -> tuple[frozenset[str], ...]:
@@ -205,37 +192,107 @@ def _categories(given: ObjectArray) -> tuple[frozenset[str], ...]:
     return tuple(sets[name] for name in given)
 
 
-def _member(files: ScoreFiles, grid: Grid) -> MemberArray:
-    scores = files.scores
-    if "member" not in scores.names:
-        scores.fail("there is no 'member'; expected true, false or null in every row: was the example in that model's "
-                    "training set")
-    coded = scores.coded("member")
-    values = np.full(len(coded.names) + 1, UNKNOWN, dtype=np.int8)
-    words = [name.strip().lower() for name in coded.names]
-    bad = np.isin(coded.codes, [place for place, word in enumerate(words) if word not in MEMBER_WORDS])
-    if bad.any():
-        scores.fail(f"'member' is neither true nor false nor null, and so in {int(bad.sum()):,} of "
-                    f"{bad.size:,} rows; correct them", int(bad.argmax()))
-    for place, word in enumerate(words):
-        values[place] = MEMBER_WORDS[word]
-    given, cell = values[coded.codes], grid.place // grid.n_queries
-    member = np.empty(len(grid.model.names) * len(grid.example.names), dtype=np.int8)
-    member[cell] = given
-    if grid.n_queries > 1 and (differs := member[cell] != given).any():
-        scores.fail("'member' of this model and example is not the same for all queries; say one thing for each",
-                    int(differs.argmax()))
-    return member.reshape(len(grid.model.names), len(grid.example.names))
+def _whole(grid: Grid, column: str, given: ObjectArray | None, below: int | None) -> ObjectArray | None:
+    """What each example says as whole numbers from 0, under `below`; None stays None."""
+    if given is None:
+        return None
+    names = set(given) - {None}
+    known = dict(zip(names, _numbers(names, below), strict=True))
+    bad = [place for place, name in enumerate(given) if known.get(name) == BAD]
+    if bad:
+        expected = f"a whole number {_range(below)}"
+        grid.fail_of("example", column, bad, f"{column!r} is not {expected}, and so for {len(bad):,} of "
+                                             f"{len(given):,} examples")
+    return np.array([known.get(name) for name in given], dtype=np.object_)
 
 
-def logits_of(files: ScoreFiles, grid: Grid) -> FloatArray:
+def _numbers(names: Iterable[str], below: int | None) -> list[int]:
+    """Names as whole numbers from 0, under `below`; others are `BAD`."""
+    # A CSV file of a column that once had a null in pandas says 1.0 for 1.
+    plain = (name.strip().removesuffix(".0") for name in names)
+    found = [int(text) if WHOLE.fullmatch(text) else BAD for text in plain]
+    return found if below is None else [value if value < below else BAD for value in found]
+
+
+def _range(below: int | None) -> str:
+    return "from 0" if below is None else f"from 0 to {below - 1}, as the scores are of {below} classes"
+
+
+def _coded_cells(grid: Grid, column: str, words: Mapping[str, int]) -> MemberArray:
+    """(M, N) codes of words; `UNKNOWN` where the table says nothing, `BAD` for others."""
+    codes, names = grid.cells(column)
+    return np.array([*(words.get(name.strip().lower(), BAD) for name in names), UNKNOWN], dtype=np.int8)[codes]
+
+
+def _member(grid: Grid) -> MemberArray:
+    if "member" not in grid.files.scores.names:
+        grid.files.scores.fail("there is no 'member'; expected true, false or null in every row: was the example in "
+                               "that model's training set")
+    member = _coded_cells(grid, "member", MEMBER_WORDS)
+    grid.refuse_cells(member == BAD, "'member' is neither true nor false nor null")
+    return member
+
+
+def _label_table(grid: Grid, label: str) -> ScoreTable:
+    """The table of a label audit; `label` is the column of the canary labels."""
+    scores, n_classes = grid.files.scores, grid.files.n_classes
+    if grid.n_queries > 1:
+        scores.fail(f"there are {grid.n_queries} queries for each example; a label audit reads one answer of each "
+                    f"model: keep one, or average them")
+    models = _models(grid, LABEL_ROLES, "target")
+    role = _coded_cells(grid, "example_role", {word: place for place, word in enumerate(EXAMPLE_ROLES)})
+    grid.refuse_cells(role < 0, f"'example_role' is none that is known; expected one of {', '.join(EXAMPLE_ROLES)}")
+    by_model = _whole_cells(grid, "label_original", n_classes)
+    grid.refuse_cells(by_model == UNKNOWN, "'label_original' is null")
+    original = by_model[0]
+    grid.refuse_cells(by_model != original, "'label_original' is not the same for all models of this example")
+    canary = _whole_cells(grid, label, n_classes)
+    grid.refuse_cells(np.isin(role, (CANARY, PLACEBO)) & (canary == UNKNOWN),
+                      f"{label!r} is null for a canary or a placebo")
+    canaries = Canaries(role, np.where(canary == UNKNOWN, original, canary),
+                        _whole_cells(grid, "label_trained", n_classes),
+                        np.maximum(_whole_cells(grid, "planted", None), 0))
+    group = grid.per("example", "group")
+    if group is not None:
+        # Examples that say none have a group of their own.
+        own = [f"g{name}" if name is not None else f"e{place}" for place, name in enumerate(group)]
+        group = np.unique(own, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    return ScoreTable.of_canaries(models, np.array(grid.examples, dtype=np.object_), original, canaries,
+                                  _logits(grid)[:, :, 0], group, grid.files.given_as)
+
+
+def _check_canary_columns(scores: ColumnFile, label: str) -> None:
+    required = ("model", "example", "example_role", "label_original", label, "label_trained")
+    if lacking := [name for name in required if name not in scores.names]:
+        scores.fail(f"there is no {lacking[0]!r}; expected the columns {', '.join(required)} and logit_0, logit_1, …")
+    # One model with an example as canary and as placebo: said before its rows are called repeated.
+    role, model, example = (scores.coded(name) for name in ("example_role", "model", "example"))
+    key = model.codes.astype(np.int64) << 32 | example.codes.astype(np.int64)
+    word = np.array([*(name.strip().lower() for name in role.names), ""])[role.codes]
+    both = np.intersect1d(key[word == "canary"], key[word == "placebo"])
+    if both.size:
+        scores.fail(f"canaries overlap placebos: {counted(both.size, 'example')} of one model both ways; a placebo is "
+                    f"never trained on: give each example one role")
+
+
+def _whole_cells(grid: Grid, column: str, below: int | None) -> IntArray:
+    """(M, N) whole numbers from 0, under `below`; `UNKNOWN` where null or without the column."""
+    if column not in grid.files.scores.names:
+        return np.full((len(grid.models), len(grid.examples)), UNKNOWN, dtype=np.int64)
+    codes, names = grid.cells(column)
+    values = np.array([*_numbers(names, below), UNKNOWN], dtype=np.int64)[codes]
+    grid.refuse_cells(values == BAD, f"{column!r} is no whole number {_range(below)}")
+    return values
+
+
+def _logits(grid: Grid) -> FloatArray:
     """(M, N, Q, K) logits, filled one column at a time: the columns together may not fit beside them."""
-    columns, n_rows = files.columns, grid.place.size
-    alone, as_prob = len(columns.names) == 1, columns.given_as == "prob"
-    logits = np.zeros((n_rows, columns.n_classes))
+    files, n_rows = grid.files, grid.place.size
+    alone, as_prob = len(files.columns) == 1, files.given_as == "prob"
+    logits = np.zeros((n_rows, files.n_classes))
     broken, outside = np.zeros(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
     total = np.zeros(n_rows if as_prob else 0)
-    for place, name in enumerate(columns.names):
+    for place, name in enumerate(files.columns):
         values = files.scores.numbers(name)
         finite = np.abs(values) <= LARGEST
         broken |= ~finite
@@ -247,25 +304,24 @@ def logits_of(files: ScoreFiles, grid: Grid) -> FloatArray:
                 logits[grid.place, 0] = np.log(np.clip(1 - values, CLIP, 1 - CLIP))
             values = np.log(np.clip(values, CLIP, 1 - CLIP))
         logits[grid.place, 1 if alone else place] = values
-    scores = f"{columns.given_as}s"
-    _refuse_rows(files, grid, broken, f"{scores} are NaN, infinite or null",
+    scores = f"{files.given_as}s"
+    _refuse_rows(grid, broken, f"{scores} are NaN, infinite or null",
                  f"finite numbers, none beyond {LARGEST:g}: score these rows again")
-    _refuse_rows(files, grid, outside, f"{scores} are not between 0 and 1",
-                 "probabilities, or name the columns logit_*")
+    _refuse_rows(grid, outside, f"{scores} are not between 0 and 1", "probabilities, or name the columns logit_*")
     if as_prob and not alone:
         # Rounding is a defence that is audited: probabilities of two decimals are still probabilities.
-        allowed = min(TWO_DECIMALS * columns.n_classes, SUM_TOLERANCE)
-        _refuse_rows(files, grid, np.abs(total - 1) > allowed + ROUNDING, f"{scores} do not sum to 1",
+        allowed = min(TWO_DECIMALS * files.n_classes, SUM_TOLERANCE)
+        _refuse_rows(grid, np.abs(total - 1) > allowed + ROUNDING, f"{scores} do not sum to 1",
                      f"a sum within {allowed:g} of 1, or name the columns logit_*")
-    return logits.reshape(len(grid.model.names), len(grid.example.names), grid.n_queries, columns.n_classes)
+    return logits.reshape(len(grid.models), len(grid.examples), grid.n_queries, files.n_classes)
 
 
-def _refuse_rows(files: ScoreFiles, grid: Grid, bad: BoolArray, what: str, expected: str) -> None:
+def _refuse_rows(grid: Grid, bad: BoolArray, what: str, expected: str) -> None:
     if not bad.any():
         return
-    row = int(bad.argmax())
-    counts = np.bincount(grid.model.codes[bad], minlength=len(grid.model.names))
-    model, others = int(grid.model.codes[row]), int(np.count_nonzero(counts)) - 1
+    row, codes = int(bad.argmax()), grid.keys["model"].codes
+    counts = np.bincount(codes[bad], minlength=len(grid.models))
+    model, others = int(codes[row]), int(np.count_nonzero(counts)) - 1
     besides = f" and of {counted(others, 'other model')}" if others else ""
-    files.scores.fail(f"{what} here, and so in {counted(int(counts[model]), 'row')} of model "
-                      f"{short(grid.model.names[model])}{besides}; expected {expected}", row)
+    grid.files.scores.fail(f"{what} here, and so in {counted(int(counts[model]), 'row')} of model "
+                           f"{short(grid.models[model])}{besides}; expected {expected}", row)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isnan, nan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,50 +17,44 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, IntArray
-from discreet.data.columns import FORMATS, Coded, ColumnFile, Frame, frame_columns, open_columns
-from discreet.scores.table import NO_MECHANISM
+from discreet.data.columns import FORMATS, CodeArray, Coded, ColumnFile, Frame, frame_columns, open_columns
 
 ObjectArray = NDArray[np.object_]
 Key = Literal["model", "example"]
+Given = Literal["logit", "prob"]
 
-KEYS = ("model", "example", "query")
 MODEL_COLUMNS = ("model_role", "reference_kind", "recipe", "seed", "regime", "direction", "structure", "mechanism",
                  "epsilon")
 EXAMPLE_COLUMNS = ("label", "example_role", "label_original", "label_canary", "label_secret", "group", "group_kind",
                    "category", "split", "planted", "structure")
+ROW_COLUMNS = ("model", "example", "query", "member", "label_trained")
 SCORE = re.compile(r"(logit|prob)(?:_(0|[1-9][0-9]{0,5}))?")
-PARTS = ("models", "examples", "scores")
 SHOWN = 60
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreColumns:
-    """The columns that hold the scores themselves.
-
-    Attributes
-    ----------
-    given_as : "logit" or "prob"
-    names : tuple of str
-        One a class, in order of class; or one alone, `logit` or `prob`, of class 1 of two.
-    """
-
-    given_as: Literal["logit", "prob"]
-    names: tuple[str, ...]
-
-    @property
-    def n_classes(self) -> int:
-        """K, at least 2."""
-        return max(2, len(self.names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreFiles:
-    """Open tables of scores; `models` and `examples` are None where `scores` is one flat table."""
+    """Open tables of scores.
+
+    Attributes
+    ----------
+    scores : ColumnFile
+    sides : mapping of "model" and "example" to ColumnFile
+        The tables of models and of examples, where they are apart.
+    given_as : "logit" or "prob"
+    columns : tuple of str
+        Of the scores: one a class, in order of class; or one alone, `logit` or `prob`, of class 1 of two.
+    """
 
     scores: ColumnFile
-    columns: ScoreColumns
-    models: ColumnFile | None = None
-    examples: ColumnFile | None = None
+    sides: Mapping[Key, ColumnFile]
+    given_as: Given
+    columns: tuple[str, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """K, at least 2."""
+        return max(2, len(self.columns))
 
 
 def open_scores(source: Path | str | Frame, models: Path | str | None = None,
@@ -73,49 +66,52 @@ def open_scores(source: Path | str | Frame, models: Path | str | None = None,
     """
     if not isinstance(source, str | Path):
         scores = frame_columns(source, _known)
-        return ScoreFiles(scores, score_columns(scores))
+        return ScoreFiles(scores, {}, *score_columns(scores))
     path = Path(source)
     if path.is_dir():
-        given = {"models": models, "examples": examples}
-        found = {part: _in_folder(path, part) for part in PARTS if given.get(part) is None}
-        models, examples = models or found.get("models"), examples or found.get("examples")
-        if found["scores"] is None:
+        folder, found = path, _in_folder(path, "scores")
+        models, examples = models or _in_folder(folder, "models"), examples or _in_folder(folder, "examples")
+        if found is None:
             raise InputError(f"the folder {path} has no table 'scores'; expected scores.parquet, scores.csv or "
                              f"scores.jsonl, or name the file itself")
-        path = found["scores"]
+        path = found
     scores = open_columns(path, _known, _is_score, "model, example, member, logit_0, logit_1")
-    return ScoreFiles(scores, score_columns(scores),
-                      None if models is None else _side(Path(models), ("model", *MODEL_COLUMNS)),
-                      None if examples is None else _side(Path(examples), ("example", *EXAMPLE_COLUMNS)))
+    columns = score_columns(scores)
+    sides: dict[Key, ColumnFile] = {}
+    if models is not None:
+        sides["model"] = _side(Path(models), ("model", *MODEL_COLUMNS))
+    if examples is not None:
+        sides["example"] = _side(Path(examples), ("example", *EXAMPLE_COLUMNS))
+    return ScoreFiles(scores, sides, *columns)
 
 
-def score_columns(file: ColumnFile) -> ScoreColumns:
-    """The score columns among the names of `file`. InputError as `open_scores`."""
+def score_columns(file: ColumnFile) -> tuple[Given, tuple[str, ...]]:
+    """What the scores of `file` are, and their columns, as of `ScoreFiles`. InputError as `open_scores`."""
     found = [match for name in file.names if (match := SCORE.fullmatch(name))]
     if not found:
         file.fail("there are no scores; expected logit_0, logit_1, … (a column a class), or prob_0, prob_1, …, or one "
                   "column 'logit' or 'prob' of class 1 of two")
     if len({match[1] for match in found}) > 1:
         file.fail("there are columns of logits and of probabilities; keep the logits")
-    given_as: Literal["logit", "prob"] = "logit" if found[0][1] == "logit" else "prob"
+    given_as: Given = "logit" if found[0][1] == "logit" else "prob"
     classes = sorted(int(match[2]) for match in found if match[2] is not None)
     if not classes:
-        return ScoreColumns(given_as, (given_as,))
+        return given_as, (given_as,)
     if len(classes) < len(found):
         file.fail(f"there is {given_as!r} beside {given_as}_{classes[0]}; keep one column a class, or the one of class "
                   f"1 alone")
     if classes != list(range(len(classes))):
-        lacking = next(number for number in range(len(classes) + 1) if number not in classes)
+        lacking = min(set(range(len(classes) + 1)) - set(classes))
         file.fail(f"there is no {given_as}_{lacking}, but {given_as}_{classes[-1]}; number the classes from 0 without "
                   f"gaps")
     if len(classes) == 1:
         file.fail(f"there is {given_as}_0 alone; name it {given_as!r} if it is the score of class 1 of two, or add "
                   f"{given_as}_1")
-    return ScoreColumns(given_as, tuple(f"{given_as}_{number}" for number in classes))
+    return given_as, tuple(f"{given_as}_{number}" for number in classes)
 
 
 def _known(name: str) -> bool:
-    return name in (*KEYS, "member", "label_trained", *MODEL_COLUMNS, *EXAMPLE_COLUMNS) or _is_score(name)
+    return name in (*ROW_COLUMNS, *MODEL_COLUMNS, *EXAMPLE_COLUMNS) or _is_score(name)
 
 
 def _is_score(name: str) -> bool:
@@ -136,13 +132,23 @@ def _in_folder(folder: Path, part: str) -> Path | None:
     return found[0] if found else None
 
 
+def short(name: str) -> str:
+    """The name of a model for a message, in quotes and in one line."""
+    return repr(name if len(name) <= SHOWN else name[:SHOWN] + "…")
+
+
+def absent(values: ObjectArray) -> BoolArray:
+    """Where `values` is None."""
+    return np.equal(values, None).astype(np.bool_)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
     """Which row of the scores is which model, example and query: each combination once, and none left out.
 
     Attributes
     ----------
-    model, example : Coded
+    keys : mapping of "model" and "example" to Coded
         (R,) codes into the M models and N examples, whose names are in order.
     n_queries : int
         Q; 1 where there is no column `query`.
@@ -152,45 +158,111 @@ class Grid:
         Row of each in the table of its own, where there is one.
     """
 
-    model: Coded
-    example: Coded
+    files: ScoreFiles
+    keys: Mapping[Key, Coded]
     n_queries: int
     place: IntArray
     own: Mapping[Key, IntArray]
 
-    def of(self, key: Key) -> Coded:
-        """The column of one key."""
-        return self.model if key == "model" else self.example
+    @classmethod
+    def of(cls, files: ScoreFiles) -> Grid:
+        """The keys of `files`. InputError for a null key, for keys that come twice, and for rows that are missing."""
+        scores = files.scores
+        keys: dict[Key, Coded] = {"model": _key(scores, "model"), "example": _key(scores, "example")}
+        query = _key(scores, "query") if "query" in scores.names else None
+        query = query if query is not None and query.names else None
+        own = {key: _own_rows(side, key, keys[key], scores) for key, side in files.sides.items()}
+        model, n_examples = keys["model"], len(keys["example"].names)
+        n_queries = 1 if query is None else len(query.names)
+        place = model.codes.astype(np.int64) * n_examples + keys["example"].codes
+        if query is not None:
+            place = place * n_queries + query.codes
+        _refuse_repeated(scores, place, len(model.names) * n_examples * n_queries, query is not None)
+        _refuse_missing(scores, model, n_examples, n_queries)
+        return cls(files, keys, n_queries, place, own)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, in order."""
+        return self.keys["model"].names
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Names of the examples, in order."""
+        return self.keys["example"].names
+
+    def source(self, key: Key) -> ColumnFile:
+        """The table that describes models, or examples."""
+        return self.files.sides.get(key, self.files.scores)
+
+    def per(self, key: Key, column: str, *, loose: bool = False) -> ObjectArray | None:
+        """What the tables say in `column` of each model or example: strings, None where they say nothing.
+
+        None for a column that is nowhere, or null everywhere. InputError where two rows, or two tables, contradict
+        each other; with `loose`, a column that contradicts itself within the scores is None.
+        """
+        side, scores = self.files.sides.get(key), self.files.scores
+        found = self._from_rows(column, key, loose) if column in scores.names else None
+        if side is not None and column in side.names:
+            coded = side.coded(column)
+            own = _spelled(coded, coded.codes[self.own[key]])
+            if found is not None:
+                if (~absent(own) & ~absent(found) & (own != found)).any():
+                    side.fail(f"{column!r} says something else than the same column of {scores.path.name}; keep one "
+                              f"of them")
+                own = np.where(absent(own), found, own)
+            found = own
+        return None if found is None or absent(found).all() else found
+
+    def _from_rows(self, column: str, key: Key, loose: bool) -> ObjectArray | None:
+        scores, keys = self.files.scores, self.keys[key]
+        coded = scores.coded(column)
+        first = np.full(len(keys.names), -1, dtype=np.int32)
+        said = coded.codes >= 0
+        first[keys.codes[said]] = coded.codes[said]
+        conflict: BoolArray = said & (first[keys.codes] != coded.codes)
+        if not conflict.any():
+            return _spelled(coded, first)
+        if loose:
+            return None
+        row = int(conflict.argmax())
+        if key == "model":
+            advice = ("give the selector, the reference and the placebo names of their own, and do not use the target "
+                      "for them" if column == "model_role" else "say one thing for each model")
+            scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
+                        f"{advice}", row)
+        count = np.unique(keys.codes[conflict]).size
+        return scores.fail(f"{column!r} of the example of this row is not the same in all rows of that example, and so "
+                           f"for {counted(count, 'example')}; say one thing for each example", row)
+
+    def fail_of(self, key: Key, column: str, places: Sequence[int], message: str) -> NoReturn:
+        """Fail at the first row that says `column` of some models or examples."""
+        side = self.files.sides.get(key)
+        if side is not None and column in side.names:
+            side.fail(message, int(self.own[key][places].min()))
+        self.files.scores.fail(message, int(np.isin(self.keys[key].codes, places).argmax()))
+
+    def cells(self, column: str) -> tuple[IntArray, tuple[str, ...]]:
+        """Codes of a column, (M, N), -1 where it is null, and the names that they stand for; all queries say one."""
+        coded, cell = self.files.scores.coded(column), self.place // self.n_queries
+        found = np.empty(len(self.models) * len(self.examples), dtype=np.int64)
+        found[cell] = coded.codes
+        if self.n_queries > 1 and (differs := found[cell] != coded.codes).any():
+            self.files.scores.fail(f"{column!r} of this model and example is not the same for all queries; say one "
+                                   f"thing for each", int(differs.argmax()))
+        return found.reshape(len(self.models), len(self.examples)), coded.names
+
+    def refuse_cells(self, bad: BoolArray, what: str) -> None:
+        """Fail at the first row of the cells (M, N) that are `bad`, if any are."""
+        rows = np.flatnonzero(bad.reshape(-1)[self.place // self.n_queries])
+        if rows.size:
+            self.files.scores.fail(f"{what}, and so in {rows.size:,} of {self.place.size:,} rows; correct them",
+                                   int(rows[0]))
 
 
-def short(name: str) -> str:
-    """The name of a model for a message, in quotes and in one line."""
-    return repr(name if len(name) <= SHOWN else name[:SHOWN] + "…")
-
-
-def absent(values: ObjectArray) -> BoolArray:
-    """Where `values` is None."""
-    return np.array([value is None for value in values], dtype=np.bool_)
-
-
-def grid_of(files: ScoreFiles) -> Grid:
-    """The keys of `files`. InputError for a null key, for keys that come twice, and for rows that are missing."""
-    scores = files.scores
-    model, example = _key(scores, "model"), _key(scores, "example")
-    query = _key(scores, "query") if "query" in scores.names else None
-    query = query if query is not None and query.names else None
-    own: dict[Key, IntArray] = {}
-    if files.models is not None:
-        own["model"] = _own_rows(files.models, "model", model, scores)
-    if files.examples is not None:
-        own["example"] = _own_rows(files.examples, "example", example, scores)
-    n_examples, n_queries = len(example.names), 1 if query is None else len(query.names)
-    place = model.codes.astype(np.int64) * n_examples + example.codes
-    if query is not None:
-        place = place * n_queries + query.codes
-    _refuse_repeated(scores, place, len(model.names) * n_examples * n_queries, query is not None)
-    _refuse_missing(scores, model, n_examples, n_queries)
-    return Grid(model, example, n_queries, place, own)
+def _spelled(coded: Coded, codes: CodeArray) -> ObjectArray:
+    """The names of `codes`, None for -1."""
+    return np.array([*coded.names, None], dtype=np.object_)[codes]
 
 
 def _key(file: ColumnFile, name: str) -> Coded:
@@ -210,8 +282,7 @@ def _own_rows(side: ColumnFile, key: Key, coded: Coded, scores: ColumnFile) -> I
     if len(there.names) < side.rows:
         twice = np.setdiff1d(np.arange(side.rows), np.unique(there.codes, return_index=True)[1])
         side.fail(f"this {key} stands in a row before; expected one row for each {key}", int(twice[0]))
-    rows = np.argsort(there.codes)
-    place = {name: int(row) for name, row in zip(there.names, rows, strict=True)}
+    place = dict(zip(there.names, np.argsort(there.codes).tolist(), strict=True))
     unknown = sum(name not in place for name in coded.names)
     if unknown:
         side.fail(f"{unknown:,} of the {len(coded.names):,} {key}s of {scores.path.name} are not in this table; add "
@@ -223,11 +294,8 @@ def _own_rows(side: ColumnFile, key: Key, coded: Coded, scores: ColumnFile) -> I
 
 
 def _refuse_repeated(scores: ColumnFile, place: IntArray, cells: int, has_query: bool) -> None:
-    if place.size == cells:
-        seen = np.zeros(cells, dtype=np.bool_)
-        seen[place] = True
-        if seen.all():
-            return
+    if place.size == cells and np.bincount(place, minlength=cells).all():
+        return
     order = np.argsort(place, kind="stable")
     again = order[1:][np.diff(place[order]) == 0]
     if again.size:
@@ -246,86 +314,3 @@ def _refuse_missing(scores: ColumnFile, model: Coded, n_examples: int, n_queries
     besides = f" and {counted(others, 'other model lacks', 'other models lack')} some" if others else ""
     scores.fail(f"rows are missing: model {short(model.names[worst])} lacks {int(lacks[worst]):,} of {each}{besides}; "
                 f"every model must score every example, shadows too: score them, or take the examples out")
-
-
-def per_key(files: ScoreFiles, column: str, key: Key, grid: Grid, *, loose: bool = False) -> ObjectArray | None:
-    """What the tables say in `column` of each model or example: strings, None where they say nothing.
-
-    None for a column that is nowhere, or null everywhere. InputError where two rows, or two tables, contradict each
-    other; with `loose`, a column that contradicts itself within the scores is None.
-    """
-    side = files.models if key == "model" else files.examples
-    found: ObjectArray | None = None
-    if column in files.scores.names:
-        found = _from_rows(files.scores, column, key, grid, loose)
-    if side is not None and column in side.names:
-        coded = side.coded(column)
-        own = _lookup(coded)[coded.codes[grid.own[key]]]
-        if found is not None:
-            both = ~absent(own) & ~absent(found)
-            if (own[both] != found[both]).any():
-                side.fail(f"{column!r} says something else than the same column of {files.scores.path.name}; keep one "
-                          f"of them")
-            own = np.where(absent(own), found, own)
-        found = own
-    return None if found is None or absent(found).all() else found
-
-
-def where(files: ScoreFiles, column: str, key: Key, grid: Grid, places: Sequence[int]) -> tuple[ColumnFile, int]:
-    """The table that says `column` of some models or examples, and its first row that is of one of them."""
-    side = files.models if key == "model" else files.examples
-    if side is not None and column in side.names:
-        return side, int(grid.own[key][places].min())
-    return files.scores, int(np.isin(grid.of(key).codes, places).argmax())
-
-
-def _from_rows(scores: ColumnFile, column: str, key: Key, grid: Grid, loose: bool) -> ObjectArray | None:
-    keys, coded = grid.of(key), scores.coded(column)
-    first = np.full(len(keys.names), -1, dtype=np.int32)
-    said = coded.codes >= 0
-    first[keys.codes[said]] = coded.codes[said]
-    conflict: BoolArray = said & (first[keys.codes] != coded.codes)
-    if conflict.any() and loose:
-        return None
-    if conflict.any():
-        row = int(conflict.argmax())
-        if key == "model":
-            advice = ("give the selector, the reference and the placebo names of their own, and do not use the target "
-                      "for them" if column == "model_role" else "say one thing for each model")
-            scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
-                        f"{advice}", row)
-        count = np.unique(keys.codes[conflict]).size
-        scores.fail(f"{column!r} of the example of this row is not the same in all rows of that example, and so for "
-                    f"{counted(count, 'example')}; say one thing for each example", row)
-    return _lookup(coded)[first]
-
-
-def _lookup(coded: Coded) -> ObjectArray:
-    names = np.empty(len(coded.names) + 1, dtype=np.object_)
-    names[:-1] = coded.names
-    names[-1] = None
-    return names
-
-
-def model_facts(files: ScoreFiles, grid: Grid) -> list[dict[str, Any]]:
-    """What the tables say of each model besides its role, as the arguments of `Model`."""
-    found = {name: values for name in MODEL_COLUMNS if name not in ("model_role", "reference_kind")
-             if (values := per_key(files, name, "model", grid, loose=name == "structure")) is not None}
-    described = []
-    for place, name in enumerate(grid.model.names):
-        said = {column: str(values[place]) for column, values in found.items() if values[place] is not None}
-        described.append({"mechanism": said.pop("mechanism", NO_MECHANISM).strip(), "seed": said.pop("seed", None),
-                          "epsilon": _epsilon(files.models or files.scores, name, said.pop("epsilon", None)),
-                          "facts": said})
-    return described
-
-
-def _epsilon(source: ColumnFile, model: str, given: str | None) -> float:
-    try:
-        epsilon = inf if given is None else float(given)
-    except ValueError:
-        epsilon = nan
-    if isnan(epsilon) or epsilon <= 0.0:
-        what = "no number" if isnan(epsilon) else f"{epsilon:g}"
-        source.fail(f"'epsilon' of model {short(model)} is {what}; expected a number above 0, or inf for no noise")
-    return epsilon

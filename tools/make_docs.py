@@ -36,8 +36,8 @@ runs; without it each run has a key of its own.
 def commands(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Paths of all commands, groups before their members."""
     yield path
-    for name, command in getattr(tree, "commands", {}).items():
-        yield from commands(command, (*path, name))
+    for name in getattr(tree, "commands", {}):
+        yield from commands(tree.get_command(None, name), (*path, name))
 
 
 def help_of(path: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 import discreet
-from discreet.cli.exits import guarded
+from discreet.cli.main import guarded
 from discreet.core.errors import DetectorError, InputError, MissingExtraError, UsageError
 
 RUN = [sys.executable, "-c", "import sys; from discreet.cli.main import run; sys.exit(run())"]

@@ -207,7 +207,6 @@ class TestConfiguration:
         ("domain: [a, b]", "'domain' is a list; expected one value"),
         ("a: [", "c.yaml, line 1: not YAML; expected lines such as 'domain: medical'"),
         ("- a", "holds no options"), ("", "holds no options"),
-        ("point: loud", "Invalid value for '--point'"),
     ])
     def test_mistakes(self, cli: Cli, tmp_path: Path, text: str, expected: str) -> None:
         ended = cli("guard", "check", "x", "--domain", "medical", "--config", self.config(tmp_path, text))
@@ -234,7 +233,6 @@ def mistakes(folder: Path) -> list[tuple[list[Any], str]]:
         ([*there, "--input", good, "--question", MARK], "--question belongs to one TEXT"),
         ([*there, MARK, "more"], "more than one TEXT was given; expected one: put it in quotes"),
         ([*there], "there is nothing to judge"),
-        ([*there, MARK, "--point", "loud"], "Invalid value for '--point'"),
         ([*there, MARK, "--config", folder / "none.yaml"], "no such file or directory"),
         ([*there, MARK, "--nonsense"], "No such option: --nonsense"),
         ([*there, f"--A {MARK} B"], "No such option"),
@@ -246,10 +244,10 @@ def mistakes(folder: Path) -> list[tuple[list[Any], str]]:
 
 
 class TestMistakes:
-    @pytest.mark.parametrize("number", range(18))
+    @pytest.mark.parametrize("number", range(17))
     def test_one_line_and_nothing_written(self, cli: Cli, answers: Path, tmp_path: Path, number: int) -> None:
         cases = mistakes(tmp_path)
-        assert len(cases) == 18
+        assert len(cases) == 17
         args, expected = cases[number]
         before = sorted(tmp_path.rglob("*"))
         ended = cli(*args, "--output", tmp_path / "o.jsonl", "--report", tmp_path / "r.html")

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.cli.judging import Point
-from discreet.guard.policy import POINTS, Policy
+from discreet.guard.policy import Policy
 
 Cli = Callable[..., Any]
 ONE_PERSON = "The patient, a 47-year-old welder from Omaha, came to the clinic with his two sons."
@@ -34,10 +33,6 @@ def test_one_person_is_held_and_nobody_passes(cli: Cli) -> None:
     words = ("welder", "Omaha", "47-year")
     assert not any(w in ended.out for w in words)
     assert json.loads(cli("guard", "check", NOBODY, "--domain", "medical", "--json").out)["action"] == "safe"
-
-
-def test_the_points_are_those_of_policies() -> None:
-    assert [p.value for p in Point] == [*POINTS, "costs"]
 
 
 def test_what_the_question_says_is_told_back(cli: Cli) -> None:

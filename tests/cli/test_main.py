@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import pytest
 import typer
@@ -14,7 +13,7 @@ import yaml
 
 from discreet.cli import library
 from discreet.cli.main import COMMANDS, app
-from discreet.cli.options import numbers_of, planted_of, with_options
+from discreet.cli.options import group, numbers_of, planted_of, with_options
 from discreet.core.errors import UsageError
 from discreet.core.runs import Run
 
@@ -25,7 +24,7 @@ LEAVES = [path for path, (where, _, _) in COMMANDS.items() if where is not None]
 def command(path: str) -> Any:
     found: Any = typer.main.get_command(app)
     for name in path.split():
-        found = found.commands[name]
+        found = found.get_command(None, name)
     return found
 
 
@@ -69,10 +68,8 @@ def test_everything_that_commands_use_is_where_the_table_says() -> None:
         getattr(library, "nothing")  # noqa: B009
 
 
-@dataclass(frozen=True)
+@group("Size")
 class Size:
-    HEADING: ClassVar[str] = "Size"
-
     width: Annotated[int, typer.Option("--width", help="W.")] = 3
     height: Annotated[int | None, typer.Option("--height", help="H.", rich_help_panel="Other")] = None
 

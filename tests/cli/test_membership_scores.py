@@ -218,7 +218,7 @@ class TestBadInput:
             raise BrokenPipeError
 
         monkeypatch.setattr("discreet.cli.output.Output.show", lambda *_, **__: gone())
-        monkeypatch.setattr("discreet.cli.exits._close_stdout", lambda: None)
+        monkeypatch.setattr("discreet.cli.main.os.dup2", lambda *_: None)
         assert audit(cli, files / "small.parquet", "--out", tmp_path / "run").code == 141
         assert (tmp_path / "run" / "result.json").is_file()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.output import PageOutput, WhenQuiet, can_report
+from discreet.cli.output import PageOutput, WhenQuiet
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.runs import Run
 from discreet.report.charts import Line, dots
@@ -48,9 +48,9 @@ def test_a_record_is_shown_with_the_place_of_its_page(
     said, page = "7 []\n\nMore\n  a line\n", tmp_path / "page.html"
     output().show(RECORD)
     assert capsys.readouterr().out == said
-    output().finish_with_page(RECORD, run, {}, report=page)
+    output(report=page).finish_with_page(RECORD, run, {})
     assert capsys.readouterr().out == f"{said}\nReport: {page}\nRun folder: {run.path}\n"
-    output().show(RECORD, run=run)
+    output().show(RECORD, run)
     assert capsys.readouterr().out == f"{said}\nReport: {run.report}\nRun folder: {run.path}\n"
     cases: list[tuple[WhenQuiet, str]] = [("headline", "7 []\n"), ("summary", said), ("nothing", "")]
     for when_quiet, left in cases:
@@ -61,17 +61,17 @@ def test_a_record_is_shown_with_the_place_of_its_page(
 
 
 def test_a_page_apart_from_a_run(tmp_path: Path) -> None:
-    output().finish_with_page(RECORD, None, {}, report=tmp_path / "page.html", texts=[{"text": "a word"}])
+    output(report=tmp_path / "page.html").finish_with_page(RECORD, None, {}, texts=[{"text": "a word"}])
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_text(encoding="utf-8") .count("7 [&#39;a word&#39;]") == 2
 
 
 def test_a_run_has_all_and_says_that_it_is_done(run: Run, tmp_path: Path) -> None:
-    output().finish_with_page(RECORD, run, {"n": 3}, report=tmp_path / "page.html")
+    output(report=tmp_path / "page.html").finish_with_page(RECORD, run, {"n": 3})
     assert run.report.read_text(encoding="utf-8") == (tmp_path / "page.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in run.figures.iterdir()) == ["one.csv", "one.svg"]
     assert json.loads(run.result.read_text(encoding="utf-8")) == RECORD
-    line = json.loads(run.log.path.read_text(encoding="utf-8"))
+    line = json.loads(run.log.read_text(encoding="utf-8"))
     assert (line["event"], line["n"]) == ("done", 3)
 
 
@@ -98,12 +98,12 @@ def test_nothing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_a_page_is_said_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    can_report(tmp_path / "page.html")
+    output(report=tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UsageError, match="it is a folder"):
-        can_report(tmp_path)
+        output(report=tmp_path)
     with pytest.raises(UsageError, match="folder is not there"):
-        can_report(tmp_path / "no" / "page.html")
+        output(report=tmp_path / "no" / "page.html")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match="jinja2"):
-        can_report(tmp_path / "page.html")
+        output(report=tmp_path / "page.html")

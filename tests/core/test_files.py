@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from discreet.core.errors import UsageError
 from discreet.core.files import (
     TEXT_KEYS,
-    JsonLog,
     KeyedHash,
+    add_line,
     atomic_writer,
     dump_json,
     progress,
@@ -146,25 +146,20 @@ class TestKeyedHash:
 
 class TestLog:
     def test_writes_lines(self, tmp_path: Path) -> None:
-        with JsonLog(tmp_path / "log.jsonl", clock=lambda: datetime(2026, 1, 2, tzinfo=UTC)) as log:
-            log.write("start", n=3, answers=12, text=None, file="a.jsonl")
-            log.write("end", nested={"n_sources": 4})
-        lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-        assert lines[0] == {"time": "2026-01-02T00:00:00.000+00:00", "event": "start", "n": 3, "answers": 12,
-                            "text": None, "file": "a.jsonl"}
-        assert lines[1]["nested"] == {"n_sources": 4}
-
-    def test_no_line_no_file(self, tmp_path: Path) -> None:
-        JsonLog(tmp_path / "log.jsonl").close()
-        assert os.listdir(tmp_path) == []
+        log = tmp_path / "log.jsonl"
+        add_line(log, "start", n=3, answers=12, text=None, file="a.jsonl")
+        add_line(log, "end", nested={"n_sources": 4})
+        first, second = (json.loads(line) for line in log.read_text().splitlines())
+        assert datetime.fromisoformat(first.pop("time")).tzinfo == UTC
+        assert first == {"event": "start", "n": 3, "answers": 12, "text": None, "file": "a.jsonl"}
+        assert second["nested"] == {"n_sources": 4}
 
     @pytest.mark.parametrize("key", [*sorted(TEXT_KEYS), "user_prompt", "Answer", "retrieved.text", "raw-content"])
     @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v], lambda v: {"x": [{"y": v}]}, lambda v: {v: 1}])
     def test_refuses_text(self, tmp_path: Path, key: str, wrap: Any) -> None:
-        log = JsonLog(tmp_path / "log.jsonl")
         for facts in ({key: wrap("MARKED")}, {"deep": {"er": [{key: wrap("MARKED")}]}}):
             with pytest.raises(ValueError, match="may hold the text") as caught:
-                log.write("event", **facts)
+                add_line(tmp_path / "log.jsonl", "event", **facts)
             assert "MARKED" not in str(caught.value)
         assert os.listdir(tmp_path) == []
 

@@ -22,7 +22,7 @@ class TestRun:
         assert yaml.safe_load(run.config.read_text()) == {"domain": "medical", "input": "a.jsonl", "seed": 42}
         assert list(yaml.safe_load(run.config.read_text())) == list(self.CONFIG)
         assert json.loads(run.result.read_text()) == {"value": 1}
-        logged = json.loads(run.log.path.read_text())
+        logged = json.loads(run.log.read_text())
         assert (logged["event"], logged["n"]) == ("done", 1)
 
     def test_goes_on_under_the_same_configuration_only(self, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_cli_docs_are_current(tool: ModuleType) -> None:
     for path in tool.commands(tree):
         command = tree
         for name in path:
-            command = command.commands[name]  # type: ignore[attr-defined]
+            command = command.get_command(None, name)
         for parameter in command.params:
             for option in parameter.opts:
                 assert option in there

@@ -166,7 +166,7 @@ def test_commands_and_options_are_there(name: str) -> None:
     for line in [*lines, *re.findall(r"`(discreet [a-z][^`]*)`", text)]:
         command, words = TREE, line.split("#")[0].split()[1:]
         while words and words[0] in getattr(command, "commands", {}):
-            command = command.commands[words.pop(0)]
+            command = command.get_command(None, words.pop(0))
         assert command is not TREE or words[0].startswith("-"), line
         assert {word for word in words if re.fullmatch(r"--[a-z][a-z-]*", word)} <= options_below(command), line
     known = options_below(TREE) | {"--authors", "--leakpro", "--n", "--hypothesis-profile"}

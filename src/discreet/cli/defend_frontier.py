@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from discreet.cli import library
-from discreet.cli.options import Seed, names_of, numbers_of
+import discreet
+from discreet.cli import library as lib
+from discreet.cli.options import AllowSplitGroups, Seed, names_of, numbers_of, option
 from discreet.cli.output import RunOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import progress
@@ -17,35 +16,24 @@ from discreet.core.files import progress
 
 def frontier(
     *,
-    scores: Annotated[Path, typer.Option(
-        "--scores", metavar="F", help="A table of scores as for `audit membership scores`.")],
-    target: Annotated[str | None, typer.Option(
-        "--target", metavar="NAME", help="The model to defend; the first target of the file if not given.")] = None,
-    attacks: Annotated[str, typer.Option(
-        "--attacks", metavar="A,A,…", help="Attacks to run, as for `audit membership scores`; those that rank the "
-                                           "examples alike are shown once.")] = "loss,reference",
-    sigma: Annotated[str, typer.Option(
-        "--sigma", metavar="S,S,…", help="Scales of the Laplace noise, fresh and keyed; 0 is the undefended model, "
-                                         "which is always there.")] = "0,0.25,0.5,1,2",
-    decimals: Annotated[str, typer.Option(
-        "--decimals", metavar="D,D,…", help="Decimals to round probabilities to.")] = "3,2,1",
-    queries: Annotated[str, typer.Option(
-        "--queries", metavar="K,K,…", help="How often the attacker asks.")] = "1,4,16,64,256",
-    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Noise draws that are averaged.")] = 50,
-    clip: Annotated[float | None, typer.Option(
-        "--clip", metavar="C", help="Centre the logits and clip them to [-C, C] before noise; without it the noise has "
-                                    "no finite local epsilon.")] = None,
-    jitter: Annotated[float, typer.Option(
-        "--jitter", metavar="S", help="How far logits of near-duplicates lie apart: standard deviation per "
-                                      "class.")] = 0.25,
-    positive: Annotated[int, typer.Option(
-        "--positive", metavar="L", help="The class whose misses are counted.")] = 1,
-    per_side: Annotated[int, typer.Option(
-        "--per-side", metavar="N", help="Most members, and most non-members, judged globally, drawn once; 0 takes "
-                                        "all.")] = 5000,
-    allow_split_groups: Annotated[bool, typer.Option(
-        "--allow-split-groups", help="Leave out groups that have records among members and non-members, instead of "
-                                     "refusing the table.")] = False,
+    scores: Annotated[Path, option("F", "A table of scores as for `audit membership scores`.")],
+    target: Annotated[str | None, option(
+        "NAME", "The model to defend; the first target of the file if not given.")] = None,
+    attacks: Annotated[str, option(
+        "A,A,…", "As for `audit membership scores`; those that rank alike are shown once.")] = "loss,reference",
+    sigma: Annotated[str, option(
+        "S,S,…", "Scales of the Laplace noise, fresh and keyed; 0, no defence, is always there.")] = "0,0.25,0.5,1,2",
+    decimals: Annotated[str, option("D,D,…", "Decimals to round probabilities to.")] = "3,2,1",
+    queries: Annotated[str, option("K,K,…", "How often the attacker asks.")] = "1,4,16,64,256",
+    draws: Annotated[int, option("N", "Noise draws that are averaged.")] = 50,
+    clip: Annotated[float | None, option(
+        "C", "Centre the logits and clip them to [-C, C] before noise; without it no local epsilon is finite.")] = None,
+    jitter: Annotated[float, option(
+        "S", "How far logits of near-duplicates lie apart: standard deviation per class.")] = 0.25,
+    positive: Annotated[int, option("L", "The class whose misses are counted.")] = 1,
+    per_side: Annotated[int, option(
+        "N", "Most members, and most non-members, judged globally, drawn once; 0 takes all.")] = 5000,
+    allow_split_groups: AllowSplitGroups = False,
     seed: Seed = 42, output: RunOutput,
 ) -> None:
     """What attacks lose and users pay when scores are noisy, keyed, rounded or cut to the top label.
@@ -55,34 +43,28 @@ def frontier(
     strengths: dict[str, Sequence[float]] = {"sigma": numbers_of("--sigma", sigma, float),
                                              "decimals": numbers_of("--decimals", decimals, int, most=15)}
     asked = numbers_of("--queries", queries, int, least=1)
-    for option, given, least in (("--draws", draws, 1), ("--jitter", jitter, 0), ("--per-side", per_side, 0),
-                                 ("--seed", seed, 0)):
+    for name, given, least in (("--draws", draws, 1), ("--jitter", jitter, 0), ("--per-side", per_side, 0),
+                               ("--seed", seed, 0)):
         if not least <= given < float("inf"):
-            raise UsageError(f"{option} is {given}; expected a number of {least} or more")
+            raise UsageError(f"{name} is {given}; expected a number of {least} or more")
     if clip is not None and not 0.0 < clip < float("inf"):
         raise UsageError(f"--clip is {clip}; expected a number above 0")
-    read = library.load_scores(scores, kind="membership", allow_split_groups=allow_split_groups)
+    read = discreet.load_scores(scores, kind="membership", allow_split_groups=allow_split_groups)
     table, left_out = read.without_split_groups()
-    library.check_enough(table, scores, left_out)
+    lib.check.check_enough(table, scores, left_out)
     if not 0 <= positive < table.n_classes:
         raise UsageError(f"--positive is {positive}; {scores} has classes 0 to {table.n_classes - 1}")
+    targets = [row for row in table.of_role("target") if target in (None, table.models[row].name)]
+    if not targets:
+        known = ", ".join(table.models[row].name for row in table.of_role("target")[:5]) or "no target at all"
+        raise UsageError(f"{scores} has no target{'' if target is None else f' {target!r}'}: it has {known}; give the "
+                         "model to defend the model_role 'target'")
     run = output.open_run()
-    result = library.frontier(
-        table, _chosen(table, target, scores), library.default_rng(seed), strengths=strengths,
+    result = lib.defences.frontier(
+        table, targets[0], lib.random.default_rng(seed), strengths=strengths,
         attacks=names_of("--attacks", attacks), queries=asked, draws=draws, positive=positive, clip=clip,
         jitter=jitter, per_set=per_side or None,
         each=lambda todo: progress(todo, len(todo), quiet=output.quiet, label="mechanisms"))
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
               "provenance": provenance(scores, finished=True, seed=seed, split_groups_left_out=left_out)}
     output.finish_with_page(record, run, {"n": len(table.examples)}, when_quiet="summary")
-
-
-def _chosen(table: library.ScoreTable, name: str | None, path: Path) -> int:
-    """Row of the target called `name`, the first target if None. UsageError where there is none."""
-    targets = table.of_role("target")
-    for row in targets:
-        if name is None or table.models[row].name == name:
-            return row
-    known = ", ".join(table.models[row].name for row in targets[:5]) or "no target at all"
-    raise UsageError(f"{path} has no target{'' if name is None else f' {name!r}'}: it has {known}; give the model to "
-                     f"defend the model_role 'target'")

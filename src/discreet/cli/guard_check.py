@@ -12,36 +12,33 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from discreet.cli import library
+import discreet
+from discreet.cli import library as lib
 from discreet.cli.judging import Judging
-from discreet.cli.options import ShowText, one_of
+from discreet.cli.options import ShowText, argument, flag, one_of, option
 from discreet.cli.output import PageOutput, provenance
-from discreet.core.errors import MissingExtraError, UsageError
-from discreet.core.files import atomic_writer, dump_json, progress
+from discreet.core.errors import UsageError
+from discreet.core.files import KeyedHash, atomic_writer, dump_json, progress
 
 COLOURS = {"safe": "green", "flag": "red", "abstain": "yellow", "failed": "magenta"}
 FINDING = ("type", "subject", "person", "start", "end", "why", "layer", "counts")
 
 
 def check(
-    text: Annotated[str | None, typer.Argument(
-        metavar="TEXT", help="One answer in plain text. '-' or nothing reads standard input: JSON Lines, CSV with a "
-                             "header, or one plain text.")] = None,
+    text: Annotated[str | None, argument(
+        "TEXT", "One answer in plain text. '-' or nothing reads standard input (JSON Lines, CSV or text).")] = None,
     *,
-    source: Annotated[str | None, typer.Option(
-        "--input", metavar="F", help="Answers as .jsonl or .csv (also .gz) or .parquet, with the columns id, answer; "
-                                     "question, sources and conversation if they are there.")] = None,
-    question: Annotated[str | None, typer.Option(
-        "--question", metavar="Q", help="The question that TEXT answers. Attributes that the question already contains "
-                                        "are not leaks.")] = None,
+    source: Annotated[str | None, option(
+        "F", "Answers as .jsonl or .csv (also .gz) or .parquet, with the columns id, answer; question, sources and "
+        "conversation if they are there.", "--input")] = None,
+    question: Annotated[str | None, option(
+        "Q", "The question that TEXT answers. Attributes that the question already contains are not leaks.")] = None,
     judging: Judging,
-    explain: Annotated[bool, typer.Option(
-        "--explain", help="List every finding with the rule that produced it and whether the policy counts it; in JSON "
-                          "as 'findings'.")] = False,
-    verdicts: Annotated[Path | None, typer.Option(
-        "--output", metavar="F", help="Write the verdicts as JSON Lines.")] = None,
-    fail_on_flag: Annotated[bool, typer.Option(
-        "--fail-on-flag", help="Exit with 1 when any answer is held: flag, abstain or failed.")] = False,
+    explain: Annotated[bool, flag(
+        "List every finding with its rule and whether the policy counts it; in JSON as 'findings'.")] = False,
+    verdicts: Annotated[Path | None, option("F", "Write the verdicts as JSON Lines.", "--output")] = None,
+    fail_on_flag: Annotated[bool, flag(
+        "Exit with 1 when any answer is held: flag, abstain or failed.")] = False,
     output: PageOutput, show_text: ShowText = False,
 ) -> None:
     """Judge answers: safe, flag, abstain or failed, with where each says what about whom.
@@ -54,26 +51,28 @@ def check(
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and output.out is not None else None
     if origin is None:
-        answers = library.AnswerStream(iter([library.answer_from_text(str(text), question)]), total=1)
+        answers = lib.answers.AnswerStream(iter([lib.answers.answer_from_text(str(text), question)]), total=1)
     else:
-        answers = library.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question)
-    run = output.open_run(further=_inputs(text if origin is None else None, question, read))
+        answers = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question)
+    said = {"TEXT": text if origin is None else None, "--question": question}
+    given = {name: words.encode("utf-8", "surrogatepass") for name, words in said.items() if words is not None}
+    run = output.open_run(further=given if read is None else {**given, "standard input": read})
     with ExitStack() as stack:
         tables = [stack.enter_context(atomic_writer(path))
                   for path in (verdicts, run and run.path / "verdicts.jsonl") if path]
-        pages = [stack.enter_context(atomic_writer(path)) for path in _pages(output, run)]
+        pages = [stack.enter_context(atomic_writer(path)) for path in output.pages(run, charts=False)]
         tally = _judge_all(guard, answers, tables, output, explain=explain, show_text=show_text)
         summary = tally.summary()
         if not output.quiet:
-            print(library.count_line(summary, guard.policy.label(), guard.point),
+            print(lib.batch.count_line(summary, guard.policy.label(), guard.point),
                   file=sys.stderr if output.as_json else sys.stdout)
         record = _record(summary, guard, origin) if run or pages else {}
         for page in pages:
-            page.write(library.batch_page(record, tally.rows(), show_text=show_text))
+            page.write(lib.batch.page(record, tally.rows(), show_text=show_text))
     if run:
         run.finish(record, n=summary["n"], held=summary["held"], actions=summary["actions"],
                    components=record["provenance"]["components"])
-    output.say_where(output.report, run)
+    output.say_where(run)
     if fail_on_flag and summary["held"]:
         raise typer.Exit(1)
 
@@ -95,30 +94,10 @@ def _origin(text: str | None, source: str | None, question: str | None, verdicts
     return origin
 
 
-def _inputs(text: str | None, question: str | None, read: bytes | None) -> dict[str, bytes]:
-    """What was given beside files, by the name that a message gives it."""
-    said = {"TEXT": text, "--question": question}
-    found = {name: words.encode("utf-8", "surrogatepass") for name, words in said.items() if words is not None}
-    return found if read is None else {**found, "standard input": read}
-
-
-def _pages(output: PageOutput, run: library.Run | None) -> list[Path]:
-    """Where the page goes: nowhere where none is asked for, or none can be made."""
-    wanted = [path for path in (output.report, run and run.report) if path]
-    try:
-        if wanted:
-            library.environment()
-    except MissingExtraError as error:
-        # A run folder without its page is still a run.
-        output.note(f"no report.html in the run folder: {error}")
-        return []
-    return wanted
-
-
-def _judge_all(guard: library.Guard, answers: library.AnswerStream, tables: Sequence[TextIO], output: PageOutput, *,
-               explain: bool, show_text: bool) -> library.BatchTally:
+def _judge_all(guard: discreet.Guard, answers: lib.answers.AnswerStream, tables: Sequence[TextIO],
+               output: PageOutput, *, explain: bool, show_text: bool) -> lib.batch.BatchTally:
     """Judge every answer; write and print its verdict as it comes."""
-    tally = library.BatchTally()
+    tally = lib.batch.BatchTally()
     # On a terminal the lines themselves show the progress.
     quiet = output.quiet or sys.stdout.isatty()
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -132,22 +111,22 @@ def _judge_all(guard: library.Guard, answers: library.AnswerStream, tables: Sequ
         if output.as_json:
             sys.stdout.write(line)
         else:
-            first, *rest = library.verdict_lines(row, answer.answer if show_text else None, explain=explain)
+            first, *rest = lib.batch.verdict_lines(row, answer.answer if show_text else None, explain=explain)
             if coloured:
-                width = library.WIDEST_ACTION
+                width = lib.batch.WIDEST_ACTION
                 first = typer.style(first[:width], fg=COLOURS[row["action"]], bold=True) + first[width:]
             print("\n".join([first, *rest]))
         tally.add({**row, "answer": answer.answer} if show_text else row)
     return tally
 
 
-def _record(summary: dict[str, Any], guard: library.Guard, origin: str | None) -> dict[str, Any]:
+def _record(summary: dict[str, Any], guard: discreet.Guard, origin: str | None) -> dict[str, Any]:
     path = None if origin in (None, "-") else Path(str(origin))
     components = guard.detector.dual.components() if guard.is_fitted else None
-    found = provenance(path, finished=True)
+    found = provenance(*([path] if path else []), finished=True)
     if path is None:
         found |= {"input": "standard input" if origin else "text on the command line", "data_hash": None,
-                  "hash_key": library.KeyedHash.from_environment().scope}
+                  "hash_key": KeyedHash.from_environment().scope}
     policy = guard.policy
     return {"kind": "guard check", "schema": 1, "summary": summary, "provenance": {
         "policy": policy.label(), "domain": policy.domain.name, "audience": policy.audience, "point": guard.point,

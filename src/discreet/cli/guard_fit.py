@@ -1,40 +1,41 @@
-"""`discreet guard fit`: make a guard from safe and unsafe texts."""
+"""`discreet guard fit`, `evaluate`, `pairings`, `calibrate`: guards made, and their figures on answers with labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-import typer
-
-from discreet.cli import library
-from discreet.cli.judging import Costing, ForAudience, policy_of, writable
-from discreet.cli.options import DOMAINS, ENCODERS, Seed
-from discreet.cli.output import Output
+import discreet
+from discreet.cli import library as lib
+from discreet.cli.judging import Costing, ForAudience, Judging, policy_of
+from discreet.cli.options import About, Encoders, Seed, argument, names_of, option
+from discreet.cli.output import Output, RunOutput, provenance
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import progress
+from discreet.core.folders import check_target
+from discreet.core.numbers import printable
 
 COLUMNS = "JSON Lines, CSV or Parquet with id, answer and, if they are there, question, kind, domain, group."
+Labelled = Annotated[Path, option(
+    "F", "Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
+    "register, domain, document and counts per class.")]
 
 
 def fit(
     *,
-    domain: Annotated[str, typer.Option("--domain", metavar="D", help="What the texts are about: " + DOMAINS)],
-    safe: Annotated[list[Path], typer.Option(
-        "--safe", metavar="F", help=f"Texts without a leak; may be repeated. {COLUMNS}")],
-    unsafe: Annotated[list[Path], typer.Option("--unsafe", metavar="F", help="Texts that leak; may be repeated.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The guard's folder.")],
-    borderline: Annotated[list[Path] | None, typer.Option(
-        "--borderline", metavar="F", help="Texts in the voice of a leak without one; may be repeated.")] = None,
-    encoders: Annotated[str, typer.Option("--encoders", metavar="E", help=ENCODERS)] = "embedded",
-    encoded: Annotated[str, typer.Option(
-        "--encoded", metavar="W", help="What the encoders read: answer or question+answer.")] = "answer",
-    cache: Annotated[Path | None, typer.Option(
-        "--cache", metavar="DIR", help="Where exported encoders are kept.")] = None,
-    density: Annotated[str, typer.Option(
-        "--density", metavar="K", help="ocsvm, gmm or rff: says what is out of distribution.")] = "ocsvm",
-    discriminator: Annotated[str | None, typer.Option(
-        "--discriminator", metavar="K", help="What decides between safe and flag: density, evidence+logistic, "
-                                             "features+logistic, both+logistic or mlp-v4; by default what did best "
-                                             "on real text.")] = None,
+    domain: About,
+    safe: Annotated[list[Path], option("F", f"Texts without a leak; may be repeated. {COLUMNS}")],
+    unsafe: Annotated[list[Path], option("F", "Texts that leak; may be repeated.")],
+    out: Annotated[Path, option("DIR", "The guard's folder.")],
+    borderline: Annotated[list[Path] | None, option(
+        "F", "Texts in the voice of a leak without one; may be repeated.")] = None,
+    encoders: Encoders = "embedded",
+    encoded: Annotated[str, option("W", "What the encoders read: answer or question+answer.")] = "answer",
+    cache: Annotated[Path | None, option("DIR", "Where exported encoders are kept.")] = None,
+    density: Annotated[str, option("K", "ocsvm, gmm or rff: says what is out of distribution.")] = "ocsvm",
+    discriminator: Annotated[str | None, option(
+        "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic or "
+        "mlp-v4; by default what did best on real text.")] = None,
     seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
 ) -> None:
     """Fit a guard on safe and unsafe texts, and print its card.
@@ -42,13 +43,116 @@ def fit(
     Repeats, what layer 1 flags and what is not English are dropped; the rest is split into fit, calibration and
     evaluation sets. What a grammar wrote bootstraps and demonstrates: deploy on your own or LLM-written texts.
     """
-    writable(out)
+    check_target(out, lib.artifact.MANIFEST)
     policy = policy_of(domain, audience.audience, audience.policy)
-    guard = library.fit_guard(
+    guard = discreet.fit_guard(
         policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, discriminator=discriminator,
         seed=seed, out=out, cache=cache, policy=policy, encoded=cast(Literal["answer"], encoded),
         costs=costing.costs(), quiet=output.quiet)
     output.show({"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
                  "tau": guard.tau, "card": guard.card}, when_quiet="nothing")
     if not (output.as_json or output.quiet):
-        print(f"guard written to {library.printable(str(out))}; {guard.detector.decides} decides")
+        print(f"guard written to {printable(str(out))}; {guard.detector.decides} decides")
+
+
+def evaluate(
+    *, labelled: Labelled, judging: Judging,
+    discriminator: Annotated[str | None, option(
+        "K", "With --guard: let another of its discriminators decide: density, evidence+logistic, features+logistic, "
+        "both+logistic or mlp-v4.")] = None,
+    output: RunOutput,
+) -> None:
+    """Evaluate on labelled answers: AUROC, FPR95/90 and more, with intervals and controls.
+
+    Rows that name a domain are judged by the built-in policy of that domain, others by --domain or --policy. With
+    --guard, rows of another domain than the guard's are passed over.
+    """
+    guard = judging.load_guard(discriminator)
+    rows = lib.answers.read_labelled(labelled)
+    own = guard.policy.domain.name
+    if guard.is_fitted:
+        rows = [row for row in rows if row.domain in (None, own)]
+        for cluster in ("yes", "no"):
+            if not any(row.cluster == cluster for row in rows):
+                raise InputError(f"{labelled} has no answer of {own} with the label {cluster!r}; expected at least one "
+                                 "each of yes and no")
+
+    def guard_of(name: str) -> discreet.Guard:
+        return guard if guard.is_fitted or name == own else discreet.Guard(name, point=judging.point)
+
+    run = output.open_run()
+    result = lib.evaluate.evaluate(progress(rows, len(rows), quiet=output.quiet, label="answers judged"), guard_of, own)
+    record = {"kind": "guard evaluate", "schema": 1, **result.to_json(),
+              "provenance": provenance(labelled, policy=guard.policy.label())}
+    output.finish(record, run, {"n": len(rows)})
+
+
+def pairings(
+    partitions: Annotated[Path, argument("DIR", "What synth run leaves, or files of those names.")],
+    *,
+    domain: About,
+    configurations: Annotated[str | None, option(
+        "C", "Some of gmm-v3, gmm-v4, ocsvm-v3, ocsvm-v4, rff-v3, rff-v4, default; all if not given.")] = None,
+    encoders: Encoders = "embedded",
+    save: Annotated[Path | None, option("DIR", "Keep the default guard.")] = None,
+    seed: Seed = 42, output: RunOutput,
+) -> None:
+    """Fit the paper's configurations and the default guard, and evaluate each in every pairing of the partitions.
+
+    Pairings are within, across writers, against borderline texts and matched.
+    """
+    room = lib.pairings
+    default = room.DEFAULT
+    names = names_of("--configurations", configurations) if configurations else (*room.PAPER_CONFIGURATIONS, default)
+    if save is not None:
+        if default not in names:
+            raise UsageError(f"--save keeps the guard of the configuration {default!r}; add it to --configurations")
+        check_target(save, lib.artifact.MANIFEST)
+    policy = policy_of(domain, None, None)
+    run = output.open_run()
+    built = lib.presets.build_encoders(encoders, domain=policy.domain, cache=lib.presets.default_cache())
+    made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet)
+    detectors, duals = room.fit_configurations(made, names, seed=seed)
+    found = room.evaluate_pairings(made, detectors)
+    components = {name: dual.components_.to_json() for name, dual in duals.items() if dual.components_ is not None}
+    counts = made.corpus.corpus.counts
+    record = {"kind": "guard evaluate partitions", "schema": 1, "domain": policy.domain.name, "point": policy.point,
+              "seed": seed, "encoders": encoders, "counts": dict(counts), "components": components,
+              "configurations": found}
+    if save is not None:
+        rows = made.corpus
+        card = lib.fit.card_of(rows.corpus, (rows.kinds("evaluation"), rows.held["evaluation"]), detectors[default],
+                               duals[default], seed=seed)
+        discreet.Guard(policy, detector=detectors[default], card=card).save(save)
+    output.finish(record, run, {"n": counts.get("read", 0), "components": components}, when_quiet="nothing")
+
+
+def calibrate(
+    *,
+    guard: Annotated[Path, option("DIR", "A guard that 'discreet guard fit' made.")],
+    labelled: Labelled,
+    out: Annotated[Path | None, option(
+        "DIR", "Write a copy of the guard with the refitted thresholds to this folder.")] = None,
+    seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
+) -> None:
+    """Print leak recall, false flags and review load at each operating point, on your own labelled answers.
+
+    Thresholds refitted to the sample are shown next to them, with prices from folds that they were not fitted on; --out
+    writes them into a copy of the guard.
+    """
+    if out is not None:
+        check_target(out, lib.artifact.MANIFEST)
+    costs = costing.costs()
+    rows = lib.answers.read_labelled(labelled)
+    policy = None if audience.policy is None else discreet.Policy.load(audience.policy, audience.audience)
+    found = discreet.Guard.load(guard, policy=policy, audience=audience.audience)
+    told = progress(rows, len(rows), quiet=output.quiet, label="answers judged")
+    result = lib.calibrate.calibrate(found, told, costs=costs, seed=seed)
+    source = provenance(labelled)
+    if out is not None:
+        if not result.refitted:
+            raise InputError(f"{labelled}: {result.note}; nothing was written to {out}")
+        note = {**source, "counts": dict(result.counts), "costs": None if costs is None else costs.to_json()}
+        lib.calibrate.with_points(found, result.refitted, note).save(out)
+    output.show({"kind": "guard calibrate", "schema": 1, "decides": found.detector.decides, **result.to_json(),
+                 "provenance": {**source, "policy": found.policy.label(), "seed": seed}}, when_quiet="summary")

@@ -1,31 +1,44 @@
-"""`discreet`: the table of contents of the command line."""
+"""`discreet`: the table of contents of the command line, and how a command ends.
+
+An unexpected error is named by its type and place only: its message and its traceback may quote an answer, and are
+shown only where DISCREET_DEBUG=1 asks for them.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Iterator, MutableMapping, Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from discreet import __version__
-from discreet.cli.exits import guarded
 from discreet.cli.options import with_options
+from discreet.core.errors import DiscreetError
+from discreet.core.files import why
 
 # Plain help instead of rich's: it halves the time that --help takes, and docs/cli.md can be made from it.
 SETTINGS: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
 ANSWERS, MODELS, OTHER = "Answers", "Classifiers", "Papers and reports"
+INTERRUPTED, PIPE_CLOSED = 130, 141
+PACKAGE = Path(__file__).resolve().parents[1]
+# typer carries its own copy of click since 0.20, and click's own before: the base class is found by its name.
+CLICK_ERROR: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "guard": (None, ANSWERS, "Judge answers: does one name a person, or bind enough attributes to single one out?"),
     "guard check": ("guard_check:check", "", "Judge answers: safe, flag, abstain or failed, and why."),
     "guard fit": ("guard_fit:fit", "", "Fit a guard on safe and unsafe texts."),
-    "guard evaluate": ("guard_evaluate:evaluate", "", "Evaluate a guard on labelled answers."),
-    "guard pairings": ("guard_evaluate:pairings", "", "Fit and evaluate the paper's configurations on partitions."),
-    "guard calibrate": ("guard_evaluate:calibrate", "", "What each operating point costs on your own answers."),
+    "guard evaluate": ("guard_fit:evaluate", "", "Evaluate a guard on labelled answers."),
+    "guard pairings": ("guard_fit:pairings", "", "Fit and evaluate the paper's configurations on partitions."),
+    "guard calibrate": ("guard_fit:calibrate", "", "What each operating point costs on your own answers."),
     "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
     "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),
     "synth plan": ("synth:plan", "", "How many records of which partition, writer profile and mode."),
@@ -40,7 +53,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "audit labels scores": ("audit_labels:scores", "", "Audit a table of scores of canaries."),
     "audit labels train": ("audit_labels:train", "", "Train every model that an audit needs, and audit them."),
     "audit labels plan": ("audit_labels:plan", "", "How many canaries does it take to show an ε?"),
-    "audit check-table": ("audit_check_table:check_table", "", "Is a published table possible at its stated ε?"),
+    "audit check-table": ("audit_labels:check_table", "", "Is a published table possible at its stated ε?"),
     "seal": ("seal:seal", MODELS, "Before training: coins decide which record of a pair is trained on."),
     "unseal": ("seal:unseal", MODELS, "After training: open the coins and write a certificate."),
     "verify": ("seal:verify", MODELS, "Check a certificate."),
@@ -54,47 +67,31 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
 """By its path each command: the function (None for a group), its heading in the help of its group, and what it does."""
 
 
-class Members(MutableMapping[str, Any]):
-    """The commands of the group at `path`, imported when they are asked for."""
-
-    def __init__(self, path: str) -> None:
-        self.prefix = f"{path} ".lstrip()
-        self.loaded: dict[str, Any] = {}
-        self.names = [name for one in COMMANDS if one.startswith(self.prefix)
-                      and " " not in (name := one[len(self.prefix):])]
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.loaded:
-            if name not in self.names:
-                raise KeyError(name)
-            self.loaded[name] = command_at(self.prefix + name)
-        return self.loaded[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self.loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("a command cannot be taken away")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
 class Group(TyperGroup):
-    """A group whose help names its commands by the table, without importing them."""
+    """A group that knows its commands by the table, and imports one when it is asked for."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "commands": {}})
-        self.commands: Any = Members("")
+        super().__init__(**settings)
+        self.at("")
+
+    def at(self, path: str) -> Group:
+        """The group of that path."""
+        self.path = f"{path} ".lstrip()
+        names = [one.removeprefix(self.path) for one in COMMANDS if one.startswith(self.path)]
+        self.commands: dict[str, Any] = {name: None for name in names if " " not in name}
+        return self
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, None for another."""
+        if self.commands.get(cmd_name, self) is None:
+            self.commands[cmd_name] = command_at(self.path + cmd_name)
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings."""
         headings: dict[str, list[tuple[str, str]]] = {}
         for name in self.commands:
-            _, heading, about = COMMANDS[self.commands.prefix + name]
+            _, heading, about = COMMANDS[self.path + name]
             headings.setdefault(heading or "Commands", []).append((name, about))
         write_sections(formatter, headings)
 
@@ -128,14 +125,14 @@ def command_at(path: str) -> Any:
     """The command or group of that path, as Typer runs it."""
     where, _, about = COMMANDS[path]
     made = typer.Typer(cls=Group, help=about, rich_markup_mode=None, add_completion=False, context_settings=SETTINGS)
+    name = path.rpartition(" ")[2]
     if where is None:
         made.callback(invoke_without_command=True)(_help_alone)
-        group = typer.main.get_command(made)
-        group.name, group.commands = path.rpartition(" ")[2], Members(path)  # type: ignore[attr-defined]
-        return group
+        group: Any = typer.main.get_command(made)
+        group.name = name
+        return group.at(path)
     module, _, function = where.partition(":")
-    body = getattr(import_module(f"discreet.cli.{module}"), function)
-    made.command(path.rpartition(" ")[2], cls=Command)(with_options(body))
+    made.command(name, cls=Command)(with_options(getattr(import_module(f"discreet.cli.{module}"), function)))
     return typer.main.get_command(made)
 
 
@@ -181,6 +178,62 @@ def run(argv: Sequence[str] | None = None) -> int:
             tree.invoke(context)
 
     return guarded(command, arguments)
+
+
+def guarded(command: Callable[[], object], argv: Sequence[str]) -> int:
+    """Call `command` and return the exit code; an error becomes one line on stderr. `argv` is what was typed."""
+    try:
+        command()
+        sys.stdout.flush()
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted; nothing was left half-written", INTERRUPTED)
+    except BrokenPipeError:
+        # What is still in the buffer would raise again when the interpreter ends.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except DiscreetError as error:
+        return _say(str(error), error.exit_code)
+    except Exception as error:
+        if os.environ.get("DISCREET_DEBUG") == "1":
+            traceback.print_exc()
+            return 2
+        return _say(_in_words(error, argv), 2)
+    return 0
+
+
+def _in_words(error: Exception, argv: Sequence[str]) -> str:
+    if isinstance(error, CLICK_ERROR):
+        return usage_message(error, argv)
+    if isinstance(error, OSError) and error.strerror:
+        return f"the system refused{f' {error.filename}' if error.filename else ''}: {why(error)}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if Path(f.filename).is_relative_to(PACKAGE) and f.filename != __file__]
+    place = [f" in {Path(f.filename).relative_to(PACKAGE).as_posix()} line {f.lineno}" for f in frames[-1:]]
+    return (f"unexpected {type(error).__name__}{''.join(place)}; this is a mistake in discreet: please open an issue "
+            "at the project's repository (DISCREET_DEBUG=1 shows the traceback, which may quote answers)")
+
+
+def usage_message(error: Exception, argv: Sequence[str]) -> str:
+    """What typer says of a wrong option, in one line, without any argument that may be the text of an answer."""
+    message = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "discreet"
+    if "unexpected extra argument" in message:
+        message = "more than one TEXT was given; expected one: put it in quotes"
+    for argument in argv:
+        if len(argument) > 40 or any(c.isspace() for c in argument):
+            for shown in (argument, repr(argument)[1:-1]):
+                message = message.replace(shown, "…")
+    return f"{message} (see {command} --help)"
+
+
+def _say(message: str, code: int) -> int:
+    with suppress(BrokenPipeError):
+        print("discreet:", " ".join(message.split()), file=sys.stderr, flush=True)
+    return code
 
 
 if __name__ == "__main__":

@@ -1,68 +1,100 @@
-"""Options: typed groups that commands share, and the one step that turns a group into the options of a command.
+"""Options: typed groups that commands share, and the step that turns a group into the options of a command.
 
 A command takes a group as a parameter whose type is a dataclass; `with_options` replaces it by one option for each of
-its fields, shown under the heading `HEADING` of the group.
+its fields, shown under the heading of the group. Their values may come from a YAML file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import difflib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_type_hints
 
 import typer
 
-from discreet.core.errors import DiscreetError, UsageError
+from discreet.cli import library as lib
+from discreet.core.errors import DiscreetError, InputError, UsageError
+from discreet.core.files import why
 
 N = TypeVar("N", int, float)
+C = TypeVar("C", bound=type[Any])
+NOT_IN_A_FILE = ("config", "help", "text")
+
+
+def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
+    """An option with a value; `with_options` names it by its parameter unless `names` are given."""
+    return typer.Option(*names, metavar=metavar, help=text, **more)
+
+
+def flag(text: str, *names: str) -> Any:
+    """An option without a value."""
+    return typer.Option(*names, help=text)
+
+
+def argument(metavar: str, text: str) -> Any:
+    """What a command is given without the name of an option."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def group(heading: str) -> Callable[[C], C]:
+    """Make a class a group of options, shown under `heading`."""
+    def made(plain: C) -> C:
+        plain.HEADING = heading
+        grouped: Any = dataclass(frozen=True, kw_only=True)(plain)
+        return grouped
+
+    return made
+
 
 DOMAINS = "medical, finance, law, or the folder of a domain of your own."
 """What --domain takes; a test keeps the names."""
 ENCODERS = ("embedded, lexical, paper, a registered encoder such as hashed or evidence (with options: "
             "hashed:dim=1024), a folder or a name on the hub; several with commas.")
 
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random draws.")]
-ShowText = Annotated[bool, typer.Option("--show-text", help="Show the words themselves, on the terminal and in HTML; "
-                                        "never in JSON.")]
-Engine = Annotated[str, typer.Option("--engine", metavar="E", help="local (processes), inline or ray.")]
-Workers = Annotated[int | None, typer.Option("--workers", metavar="N", help="Tasks that run at a time.")]
+About = Annotated[str, option("D", "What the texts are about: " + DOMAINS)]
+AllowSplitGroups = Annotated[bool, flag(
+    "Leave out groups that have records among members and non-members, instead of refusing the table.")]
+Encoders = Annotated[str, option("E", ENCODERS)]
+Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
+Seed = Annotated[int, option("N", "Seed of random draws.")]
+ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
+Workers = Annotated[int | None, option("N", "Tasks that run at a time.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@group("Execution")
 class Execution:
     """Where models are trained, and where the results of steps are kept."""
 
-    HEADING: ClassVar[str] = "Execution"
-
     engine: Engine = "local"
     workers: Workers = None
-    address: Annotated[str | None, typer.Option(
-        "--address", metavar="A", help="With --engine ray: the address of a cluster; one is started here if not "
-                                       "given.")] = None
-    store: Annotated[Path | None, typer.Option(
-        "--store", metavar="DIR", help="Where results of steps are kept, so that a stopped run resumes and a later run "
-                                       "trains only what is new; OUT/store if not given.")] = None
-    keep_models: Annotated[bool, typer.Option("--keep-models", help="Keep the trained models in the store.")] = False
+    address: Annotated[str | None, option(
+        "A", "With --engine ray: the address of a cluster; one is started here if not given.")] = None
+    store: Annotated[Path | None, option(
+        "DIR", "Where results of steps are kept, so that a stopped run resumes and a later run trains only what is "
+        "new; OUT/store if not given.")] = None
+    keep_models: Annotated[bool, flag("Keep the trained models in the store.")] = False
 
     @contextmanager
-    def store_in(self, out: Path | None) -> Iterator[Path]:
-        """The folder where results of steps are kept: as named, in the run's folder, or for the time of the run."""
-        if self.store is not None or out is not None:
-            yield self.store or Path(out or ".") / "store"
-            return
-        with TemporaryDirectory(prefix="discreet-") as part:
+    def trained(self, experiments: list[Any], out: Path | None, *, quiet: bool) -> Iterator[list[Any]]:
+        """What the experiments trained. Results of steps are in `store`, in the run's folder, or in one until here."""
+        with ExitStack() as stack:
+            part = None if self.store or out else stack.enter_context(TemporaryDirectory(prefix="discreet-"))
+            store = Path(part) if part else self.store or Path(out or ".") / "store"
             try:
-                yield Path(part)
+                yield lib.runner.train(experiments, store, engine=self.engine, workers=self.workers,
+                                                address=self.address, quiet=quiet)
             except DiscreetError as error:
-                # The folder goes with the run, and its log with it.
-                said = str(error).removesuffix(f"; {Path(part) / 'log.jsonl'} has the calls")
-                if said == str(error):
+                # A folder that goes takes its log with it.
+                said = str(error).removesuffix(f"; {store / 'log.jsonl'} has the calls")
+                if part is None or said == str(error):
                     raise
                 raise DiscreetError(f"{said}; run again with --out DIR or --store DIR, whose log keeps the calls"
                                     ) from None
@@ -71,27 +103,28 @@ class Execution:
 def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with one keyword parameter for each field of its groups, as Typer reads it."""
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, type[Any]] = {}
+    groups: dict[str, type[Any]] = {name: kind for name, kind in hints.items() if hasattr(kind, "HEADING")}
     parameters: dict[str, Parameter] = {}
+
+    def add(name: str, annotation: Any, default: Any, heading: str | None = None) -> None:
+        if name in parameters:
+            raise TypeError(f"{function.__name__}: two groups have an option {name!r}")
+        parameters[name] = Parameter(name, Parameter.KEYWORD_ONLY, default=default,
+                                     annotation=_named(annotation, name, heading))
+
     for name, parameter in signature(function).parameters.items():
-        group = hints[name]
-        if not is_dataclass(group):
-            parameters[name] = parameter.replace(annotation=group, kind=Parameter.KEYWORD_ONLY)
+        if name not in groups:
+            add(name, hints[name], parameter.default)
             continue
-        groups[name] = group  # type: ignore[assignment]
-        of_fields = get_type_hints(group, include_extras=True)
-        for field in fields(group):
-            if field.name in parameters:
-                raise TypeError(f"{function.__name__}: two groups have an option {field.name!r}")
-            default = Parameter.empty if field.default is MISSING else field.default
-            annotation = _headed(of_fields[field.name], getattr(group, "HEADING", None))
-            parameters[field.name] = Parameter(field.name, Parameter.KEYWORD_ONLY, default=default,
-                                               annotation=annotation)
+        of_fields = get_type_hints(groups[name], include_extras=True)
+        for field in fields(groups[name]):
+            add(field.name, of_fields[field.name], Parameter.empty if field.default is MISSING else field.default,
+                groups[name].HEADING)
 
     @wraps(function)
     def command(**given: Any) -> Any:
-        made = {name: group(**{field.name: given.pop(field.name) for field in fields(group)})
-                for name, group in groups.items()}
+        made = {name: kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+                for name, kind in groups.items()}
         return function(**given, **made)
 
     command.__signature__ = Signature(list(parameters.values()))  # type: ignore[attr-defined]
@@ -99,33 +132,83 @@ def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _headed(annotation: Any, heading: str | None) -> Any:
-    """The annotation of an option, shown under `heading` unless it names another."""
-    if heading is None or not hasattr(annotation, "__metadata__"):
+def _named(annotation: Any, name: str, heading: str | None) -> Any:
+    """The annotation of an option with its name, if it has none, under `heading` unless it names another."""
+    if not hasattr(annotation, "__metadata__"):
         return annotation
-    kind, option = get_args(annotation)
-    option = copy(option)
-    option.rich_help_panel = option.rich_help_panel or heading
-    return Annotated[kind, option]
+    kind, given = get_args(annotation)
+    given = copy(given)
+    given.rich_help_panel = given.rich_help_panel or heading
+    # Typer keeps a first name where a default would be.
+    if isinstance(given, typer.models.OptionInfo) and not isinstance(given.default, str):
+        given.param_decls = (f"--{name.replace('_', '-')}",)
+    return Annotated[kind, given]
 
 
-def one_of(**given: object) -> str | None:
-    """The name of the one argument that is not None, None if there is none. Raises UsageError for two."""
+def load_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make the values of a YAML file the defaults of this command's options, so that flags win over them."""
+    if path is None:
+        return None
+    known = {name: parameter for parameter in context.command.params for name in plain_names(parameter)
+             if name not in NOT_IN_A_FILE}
+    names = known | {name.replace("-", "_"): parameter for name, parameter in known.items()}
+    context.default_map = {}
+    for key, value in _read_yaml(path).items():
+        if key not in names:
+            near = difflib.get_close_matches(str(key), names, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else f"expected some of {', '.join(sorted(known))}"
+            raise InputError(f"{path}: {str(key)!r} is not an option of {context.command_path}; {meant}")
+        several = getattr(names[key], "multiple", False)
+        words = isinstance(value, list) and all(isinstance(v, str) for v in value)
+        if isinstance(value, dict | list) and not (several and words):
+            kind = "list" if isinstance(value, list) else "mapping"
+            raise InputError(f"{path}: {key!r} is a {kind}; expected one value")
+        one = value if isinstance(value, bool | int | float | list | None) else str(value)
+        context.default_map[str(names[key].name)] = [str(one)] if several and not isinstance(one, list) else one
+    return path
+
+
+def plain_names(parameter: Any) -> list[str]:
+    """The names of an option without dashes; of an argument, that of its parameter."""
+    return [one[2:] for one in parameter.opts if one.startswith("--")] or [str(parameter.name)]
+
+
+def _read_yaml(path: Path) -> dict[Any, Any]:
+    import yaml
+
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {why(error)}; expected a YAML file of options") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8; expected a YAML file of options") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{where}: not YAML; expected lines such as 'domain: medical'") from None
+    if not isinstance(read, dict):
+        raise InputError(f"{path} holds no options; expected lines such as 'domain: medical'")
+    return read
+
+
+def one_of(**given: object) -> None:
+    """Raise UsageError where more than one argument is not None."""
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} were given together; expected one of them")
-    return names[0] if names else None
 
 
-def names_of(option: str, given: str) -> tuple[str, ...]:
-    """`a,b` as words, each once. UsageError for an empty one."""
+def names_of(name: str, given: str, known: Collection[str] | None = None) -> tuple[str, ...]:
+    """`a,b` as words, each once. UsageError for an empty one, and for one that is not `known`."""
     found = tuple(dict.fromkeys(part.strip() for part in given.split(",")))
     if not all(found):
-        raise UsageError(f"{option} is {given[:20]!r}; expected words with commas between them")
+        raise UsageError(f"{name} is {given[:20]!r}; expected words with commas between them")
+    if known is not None and (unknown := [one for one in found if one not in known]):
+        raise UsageError(f"{name} holds {unknown[0][:20]!r}; expected some of {', '.join(known)}")
     return found
 
 
-def numbers_of(option: str, given: str, kind: type[N], *, least: float = 0, most: float = 10**9,
+def numbers_of(name: str, given: str, kind: type[N], *, least: float = 0, most: float = 10**9,
                positive: bool = False, infinite: bool = False) -> tuple[N, ...]:
     """`1,4,16` as numbers from `least` to `most`, in order and each once. Raises UsageError for anything else.
 
@@ -140,7 +223,7 @@ def numbers_of(option: str, given: str, kind: type[N], *, least: float = 0, most
         if value is None or not (least <= value <= most or (infinite and value == float("inf"))) or (
                 positive and value == 0):
             limits = ("above 0" if positive else f"from {least:g}") + ("" if most >= 10**9 else f" to {most:g}")
-            raise UsageError(f"{option} holds {part.strip()[:20]!r}; expected {'whole ' if kind is int else ''}numbers "
+            raise UsageError(f"{name} holds {part.strip()[:20]!r}; expected {'whole ' if kind is int else ''}numbers "
                              f"{limits}{', or inf' if infinite else ''}, with commas between them")
         found[value] = None
     return tuple(found)

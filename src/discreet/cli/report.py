@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from discreet.cli import library
+from discreet.cli import library as lib
+from discreet.cli.options import argument, flag, option
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
 
@@ -19,12 +18,10 @@ PAGES = ("audit labels", "audit membership", "defend-frontier", "guard check", "
 
 
 def report(
-    run: Annotated[Path, typer.Argument(
-        metavar="RUN", show_default=False, help="A run folder, as --out of another command left it.")],
+    run: Annotated[Path, argument("RUN", "A run folder, as --out of another command left it.")],
     *,
-    report: Annotated[Path | None, typer.Option(
-        "--report", metavar="F", help="Write the page there instead of RUN/report.html.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not print where the page is.")] = False,
+    report: Annotated[Path | None, option("F", "Write the page there instead of RUN/report.html.")] = None,
+    quiet: Annotated[bool, flag("Do not print where the page is.")] = False,
 ) -> None:
     """Render the report of a run folder again: of audit, defend frontier, guard check and reproduce.
 
@@ -38,7 +35,12 @@ def report(
         raise InputError(f"{run / 'result.json'} has schema {str(record.get('schema'))[:10]}; expected {SCHEMA}: run "
                          "the command again with this version")
     try:
-        page = _batch(run, record) if kind == "guard check" else _page(run, record)
+        if kind == "guard check":
+            page = _batch(run, record)
+        else:
+            summary = lib.report.summarise(record)
+            page = lib.report.to_html(summary)
+            lib.report.save_figures(summary.figures, run / "figures")
     except (KeyError, TypeError, StopIteration, IndexError):
         raise InputError(f"{run / 'result.json'} lacks what the page of {kind} needs; expected the file as the run "
                          "left it: run the command again") from None
@@ -65,18 +67,11 @@ def read_record(run: Path) -> Mapping[str, Any]:
     return record
 
 
-def _page(run: Path, record: Mapping[str, Any]) -> str:
-    summary = library.summarise(record)
-    page = library.to_html(summary)
-    library.save_figures(summary.figures, run / "figures")
-    return page
-
-
 def _batch(run: Path, record: Mapping[str, Any]) -> str:
-    path, tally = run / "verdicts.jsonl", library.BatchTally()
+    path, tally = run / "verdicts.jsonl", lib.batch.BatchTally()
     if not path.is_file():
         raise InputError(f"{run} holds no verdicts.jsonl; expected the folder as the run left it")
     with path.open("rb") as lines:
-        for _, row in library.iter_json_lines(lines, str(path)):
+        for _, row in lib.rows.iter_json_lines(lines, str(path)):
             tally.add(row)
-    return library.batch_page(record, tally.rows())
+    return lib.batch.page(record, tally.rows())

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-import typer
-
-from discreet.cli import library
-from discreet.cli.options import DOMAINS, one_of
-from discreet.cli.output import Output
+import discreet
+from discreet.cli import library as lib
+from discreet.cli.options import DOMAINS, flag, group, names_of, one_of, option
+from discreet.cli.output import Output, end
 from discreet.core.errors import UsageError
 from discreet.core.files import dump_json, progress, write_atomic
 from discreet.core.numbers import printable
@@ -25,66 +22,48 @@ COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "lineage", "
 REQUIRED = ("id", "kind", "domain", "answer")
 
 
-class Roles(StrEnum):
-    """Who writes for what."""
-
-    strict = "strict"
-    paper = "paper"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@group("Campaign")
 class Campaign:
     """What is written, and how much of it; None is the default, so that a plan can say which was given."""
 
-    HEADING: ClassVar[str] = "Campaign"
+    domain: Annotated[str | None, option("D", "What to write about: " + DOMAINS)] = None
+    n: Annotated[int | None, option(
+        "N", f"Records in each partition; {DEFAULT_N:,} where neither --n nor --scale is given.", min=1)] = None
+    scale: Annotated[float | None, option("S", "Records as in the paper's Table III, times S.")] = None
+    roles: Annotated[str | None, option(
+        "R", "strict (the default: no writer profile writes for training and for evaluation) or paper (its overlap: "
+        "borderline records by profiles that write unsafe ones).")] = None
+    generator: Annotated[str | None, option("G", "Who writes; 'grammar' by default, which needs no network.")] = None
+    seed: Annotated[int | None, option("N", "Seed of random draws; 42 by default.", min=0)] = None
 
-    domain: Annotated[str | None, typer.Option(
-        "--domain", metavar="D", help="What to write about: " + DOMAINS)] = None
-    n: Annotated[int | None, typer.Option(
-        "--n", metavar="N", min=1, help=f"Records in each partition; {DEFAULT_N:,} where neither --n nor --scale is "
-                                        "given.")] = None
-    scale: Annotated[float | None, typer.Option(
-        "--scale", metavar="S", help="Records as in the paper's Table III, times S.")] = None
-    roles: Annotated[Roles | None, typer.Option(
-        "--roles", metavar="R", help="strict (the default: no writer profile writes for training and for evaluation) "
-                                     "or paper (its overlap: borderline records by profiles that write unsafe "
-                                     "ones).")] = None
-    generator: Annotated[str | None, typer.Option(
-        "--generator", metavar="G", help="Who writes; 'grammar' by default, which needs no network.")] = None
-    seed: Annotated[int | None, typer.Option(
-        "--seed", metavar="N", min=0, help="Seed of random draws; 42 by default.")] = None
-
-    def plan(self) -> library.Plan:
+    def plan(self) -> lib.plan.Plan:
         """The plan that the options ask for."""
         if self.domain is None:
             raise UsageError("there is no domain to write for; expected --domain: " + DOMAINS)
         one_of(**{"--n": self.n, "--scale": self.scale})
-        sizes = (library.equal_sizes(self.n or DEFAULT_N) if self.scale is None
-                 else library.paper_sizes(self.domain, self.scale))
-        return library.make_plan(self.domain, sizes, 42 if self.seed is None else self.seed,
-                                 generator=self.generator or "grammar",
-                                 roles=library.ROLES[(self.roles or Roles.strict).value])
+        sizes = (lib.plan.equal_sizes(self.n or DEFAULT_N) if self.scale is None
+                 else lib.plan.paper_sizes(self.domain, self.scale))
+        (roles,) = names_of("--roles", self.roles or "strict", lib.plan.ROLES)
+        return lib.plan.make_plan(self.domain, sizes, 42 if self.seed is None else self.seed,
+                                 generator=self.generator or "grammar", roles=lib.plan.ROLES[roles])
 
 
 def plan(
     *, campaign: Campaign,
-    out: Annotated[Path | None, typer.Option(
-        "--out", metavar="F", help="Write the plan as JSON, for run --plan.")] = None,
+    out: Annotated[Path | None, option("F", "Write the plan as JSON, for run --plan.")] = None,
     output: Output,
 ) -> None:
     """Plan a campaign: how many records of which partition, writer profile and mode, with all marginals."""
     made = campaign.plan()
     if out is not None:
         write_atomic(out, dump_json(made.to_json(), indent=2) + "\n")
-    _print(made.to_json(), _plan_lines(made), output)
+    output.say(made.to_json(), lambda: "\n".join(_plan_lines(made)))
 
 
 def run(
     *,
-    out: Annotated[Path, typer.Option(
-        "--out", metavar="DIR", help="Folder for the partitions; the same command resumes one that was begun.")],
-    plan: Annotated[Path | None, typer.Option(
-        "--plan", metavar="F", help="A plan from synth plan; without it, the options of a campaign.")] = None,
+    out: Annotated[Path, option("DIR", "Folder for the partitions; the same command resumes one that was begun.")],
+    plan: Annotated[Path | None, option("F", "A plan from synth plan; without it, the options of a campaign.")] = None,
     campaign: Campaign, output: Output,
 ) -> None:
     """Write safe, unsafe and borderline records: one JSON Lines file a partition, and a manifest.
@@ -96,25 +75,23 @@ def run(
     if plan is not None and (given := next((name for name, value in asdict(campaign).items() if value is not None),
                                            None)):
         raise UsageError(f"--plan and --{given} were given together; the plan says it: drop --{given}")
-    made = campaign.plan() if plan is None else library.Plan.load(plan)
-    manifest = library.run_campaign(
+    made = campaign.plan() if plan is None else lib.plan.Plan.load(plan)
+    manifest = lib.campaign.run_campaign(
         made, out, watch=lambda jobs: progress(jobs, len(jobs), quiet=output.quiet, label="shards written"))
-    _print(manifest, _manifest_lines(manifest, out), output)
-    if manifest["short"]:
-        raise typer.Exit(1)
+    output.say(manifest, lambda: "\n".join(_manifest_lines(manifest, out)))
+    end("fail" if manifest["short"] else "pass")
 
 
 def validate(
     *,
-    source: Annotated[Path, typer.Option(
-        "--input", metavar="F", help="Records as JSON Lines with id, kind, domain and answer, and with qi where a leak "
-                                     "is claimed.")],
-    domain: Annotated[str, typer.Option("--domain", metavar="D", help="What the records are about: " + DOMAINS)],
-    min_words: Annotated[int, typer.Option("--min-words", metavar="N", min=1, help="Fewest words of an answer.")] = 60,
-    max_words: Annotated[int, typer.Option("--max-words", metavar="N", min=1, help="Most words of an answer.")] = 180,
-    failures: Annotated[Path | None, typer.Option(
-        "--output", metavar="F", help="Write the ids of records that fail, with the reasons, as JSON Lines.")] = None,
-    report_only: Annotated[bool, typer.Option("--report-only", help="Exit with 0 whatever fails.")] = False,
+    source: Annotated[Path, option(
+        "F", "JSON Lines with id, kind, domain and answer, and with qi where a leak is claimed.", "--input")],
+    domain: Annotated[str, option("D", "What the records are about: " + DOMAINS)],
+    min_words: Annotated[int, option("N", "Fewest words of an answer.", min=1)] = 60,
+    max_words: Annotated[int, option("N", "Most words of an answer.", min=1)] = 180,
+    failures: Annotated[Path | None, option(
+        "F", "Write the ids of records that fail, with the reasons, as JSON Lines.", "--output")] = None,
+    report_only: Annotated[bool, flag("Exit with 0 whatever fails.")] = False,
     output: Output,
 ) -> None:
     """Validate records: direct identifiers, requested classes, forbidden words, attributes nobody asked for.
@@ -122,7 +99,7 @@ def validate(
     Where a record has no slots, the requested classes are looked for in its text. Exits with 1 if any record fails,
     unless --report-only. No text is printed.
     """
-    check = library.Validator(domain, words=(min_words, max_words))
+    check = lib.validate.Validator(domain, words=(min_words, max_words))
     failed: list[dict[str, Any]] = []
     reasons: Counter[tuple[str, str]] = Counter()
     kinds: Counter[str] = Counter()
@@ -135,34 +112,24 @@ def validate(
     if failures is not None:
         write_atomic(failures, "".join(dump_json(row) + "\n" for row in failed))
     found = {kind: {reason: count for (of, reason), count in sorted(reasons.items()) if of == kind} for kind in kinds}
-    record_ = {"kind": "synth validate", "schema": 1, "domain": check.domain.name, "n": sum(kinds.values()),
+    result = {"kind": "synth validate", "schema": 1, "domain": check.domain.name, "n": sum(kinds.values()),
                "failed": len(failed), "kinds": dict(kinds), "reasons": found}
-    _print(record_, _validation_lines(record_), output)
-    if failed and not report_only:
-        raise typer.Exit(1)
+    output.say(result, lambda: "\n".join(_validation_lines(result)))
+    end("fail" if failed and not report_only else "pass")
 
 
-def _records(source: Path) -> Iterator[library.Record]:
-    seen: set[str] = set()
-    for place, row in library.iter_rows(source, COLUMNS, REQUIRED):
+def _records(source: Path) -> Iterator[lib.records.Record]:
+    def read(place: lib.rows.Place, row: Mapping[str, Any]) -> lib.records.Record:
         try:
-            record = library.Record.from_json(row)
+            return lib.records.Record.from_json(row)
         except ValueError as error:
             place.fail(f"{error}; expected a record of synth run")
-        if record.id in seen:
-            place.fail("the id of an earlier record; expected each id once")
-        seen.add(record.id)
-        yield record
+
+    rows = lib.rows.iter_rows(source, COLUMNS, REQUIRED)
+    return (record for _, record in lib.answers.unique(rows, read, lambda record: record.id))
 
 
-def _print(record: Any, lines: list[str], output: Output) -> None:
-    if output.as_json:
-        sys.stdout.write(dump_json(record) + "\n")
-    elif not output.quiet:
-        print("\n".join(lines))
-
-
-def _plan_lines(made: library.Plan) -> list[str]:
+def _plan_lines(made: lib.plan.Plan) -> list[str]:
     """The batches of a plan, a line for each partition."""
     total = sum(b.n for b in made.batches)
     out = [f"{made.domain.name}: {total:,} records by {made.generator!r}, seed {made.seed}"]
@@ -184,7 +151,7 @@ def _manifest_lines(manifest: dict[str, Any], out: Path) -> list[str]:
     said += ["", "Drafts that passed, by mode (unsafe) and writer profile"]
     for axis in ("mode", "profile"):
         for level, found in manifest["yields"][axis].items():
-            one = library.Estimate.from_json(found)
+            one = discreet.Estimate.from_json(found)
             said.append(f"  {level:20} {one}   n={one.n:,}")
     if manifest["rejected"]:
         said += ["", "Rejected, by reason", *(f"  {reason:24} {count:,}"

@@ -13,6 +13,8 @@ columns and ids, never the text of an answer: they end up in logs.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class DiscreetError(Exception):
     """Base of every error raised on purpose. `exit_code` is what the command line ends with."""
@@ -28,15 +30,11 @@ class MissingExtraError(UsageError):
     """A command needs an extra that is not installed."""
 
     def __init__(self, purpose: str, extra: str, module: str) -> None:
-        super().__init__(
-            f"{purpose} needs the package {module!r}, which is not installed: "
-            f"pip install 'discreet[{extra}]'"
-        )
-        self.purpose = purpose
-        self.extra = extra
-        self.module = module
+        super().__init__(f"{purpose} needs the package {module!r}, which is not installed: "
+                         f"pip install 'discreet[{extra}]'")
+        self.purpose, self.extra, self.module = purpose, extra, module
 
-    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.purpose, self.extra, self.module)
 
 
@@ -55,8 +53,7 @@ class DetectorError(DiscreetError):
 
     def __init__(self, detector: str, kind: str) -> None:
         super().__init__(f"{detector} failed with {kind}; the answer was not judged")
-        self.detector = detector
-        self.kind = kind
+        self.detector, self.kind = detector, kind
 
-    def __reduce__(self) -> tuple[type[DetectorError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detector, self.kind)

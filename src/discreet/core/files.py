@@ -19,12 +19,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
+from typing import Any, BinaryIO, TextIO, TypeVar
 
 from discreet.core.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 T = TypeVar("T")
 
@@ -113,13 +110,10 @@ class KeyedHash:
     the object (one run), or comes from the environment (one deployment) so that runs can be compared.
     """
 
-    __slots__ = ("_key", "scope")
-
     def __init__(self, key: bytes, scope: str = "deployment") -> None:
         if len(key) < 16:
             raise UsageError(f"a hash key has {len(key)} bytes; expected at least 16 random ones")
-        self._key = key
-        self.scope = scope
+        self._key, self.scope = key, scope
 
     def __repr__(self) -> str:
         return f"KeyedHash({self.scope} key)"
@@ -143,10 +137,7 @@ class KeyedHash:
 
     @classmethod
     def kept_in(cls, file: Path) -> KeyedHash:
-        """The deployment's key where DISCREET_HASH_KEY is set; else that of `file`, drawn once, for its owner alone.
-
-        InputError for a file that holds no key; OSError where it cannot be written or read.
-        """
+        """The deployment's key where DISCREET_HASH_KEY is set; else that of `file`, as `of_folder`."""
         return cls.from_environment() if os.environ.get(HASH_KEY_VARIABLE) else cls.of_folder(file)
 
     @classmethod
@@ -169,53 +160,27 @@ class KeyedHash:
     def of(self, content: bytes | str) -> str:
         """64 hexadecimal digits for one text (as UTF-8) or byte string."""
         data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        return hmac.new(self._key, data, hashlib.sha256).hexdigest()
+        return hmac.new(self._key, data, "sha256").hexdigest()
 
     def of_file(self, path: Path) -> str:
         """The same for a file's bytes, read in pieces."""
-        digest = hmac.new(self._key, digestmod=hashlib.sha256)
         with path.open("rb") as handle:
-            while piece := handle.read(1 << 20):
-                digest.update(piece)
-        return digest.hexdigest()
+            return hashlib.file_digest(handle, lambda: hmac.new(self._key, digestmod="sha256")).hexdigest()
 
 
-class JsonLog:
-    """A log of one JSON object a line that refuses what may be the text of an answer.
-
-    Numbers, booleans and null may stand under any key. A string may not stand under, or anywhere below, a key that
-    has one of `TEXT_KEYS` among its words.
-    """
-
-    def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self.path = path
-        self._clock = clock
-        self._handle: IO[str] | None = None
-
-    def write(self, event: str, **facts: Any) -> None:
-        """Append one line `{time, event, …facts}`. Raises ValueError for a key that may hold text."""
-        refuse_text(facts)
-        if self._handle is None:
-            self._handle = self.path.open("a", encoding="utf-8", newline="\n", buffering=1)
-        line = {"time": self._clock().isoformat(timespec="milliseconds"), "event": event, **facts}
-        self._handle.write(dump_json(line) + "\n")
-
-    def close(self) -> None:
-        """Close the file; a later `write` opens it again."""
-        if self._handle is not None:
-            self._handle.close()
-            self._handle = None
-
-    def __enter__(self) -> JsonLog:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
+def add_line(log: Path, event: str, **facts: Any) -> None:
+    """Append `{time, event, …facts}` to a log of one JSON object a line. ValueError as `refuse_text`."""
+    refuse_text(facts)
+    line = dump_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts})
+    with log.open("a", encoding="utf-8", newline="\n") as handle:
+        handle.write(line + "\n")
 
 
 def refuse_text(facts: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming the key only, where a key that may hold text has a string at or below it."""
+    """Raise ValueError, naming the key only, where a key with a word of `TEXT_KEYS` has a string at or below it.
+
+    Numbers, booleans and null may stand under any key.
+    """
     for key, value in facts.items():
         words = set(str(key).lower().replace("-", "_").replace(".", "_").split("_"))
         if words & TEXT_KEYS and _has_string(value):
@@ -239,14 +204,12 @@ def progress(items: Iterable[T], total: int | None = None, *, quiet: bool = Fals
     stream = sys.stderr if stream is None else stream
     if quiet:
         return iter(items)
-    return _bar(items, total, label, stream) if stream.isatty() else _lines(items, total, label, stream, clock)
+    if stream.isatty():
+        from rich.console import Console
+        from rich.progress import track
 
-
-def _bar(items: Iterable[T], total: int | None, label: str, stream: TextIO) -> Iterator[T]:
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(items, description=label, total=total, console=Console(file=stream), transient=True)
+        return iter(track(items, description=label, total=total, console=Console(file=stream), transient=True))
+    return _lines(items, total, label, stream, clock)
 
 
 def _lines(items: Iterable[T], total: int | None, label: str, stream: TextIO,
@@ -254,7 +217,6 @@ def _lines(items: Iterable[T], total: int | None, label: str, stream: TextIO,
     last = clock()
     for done, item in enumerate(items, start=1):
         yield item
-        now = clock()
-        if now - last >= PROGRESS_EVERY:
+        if (now := clock()) - last >= PROGRESS_EVERY:
             last = now
             print(f"{label}: {done:,}" + (f" of {total:,}" if total else ""), file=stream, flush=True)

@@ -17,22 +17,23 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json, why, write_atomic
 
 
+def check_target(target: Path, marker: str) -> None:
+    """Raise UsageError where `target` is a file, or a folder that holds something without a file called `marker`."""
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target} is a file; expected the name of a folder to write")
+    if target.is_dir() and any(target.iterdir()) and not (target / marker).exists():
+        raise UsageError(f"{target} is not empty and holds no {marker}: name a new folder, or empty this one")
+
+
 @contextmanager
 def atomic_folder(target: Path, marker: str) -> Iterator[Path]:
     """A folder that appears under `target` only when the block ends well.
 
     Files are written to the folder that is yielded, beside `target`; it is synced and renamed at the end. What was
-    under `target` before is replaced, if it is empty or holds a file called `marker`.
-
-    Raises
-    ------
-    UsageError
-        Where `target` is a file, holds something else, or cannot be written.
+    under `target` before is replaced, if it is empty or holds a file called `marker`. UsageError where it is something
+    else, or cannot be written.
     """
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{target} is a file; expected the name of a folder to write")
-    if target.is_dir() and any(target.iterdir()) and not (target / marker).exists():
-        raise UsageError(f"{target} is not empty and holds no {marker}: name a new folder, or empty this one")
+    check_target(target, marker)
     target = Path(os.path.realpath(target))
     token = secrets.token_hex(6)
     part, old = (target.with_name(f".{target.name[:40]}.{token}.{end}") for end in ("part", "old"))
@@ -42,7 +43,8 @@ def atomic_folder(target: Path, marker: str) -> Iterator[Path]:
         raise UsageError(f"cannot make the folder {target}: {why(error)}; name another") from None
     try:
         yield part
-        _sync(part)
+        for path in [*part.rglob("*"), part]:
+            sync(path)
         if target.exists():
             target.rename(old)
         part.rename(target)
@@ -53,13 +55,13 @@ def atomic_folder(target: Path, marker: str) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _sync(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def sync(path: Path) -> None:
+    """Have the system write a file or folder to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sha256(path: Path) -> str:
@@ -70,17 +72,7 @@ def sha256(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a saved folder says of itself.
-
-    Attributes
-    ----------
-    folder : Path
-        Where it was read from.
-    facts : dict
-        Everything but format, version and files.
-    files : dict
-        File name to `{"bytes": int, "sha256": str}`.
-    """
+    """What a saved `folder` says of itself: its `facts`, and of its `files` (by name) `bytes` and `sha256`."""
 
     folder: Path
     facts: dict[str, Any]
@@ -89,10 +81,7 @@ class Manifest:
     def verify(self) -> Manifest:
         """Compare every file with its recorded size and hash; the manifest itself comes back.
 
-        Raises
-        ------
-        InputError
-            For the first file that is missing, truncated or another one.
+        InputError for the first file that is missing, truncated or another one.
         """
         for name, mark in self.files.items():
             path = self.folder / name
@@ -102,10 +91,9 @@ class Manifest:
             if size < mark["bytes"]:
                 raise InputError(f"{path} is truncated: {size} of {mark['bytes']} bytes; copy it again")
             if size != mark["bytes"] or sha256(path) != mark["sha256"]:
-                raise InputError(
-                    f"{path} has another hash than the one recorded when it was saved ({mark['sha256'][:12]}…): "
-                    "it was changed or belongs to another folder; copy the whole folder again"
-                )
+                raise InputError(f"{path} has another hash than the one recorded when it was saved "
+                                 f"({mark['sha256'][:12]}…): it was changed or belongs to another folder; copy the "
+                                 "whole folder again")
         return self
 
     def fact(self, name: str, kind: type) -> Any:
@@ -121,23 +109,16 @@ def write_manifest(folder: Path, name: str, form: str, version: int, facts: Mapp
 
     Folders inside are left to their own manifests.
     """
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)}
-        for path in sorted(folder.iterdir())
-        if path.is_file()
-    }
-    write_atomic(
-        folder / name, dump_json({"format": form, "version": version, **facts, "files": files}, indent=2) + "\n"
-    )
+    files = {path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)}
+             for path in sorted(folder.iterdir()) if path.is_file()}
+    write_atomic(folder / name,
+                 dump_json({"format": form, "version": version, **facts, "files": files}, indent=2) + "\n")
 
 
 def read_manifest(folder: Path, name: str, form: str, version: int) -> Manifest:
     """Read what `write_manifest` wrote, without opening the files; see `Manifest.verify`.
 
-    Raises
-    ------
-    InputError
-        Where there is no such folder or manifest, or it is truncated, of another format or version.
+    InputError where there is no such folder or manifest, or it is truncated, of another format or version.
     """
     path = folder / name
     if not folder.is_dir():
@@ -146,21 +127,15 @@ def read_manifest(folder: Path, name: str, form: str, version: int) -> Manifest:
         raise InputError(f"{folder} holds no {name}; expected a folder that discreet saved as {form}")
     try:
         data = json.loads(path.read_bytes())
-    except (ValueError, UnicodeDecodeError):
+    except ValueError:
         raise InputError(f"{path} is truncated or no JSON: copy the whole folder again") from None
-    if not isinstance(data, dict) or data.get("format") != form:
+    if not isinstance(data, dict) or data.pop("format", None) != form:
         raise InputError(f"{path} is no manifest of the format {form}: name a folder that discreet saved")
-    if data.get("version") != version:
-        raise InputError(
-            f"{path} has version {data.get('version')!r}; this discreet reads version {version}: make it again"
-        )
-    files = data.get("files")
-    if not isinstance(files, dict) or not all(_is_mark(n, mark) for n, mark in files.items()):
+    if (found := data.pop("version", None)) != version:
+        raise InputError(f"{path} has version {found!r}; this discreet reads version {version}: make it again")
+    files = data.pop("files", None)
+    if not isinstance(files, dict) or not all(
+            Path(one).name == one and isinstance(mark, dict) and isinstance(mark.get("bytes"), int)
+            and isinstance(mark.get("sha256"), str) for one, mark in files.items()):
         raise InputError(f"{path} lists no files with size and hash: copy the whole folder again")
-    return Manifest(folder, {k: v for k, v in data.items() if k not in ("format", "version", "files")}, files)
-
-
-def _is_mark(name: str, mark: object) -> bool:
-    if Path(name).name != name or not isinstance(mark, dict):
-        return False
-    return isinstance(mark.get("bytes"), int) and isinstance(mark.get("sha256"), str)
+    return Manifest(folder, data, files)

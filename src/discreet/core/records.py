@@ -22,20 +22,10 @@ SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort"
 class Estimate:
     """A figure with its interval, or the reason why there is none.
 
-    Attributes
-    ----------
-    value, low, high : float or None
-        The point and its interval; all None when `reason` says what the sample cannot resolve.
-    level : float
-        Nominal coverage of the interval, in (0, 1).
-    n, n_pos, n_neg : int or None
-        Sample size, in `unit`; positives and negatives where the figure has two classes.
-    unit : str
-        What was resampled or counted ("answer", "user", "pair", …).
-    method : str
-        How value and interval were made.
-    reason : str or None
-        Why the figure is unresolved, and what sample would resolve it.
+    `value`, `low` and `high` are None where the sample cannot resolve the figure; `reason` says why, and what sample
+    would. `level` is the nominal coverage of the interval, in (0, 1); `n` the sample size in `unit`, what was resampled
+    or counted ("answer", "user", "pair", …); `n_pos` and `n_neg` are those of two classes; `method` says how it was
+    made.
     """
 
     value: float | None
@@ -70,11 +60,9 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """The same ten keys in every JSON file; null where they do not apply."""
-        return {
-            "value": _finite(self.value), "low": _finite(self.low), "high": _finite(self.high),
-            "level": self.level, "n": self.n, "n_pos": self.n_pos, "n_neg": self.n_neg,
-            "unit": self.unit, "method": self.method, "reason": self.reason,
-        }
+        found = {name: getattr(self, name) for name in self.__slots__}
+        return found | {name: float(found[name]) if found[name] is not None and isfinite(found[name]) else None
+                        for name in ("value", "low", "high")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Estimate:
@@ -87,10 +75,6 @@ class Estimate:
         if self.low is None or self.high is None:
             return f"{self.value:.3f}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)

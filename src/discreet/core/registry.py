@@ -30,9 +30,7 @@ class Registry(Generic[T]):
     """
 
     def __init__(self, room: str, *, builtin: str | None = None, classes: bool = False) -> None:
-        self.room = room
-        self._builtin = builtin
-        self._classes = classes
+        self.room, self._builtin, self._classes = room, builtin, classes
         self._items: dict[str, T] = {}
         self._loaded = False
 
@@ -49,11 +47,9 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         self._load()
-        try:
-            return self._items[name]
-        except KeyError:
-            known = ", ".join(sorted(self._items))
-            raise UsageError(f"no {self.room} plug-in is called {name!r}: expected one of {known}") from None
+        if name not in self._items:
+            raise UsageError(f"no {self.room} plug-in is called {name!r}: expected one of {', '.join(self)}")
+        return self._items[name]
 
     def __iter__(self) -> Iterator[str]:
         self._load()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import JsonLog, KeyedHash, dump_json, refuse_text, why, write_atomic
+from discreet.core.files import KeyedHash, add_line, dump_json, refuse_text, why, write_atomic
 
 INPUTS = "inputs.json"
 KEY = "inputs.key"
@@ -28,28 +28,20 @@ class Run:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.log = JsonLog(path / "log.jsonl")
+        self.path, self.log = path, path / "log.jsonl"
+        self.config, self.result = path / "config.yaml", path / "result.json"
+        self.report, self.figures = path / "report.html", path / "figures"
 
     @classmethod
     def open(cls, path: Path | str, config: Mapping[str, Any], inputs: Mapping[str, Input] | None = None, *,
              command: str = "") -> Run:
         """Start a run in `path`, or go on with the one that is there under the same `config`, of the same `inputs`.
 
-        Parameters
-        ----------
-        config : mapping
-            The resolved configuration: flag names to plain values, without any text of answers.
-        inputs : mapping, optional
-            What the run reads, by the name that a message gives it. Of a folder, the files directly in it.
-        command : str, optional
-            What makes the run, for the message that another command gets; the first line of `config.yaml`.
+        `config` maps flag names to plain values, without any text of answers. `inputs` are what the run reads, by the
+        name that a message gives it (of a folder, the files directly in it), and may change until there is a result.
+        `command` makes the run: the first line of `config.yaml`, for the message that another command gets.
 
-        Raises
-        ------
-        UsageError
-            Where `path` holds something else, a run under another configuration, or the result of inputs with
-            another content. Inputs may change until there is a result.
+        UsageError where `path` holds something else, a run under another configuration, or the result of other inputs.
         """
         run = cls(Path(path))
         if run.path.exists() and not run.path.is_dir():
@@ -110,32 +102,11 @@ class Run:
                                  f"{', '.join(differ)}): name a new folder, or remove this one")
             write_atomic(file, dump_json(now, indent=2) + "\n")
 
-    @property
-    def config(self) -> Path:
-        """The resolved configuration; it can be given to `--config` again."""
-        return self.path / "config.yaml"
-
-    @property
-    def figures(self) -> Path:
-        """The folder for figures."""
-        return self.path / "figures"
-
-    @property
-    def report(self) -> Path:
-        """The HTML report."""
-        return self.path / "report.html"
-
-    @property
-    def result(self) -> Path:
-        """The record that reports render from."""
-        return self.path / "result.json"
-
     def finish(self, result: Any, **facts: Any) -> None:
         """Write `result.json`, and say in the log that the run is done and the `facts` about it."""
         refuse_text(facts)
         write_atomic(self.result, dump_json(result, indent=2) + "\n")
-        with self.log as log:
-            log.write("done", **facts)
+        add_line(self.log, "done", **facts)
 
 
 def _content(hashes: KeyedHash, given: Input) -> str:

@@ -51,9 +51,8 @@ _WORD = re.compile("(?:[^\\W_]|[\u0300-\u036f])+")
 _PACKED = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _PIECE = re.compile(r"[A-Za-z0-9+]{12,}={0,2}")
 _PLAIN_WORD = re.compile(r"\W*[A-Za-z]?[a-z]*(?:['/-][A-Za-z]?[a-z]{1,60})*\W*")
-_HEX = re.compile(
-    r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?(?:[2-7][0-9A-Fa-f]|0[9AaDd])[ :,-]{0,2}){8,}(?<![ :,-])(?![0-9A-Za-z])"
-)
+_HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?(?:[2-7][0-9A-Fa-f]|0[9AaDd])[ :,-]{0,2}){8,}"
+                  r"(?<![ :,-])(?![0-9A-Za-z])")
 _HEX_HINT = re.compile(r"[02-7][0-9A-Fa-fx](?:[ :,-]{0,2}(?:0x|\\x)?[02-7][0-9A-Fa-f]){3}")
 _HEX_NOISE = re.compile(r"0x|\\x|[ :,-]")
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
@@ -125,26 +124,21 @@ def prepare(text: str) -> Prepared:
     """Normalise a text for detection. Case, and the length of ordinary text, stay as they are."""
     normal, rewrites = (text, ()) if text.isascii() else _normalise(text)
     bare = Prepared(text, normal, (), rewrites)
-    decoded = tuple(
-        Decoded(plain, *bare.span(start, end), how) for plain, start, end, how in _decode(normal, MAX_DEPTH)
-    )
+    decoded = tuple(Decoded(plain, *bare.span(start, end), how)
+                    for plain, start, end, how in _decode(normal, MAX_DEPTH))
     return Prepared(text, normal, decoded, rewrites) if decoded else bare
 
 
 def _normalise(text: str) -> tuple[str, tuple[_Rewrite, ...]]:
-    rewrites: list[_Rewrite | None] = []
     text = _fold(text)
     text, dropped = _rewrite(text, [(*m.span(), "") for m in _INVISIBLE.finditer(text)])
-    rewrites.append(dropped)
     text, composed = _compose(text)
-    rewrites.append(composed)
     if composed:
         text = _fold(text)
-    latin = _latinise(text)
+    latin, again = _latinise(text), None
     if latin != text:
-        text, composed = _compose(latin)
-        rewrites.append(composed)
-    return text, tuple(r for r in rewrites if r is not None)
+        text, again = _compose(latin)
+    return text, tuple(one for one in (dropped, composed, again) if one is not None)
 
 
 def _rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, _Rewrite | None]:
@@ -168,16 +162,13 @@ def _rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, _Rewrit
 
 def _fold(text: str) -> str:
     """Dashes, quotes, spaces and digits, one character for one."""
-    table = {ord(c): new for c in set(_NON_ASCII.findall(text)) if (new := _folded(c)) is not None}
+    table = {ord(c): str(unicodedata.decimal(c)) if c.isdecimal() else _FOLDS[c]
+             for c in set(_NON_ASCII.findall(text)) if c.isdecimal() or c in _FOLDS}
     if len(table) > 8:
         return text.translate(table)
     for old, new in table.items():
         text = text.replace(chr(old), new)
     return text
-
-
-def _folded(character: str) -> str | None:
-    return str(unicodedata.decimal(character)) if character.isdecimal() else _FOLDS.get(character)
 
 
 def _compose(text: str) -> tuple[str, _Rewrite | None]:
@@ -257,7 +248,7 @@ def _runs(text: str) -> Iterator[tuple[str, int, int, str]]:
         for run in _PACKED.finditer(text):
             yield from _unpacked(run)
     for run in _HEX.finditer(text) if _HEX_HINT.search(text) else ():
-        if (spelt := _unhexed(run.group())) is not None:
+        if (spelt := _readable(bytes.fromhex(_HEX_NOISE.sub("", run.group())))) is not None:
             yield spelt, *run.span(), "hex"
     if "%" in text and _ESCAPE.search(text):
         for token in _TOKEN.finditer(text):
@@ -284,10 +275,6 @@ def _unbased(run: str) -> str | None:
         return None
     packed = body.replace("-", "+").replace("_", "/") + "=" * (-len(body) % 4)
     return _readable(binascii.a2b_base64(packed))
-
-
-def _unhexed(run: str) -> str | None:
-    return _readable(bytes.fromhex(_HEX_NOISE.sub("", run)))
 
 
 def _closed_up(run: str) -> str:

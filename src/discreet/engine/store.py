@@ -29,7 +29,7 @@ from safetensors.numpy import load_file, save
 
 from discreet.core import folders
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import JsonLog, dump_json, why, write_atomic
+from discreet.core.files import add_line, dump_json, why, write_atomic
 from discreet.engine.task import SCHEMA, canonical, sha256
 
 KIND = {"kind": "discreet store", "schema": SCHEMA}
@@ -144,7 +144,7 @@ class Store:
         manifest = draft / MANIFEST
         manifest.write_text(canonical({"key": key, "task": task, "files": files}) + "\n", encoding="utf-8")
         for path in [manifest, *(p for p in draft.rglob("*") if p.is_dir()), draft]:
-            _sync(path)
+            folders.sync(path)
         home = self._home(key)
         home.parent.mkdir(exist_ok=True)
         while True:
@@ -159,7 +159,7 @@ class Store:
                     return there
             else:
                 self.note("publish", key=key, task=task["name"])
-                _sync(home.parent)
+                folders.sync(home.parent)
                 return Result(key, home, task)
 
     def note(self, event: str, **facts: Any) -> None:
@@ -195,8 +195,8 @@ class Store:
 
 def note_at(folder: Path | str, event: str, **facts: Any) -> None:
     """Add a line to the log of a folder that may be no store."""
-    with suppress(OSError), JsonLog(Path(folder) / "log.jsonl") as log:
-        log.write(event, **facts, pid=os.getpid(), host=socket.gethostname())
+    with suppress(OSError):
+        add_line(Path(folder) / "log.jsonl", event, **facts, pid=os.getpid(), host=socket.gethostname())
 
 
 def _checked(folder: Path, key: str) -> tuple[Mapping[str, Any], str | None]:
@@ -241,18 +241,10 @@ def _written(draft: Path, made: Mapping[str, Any] | None) -> dict[str, dict[str,
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise ValueError(f"the file {path.name} is a link or a device: write a plain file")
         if path.is_file():
-            _sync(path)
+            folders.sync(path)
             path.chmod(0o444)
             files[path.relative_to(draft).as_posix()] = {"size": path.stat().st_size, "sha256": folders.sha256(path)}
     return files
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _lock(handle: int) -> bool:

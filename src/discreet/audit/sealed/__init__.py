@@ -27,7 +27,7 @@ trained on both of a pair, or on neither, is not wrongly called leaking; it make
 from __future__ import annotations
 
 from discreet.audit.sealed.certificate import Certificate, Signer, make_certificate, read_public_key, unseal
-from discreet.audit.sealed.findings import findings
+from discreet.audit.sealed.findings import POWER, findings
 from discreet.audit.sealed.opening import Opening
 from discreet.audit.sealed.scores import Scores, read_scores
 from discreet.audit.sealed.sealing import Datum, Sealed, read_data, seal
@@ -42,7 +42,7 @@ from discreet.audit.sealed.unsealing import (
 )
 
 __all__ = [
-    "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings", "known_commitment",
-    "make_certificate", "read_coins", "read_data", "read_openings", "read_public_key", "read_scores",
-    "record_opening", "reveal", "seal", "under_seal", "unseal",
+    "POWER", "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings",
+    "known_commitment", "make_certificate", "read_coins", "read_data", "read_openings", "read_public_key",
+    "read_scores", "record_opening", "reveal", "seal", "under_seal", "unseal",
 ]

@@ -15,7 +15,7 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
 import typer
 
@@ -48,8 +48,7 @@ def group(heading: str) -> Callable[[C], C]:
     """Make a class a group of options, shown under `heading`."""
     def made(plain: C) -> C:
         plain.HEADING = heading
-        grouped: Any = dataclass(frozen=True, kw_only=True)(plain)
-        return grouped
+        return cast(C, dataclass(frozen=True, kw_only=True)(plain))
 
     return made
 

@@ -5,15 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core.arrays import log_softmax
 from discreet.core.types import FloatArray
-from discreet.mechanisms.base import (
-    canonical,
-    checked_logits,
-    checked_queries,
-    log_softmax,
-    output_mechanisms,
-    softmax,
-)
+from discreet.mechanisms.base import canonical, checked_logits, checked_queries, output_mechanisms, softmax
 
 BUILT_IN = {"keyed", "laplace", "none", "rounding", "top_label"}
 

@@ -11,7 +11,7 @@ from scipy import special
 from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, World, simulated_labels, simulated_table
-from discreet.mechanisms.base import log_softmax
+from discreet.core.arrays import log_softmax
 from discreet.scores.table import Model
 
 

@@ -1,8 +1,9 @@
-"""NumPy arrays in a safetensors file: numbers under names and nothing that runs when it is read."""
+"""Log probabilities of logits, and NumPy arrays in a safetensors file: nothing in it runs when it is read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
+from discreet.core.types import FloatArray
+
+
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """Log probabilities over the last axis, in float64."""
+    # Class by class: numpy reduces slowly over a last axis of two.
+    classes = [logits[..., k] for k in range(logits.shape[-1])]
+    top = reduce(np.maximum, classes)
+    total = reduce(np.add, (np.exp(one - top) for one in classes))
+    return np.subtract(logits, (top + np.log(total))[..., None], dtype=np.float64)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

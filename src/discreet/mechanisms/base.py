@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from discreet.core.arrays import log_softmax
 from discreet.core.registry import Registry
 from discreet.core.types import FloatArray
 
@@ -110,12 +111,6 @@ def checked_queries(queries: int) -> int:
     if queries != int(queries) or queries < 1:
         raise ValueError(f"queries is {queries}: expected a whole number, at least 1")
     return int(queries)
-
-
-def log_softmax(logits: FloatArray) -> FloatArray:
-    """Log probabilities over the last axis."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)), dtype=np.float64)
 
 
 def softmax(logits: FloatArray) -> FloatArray:

@@ -41,6 +41,7 @@ MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": O
 CLASSES = ("label_original", "label_canary", "label_secret")
 FURTHER = ("example_role", *CLASSES, "structure", GROUP_KIND)
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
+ROLE_WORDS = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
 BAD = -2
 TWO_DECIMALS = 0.005
@@ -218,17 +219,17 @@ def _range(below: int | None) -> str:
     return "from 0" if below is None else f"from 0 to {below - 1}, as the scores are of {below} classes"
 
 
-def _coded_cells(grid: Grid, column: str, words: Mapping[str, int]) -> MemberArray:
-    """(M, N) codes of words; `UNKNOWN` where the table says nothing, `BAD` for others."""
-    codes, names = grid.cells(column)
-    return np.array([*(words.get(name.strip().lower(), BAD) for name in names), UNKNOWN], dtype=np.int8)[codes]
+def _word_codes(names: Iterable[str], words: Mapping[str, int]) -> MemberArray:
+    """What the names of a column stand for, `BAD` for others; the last one, of no name, is `UNKNOWN`."""
+    return np.array([*(words.get(name.strip().lower(), BAD) for name in names), UNKNOWN], dtype=np.int8)
 
 
 def _member(grid: Grid) -> MemberArray:
     if "member" not in grid.files.scores.names:
         grid.files.scores.fail("there is no 'member'; expected true, false or null in every row: was the example in "
                                "that model's training set")
-    member = _coded_cells(grid, "member", MEMBER_WORDS)
+    codes, names = grid.cells("member")
+    member = _word_codes(names, MEMBER_WORDS)[codes]
     grid.refuse_cells(member == BAD, "'member' is neither true nor false nor null")
     return member
 
@@ -240,7 +241,8 @@ def _label_table(grid: Grid, label: str) -> ScoreTable:
         scores.fail(f"there are {grid.n_queries} queries for each example; a label audit reads one answer of each "
                     f"model: keep one, or average them")
     models = _models(grid, LABEL_ROLES, "target")
-    role = _coded_cells(grid, "example_role", {word: place for place, word in enumerate(EXAMPLE_ROLES)})
+    codes, names = grid.cells("example_role")
+    role = _word_codes(names, ROLE_WORDS)[codes]
     grid.refuse_cells(role < 0, f"'example_role' is none that is known; expected one of {', '.join(EXAMPLE_ROLES)}")
     by_model = _whole_cells(grid, "label_original", n_classes)
     grid.refuse_cells(by_model == UNKNOWN, "'label_original' is null")
@@ -268,8 +270,8 @@ def _check_canary_columns(scores: ColumnFile, label: str) -> None:
     # One model with an example as canary and as placebo: said before its rows are called repeated.
     role, model, example = (scores.coded(name) for name in ("example_role", "model", "example"))
     key = model.codes.astype(np.int64) << 32 | example.codes.astype(np.int64)
-    word = np.array([*(name.strip().lower() for name in role.names), ""])[role.codes]
-    both = np.intersect1d(key[word == "canary"], key[word == "placebo"])
+    word = _word_codes(role.names, ROLE_WORDS)[role.codes]
+    both = np.intersect1d(key[word == CANARY], key[word == PLACEBO])
     if both.size:
         scores.fail(f"canaries overlap placebos: {counted(both.size, 'example')} of one model both ways; a placebo is "
                     f"never trained on: give each example one role")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from math import inf
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.arrays import log_softmax
 from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
 
@@ -191,13 +192,10 @@ class ScoreTable:
     @cached_property
     def log_p(self) -> FloatArray:
         """Log probabilities, (M, N, Q, K): log-softmax of `logits` in float64."""
-        found = np.empty(self.logits.shape, dtype=np.float64)
-        # A model at a time, and class by class: numpy reduces slowly over a last axis of two.
+        found = np.empty(self.logits.shape)
+        # A model at a time: the temporaries of all of them may not fit.
         for logits, out in zip(self.logits, found, strict=True):
-            classes = [logits[..., k] for k in range(logits.shape[-1])]
-            top = reduce(np.maximum, classes)
-            total = reduce(np.add, (np.exp(c - top) for c in classes))
-            np.subtract(logits, (top + np.log(total))[..., None], out=out)
+            out[:] = log_softmax(logits)
         return found
 
     @property

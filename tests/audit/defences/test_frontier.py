@@ -15,8 +15,8 @@ from discreet.audit.membership.attack import attacks, target_view
 from discreet.audit.membership.estimates import score_all
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.rows import NO_SELECTOR
+from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
-from discreet.mechanisms.base import log_softmax
 from discreet.scores.table import Examples, Model, ScoreTable
 from discreet.stats import auroc
 

@@ -15,7 +15,7 @@ from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
-from discreet.mechanisms.base import log_softmax
+from discreet.core.arrays import log_softmax
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng

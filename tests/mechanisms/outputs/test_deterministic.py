@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.mechanisms.base import canonical, log_softmax, softmax
+from discreet.core.arrays import log_softmax
+from discreet.mechanisms.base import canonical, softmax
 from discreet.mechanisms.outputs.deterministic import Rounding, TopLabel, Undefended
 
 RNG = np.random.default_rng(0)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
-from discreet.mechanisms.base import canonical, log_softmax
+from discreet.mechanisms.base import canonical
 from discreet.mechanisms.outputs.keyed import KeyedLaplace, keyed_laplace
 
 KEY = bytes(range(32))

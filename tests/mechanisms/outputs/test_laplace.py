@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from discreet.mechanisms.base import canonical, log_softmax
+from discreet.core.arrays import log_softmax
+from discreet.mechanisms.base import canonical
 from discreet.mechanisms.outputs.laplace import Laplace, clipped, laplace_epsilon, mean_laplace
 
 Floats = NDArray[np.float64]

@@ -20,10 +20,11 @@ from discreet.audit.defences.bench import Bench, Outputs
 from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, figure_of, over_draws
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.mechanisms.base import OutputMechanism, log_softmax, output_mechanisms
+from discreet.mechanisms.base import OutputMechanism, output_mechanisms
 from discreet.scores.table import ScoreTable
 from discreet.stats import share_estimate
 

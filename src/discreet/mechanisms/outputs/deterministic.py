@@ -12,15 +12,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
+from discreet.core.arrays import log_softmax
 from discreet.core.types import FloatArray
-from discreet.mechanisms.base import (
-    OutputMechanism,
-    checked_logits,
-    checked_queries,
-    log_softmax,
-    output_mechanisms,
-    softmax,
-)
+from discreet.mechanisms.base import OutputMechanism, checked_logits, checked_queries, output_mechanisms, softmax
 from discreet.mechanisms.outputs.laplace import needed
 
 MOST_DECIMALS = 15

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.labels.attacker_view import References, View
-from discreet.mechanisms.base import log_softmax
+from discreet.core.arrays import log_softmax
 
 MakeView = Callable[..., View]
 

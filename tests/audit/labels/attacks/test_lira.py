@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from discreet.audit.labels.attacker_view import References, View
 from discreet.audit.labels.attacks.lira import FITS, LiraLabel, common, log_odds, moments
-from discreet.mechanisms.base import log_softmax
+from discreet.core.arrays import log_softmax
 
 
 def phi(log_p: np.ndarray) -> np.ndarray:

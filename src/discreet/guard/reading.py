@@ -15,7 +15,7 @@ from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.language import guess_language
+from discreet.text.doc import guess_language
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,16 +27,8 @@ def chunk_spans(text: str, offsets: Offsets, limit: int, overlap: int) -> list[t
     goes on or ends. Words in a row that have `overlap` tokens together or fewer lie whole in at least one piece
     (where no word has more than `limit - overlap` tokens).
 
-    Parameters
-    ----------
-    text : str
-        Any text, the empty one too (one empty piece).
-    offsets : callable
-        The tokeniser, without the special tokens that the encoder adds.
-    limit : int
-        Tokens that a piece may have, at least 1.
-    overlap : int
-        Tokens that two neighbours share at most, from 0 to `limit // 2`.
+    `offsets` is the tokeniser, without the special tokens that the encoder adds; `limit` (from 1) counts a piece's
+    tokens, `overlap` (0 to `limit // 2`) those that two neighbours share at most. An empty text is one empty piece.
 
     Raises
     ------
@@ -59,12 +51,9 @@ def chunks(text: str, offsets: Offsets, limit: int, overlap: int) -> list[str]:
 
 
 def _units(text: str, tokens: Sequence[tuple[int, int]], limit: int) -> tuple[list[int], list[int]]:
-    """Where the smallest parts that stay whole begin, and how many tokens each has.
-
-    A part is a word with the white space after it; where that is too much, word and white space apart; where that is
-    too much, a token. A token belongs to the part that holds its last character, so that the blank which some
-    tokenisers put before a word goes with the word.
-    """
+    """Where the smallest parts that stay whole begin, and how many tokens each has."""
+    # A part is a word with the white space after it; where that is too much, word and white space apart; where that is
+    # too much, a token. A token belongs to the part that holds its last character: a blank before a word goes with it.
     words = [m.span() for m in _WORD.finditer(text)]
     starts = [0, *(start for start, _ in words[1:])]
     places = [max(start, end - 1) for start, end in tokens]

@@ -1,13 +1,23 @@
-"""A text with its tokens and sentences, computed once and read by every tagger."""
+"""A text with its tokens and sentences, computed once and read by every tagger; and whether it is English enough.
+
+The language guess is only ever asked whether a text can be judged. Function words decide: about two of five words of
+running English prose are among the listed ones, and hardly any of another language's are. A stretch that is long enough
+and holds too few of them, or another script, is not English. Short stretches and lists of terms are never decided on
+function words alone.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, pairwise
 
 from discreet.core.unicode import Prepared, prepare
+from discreet.text.resources import words as word_lists
 
 TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’](?![sS]\b)[^\W\d_]+)?|['’][sS]\b|\S")
 _ABBREVIATION = frozenset(
@@ -16,6 +26,8 @@ _ABBREVIATION = frozenset(
 )
 _SENTENCE_STOP = frozenset(".!?")
 _CLOSERS = frozenset("\"')]”’")
+_WINDOW = 24
+_LEAST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +45,6 @@ class Token:
         """Starts with an upper-case letter and is not a single letter."""
         return len(self.text) > 1 and self.text[0].isupper()
 
-    @property
-    def is_number(self) -> bool:
-        """Begins with a digit."""
-        return self.text[0].isdigit()
 
 
 def lower_of_same_length(text: str) -> str:
@@ -46,13 +54,7 @@ def lower_of_same_length(text: str) -> str:
 
 
 class Doc:
-    """Tokens and sentences of a prepared text.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        The normalised text with its map to the original.
-    """
+    """Tokens and sentences of a normalised text, which comes with its map to the original."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
@@ -67,13 +69,9 @@ class Doc:
     def tokens(self) -> tuple[Token, ...]:
         """All tokens in order; each knows the number of its sentence."""
         found = [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(self.text)]
-        tokens: list[Token] = []
-        sentence = 0
-        for i, (word, start, end) in enumerate(found):
-            if i and self._breaks(found, i):
-                sentence += 1
-            tokens.append(Token(word, word.lower(), start, end, sentence))
-        return tuple(tokens)
+        numbers = accumulate(i > 0 and self._breaks(found, i) for i in range(len(found)))
+        return tuple(Token(word, word.lower(), start, end, int(number))
+                     for (word, start, end), number in zip(found, numbers, strict=True))
 
     @cached_property
     def lowers(self) -> tuple[str, ...]:
@@ -83,15 +81,8 @@ class Doc:
     @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """Token ranges [first, last) of the sentences."""
-        ranges: list[tuple[int, int]] = []
-        begin = 0
-        for i, token in enumerate(self.tokens):
-            if i and token.sentence != self.tokens[i - 1].sentence:
-                ranges.append((begin, i))
-                begin = i
-        if self.tokens:
-            ranges.append((begin, len(self.tokens)))
-        return tuple(ranges)
+        starts = [i for i, token in enumerate(self.tokens) if not i or token.sentence != self.tokens[i - 1].sentence]
+        return tuple(pairwise([*starts, len(self.tokens)] if starts else []))
 
     def sentence_of(self, index: int) -> tuple[int, int]:
         """The token range of the sentence that holds token `index`."""
@@ -124,8 +115,60 @@ class Doc:
         if found[j][0] not in _SENTENCE_STOP or not gap:
             return False
         before = found[j - 1][0].lower() if j else ""
-        if found[j][0] == "." and (
-            before in _ABBREVIATION or (len(before) == 1 and before.isalpha() and before != "i")
-        ):
+        initial = len(before) == 1 and before.isalpha() and before != "i"
+        if found[j][0] == "." and (initial or before in _ABBREVIATION):
             return False
         return not word[0].islower()
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """`english` is False only where the text shows that it is not; `guess` is an ISO 639-1 code, `und` or a script."""
+
+    english: bool
+    guess: str
+
+
+def guess_language(doc: Doc) -> Language:
+    """Judge a text window by window; one window that is clearly not English decides."""
+    words = [t.lower for t in doc.tokens if t.text[0].isalpha()]
+    if not words:
+        return Language(True, "und")
+    script = _other_script(words)
+    if script:
+        return Language(False, script)
+    for begin in range(0, len(words), _WINDOW):
+        window = words[begin : begin + _WINDOW] if len(words) - begin >= _LEAST or begin == 0 else words[-_LEAST:]
+        code = _foreign(window)
+        if code:
+            return Language(False, code)
+    return Language(True, "en")
+
+
+def _other_script(words: list[str]) -> str | None:
+    """The script of a text in which at least a fifth of the letters, and eight of them, are not Latin."""
+    letters = [c for word in words for c in word if ord(c) > 0x24F and c.isalpha()]
+    total = sum(len(word) for word in words)
+    if len(letters) < 8 or len(letters) < 0.2 * total:
+        return None
+    names = Counter(unicodedata.name(c, "UNKNOWN").split()[0].lower() for c in letters)
+    best = max(names, key=lambda k: names[k])
+    return None if best in ("latin", "mathematical", "modifier", "ohm", "micro", "greek") and names[best] < 20 else best
+
+
+def _foreign(window: list[str]) -> str | None:
+    """The language of a window that is clearly not English, or None."""
+    if len(window) < _LEAST:
+        return None
+    lists = word_lists("language")
+    foreign = [word for word in window if word not in lists["en"]]
+    english = len(window) - len(foreign)
+    other = Counter(code for word in foreign for code, listed in lists.items() if word in listed)
+    if other:
+        code, count = max(other.items(), key=lambda item: (item[1], item[0]))
+        if count >= 4 and count > 1.5 * english and count >= 0.2 * len(window):
+            return code
+    if english or len(window) < 20:
+        return None
+    accented = sum(not word.isascii() for word in window)
+    return "und" if accented >= 0.25 * len(window) else None

@@ -21,21 +21,14 @@ _HEADING = re.compile(r"\[([a-z][a-z0-9 -]*)\]")
 _REFERENCE = re.compile(r"\{([a-z][a-z ]*)\}")
 
 
-def _lines(path: str) -> Iterator[str]:
-    """The lines of a file that are neither empty nor a comment."""
-    text = files("discreet.text").joinpath("data", path).read_bytes().decode("utf-8")
-    return (line for line in text.replace("\r\n", "\n").split("\n") if line and not line.startswith("# "))
-
-
 def _sections(path: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     lines: list[str] = []
-    for line in _lines(path):
-        heading = _HEADING.fullmatch(line)
-        if heading is None:
-            lines.append(line)
-        else:
+    for line in files("discreet.text").joinpath("data", path).read_text("utf-8").split("\n"):
+        if heading := _HEADING.fullmatch(line):
             lines = found.setdefault(heading[1], [])
+        elif line and not line.startswith("# "):
+            lines.append(line)
     return found
 
 
@@ -43,12 +36,8 @@ def _sections(path: str) -> dict[str, list[str]]:
 def words(name: str) -> Mapping[str, frozenset[str]]:
     """The word lists of `data/words/<name>.txt` by section, lower-case."""
     sections = _sections(f"words/{name}.txt")
-    return MappingProxyType(
-        {
-            section: frozenset(word.replace("_", " ") for line in lines for word in line.split())
-            for section, lines in sections.items()
-        }
-    )
+    return MappingProxyType({section: frozenset(word.replace("_", " ") for line in lines for word in line.split())
+                             for section, lines in sections.items()})
 
 
 class Patterns(dict[str, re.Pattern[str]]):

@@ -10,8 +10,7 @@ import yaml
 from stdnum import luhn
 
 from discreet.text.direct.detect import known_types
-from discreet.text.direct.recognisers.bank import is_routing
-from discreet.text.direct.recognisers.card import is_card
+from discreet.text.direct.recognisers.checked_numbers import is_card, is_routing
 from discreet.text.direct.recognisers.internet import is_about_a_user, is_public_host
 
 Found = Callable[[str, str], list[str]]

@@ -290,18 +290,18 @@ def test_a_matcher_is_built_once() -> None:
 
 
 AUTHORS = patterns("referents")["authors"]
-LISTS = {
+CLOSED = {
     name: value for name, value in vars(lex).items() if name[0].isupper() and isinstance(value, frozenset | Mapping)
 }
 
 
 def test_there_are_lists() -> None:
-    assert {"FIRST", "SECOND", "THIRD", "PERSON_NOUNS", "PLURAL_NOUNS", "KIN", "DETERMINERS", "MODALS"} <= set(LISTS)
+    assert {"FIRST", "SECOND", "THIRD", "PERSON_NOUNS", "PLURAL_NOUNS", "KIN", "DETERMINERS", "MODALS"} <= set(CLOSED)
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", CLOSED)
 def test_words_are_single_lower_case_and_there(name: str) -> None:
-    words = list(LISTS[name])
+    words = list(CLOSED[name])
     assert words
     assert all(w == w.lower().strip() and w and " " not in w for w in words)
 

@@ -3,6 +3,10 @@
 The recognisers are in `recognisers/`. Each reads `Facts` (the normalised text with what can be told of it at a
 glance, so that most return at once) and yields `Hit`s. Where hits overlap, the more certain wins, then
 the longer, then the one nearer to its cue, then the recogniser with the higher priority.
+
+What binds a value to a name are the words beside it. `Facts.distance` starts from a value that a pattern found and
+looks for its cue on either side; `named_hits` starts from the cue and reads the value behind it, for values without
+a form of their own. The patterns are those of `data/patterns/identifiers.txt`; none nests one open quantifier in another.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from typing import Protocol
 
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.registry import Registry
-from discreet.core.unicode import Decoded, Prepared
+from discreet.core.unicode import Prepared
 from discreet.text.doc import lower_of_same_length
+from discreet.text.resources import patterns
 
 SHAPED, BOUND, CHECKED = 1, 2, 3
 """How sure a hit is: its shape alone, a word that says what it is, a check digit or a complete validator."""
@@ -24,6 +29,8 @@ SHAPED, BOUND, CHECKED = 1, 2, 3
 CONTEXT = 64
 """Characters of the original before a decoded run that are read with it: the word that names it stands there."""
 
+PATTERNS = patterns("identifiers")
+_REACH = 56
 _APART = "\n\0\n"
 _DIGITS = re.compile("[0-9]+")
 _NON_ASCII = re.compile("[^\x00-\x7f]")
@@ -62,6 +69,47 @@ class Facts:
     def of(cls, text: str) -> Facts:
         """The facts of a normalised text."""
         return cls(text, lower_of_same_length(text), sum(map(len, _DIGITS.findall(text))), "@" in text)
+
+    def distance(self, start: int, end: int, cue: re.Pattern[str], *, reach: int = _REACH) -> int | None:
+        """Characters between a value and the cue that names it, or None where none does.
+
+        The cue (a pattern for lower-case text) stands up to `reach` characters before the value, with no other number
+        (unless the two are listed together) and no end of sentence between, or right behind the value. A word between
+        that names another kind of number ("order", "ISBN") takes the value away.
+        """
+        cut = self._cut(max(0, start - reach), start)
+        before = list(cue.finditer(self.lower, cut, start))
+        if before and not PATTERNS["other"].search(self.lower, before[-1].end(), start):
+            return start - before[-1].end()
+        lead = PATTERNS["lead"].match(self.lower, end)
+        if lead is not None and (behind := cue.match(self.lower, lead.end())):
+            return behind.start() - end + 1
+        return None
+
+    def _cut(self, low: int, start: int) -> int:
+        """Where the words that may speak of a value begin: after the number or sentence before it."""
+        edge = start
+        for mark in reversed(list(PATTERNS["break"].finditer(self.lower, low, start))):
+            if mark.group()[0].isdigit() and PATTERNS["joiner"].fullmatch(self.lower, mark.end(), edge):
+                edge = mark.start()
+            else:
+                return mark.end()
+        return low
+
+    def is_other(self, start: int, *, reach: int = 24) -> bool:
+        """Whether the words before a value claim it for an order, a version, a book or the like."""
+        cut = self._cut(max(0, start - reach), start)
+        return PATTERNS["other"].search(self.lower, cut, start) is not None
+
+    def stands_alone(self, start: int, end: int) -> bool:
+        """Whether no further group of digits stands beside digits, as in the row of a table ("03/27" may follow)."""
+        beside = PATTERNS["group before"].search(self.text, max(0, start - 3), start)
+        return not beside and not PATTERNS["group behind"].match(self.text, end)
+
+    def is_money(self, start: int, end: int) -> bool:
+        """Whether a number is an amount or a count."""
+        before = self.lower[max(0, start - 5) : start]
+        return bool(PATTERNS["money before"].search(before) or PATTERNS["money after"].match(self.lower, end))
 
 
 class Recogniser(Protocol):
@@ -173,7 +221,7 @@ def _decoded_hits(prepared: Prepared, chosen: list[tuple[str, Recogniser]]) -> I
     ends: list[int] = []
     length = 0
     for run in prepared.decoded:
-        before = _before(prepared, run)
+        before = _NON_ASCII.sub(" ", prepared.original[max(0, run.start - CONTEXT) : run.start])
         parts.append(f"{before}{run.text}{_APART}")
         starts.append(length + len(before))
         ends.append(starts[-1] + len(run.text))
@@ -183,10 +231,6 @@ def _decoded_hits(prepared: Prepared, chosen: list[tuple[str, Recogniser]]) -> I
         if k < len(starts) and starts[k] < hit.end <= ends[k]:
             run = prepared.decoded[k]
             yield Hit(hit.type, run.start, run.end, hit.validity, hit.distance), priority
-
-
-def _before(prepared: Prepared, run: Decoded) -> str:
-    return _NON_ASCII.sub(" ", prepared.original[max(0, run.start - CONTEXT) : run.start])
 
 
 def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:
@@ -202,3 +246,22 @@ def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:
         if (k == 0 or kept[k - 1][1] <= start) and (k == len(kept) or kept[k][0] >= end):
             kept.insert(k, (start, end, kind))
     return [DirectSpan(kind, start, end) for start, end, kind in kept]
+
+
+def named(cue: str, value: str) -> re.Pattern[str]:
+    """A cue (any case), the few words that may link it, and the value as group `value` (case as written)."""
+    link, start, end = (PATTERNS.texts[name] for name in ("link", "value start", "value end"))
+    return re.compile(rf"\b(?i:{cue}){link}{start}(?P<value>{value}){end}")
+
+
+def named_hits(facts: Facts, kind: str, pattern: re.Pattern[str], *, least_digits: int) -> Iterator[Hit]:
+    """Hits of a `named` pattern whose value has at least `least_digits` digits."""
+    for match in pattern.finditer(facts.text):
+        start, end = match.span("value")
+        if digits_of(match["value"]) >= least_digits:
+            yield Hit(kind, start, end, BOUND, start - match.start())
+
+
+def digits_of(text: str) -> int:
+    """How many digits a text has."""
+    return sum(map(str.isdigit, text))

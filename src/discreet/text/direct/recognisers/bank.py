@@ -1,4 +1,4 @@
-"""Numbers of banks and accounts: ABA routing transit numbers, IBANs, and account numbers that a word names."""
+"""Numbers of accounts: those that a word names, and IBANs."""
 
 from __future__ import annotations
 
@@ -6,31 +6,11 @@ import re
 from collections.abc import Iterator
 
 from stdnum import iban as stdnum_iban
-from stdnum.us import rtn
 
-from discreet.text.direct.cues import PATTERNS, digits_of, distance, is_money
-from discreet.text.direct.detect import BOUND, CHECKED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.detect import BOUND, CHECKED, PATTERNS, Facts, Hit, digits_of, recogniser, recognisers
 
 _CUT = re.compile(r"[ -]")
 _CLOSE, _NEXT = 12, 5
-
-
-def is_routing(number: str) -> bool:
-    """Whether nine digits are a routing number: check digit 3-7-1 and a prefix of the Federal Reserve."""
-    prefix = int(number[:2])
-    used = prefix <= 12 or 21 <= prefix <= 32 or 61 <= prefix <= 72 or prefix == 80
-    return used and number != "000000000" and rtn.is_valid(number)
-
-
-@recognisers.register("aba")
-@recogniser("aba_routing", digits=9)
-def aba(facts: Facts) -> Iterator[Hit]:
-    """Valid, and either named or in the printed form 4-4-1."""
-    for match in PATTERNS["aba form"].finditer(facts.text):
-        if is_routing(match.group().replace("-", "")):
-            near = distance(facts, *match.span(), PATTERNS["aba cue"])
-            if near is not None or "-" in match.group():
-                yield Hit("aba_routing", *match.span(), CHECKED, near or 0)
 
 
 @recognisers.register("bank_account")
@@ -39,9 +19,9 @@ def bank_account(facts: Facts) -> Iterator[Hit]:
     """6 to 17 digits right behind the cue, 8 to 17 within its reach; no dates, amounts or counts."""
     for match in PATTERNS["account form"].finditer(facts.text):
         digits = digits_of(match.group())
-        if not 6 <= digits <= 17 or is_money(facts, *match.span()):
+        if not 6 <= digits <= 17 or facts.is_money(*match.span()):
             continue
-        near = distance(facts, *match.span(), PATTERNS["account cue" if digits >= 8 else "account sure cue"])
+        near = facts.distance(*match.span(), PATTERNS["account cue" if digits >= 8 else "account sure cue"])
         if near is None or (digits < 8 and near > _CLOSE):
             continue
         if near <= _NEXT or not PATTERNS["account date"].fullmatch(match.group()):

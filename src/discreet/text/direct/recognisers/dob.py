@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.text.direct.cues import PATTERNS
-from discreet.text.direct.detect import BOUND, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.detect import BOUND, PATTERNS, Facts, Hit, recogniser, recognisers
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REACH = 48

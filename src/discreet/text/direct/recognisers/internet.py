@@ -12,8 +12,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from discreet.text.direct.cues import PATTERNS
-from discreet.text.direct.detect import CHECKED, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.detect import CHECKED, PATTERNS, SHAPED, Facts, Hit, recogniser, recognisers
 from discreet.text.resources import words
 
 _HOSTS = words("hosts")

@@ -1,31 +1,34 @@
-"""Numbers without a form of their own, or with one in each state or house, which a word must name.
+"""Numbers without a form of their own, or with one in each state, court or house, which a word must name.
 
 Medical records, health plans, passports (up to two letters and six to nine digits, ICAO Doc 9303), driver's licenses,
-members of a bar, licences to practise. Medicare's beneficiary identifier has a form (CMS, "MBI format").
+members of a bar ("SBN 123456"), licences to practise, court dockets ("1:21-cv-01234", "Case No."). Medicare's
+beneficiary identifier has a form (CMS, "MBI format").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.text.direct.cues import PATTERNS, is_other, named_hits
-from discreet.text.direct.detect import SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.detect import PATTERNS, SHAPED, Facts, Hit, named_hits, recogniser, recognisers
 
 _HOLDERS = ("patient", "hospital", "chart", "clinic", "encounter", "admission")
 _RECORD_STEMS = ("mrn", "record", "med rec", *(f"{h}{gap}" for h in _HOLDERS for gap in (" n", " id", " #", "-", "#")))
-_PLAN_STEMS = (
-    "member", "subscriber", "beneficiary", "insur", "enrollee", "policy", "plan", "medica", "medi-cal", "hicn", "mbi",
-    "group", "certificate",
-)  # fmt: skip
-_PLAN_LABELS = (" id", "-id", "number", " no.", " no ", " num", "#", "identif", "hicn", "mbi")
+_PLAN_STEMS = ("member", "subscriber", "beneficiary", "insur", "enrollee", "policy", "plan", "medica", "medi-cal",
+               "hicn", "mbi", "group", "certificate")
+_DOCKET_STEMS = ("no.", "number", "#", " no ", "nos", "num", "docket", "dkt")
 _NO_TRADE = ("driv", "license plate", "licence plate")
 
 
-@recognisers.register("mrn")
-@recogniser("mrn", digits=4, stems=_RECORD_STEMS)
-def mrn(facts: Facts) -> Iterator[Hit]:
-    """Medical record numbers with four digits or more."""
-    return named_hits(facts, "mrn", PATTERNS["mrn"], least_digits=4)
+def _register(kind: str, least_digits: int, stems: tuple[str, ...]) -> None:
+    """Register a recogniser of values right behind their name, with `least_digits` digits or more."""
+    recognisers.register(kind)(recogniser(kind, digits=least_digits, stems=stems)(
+        lambda facts: named_hits(facts, kind, PATTERNS[kind.replace("_", " ")], least_digits=least_digits)))
+
+
+_register("mrn", 4, _RECORD_STEMS)
+_register("passport", 6, ("passport", "travel document"))
+_register("driver_license", 5, ("driver", "driving", "dl#", "dl ", "dl:", "dln", "d.l."))
+_register("bar_number", 4, ("bar", "sbn", "attorney", "juris"))
 
 
 @recognisers.register("health_plan")
@@ -33,31 +36,10 @@ def mrn(facts: Facts) -> Iterator[Hit]:
 def health_plan(facts: Facts) -> Iterator[Hit]:
     """An MBI, or a named beneficiary number with five digits or more."""
     for match in PATTERNS["mbi form"].finditer(facts.text):
-        if not is_other(facts, match.start()):
+        if not facts.is_other(match.start()):
             yield Hit("health_plan", *match.span(), SHAPED)
-    if any(stem in facts.lower for stem in _PLAN_STEMS) and any(label in facts.lower for label in _PLAN_LABELS):
+    if any(stem in facts.lower for stem in _PLAN_STEMS):
         yield from named_hits(facts, "health_plan", PATTERNS["health plan"], least_digits=5)
-
-
-@recognisers.register("passport")
-@recogniser("passport", digits=6, stems=("passport", "travel document"))
-def passport(facts: Facts) -> Iterator[Hit]:
-    """Passport numbers with six digits or more."""
-    return named_hits(facts, "passport", PATTERNS["passport"], least_digits=6)
-
-
-@recognisers.register("driver_license")
-@recogniser("driver_license", digits=5, stems=("driver", "driving", "dl#", "dl ", "dl:", "dln", "d.l."))
-def driver_license(facts: Facts) -> Iterator[Hit]:
-    """Driver's license numbers with five digits or more."""
-    return named_hits(facts, "driver_license", PATTERNS["driver license"], least_digits=5)
-
-
-@recognisers.register("bar_number")
-@recogniser("bar_number", digits=4, stems=("bar", "sbn", "attorney", "juris"))
-def bar_number(facts: Facts) -> Iterator[Hit]:
-    """Numbers of members of a bar with four digits or more ("State Bar No. 123456", "SBN 123456")."""
-    return named_hits(facts, "bar_number", PATTERNS["bar number"], least_digits=4)
 
 
 @recognisers.register("professional_license")
@@ -68,3 +50,20 @@ def professional_license(facts: Facts) -> Iterator[Hit]:
         cue = hit.start - hit.distance
         if not any(word in facts.lower[max(0, cue - 12) : hit.start] for word in _NO_TRADE):
             yield hit
+
+
+@recognisers.register("docket")
+@recogniser("docket", digits=4)
+def docket(facts: Facts) -> Iterator[Hit]:
+    """Numbers in a court's form, and named ones with four digits or more.
+
+    A reporter citation ("347 U.S. 483 (1954)") names a published case and is none; nor is an agency's rule-making
+    docket, or the number that a database citation carries ("No. 1:19-cv-00123, 2020 WL 123456").
+    """
+    state = ("docket state",) if PATTERNS["docket state hint"].search(facts.text) else ()
+    hits = [Hit("docket", *match.span(), SHAPED)
+            for name in ("docket federal", *state) for match in PATTERNS[name].finditer(facts.text)]
+    if any(stem in facts.lower for stem in _DOCKET_STEMS):
+        named = named_hits(facts, "docket", PATTERNS["docket"], least_digits=4)
+        hits += [hit for hit in named if not PATTERNS["docket agency"].match(facts.text[hit.start : hit.end])]
+    return (hit for hit in hits if not PATTERNS["docket database"].match(facts.text, hit.end))

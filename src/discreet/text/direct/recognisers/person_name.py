@@ -12,32 +12,75 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from discreet.text.direct import name_context as near
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
-from discreet.text.direct.name_context import BEFORE, PATTERNS
 from discreet.text.evidence import lexicon
-from discreet.text.resources import words
+from discreet.text.resources import patterns, words
 
-_WORDS = words("names")
-_PARTICLES = frozenset(
-    [" de ", " de la ", " de los ", " del ", " van ", " van der ", " van den ", " von ", " der ", " di ", " da ",
-     " dos ", " bin ", " ibn ", " al-", " el-", " la ", " le "]
-)  # fmt: skip
+_P, _WORDS = patterns("names"), words("names")
+_PARTICLES = frozenset([" de ", " de la ", " de los ", " del ", " van ", " van der ", " van den ", " von ", " der ",
+                        " di ", " da ", " dos ", " bin ", " ibn ", " al-", " el-", " la ", " le "])
 _LONGEST = 5
+_BEFORE = 72
+"""Characters before a name that may speak of it."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
+_LISTED = re.compile(r",? (?:and|&|or) |, ")
+_OWN = re.compile(r"'s$|'S$")
+
+
+class _Capital(NamedTuple):
+    """A capitalised word; a possessive ending is left off, and `stop` is behind it."""
+
+    start: int
+    end: int
+    stop: int
+    word: str
+    lower: str
+
+    def __repr__(self) -> str:
+        return f"_Capital({self.start}:{self.stop})"
 
 
 @recognisers.register("person_name")
 @recogniser("person_name", "person_name_hypothetical")
 def person_name(facts: Facts) -> Iterator[Hit]:
     """Names of persons, and of the parties of hypotheticals."""
-    tokens = near.capitals(facts.text)
-    given = lexicon.given_names()
-    if tokens and (
-        any(t.lower in given or t.lower in _WORDS["titles"] or "-" in t.word for t in tokens) or "name" in facts.lower
-    ):
-        yield from _Names(facts, tokens, given).find()
+    capitals, given = _capitals(facts.text), lexicon.given_names()
+    named = (t.lower in given or t.lower in _WORDS["titles"] or "-" in t.word for t in capitals)
+    if capitals and ("name" in facts.lower or any(named)):
+        yield from _Names(facts, capitals, given).find()
+
+
+def _capitals(text: str) -> list[_Capital]:
+    found = []
+    for match in _P["capitalised"].finditer(text):
+        word, (start, stop) = _OWN.sub("", match.group()), match.span()
+        if word[:1].isupper():
+            found.append(_Capital(start, start + len(word), stop, word, word.lower()))
+    return found
+
+
+def _cited(text: str, capitals: list[_Capital]) -> set[int]:
+    """Indices of the words that are parties in a case name ("Brown v. Board of Education")."""
+    parties: set[int] = set()
+    versus, gap = list(_P["versus"].finditer(text)), _P["party gap"]
+    starts = {t.start: i for i, t in enumerate(capitals)}
+    stops = {t.stop: i for i, t in enumerate(capitals)}
+    for match in versus:
+        left = stops.get(match.start(), stops.get(match.start() - 1))
+        right = starts.get(match.end())
+        if left is None or right is None:
+            continue
+        while left > 0 and gap.fullmatch(text, capitals[left - 1].stop, capitals[left].start):
+            left -= 1
+        while right + 1 < len(capitals) and gap.fullmatch(text, capitals[right].stop, capitals[right + 1].start):
+            right += 1
+        parties |= {*range(left, right + 1)}
+    for i, token in enumerate(capitals) if "In re" in text or "Ex parte" in text else ():
+        if _P["in re"].search(text, max(0, token.start - 40), token.start):
+            parties.add(i)
+    return parties
 
 
 @dataclass(slots=True)
@@ -45,13 +88,13 @@ class _Names:
     """One walk over the capitalised words of a text."""
 
     facts: Facts
-    tokens: list[near.Token]
+    tokens: list[_Capital]
     given: Mapping[str, str] = field(repr=False)
     cited: set[int] = field(init=False)
     breaks: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cited = near.case_tokens(self.facts.text, self.tokens)
+        self.cited = _cited(self.facts.text, self.tokens)
         self.breaks = [match.start() for match in _PARAGRAPH.finditer(self.facts.text)]
 
     def find(self) -> Iterator[Hit]:
@@ -88,7 +131,7 @@ class _Names:
     def _adjacent(self, i: int) -> bool:
         """Whether the next capitalised word goes on with the name: over a blank, a particle, a shortened word."""
         one, two, gap = self.tokens[i], self.tokens[i + 1], self._gap(i)
-        if one.own:
+        if one.stop > one.end:
             return False
         if gap == ". ":
             return len(one.word) == 1 or any(one.lower in _WORDS[w] for w in ("titles", "place heads", "offices"))
@@ -102,7 +145,7 @@ class _Names:
         token = self.tokens[i]
         if token.word.isupper():
             return len(token.word) >= 4 and not self._is_word(token.lower) and token.lower in self.given
-        if PATTERNS["titlecase"].fullmatch(token.word) is None:
+        if _P["titlecase"].fullmatch(token.word) is None:
             return False
         parts = token.lower.split("-")
         return token.lower in self.given or (len(parts) == 2 and all(part in self.given for part in parts))
@@ -159,9 +202,9 @@ class _Names:
             return True
         end = self.tokens[last].end
         # "& Name" makes a firm's name, where Name is no given name.
-        partner = PATTERNS["partner"].match(self.facts.text, end)
+        partner = _P["partner"].match(self.facts.text, end)
         firm = partner is not None and partner[1].lower() not in self.given
-        return firm or near.is_thing(self.facts.lower, end, own=False)
+        return firm or self._names_a_thing(end, own=False)
 
     def _passes(self, first: int, last: int) -> bool:
         """Whether a name is of somebody in office, of a case, of a place, or public."""
@@ -174,17 +217,17 @@ class _Names:
                 return True
             if len(before) == 1 and (first == last or self.tokens[max(0, first - 2)].lower in _WORDS["offices"]):
                 return True
-        if any(PATTERNS[name].match(self.facts.text, end) for name in ("credential after", "author after")):
+        if any(_P[name].match(self.facts.text, end) for name in ("credential after", "author after")):
             return True
-        before_it = self.facts.lower[max(0, start - BEFORE) : start]
-        return PATTERNS["office before"].search(before_it) is not None or self._follows_officials(first)
+        before_it = self._before(start)
+        return _P["office before"].search(before_it) is not None or self._follows_officials(first)
 
     def _follows_officials(self, first: int) -> bool:
         """Whether a name stands in a list that a plural title opened ("Drs. Jane Park and John Lee")."""
         for k in range(first - 1, max(-1, first - 8), -1):
             if self.tokens[k].lower in _WORDS["offices plural"]:
                 return True
-            if self._gap(k) not in (" ", ". ") and not near.is_list_gap(self._gap(k)):
+            if self._gap(k) not in (" ", ". ") and not _LISTED.fullmatch(self._gap(k)):
                 return False
         return False
 
@@ -203,9 +246,9 @@ class _Names:
         if not self._is_word(one.lower):
             return True
         lower, end = self.facts.lower, self.tokens[last].end
-        if PATTERNS["bound after"].match(lower, end) or PATTERNS["apposition"].match(lower, end):
+        if _P["bound after"].match(lower, end) or _P["apposition"].match(lower, end):
             return True
-        if PATTERNS["bound before"].search(lower[max(0, one.start - BEFORE) : one.start]):
+        if _P["bound before"].search(self._before(one.start)):
             return True
         placed = lower[max(0, one.start - 6) : one.start].endswith(("in ", "near ", "at ", "since ", "by "))
         return self.tokens[last].lower in _WORDS["surnames"] and not placed
@@ -215,10 +258,8 @@ class _Names:
         bound: set[int] = set()
         for i in lone:
             one = self.tokens[i]
-            listed = i - 1 in bound and near.is_list_gap(self._gap(i - 1))
-            if near.is_thing(self.facts.lower, one.end, own=True):
-                continue
-            if listed or near.is_bound(self.facts.lower, one.start, one.end, strictly=self._is_word(one.lower)):
+            listed = i - 1 in bound and _LISTED.fullmatch(self._gap(i - 1))
+            if not self._names_a_thing(one.end, own=True) and (listed or self._is_bound(one)):
                 bound.add(i)
         people = {self.tokens[i].lower for i in bound}
         free = [i for i in lone if i not in bound and not self._is_word(self.tokens[i].lower)]
@@ -226,15 +267,16 @@ class _Names:
         yield from (self._hit("person_name", i, i) for i in free if self.tokens[i].lower in people)
         free = [i for i in free if self.tokens[i].lower not in people]
         paragraph = {i: bisect(self.breaks, self.tokens[i].start) for i in free}
-        acting = {paragraph[i] for i in free if near.acts(self.facts.lower, *self.tokens[i][:2])}
+        acting = {paragraph[i] for i in free if self._acts(self.tokens[i])}
         yield from (self._hit("person_name_hypothetical", i, i) for i in free if paragraph[i] in acting)
 
     def _labelled(self) -> Iterator[Hit]:
         """Names in a form's field, also surname first ("Patient: Whitfield, Jane")."""
         starts = {token.start: i for i, token in enumerate(self.tokens)}
-        for offset, sure in near.labels(self.facts.text, self.facts.lower):
-            first = starts.get(offset)
-            if first is None:
+        for form_field in _P["field"].finditer(self.facts.text):
+            label = _P["label"].search(self._before(form_field.start()))
+            first = starts.get(form_field.end()) if label else None
+            if label is None or first is None:
                 continue
             last = first
             while last + 1 < len(self.tokens) and last - first < 3 and self._gap(last) in (" ", ", ", ". "):
@@ -242,5 +284,37 @@ class _Names:
             chosen = [k for k in range(first, last + 1) if self._is_namelike(k, self.tokens[k].word.isupper())]
             chosen = [k for n, k in enumerate(chosen) if k == first + n]
             known = any(self.tokens[k].lower in self.given for k in chosen)
-            if chosen and (known or (sure and len(chosen) > 1)) and not self._is_public(first, chosen[-1]):
+            if chosen and (known or (label["sure"] and len(chosen) > 1)) and not self._is_public(first, chosen[-1]):
                 yield self._hit("person_name", first, chosen[-1], BOUND)
+
+    def _before(self, start: int) -> str:
+        return self.facts.lower[max(0, start - _BEFORE) : start]
+
+    def _is_bound(self, one: _Capital) -> bool:
+        """Whether the words beside a lone given name bind it to a person.
+
+        Names that are also words ask for a relative or a role right before them.
+        """
+        before, lower, strictly = self._before(one.start), self.facts.lower, self._is_word(one.lower)
+        if _P["bound before"].search(before):
+            return not (strictly and before.rstrip("\"'(*_ ").endswith(",") and lower[one.end : one.end + 1] != ",")
+        if strictly:
+            return False
+        named = _P["named before"].search(before)
+        if (named and named[1] not in _WORDS["named things"]) or _P["bound after"].match(lower, one.end):
+            return True
+        return _P["apposition"].match(lower, one.end) is not None and not self._acts_in_apposition(one)
+
+    def _acts_in_apposition(self, one: _Capital) -> bool:
+        apposition = _P["apposition"].match(self.facts.lower, one.end)
+        return bool(apposition and apposition[1] and _P["act"].match(apposition[2]))
+
+    def _acts(self, one: _Capital) -> bool:
+        """Whether a lone name does, or suffers, what parties do in a hypothetical."""
+        after, before = _P["act after"].match(self.facts.lower, one.end), self._before(one.start)
+        return self._acts_in_apposition(one) or after is not None or _P["act before"].search(before) is not None
+
+    def _names_a_thing(self, end: int, *, own: bool) -> bool:
+        """Whether what follows makes a name that of a disease, a test or a law; `own` where "'s" may stand between."""
+        match = _P["thing after"].match(self.facts.lower, end)
+        return match is not None and (own or not match.group().startswith(("'", "’")))

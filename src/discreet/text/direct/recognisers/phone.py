@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.text.direct.cues import PATTERNS, digits_of, distance, is_money, is_other, stands_alone
-from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.detect import BOUND, PATTERNS, SHAPED, Facts, Hit, digits_of, recogniser, recognisers
 
 _CLOSE = 8
 
@@ -22,17 +21,17 @@ def phone(facts: Facts) -> Iterator[Hit]:
         if _is_personal(match.group(), possible=True):
             yield Hit("phone", *match.span(), BOUND)
     for match in PATTERNS["phone nanp"].finditer(facts.text) if PATTERNS["phone nanp hint"].search(facts.text) else ():
-        near = distance(facts, *match.span(), PATTERNS["phone cue"])
-        apart = match[1] != " " or stands_alone(facts.text, *match.span())
-        if near is None and (is_other(facts, match.start()) or not apart):
+        near = facts.distance(*match.span(), PATTERNS["phone cue"])
+        apart = match[1] != " " or facts.stands_alone(*match.span())
+        if near is None and (facts.is_other(match.start()) or not apart):
             continue
         if _is_personal(match.group(), possible=near is not None):
             yield Hit("phone", *match.span(), SHAPED if near is None else BOUND, near or 0)
     for match in PATTERNS["phone any groups"].finditer(facts.text):
         digits = digits_of(match.group())
-        if PATTERNS["phone date"].fullmatch(match.group()) or is_money(facts, *match.span()):
+        if PATTERNS["phone date"].fullmatch(match.group()) or facts.is_money(*match.span()):
             continue
-        near = distance(facts, *match.span(), PATTERNS["phone sure cue" if digits < 10 else "phone cue"])
+        near = facts.distance(*match.span(), PATTERNS["phone sure cue" if digits < 10 else "phone cue"])
         if near is not None and (digits >= 10 or near <= _CLOSE) and _is_personal(match.group(), possible=None):
             yield Hit("phone", *match.span(), BOUND, near)
 

@@ -5,8 +5,9 @@ Importing this package does nothing but define names: no network, no logging set
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
 
 __version__ = "0.1.0"
 
@@ -26,31 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit", "Policy",
            "Verdict", "audit_labels", "audit_membership", "fit_guard", "load_scores", "seal", "stress_test", "unseal"]
 
-_HOMES = {
-    "Answer": "discreet.core.records",
-    "DualDensity": "discreet.guard.dual_density",
-    "Estimate": "discreet.core.records",
-    "Evidence": "discreet.core.records",
-    "Guard": "discreet.guard.guard",
-    "LabelAudit": "discreet.audit.labels.audit",
-    "MembershipAudit": "discreet.audit.membership.audit",
-    "Policy": "discreet.guard.policy",
-    "Verdict": "discreet.core.records",
-    "audit_labels": "discreet.audit.labels.audit",
-    "audit_membership": "discreet.audit.membership.audit",
-    "fit_guard": "discreet.guard.fit",
-    "load_scores": "discreet.scores.load",
-    "seal": "discreet.audit.sealed.sealing",
-    "stress_test": "discreet.guard.stress",
-    "unseal": "discreet.audit.sealed.certificate",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Public names are loaded when they are first asked for, so that `import discreet` costs nothing."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+__getattr__ = lazily(__name__, __file__)
+"""Public names are loaded when they are first asked for, so that `import discreet` costs nothing."""
 
 
 def __dir__() -> list[str]:

@@ -7,11 +7,9 @@ checkers; at run time they are the table of what is where.
 
 from __future__ import annotations
 
-import ast
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
 
 if TYPE_CHECKING:
     from numpy import random
@@ -43,20 +41,4 @@ if TYPE_CHECKING:
     from discreet.studies.mia import settings as mia_settings
     from discreet.synth import campaign, plan, records, validate
 
-
-def _homes() -> dict[str, str]:
-    """By name, the module of the imports above."""
-    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    return {alias.asname or alias.name: f"{node.module}.{alias.name}"
-            for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-
-
-HOMES = _homes()
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = import_module(HOMES[name])
-    return found
+__getattr__ = lazily(__name__, __file__)

@@ -46,7 +46,11 @@ class Registry(Generic[T]):
         return keep
 
     def __getitem__(self, name: str) -> T:
-        self._load()
+        # A built-in that is called as its file needs no others.
+        if name not in self._items and name.replace("-", "_") in self._files():
+            import_module(f"{self._builtin}.{name.replace('-', '_')}")
+        if name not in self._items:
+            self._load()
         if name not in self._items:
             raise UsageError(f"no {self.room} plug-in is called {name!r}: expected one of {', '.join(self)}")
         return self._items[name]
@@ -62,6 +66,9 @@ class Registry(Generic[T]):
     def items(self) -> list[tuple[str, T]]:
         """All plug-ins with their names, sorted by name."""
         return [(name, self[name]) for name in self]
+
+    def _files(self) -> set[str]:
+        return {found.name for found in iter_modules(import_module(self._builtin).__path__)} if self._builtin else set()
 
     def _load(self) -> None:
         if self._loaded:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from discreet.encode.base import Encoder, WholeText, encoders, load_encoder
-from discreet.encode.fusion import Fusion
-from discreet.encode.presets import build_encoders
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.encode.base import Encoder, WholeText, encoders, load_encoder
+    from discreet.encode.fusion import Fusion
+    from discreet.encode.presets import build_encoders
 
 __all__ = ["Encoder", "Fusion", "WholeText", "build_encoders", "encoders", "load_encoder"]
+__getattr__ = lazily(__name__, __file__)

@@ -7,8 +7,14 @@
 >>> table = trained.table()                                                       # doctest: +SKIP
 """
 
-from discreet.experiments.labels import Arm, LabelExperiment
-from discreet.experiments.membership import MembershipExperiment
-from discreet.experiments.runner import Experiment, Trained, train
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.experiments.labels import Arm, LabelExperiment
+    from discreet.experiments.membership import MembershipExperiment
+    from discreet.experiments.runner import Experiment, Trained, train
 
 __all__ = ["Arm", "Experiment", "LabelExperiment", "MembershipExperiment", "Trained", "train"]
+__getattr__ = lazily(__name__, __file__)

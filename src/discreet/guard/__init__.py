@@ -5,8 +5,9 @@ Names are imported when first asked for, so that judging by rules alone needs ne
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
 
 if TYPE_CHECKING:
     from discreet.guard.dual_density import DualDensity
@@ -17,16 +18,7 @@ if TYPE_CHECKING:
     from discreet.guard.reading import Finding
     from discreet.guard.stress import StressResult, stress_test
 
-_HOMES = {
-    "Costs": "points", "DualDensity": "dual_density", "Finding": "reading", "Guard": "guard", "Judgement": "guard",
-    "Policy": "policy", "StressResult": "stress", "fit_guard": "fit", "stress_test": "stress",
-}  # fmt: skip
-
 __all__ = ["Costs", "DualDensity", "Finding", "Guard", "Judgement", "Policy", "StressResult", "fit_guard",
            "stress_test"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"discreet.guard.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'discreet.guard' has no attribute {name!r}")
+__getattr__ = lazily(__name__, __file__)

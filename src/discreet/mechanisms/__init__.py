@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from discreet.mechanisms.base import OutputMechanism, canonical, output_mechanisms
-from discreet.mechanisms.labels.base import (
-           LabelMechanism,
-           SoftLabelMechanism,
-           label_mechanisms,
-           prior_of_logits,
-           stage_parts,
-)
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.base import OutputMechanism, canonical, output_mechanisms
+    from discreet.mechanisms.labels.base import (
+        LabelMechanism,
+        SoftLabelMechanism,
+        label_mechanisms,
+        prior_of_logits,
+        stage_parts,
+    )
 
 __all__ = ["LabelMechanism", "OutputMechanism", "SoftLabelMechanism", "canonical", "label_mechanisms",
            "output_mechanisms", "prior_of_logits", "stage_parts"]
+__getattr__ = lazily(__name__, __file__)

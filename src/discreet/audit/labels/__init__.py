@@ -7,24 +7,30 @@ about them is no memory.
 
 from __future__ import annotations
 
-from discreet.audit.labels.attacker_view import (
-    Guesses,
-    LabelAttack,
-    LabelAttackFamily,
-    Settings,
-    View,
-    all_attacks,
-    label_attacks,
-)
-from discreet.audit.labels.audit import LabelAudit, ModelAudit, audit_labels
-from discreet.audit.labels.bounds import canaries_needed, ceiling, ladder_bound, plan_canaries
-from discreet.audit.labels.check_table import check_cells
-from discreet.audit.labels.conformance import conform, labels_needed
-from discreet.audit.labels.published import read_cells
-from discreet.audit.labels.rows import LabelRow
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.audit.labels.attacker_view import (
+        Guesses,
+        LabelAttack,
+        LabelAttackFamily,
+        Settings,
+        View,
+        all_attacks,
+        label_attacks,
+    )
+    from discreet.audit.labels.audit import LabelAudit, ModelAudit, audit_labels
+    from discreet.audit.labels.bounds import canaries_needed, ceiling, ladder_bound, plan_canaries
+    from discreet.audit.labels.check_table import check_cells
+    from discreet.audit.labels.conformance import conform, labels_needed
+    from discreet.audit.labels.published import read_cells
+    from discreet.audit.labels.rows import LabelRow
 
 __all__ = [
     "Guesses", "LabelAttack", "LabelAttackFamily", "LabelAudit", "LabelRow", "ModelAudit", "Settings", "View",
     "all_attacks", "audit_labels", "canaries_needed", "ceiling", "check_cells", "conform", "label_attacks",
     "labels_needed", "ladder_bound", "plan_canaries", "read_cells",
 ]
+__getattr__ = lazily(__name__, __file__)

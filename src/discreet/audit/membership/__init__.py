@@ -6,14 +6,20 @@ functions of arrays that can be used alone.
 
 from __future__ import annotations
 
-from discreet.audit.membership.attack import Attack, References, View, target_view
-from discreet.audit.membership.audit import MembershipAudit, TargetAudit, audit_membership
-from discreet.audit.membership.diagnostics import diagnose
-from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
-from discreet.audit.membership.rows import Row, RowSpec
-from discreet.audit.membership.selection import boundary, deciles
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.audit.membership.attack import Attack, References, View, target_view
+    from discreet.audit.membership.audit import MembershipAudit, TargetAudit, audit_membership
+    from discreet.audit.membership.diagnostics import diagnose
+    from discreet.audit.membership.evaluation_sets import EvaluationSets
+    from discreet.audit.membership.rows import Row, RowSpec
+    from discreet.audit.membership.selection import boundary, deciles
 
 __all__ = [
     "Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",
-    "audit_membership", "boundary", "deciles", "diagnose", "evaluation_sets", "target_view",
+    "audit_membership", "boundary", "deciles", "diagnose", "target_view",
 ]
+__getattr__ = lazily(__name__, __file__)

@@ -57,7 +57,7 @@ class ScriptedGuard:
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every policy and point is accepted and leads to the scripted guard."""
     policy = SimpleNamespace(domain=load_domain("medical"), audience="public", label=lambda: "medical/public@1#abc")
-    monkeypatch.setattr("discreet.cli.judging.ByGuard.load", lambda *_, **__: ScriptedGuard(policy))
+    monkeypatch.setattr("discreet.cli.options.ByGuard.load", lambda *_, **__: ScriptedGuard(policy))
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from discreet.cli import library as lib
 from discreet.cli.options import Execution, Seed, argument, flag, group, names_of, numbers_of, option, planted_of
 from discreet.cli.output import Output, PageOutput, RunOutput, end, provenance
 from discreet.core.errors import UsageError
-from discreet.core.runs import Run
 
 MOST_SEEDS = 1000
 
@@ -121,7 +120,7 @@ def plan(
 
 
 def _audit(table: lib.table.ScoreTable, source: Path, audit: Audit, output: PageOutput, *,
-           run: Run | None = None, training: dict[str, Any] | None = None) -> None:
+           run: lib.runs.Run | None = None, training: dict[str, Any] | None = None) -> None:
     """Audit `table`, keep and show the record, and end with its exit code; `training` is of what was trained here."""
     done = discreet.audit_labels(
         table, permutations=audit.permutations, seed=audit.seed, assignment=audit.assignment, tune=audit.tune,

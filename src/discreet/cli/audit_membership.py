@@ -25,7 +25,6 @@ from discreet.cli.output import PageOutput, end, provenance
 from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress
-from discreet.core.runs import Run
 
 FRONTIER: dict[str, Any] = {"strengths": {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}, "queries": (1, 16, 256),
                             "draws": 5}
@@ -231,7 +230,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
 def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
            coins: Coins | None = None, published: bool = False, texts: Path | Mapping[str, str] | None = None,
            facts: Mapping[str, Any] | None = None, further: Mapping[str, Any] | None = None,
-           run: Run | None = None, keep: bool = False) -> None:
+           run: lib.runs.Run | None = None, keep: bool = False) -> None:
     """Audit `table`, keep and show the record, and end with its exit code.
 
     `facts` go into the provenance, `further` into the record as it is; `keep` writes the table to the run folder.

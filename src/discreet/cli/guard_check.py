@@ -14,8 +14,7 @@ import typer
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.judging import Judging
-from discreet.cli.options import ShowText, argument, flag, one_of, option
+from discreet.cli.options import Judging, ShowText, argument, flag, one_of, option
 from discreet.cli.output import PageOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, atomic_writer, dump_json, progress

@@ -7,8 +7,18 @@ from typing import Annotated, Literal, cast
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.judging import Costing, ForAudience, Judging, policy_of
-from discreet.cli.options import About, Encoders, Seed, argument, names_of, option
+from discreet.cli.options import (
+    About,
+    Costing,
+    Encoders,
+    ForAudience,
+    Judging,
+    Seed,
+    argument,
+    names_of,
+    option,
+    policy_of,
+)
 from discreet.cli.output import Output, RunOutput, provenance
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import progress

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.audit.labels import bounds, check_table, published
     from discreet.audit.membership import attack, embedding
     from discreet.audit.membership import audit as membership_audit
+    from discreet.core import runs
     from discreet.data import answers, datasets, rows, texts
     from discreet.encode import presets
     from discreet.experiments import labels as label_experiments

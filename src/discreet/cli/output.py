@@ -15,7 +15,6 @@ from discreet.cli import library as lib
 from discreet.cli.options import flag, group, load_config, option, plain_names
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.files import KeyedHash, dump_json, write_atomic
-from discreet.core.runs import Run
 
 Record = Mapping[str, Any]
 WhenQuiet = Literal["headline", "summary", "nothing"]
@@ -40,7 +39,7 @@ class Output:
     config: Annotated[Path | None, option(
         "F", "YAML file of options, named as the flags; flags win.", is_eager=True, callback=load_config)] = None
 
-    def show(self, record: Record, run: Run | None = None, *, when_quiet: WhenQuiet = "headline",
+    def show(self, record: Record, run: lib.runs.Run | None = None, *, when_quiet: WhenQuiet = "headline",
              **options: Any) -> None:
         """Print a record: as JSON, or its summary, and where its page and its run folder are.
 
@@ -59,11 +58,11 @@ class Output:
         elif whenever or not self.quiet:
             print(text())
 
-    def wanted(self, run: Run | None) -> list[Path]:
+    def wanted(self, run: lib.runs.Run | None) -> list[Path]:
         """Where the page goes."""
         return [] if run is None else [run.report]
 
-    def say_where(self, run: Run | None) -> None:
+    def say_where(self, run: lib.runs.Run | None) -> None:
         """Print where the page and the run folder are."""
         page = next((path for path in self.wanted(run) if path.exists()), None)
         where = [f"{name}: {path}" for name, path in (("Report", page), ("Run folder", run and run.path)) if path]
@@ -84,7 +83,7 @@ class RunOutput(Output):
         "DIR", "Keep the run in this folder: configuration, results, log, and the report where there is one.")] = None
 
     def open_run(self, *, only: Collection[str] | None = None,
-                 further: Mapping[str, bytes] | None = None) -> Run | None:
+                 further: Mapping[str, bytes] | None = None) -> lib.runs.Run | None:
         """The run folder, where one is asked for, for this configuration and the content of what the options name.
 
         Parameters
@@ -109,9 +108,9 @@ class RunOutput(Output):
             values = given if isinstance(given, list | tuple) else [given]
             if there := [path for value in values if (path := _file(parameter, value)) and path.exists()]:
                 inputs[next((o for o in parameter.opts if o.startswith("--")), str(parameter.metavar))] = there
-        return Run.open(self.out, options, inputs, command=self.context.command_path.partition(" ")[2])
+        return lib.runs.Run.open(self.out, options, inputs, command=self.context.command_path.partition(" ")[2])
 
-    def finish(self, record: Record, run: Run | None, facts: Mapping[str, Any], *,
+    def finish(self, record: Record, run: lib.runs.Run | None, facts: Mapping[str, Any], *,
                when_quiet: WhenQuiet = "summary", **options: Any) -> None:
         """Keep the record in its run, with `facts` in the log, and show it.
 
@@ -121,14 +120,14 @@ class RunOutput(Output):
             run.finish(record, **facts)
         self.show(record, run, when_quiet=when_quiet, **options)
 
-    def finish_with_page(self, record: Record, run: Run | None, facts: Mapping[str, Any], *,
+    def finish_with_page(self, record: Record, run: lib.runs.Run | None, facts: Mapping[str, Any], *,
                          when_quiet: WhenQuiet = "headline", texts: Sequence[Record] = ()) -> None:
         """The same of a record that has a page. `texts` are for page and terminal alone."""
         options = {"texts": texts} if texts else {}
         self.write_page(record, run, **options)
         self.finish(record, run, facts, when_quiet=when_quiet, **options)
 
-    def write_page(self, record: Record, run: Run | None, **options: Any) -> None:
+    def write_page(self, record: Record, run: lib.runs.Run | None, **options: Any) -> None:
         """Write the page to where it is wanted, and the figures to `run`."""
         if pages := self.pages(run):
             summary = lib.report.summarise(record, **options)
@@ -138,7 +137,7 @@ class RunOutput(Output):
             for path in pages:
                 write_atomic(path, page)
 
-    def pages(self, run: Run | None, *, charts: bool = True) -> list[Path]:
+    def pages(self, run: lib.runs.Run | None, *, charts: bool = True) -> list[Path]:
         """Where the page goes: nowhere where none is wanted, or none can be made."""
         wanted = self.wanted(run)
         try:
@@ -169,7 +168,7 @@ class PageOutput(RunOutput):
                 raise UsageError(f"cannot write {self.report}: {found}; expected the name of a file in a folder that "
                                  "is there")
 
-    def wanted(self, run: Run | None) -> list[Path]:
+    def wanted(self, run: lib.runs.Run | None) -> list[Path]:
         """Where the page goes."""
         return [*([self.report] if self.report else []), *super().wanted(run)]
 

@@ -15,7 +15,6 @@ from discreet.cli.options import Engine, Seed, Workers, group, names_of, numbers
 from discreet.cli.output import RunOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import write_atomic
-from discreet.core.runs import Run
 
 Record = dict[str, Any]
 DTYPES = ("auto", "float32", "bfloat16")
@@ -165,7 +164,7 @@ def _record(study: str, scale: str, found: Mapping[str, Any], facts: Mapping[str
             "provenance": {**facts, **provenance(finished=True)}}
 
 
-def _finish(record: Record, run: Run | None, output: RunOutput, same: Collection[str],
+def _finish(record: Record, run: lib.runs.Run | None, output: RunOutput, same: Collection[str],
             merged: Callable[[Record, Record], Record]) -> None:
     """Show the record of this call; keep it `merged` with the one that the run has, if it is of the `same` facts."""
     if run is not None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from discreet.cli import library as lib
-from discreet.cli.judging import ByGuard
-from discreet.cli.options import Seed, one_of, option
+from discreet.cli.options import ByGuard, Seed, one_of, option
 from discreet.cli.output import RunOutput, end, provenance
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import progress

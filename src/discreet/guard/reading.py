@@ -12,10 +12,9 @@ from discreet.core.records import Answer, Subject
 from discreet.core.unicode import Prepared, prepare
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
-from discreet.text.doc import Doc
+from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.doc import guess_language
 
 
 @dataclass(frozen=True, slots=True)

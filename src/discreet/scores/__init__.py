@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from discreet.scores.load import load_scores
-from discreet.scores.table import Canaries, Examples, Model, ScoreTable, stacked
-from discreet.scores.write import write_scores
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.scores.load import load_scores
+    from discreet.scores.table import Canaries, Examples, Model, ScoreTable, stacked
+    from discreet.scores.write import write_scores
 
 __all__ = ["Canaries", "Examples", "Model", "ScoreTable", "load_scores", "stacked", "write_scores"]
+__getattr__ = lazily(__name__, __file__)

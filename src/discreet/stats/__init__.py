@@ -2,56 +2,61 @@
 
 from __future__ import annotations
 
-from discreet.stats.estimates import (
-    PrecisionRecall,
-    auroc_estimate,
-    fpr_at_tpr_estimate,
-    kappa_estimate,
-    precision_recall_estimates,
-    rate_estimate,
-    share_estimate,
-    tpr_at_fpr_estimate,
-)
-from discreet.stats.intervals import (
-    Interval,
-    auc_interval,
-    clopper_pearson,
-    delong_logit_interval,
-    fpr_at_tpr_interval,
-    rate_interval,
-    tpr_at_fpr_interval,
-    wilson,
-)
-from discreet.stats.kappa import Kappa, cohen_kappa, kappa_interval, kappa_variance, rating_table
-from discreet.stats.roc import (
-    AucVariance,
-    RocCore,
-    RocCurve,
-    StepCounts,
-    auc_covariance,
-    auc_variance,
-    auroc,
-    fpr_at_tpr,
-    placements,
-    roc_curve,
-    tpr_at_fpr,
-)
-from discreet.stats.testing import (
-    PairedAuc,
-    Permutation,
-    Statistic,
-    bootstrap_roc,
-    bootstrap_weights,
-    delong_test,
-    fisher_exact,
-    holm,
-    max_t_p,
-    mcnemar_exact,
-    percentile_interval,
-    permutation_p,
-    permutation_test,
-    permuted_labels,
-)
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.stats.estimates import (
+        PrecisionRecall,
+        auroc_estimate,
+        fpr_at_tpr_estimate,
+        kappa_estimate,
+        precision_recall_estimates,
+        rate_estimate,
+        share_estimate,
+        tpr_at_fpr_estimate,
+    )
+    from discreet.stats.intervals import (
+        Interval,
+        auc_interval,
+        clopper_pearson,
+        delong_logit_interval,
+        fpr_at_tpr_interval,
+        rate_interval,
+        tpr_at_fpr_interval,
+        wilson,
+    )
+    from discreet.stats.kappa import Kappa, cohen_kappa, kappa_interval, kappa_variance, rating_table
+    from discreet.stats.roc import (
+        AucVariance,
+        RocCore,
+        RocCurve,
+        StepCounts,
+        auc_covariance,
+        auc_variance,
+        auroc,
+        fpr_at_tpr,
+        placements,
+        roc_curve,
+        tpr_at_fpr,
+    )
+    from discreet.stats.testing import (
+        PairedAuc,
+        Permutation,
+        Statistic,
+        bootstrap_roc,
+        bootstrap_weights,
+        delong_test,
+        fisher_exact,
+        holm,
+        max_t_p,
+        mcnemar_exact,
+        percentile_interval,
+        permutation_p,
+        permutation_test,
+        permuted_labels,
+    )
 
 __all__ = [
     "AucVariance", "Interval", "Kappa", "PairedAuc", "Permutation", "PrecisionRecall", "RocCore", "RocCurve",
@@ -63,3 +68,4 @@ __all__ = [
     "precision_recall_estimates", "rate_estimate", "rate_interval", "rating_table", "roc_curve", "share_estimate",
     "tpr_at_fpr", "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
 ]
+__getattr__ = lazily(__name__, __file__)

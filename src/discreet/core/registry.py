@@ -68,7 +68,8 @@ class Registry(Generic[T]):
         return [(name, self[name]) for name in self]
 
     def _files(self) -> set[str]:
-        return {found.name for found in iter_modules(import_module(self._builtin).__path__)} if self._builtin else set()
+        path = getattr(import_module(self._builtin), "__path__", []) if self._builtin else []
+        return {found.name for found in iter_modules(path)}
 
     def _load(self) -> None:
         if self._loaded:

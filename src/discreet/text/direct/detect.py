@@ -6,7 +6,7 @@ the longer, then the one nearer to its cue, then the recogniser with the higher 
 
 What binds a value to a name are the words beside it. `Facts.distance` starts from a value that a pattern found and
 looks for its cue on either side; `named_hits` starts from the cue and reads the value behind it, for values without
-a form of their own. The patterns are those of `data/patterns/identifiers.txt`; none nests one open quantifier in another.
+a form of their own. The patterns of `data/patterns/identifiers.txt` nest no open quantifier in another.
 """
 
 from __future__ import annotations

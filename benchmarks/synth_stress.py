@@ -35,7 +35,7 @@ from discreet.guard.policy import Policy
 from discreet.stats import auroc, auroc_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
-from discreet.synth.profiles import PROFILES
+from discreet.synth.writer import PROFILES
 
 Row = dict[str, Any]
 Score = Callable[[Sequence[Row]], NDArray[np.float64]]

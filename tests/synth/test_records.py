@@ -6,10 +6,10 @@ import pytest
 
 from discreet.core.files import dump_json
 from discreet.synth import records
-from discreet.synth.plan import ROLES, SETTINGS
-from discreet.synth.profiles import PROFILES
-from discreet.synth.records import Draft, Record, Slot, Spec
-from discreet.synth.shards import RETRIES
+from discreet.synth.campaign import RETRIES
+from discreet.synth.plan import ROLES
+from discreet.synth.records import SETTINGS, Draft, Record, Slot, Spec
+from discreet.synth.writer import PROFILES
 
 UNSAFE = Record(
     "a-1", Spec("unsafe", "law", "L1", "INDIRECT_QI", ("AGE", "FAMILY"), "REFERRAL", "DISTRIBUTED"),

@@ -4,6 +4,10 @@
     DIR/safe.jsonl, …        one file a partition, in a seeded random order
     DIR/manifest.json        counts, marginals, yields and rejects; written last
     DIR/.shards/             finished shards of a campaign that is not finished
+
+The paper drops a record whose retries are used up, which tilts its marginals (two-QI records .53 for .45). Here a
+specification that cannot be written trades the level of one axis with another of its shard, and both are tried again:
+what is counted over the shard never changes.
 """
 
 from __future__ import annotations
@@ -11,9 +15,9 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +26,42 @@ import numpy as np
 from discreet.core.errors import UsageError
 from discreet.core.files import atomic_writer, dump_json, why, write_atomic
 from discreet.core.records import Estimate
+from discreet.domains import Domain
 from discreet.stats import rate_estimate
 from discreet.synth.plan import Batch, Plan, marginals
-from discreet.synth.records import SHARED, Generator, Record, Spec, generators
-from discreet.synth.shards import Shard, ShardWriter
+from discreet.synth.records import SETTINGS, SHARED, Draft, Generator, Record, Spec, generators
 from discreet.synth.validate import Check, Validator
 
 SHARD = 250
 """Most records of a shard: what a kill can cost."""
-
+RETRIES: dict[str, int] = SETTINGS["drafts"]
+"""Drafts of one specification before an axis is traded, by mode."""
+ROUNDS = 30
+"""How often a specification may use up its retries, trading after each, before it is given up."""
+DRAFTS = 80
+"""Drafts of a shard, for each of its records, after which nothing is traded any more: an impossible request ends."""
 NOTE = ("Synthetic: written by a grammar. It bootstraps and demonstrates; a deployment trains on text that a language "
         "model wrote, or on its own.")
+_AXES = ("qi", "framing", "placement", "subtype", "opening", "register")
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """One shard of a batch."""
+class Shard:
+    """What came of a few specifications: records in their order, and how it went.
 
-    number: int
-    batch: Batch
-    specs: tuple[Spec, ...]
+    `short` counts specifications that were given up; `drafts` and `kept` say what share of drafts was good.
+    """
+
+    records: tuple[Record, ...]
+    drafts: int
+    kept: int
+    short: int
+    traded: int
+    rejected: Mapping[str, int]
 
 
-_Written = Sequence[tuple[_Job, Shard]]
+_Job = tuple[int, Batch, list[Spec]]
+_Written = Sequence[tuple[Batch, Shard]]
 
 
 def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, check: Check | None = None,
@@ -79,10 +96,10 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     if done is not None:
         return done
     judge = check or Validator(plan.domain)
-    written = [(job, _shard(job, plan, writer, judge, out, key)) for job in watch(list(_jobs(plan)))]
+    written = [(job[1], _shard(job, plan, writer, judge, out, key)) for job in watch(list(_jobs(plan)))]
     manifest: dict[str, Any] = json.loads(dump_json(_manifest(plan, key, written)))
     for partition in plan.partitions():
-        records = [record for _, shard in _of(partition, written) for record in shard.records]
+        records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
         # In a random order, so that the head of a file is a fair sample of it.
         order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
         with atomic_writer(out / f"{partition}.jsonl") as handle:
@@ -113,58 +130,53 @@ def _opened(plan: Plan, out: Path, key: str) -> dict[str, Any] | None:
         manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    whole = manifest.get("key") == key and all((out / p["file"]).is_file() for p in manifest["partitions"].values())
-    if not whole:
+    if manifest.get("key") != key or not all((out / p["file"]).is_file() for p in manifest["partitions"].values()):
         return None
     shutil.rmtree(shards, ignore_errors=True)
     return manifest
 
 
 def _jobs(plan: Plan) -> Iterator[_Job]:
+    """Number, batch and specifications of every shard; numbers count within a partition."""
     for partition in plan.partitions():
         specs = plan.specs(partition)
         at = number = 0
         for batch in (b for b in plan.batches if b.partition == partition):
             for begin in range(at, at + batch.n, SHARD):
-                yield _Job(number, batch, tuple(specs[begin:min(begin + SHARD, at + batch.n)]))
+                yield number, batch, specs[begin:min(begin + SHARD, at + batch.n)]
                 number += 1
             at += batch.n
 
 
 def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, key: str) -> Shard:
     """The shard of a job: the one that an earlier run finished, or a new one, which is kept."""
-    name, domain = job.batch.partition, plan.domain.name
-    path = out / ".shards" / f"{name}-{job.number:05d}.json"
+    number, batch, specs = job
+    path = out / ".shards" / f"{batch.partition}-{number:05d}.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data.pop("key") == key:
             return Shard(**{**data, "records": tuple(map(Record.from_json, data["records"]))})
     except (OSError, ValueError, KeyError):
         pass
-    seed = (plan.seed, zlib.crc32(f"{domain}/{name}".encode()), job.number)
-    shard = ShardWriter(job.specs, plan.domain, seed, writer, check, made_by=plan.generator,
-                        prefix=f"{domain}-{name}-{job.batch.profile}-{job.number:05d}").run()
+    name = f"{plan.domain.name}-{batch.partition}"
+    seed = (plan.seed, zlib.crc32(f"{plan.domain.name}/{batch.partition}".encode()), number)
+    shard = ShardWriter(specs, plan.domain, seed, writer, check, made_by=plan.generator,
+                        prefix=f"{name}-{batch.profile}-{number:05d}").run()
     kept = {one.name: getattr(shard, one.name) for one in fields(shard)}
     write_atomic(path, dump_json({**kept, "key": key, "records": [r.to_json() for r in shard.records]}))
     return shard
 
 
-def _of(partition: str, written: _Written) -> _Written:
-    return [(job, shard) for job, shard in written if job.batch.partition == partition]
-
-
 def _manifest(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
-    rejected: Counter[str] = Counter()
-    for _, shard in written:
-        rejected.update(shard.rejected)
+    parts = {name: [(batch, shard) for batch, shard in written if batch.partition == name]
+             for name in plan.partitions()}
+    rejected = sum((Counter(shard.rejected) for _, shard in written), Counter[str]())
     return {
         "kind": "synth campaign", "schema": 1, "key": key, "domain": plan.domain.name, "seed": plan.seed,
         "generator": plan.generator, "synthetic": True, "note": NOTE,
-        "partitions": {name: _partition(name, _of(name, written)) for name in plan.partitions()},
-        "yields": {
-            "mode": _yields(_of("unsafe", written), "mode"), "profile": _yields(written, "profile"),
-            "partition": _yields(written, "partition"),
-        },
+        "partitions": {name: _partition(name, part) for name, part in parts.items()},
+        "yields": {"mode": _yields(parts.get("unsafe", ()), "mode"), "profile": _yields(written, "profile"),
+                   "partition": _yields(written, "partition")},
         "rejected": dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
         "traded": sum(s.traded for _, s in written), "short": sum(s.short for _, s in written),
     }
@@ -175,7 +187,7 @@ def _partition(name: str, written: _Written) -> dict[str, Any]:
     shared = [sum(qi in SHARED for qi in spec.qi) for spec in specs]
     return {
         "file": f"{name}.jsonl", "n": len(specs), "short": sum(shard.short for _, shard in written),
-        "profiles": sorted({job.batch.profile for job, _ in written}),
+        "profiles": sorted({batch.profile for batch, _ in written}),
         # Two of the shared classes bound to one person, or under the paper's rule any two.
         "clusters": {"identifying": sum(n >= 2 for n in shared), "paper": sum(len(spec.qi) >= 2 for spec in specs)},
         "marginals": marginals(specs),
@@ -184,11 +196,87 @@ def _partition(name: str, written: _Written) -> dict[str, Any]:
 
 def _yields(written: _Written, axis: str) -> Mapping[str, Estimate]:
     """Share of drafts that passed at each level of an axis of batches, with Wilson's interval."""
-    kept: Counter[str] = Counter()
-    drafts: Counter[str] = Counter()
-    for job, shard in written:
-        level = getattr(job.batch, axis)
-        kept[level] += shard.kept
-        drafts[level] += shard.drafts
-    return {level: rate_estimate(kept[level], drafts[level], unit="draft", of="drafts", method="wilson")
-            for level in drafts}
+    kept, drafts = Counter[str](), Counter[str]()
+    for batch, shard in written:
+        kept[getattr(batch, axis)] += shard.kept
+        drafts[getattr(batch, axis)] += shard.drafts
+    return {level: rate_estimate(kept[level], n, unit="draft", of="drafts", method="wilson")
+            for level, n in drafts.items()}
+
+
+class ShardWriter:
+    """Writes specifications of one partition, profile and mode, each draft from its own stream of `seed`.
+
+    `check` says why a record fails, nothing where it is good; ids are `prefix` and a number; `made_by` is the name of
+    the generator. What `run` returns depends on these arguments alone.
+    """
+
+    def __init__(self, specs: Sequence[Spec], domain: Domain, seed: Sequence[int], generator: Generator,
+                 check: Callable[[Record], Sequence[str]], *, prefix: str, made_by: str) -> None:
+        self.specs, self.domain, self.seed = list(specs), domain, tuple(seed)
+        self.generator, self.check, self.prefix, self.made_by = generator, check, prefix, made_by
+        self.rng = np.random.default_rng((*self.seed, len(specs)))
+        self.tried, self.rounds = Counter[int](), Counter[int]()
+        self.rejected: Counter[str] = Counter()
+        self.written: dict[int, Record] = {}
+        self.texts: set[str] = set()
+        self.drafts = self.kept = self.traded = 0
+
+    def run(self) -> Shard:
+        """Write until nothing is open that may still be tried."""
+        pending = deque(range(len(self.specs)))
+        while pending and self.drafts < DRAFTS * len(self.specs):
+            i = pending.popleft()
+            if not self._try(i):
+                self.rounds[i] += 1
+                if self.rounds[i] < ROUNDS:
+                    self._trade(i, pending)
+                    pending.append(i)
+        for i in pending:
+            # What was taken back last has had no other chance.
+            self._try(i)
+        records = tuple(self.written[i] for i in sorted(self.written))
+        return Shard(records, self.drafts, self.kept, len(self.specs) - len(records), self.traded, self.rejected)
+
+    def _try(self, i: int) -> bool:
+        spec = self.specs[i]
+        for _ in range(RETRIES[spec.mode]):
+            self.tried[i] += 1
+            self.drafts += 1
+            rng = np.random.default_rng((*self.seed, i, self.tried[i]))
+            draft = self.generator.generate(spec, self.domain, rng)
+            record = Record(f"{self.prefix}-{i:03d}", spec, draft, self.made_by)
+            reasons = ("duplicate",) if _key(draft) in self.texts else self.check(record)
+            if not reasons:
+                self.kept += 1
+                self.texts.add(_key(draft))
+                self.written[i] = record
+                return True
+            self.rejected.update(reasons)
+        return False
+
+    def _trade(self, i: int, pending: deque[int]) -> None:
+        """Exchange one axis with a spec that is still open; every third time with one that is written already.
+
+        What is open may be stuck in the same way, but each record that is taken back has to be written again.
+        """
+        take_back = self.rounds[i] % 3 == 0
+        others = list(self.written) if take_back else list(pending)
+        if not others:
+            return
+        j = others[int(self.rng.integers(len(others)))]
+        one, two = self.specs[i], self.specs[j]
+        axes = [axis for axis in _AXES if getattr(one, axis) != getattr(two, axis)]
+        if not axes:
+            return
+        axis = axes[int(self.rng.integers(len(axes)))]
+        self.specs[i] = replace(one, **{axis: getattr(two, axis)})
+        self.specs[j] = replace(two, **{axis: getattr(one, axis)})
+        self.traded += 1
+        if take_back:
+            self.texts.discard(_key(self.written.pop(j).draft))
+            pending.append(j)
+
+
+def _key(draft: Draft) -> str:
+    return " ".join(draft.answer.casefold().split())

@@ -1,28 +1,40 @@
 """The offline grammar: which sentences, in which order, and where the cluster stands among them.
 
 Its seven profiles differ in templates, lexicon, syntax, register and punctuation. It bootstraps and demonstrates; a
-deployment trains on text that a model wrote, or on its own.
+deployment trains on text that a model wrote, or on its own. The words that bind quasi-identifiers to one person are
+marked with where they stand, so that the record can say so.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
+from itertools import accumulate
 
 from numpy.random import Generator as Rng
 
 from discreet.domains import Domain
-from discreet.synth.cluster import Cluster, without_marks
-from discreet.synth.profiles import PROFILES, read_data
-from discreet.synth.records import Draft, Spec, generators
-from discreet.synth.writer import Writer, sentence_case
+from discreet.synth.records import SHARED, Draft, Slot, Spec, generators, read_data
+from discreet.synth.writer import PERSON, PROFILES, Writer, sentence_case, with_article
 
 LEAST, MOST = 75, 150
 """Words that an answer aims at; a padded one aims at the upper end."""
 
 _MIX = read_data("mix")
+# Private-use characters mark where a class is stated until the whole text stands: no template holds them.
+OPEN, CLOSE = 0xE000, 0xE100
+_MARK = re.compile("([\uE000-\uE1FF])")
+_TENS = {2: "twenty", 3: "thirty", 4: "forty", 5: "fifty", 6: "sixty", 7: "seventy", 8: "eighty"}
+_ONES = " one two three four five six seven eight nine".split(" ")
+_DECADES = {1: "teens", 2: "twenties", 3: "thirties", 4: "forties", 5: "fifties", 6: "sixties", 7: "seventies",
+            8: "eighties"}
+_YEAR = 2025
+_LAST = ("who ", "and ", "whose ")
 
 
 @generators.register("grammar")
@@ -70,7 +82,7 @@ def _borderline(w: Writer) -> Draft:
 def _unsafe(w: Writer) -> Draft:
     if w.spec.mode == "STYLE_TRANSFER":
         return _transferred(w)
-    cluster = Cluster.of(w)
+    cluster = Cluster(w)
     opening = w.one_of("openings", w.spec.framing or "CASE_VOICE")
     padded = w.spec.mode == "DISTRACTOR_PADDED"
     bound = cluster.singles() if w.spec.placement == "DISTRIBUTED" else cluster.sentences()
@@ -83,7 +95,7 @@ def _unsafe(w: Writer) -> Draft:
 
 def _transferred(w: Writer) -> Draft:
     """A leak in the register of a safe text: a bulletin, a chat, a list."""
-    cluster = Cluster.of(w)
+    cluster = Cluster(w)
     style = w.pick(("bulletin", "chat", "list"))
     opening = w.one_of("styles", style)
     if w.spec.placement == "DISTRIBUTED":
@@ -105,18 +117,10 @@ def _filled(w: Writer, weights: Mapping[str, float], target: int, said: list[str
     """Lines drawn from the pools until they and what is said make up `target` words."""
     words = target - sum(len(beat.split()) for beat in said)
     beats: list[str] = []
-    pools = list(weights)
+    pools, bounds = list(weights), list(accumulate(weights.values()))
     while words > 0:
-        draw = w.chance()
-        pool = pools[-1]
-        for name in pools:
-            draw -= weights[name]
-            if draw < 0:
-                pool = name
-                break
-        beat = w.from_pool(pool)
-        beats.append(beat)
-        words -= len(beat.split())
+        beats.append(w.from_pool(pools[min(bisect(bounds, w.chance()), len(pools) - 1)]))
+        words -= len(beats[-1].split())
     return beats
 
 
@@ -155,3 +159,124 @@ def _finished(w: Writer, opening: str, beats: list[str], *, asked: str, cluster:
 _KINDS: dict[str, Callable[[Writer], Draft]] = {
     "safe": _safe, "borderline": _borderline, "unsafe": _unsafe, "domain_only": _unsafe,
 }
+
+
+@dataclass
+class Cluster:
+    """The values of the classes that the writer's spec asks for, and the phrases that state them."""
+
+    writer: Writer
+    values: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    forbidden: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for qi in self.writer.spec.qi:
+            self.values[qi], plain = self._drawn(qi)
+            self.forbidden += plain
+
+    def _drawn(self, qi: str) -> tuple[Mapping[str, str], list[str]]:
+        """A value of a class, and the plain words for it."""
+        w, lexicon = self.writer, self.writer.profile.lexicon
+        if qi == "AGE":
+            indirect = w.spec.mode == "INDIRECT_QI"
+            low, high, x = w.pick(w.profile.forms[qi]["indirect"]) if indirect else (20, 84, "")
+            n = low + int(w.chance() * (high - low + 1))
+            third = ("early", "mid", "late")[min(2, n % 10 // 4)]
+            return {"n": str(n), "words": in_words(n), "nth": ordinal(n), "x": x, "born": str(_YEAR - n),
+                    "decade": f"{third} {_DECADES.get(n // 10, 'teens')}"}, [str(n)]
+        if qi == "OCCUPATION":
+            job: Mapping[str, str] = w.fresh("jobs", lexicon["jobs"])
+            return job, [job["job"], job["jobs"]]
+        if qi in ("LOCATION", "AFFILIATION"):
+            name, pool = ("town", "towns") if qi == "LOCATION" else ("org", "orgs")
+            entry = w.fresh(pool, lexicon[pool])
+            return {name: entry["name"], "x": entry["x"]}, [entry["name"]]
+        entries = lexicon["family"] if qi == "FAMILY" else w.data["qi"][qi]
+        entry = w.pick([e for e in entries if e.get("g", w.sex) == w.sex])
+        said = {"post": entry["post"], "vp": entry["vp"], "x": entry.get("x") or entry["indirect"]}
+        return {form: str(text) for form, text in said.items()}, [str(entry["lit"])]
+
+    def _form(self, qi: str, form: str) -> str:
+        w, value = self.writer, dict(self.values[qi])
+        forms = w.profile.forms.get(qi)
+        if form == "x" or forms is None:
+            said = w.text(value[form], **{k: v for k, v in value.items() if k != form})
+        else:
+            filled = {k: w.text(v) if k in ("post", "vp") else v for k, v in value.items()}
+            said = w.fill(w.pick(forms[form]), **filled)
+        number = w.spec.qi.index(qi)
+        return f"{chr(OPEN + number)}{said}{chr(CLOSE + number)}"
+
+    def verb_phrase(self, qi: str) -> str:
+        """"works as a welder", or the paraphrase in mode INDIRECT_QI."""
+        return self._form(qi, "x" if self.writer.spec.mode == "INDIRECT_QI" else "vp")
+
+    def verb_phrases(self) -> str:
+        """All classes as verb phrases of one subject."""
+        w = self.writer
+        phrases = [self.verb_phrase(qi) for qi in self._shuffled()]
+        said = phrases[0]
+        for i, phrase in enumerate(phrases[1:], start=2):
+            said += w.fill(w.profile.vp_join[i == len(phrases)]) + phrase
+        return said
+
+    def noun_phrase(self) -> str:
+        """"a 52-year-old welder from Toledo, with two kids"."""
+        w = self.writer
+        pre, head, posts = "", PERSON[w.sex], []
+        for qi in self._shuffled():
+            if qi == "AGE" and w.chance() < 0.7:
+                pre = f"{self._form(qi, 'pre')} "
+            elif qi == "OCCUPATION" and w.chance() < 0.8:
+                head = self._form(qi, "head")
+            else:
+                posts.append(self._form(qi, "post"))
+        posts.sort(key=lambda post: post[1:].startswith(_LAST))
+        said = with_article(f"{pre}{head}")
+        return said + (f" {', '.join(posts)}" if posts else "")
+
+    def _shuffled(self) -> list[str]:
+        order = list(self.writer.spec.qi)
+        # Shared classes come first more often than not, as people are introduced.
+        return sorted(order, key=lambda qi: self.writer.chance() + (0.6 if qi not in SHARED else 0.0))
+
+    def sentences(self) -> list[str]:
+        """The cluster in one sentence."""
+        w = self.writer
+        if w.spec.mode != "INDIRECT_QI" and w.chance() < 0.5:
+            return [w.from_pool("np_frames", np=self.noun_phrase())]
+        return [w.from_pool("vp_frames", vps=self.verb_phrases())]
+
+    def singles(self) -> list[str]:
+        """The cluster in one sentence a class."""
+        w = self.writer
+        return [w.from_pool("single_frames", vp=self.verb_phrase(qi)) for qi in self._shuffled()]
+
+
+def in_words(n: int) -> str:
+    """A whole number from 17 to 89 in words."""
+    if n < 20:
+        return {17: "seventeen", 18: "eighteen", 19: "nineteen"}[n]
+    return _TENS[n // 10] + (f"-{_ONES[n % 10]}" if n % 10 else "")
+
+
+def ordinal(n: int) -> str:
+    """"52nd"."""
+    suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{suffix}"
+
+
+def without_marks(marked: str, qi: tuple[str, ...]) -> tuple[str, tuple[Slot, ...]]:
+    """The text without the marks, and the slots that they stood for."""
+    text = ""
+    begun: dict[int, int] = {}
+    slots: list[Slot] = []
+    for piece in _MARK.split(marked):
+        if not _MARK.fullmatch(piece):
+            text += piece
+        elif ord(piece) < CLOSE:
+            begun[ord(piece) - OPEN] = len(text)
+        else:
+            number = ord(piece) - CLOSE
+            slots.append(Slot(qi[number], begun[number], len(text)))
+    return text, tuple(sorted(slots, key=lambda s: (s.start, s.end)))

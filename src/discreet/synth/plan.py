@@ -12,31 +12,29 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
+from numpy.random import Generator as Rng
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
 from discreet.domains import Domain, DomainLike, load_domain
 from discreet.synth import records as axes
-from discreet.synth.profiles import read_data
-from discreet.synth.records import Kind, Spec, Whole, first_problem
-from discreet.synth.sampling import apportion, class_sets, spread, uniform
+from discreet.synth.records import SETTINGS, SHARED, Kind, Spec, Whole, first_problem
 
+L = TypeVar("L")
 SCHEMA = 1
-SETTINGS = read_data("campaign")
 ROLES: dict[str, dict[str, list[str]]] = SETTINGS["roles"]
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A file of records: their kind, who writes them, the paper's count (None: the domain's), and whether in all modes.
-    """
+    """A file of records: their kind, who writes them, the paper's count (None: the domain's), and if in all modes."""
 
     kind: Kind
     role: str
@@ -128,14 +126,13 @@ class Plan:
     @classmethod
     def load(cls, path: Path) -> Plan:
         """Read a plan file. Raises InputError where it is missing, no JSON or no plan."""
+        expected = "expected the output of 'discreet synth plan'"
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            return cls.from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
         except OSError as error:
-            raise InputError(f"cannot read {path}: {why(error)}; expected the output of 'discreet synth plan'"
-                             ) from None
+            raise InputError(f"cannot read {path}: {why(error)}; {expected}") from None
         except (ValueError, RecursionError):
-            raise InputError(f"{path} is not JSON; expected the output of 'discreet synth plan'") from None
-        return cls.from_json(data, str(path))
+            raise InputError(f"{path} is not JSON; {expected}") from None
 
 
 def make_plan(domain: DomainLike, sizes: Mapping[str, int], seed: int, *, generator: str = "grammar",
@@ -144,7 +141,6 @@ def make_plan(domain: DomainLike, sizes: Mapping[str, int], seed: int, *, genera
 
     Raises UsageError for an unknown domain or partition, a count below 0, or a role without profiles.
     """
-    domain = load_domain(domain)
     who = ROLES["strict"] if roles is None else roles
     for name, size in sizes.items():
         if name not in PARTITIONS:
@@ -154,20 +150,18 @@ def make_plan(domain: DomainLike, sizes: Mapping[str, int], seed: int, *, genera
         if size and not who.get(PARTITIONS[name].role):
             raise UsageError(f"no writer profile has the role {PARTITIONS[name].role!r}, which writes {name}: name at "
                              "least one")
-    batches = [batch for name, partition in PARTITIONS.items() if (n := sizes.get(name, 0))
-               for batch in _batches(name, n, who[partition.role])]
+    batches: list[Batch] = []
+    for name, partition in PARTITIONS.items():
+        n, profiles = sizes.get(name, 0), who.get(partition.role, ())
+        # Exact counts of every mode, assigned to the profiles in turn, so that both marginals hold.
+        modes = apportion(n, SETTINGS["modes"]) if partition.modes else {"NONE": n}
+        in_turn = [mode for mode, count in modes.items() for _ in range(count)]
+        assigned = Counter((profiles[i % len(profiles)], mode) for i, mode in enumerate(in_turn))
+        batches += [Batch(name, profile, mode, assigned[profile, mode])
+                    for profile in profiles for mode in modes if assigned[profile, mode]]
     if not batches:
         raise UsageError("a plan of no records was asked for: expected at least one")
-    return Plan(domain, seed, generator, tuple(batches))
-
-
-def _batches(partition: str, n: int, profiles: Sequence[str]) -> list[Batch]:
-    """Exact counts of every mode, assigned to the profiles in turn, so that both marginals hold."""
-    modes = apportion(n, SETTINGS["modes"]) if PARTITIONS[partition].modes else {"NONE": n}
-    in_turn = [mode for mode, count in modes.items() for _ in range(count)]
-    assigned = Counter((profiles[i % len(profiles)], mode) for i, mode in enumerate(in_turn))
-    return [Batch(partition, profile, mode, assigned[profile, mode])
-            for profile in profiles for mode in modes if assigned[profile, mode]]
+    return Plan(load_domain(domain), seed, generator, tuple(batches))
 
 
 def equal_sizes(n: int) -> dict[str, int]:
@@ -198,7 +192,7 @@ def marginals(specs: Sequence[Spec]) -> dict[str, dict[str, int]]:
     return {axis: dict(sorted(count.items())) for axis, count in counts.items() if count}
 
 
-def _axes(kind: Kind, domain: Domain, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+def _axes(kind: Kind, domain: Domain, n: int, rng: Rng) -> list[dict[str, Any]]:
     """The levels of n records; each axis is exact over the partition and nearly so in every stretch of it."""
     if kind == "safe":
         return [{"register": r} for r in uniform(axes.REGISTERS, n, rng)]
@@ -211,3 +205,73 @@ def _axes(kind: Kind, domain: Domain, n: int, rng: np.random.Generator) -> list[
     sets = class_sets(sizes, allowed, rng)
     return [{"framing": f, "placement": p, "qi": qi}
             for f, p, qi in zip(framings, uniform(axes.PLACEMENTS, n, rng), sets, strict=True)]
+
+
+def apportion(total: int, weights: Mapping[L, float]) -> dict[L, int]:
+    """`total` shared out by weight, each share within one of exact (largest remainders; ties to the earlier)."""
+    whole = sum(weights.values())
+    exact = {level: total * weight / whole for level, weight in weights.items()}
+    counts = {level: int(share) for level, share in exact.items()}
+    order = sorted(exact, key=lambda level: counts[level] - exact[level])
+    for level in order[: total - sum(counts.values())]:
+        counts[level] += 1
+    return counts
+
+
+def spread(counts: Mapping[L, int], rng: Rng) -> list[L]:
+    """Every level as often as `counts` says, in a random order in which no level bunches up.
+
+    The j-th of c copies lies in the j-th c-th of the sequence, so that any stretch holds the levels in about their
+    shares, and batches cut from the sequence are balanced as the whole is.
+    """
+    places: list[tuple[float, float, L]] = []
+    for level, count in counts.items():
+        jitter = rng.random((count, 2))
+        places += [((j + float(jitter[j, 0])) / count, float(jitter[j, 1]), level) for j in range(count)]
+    return [level for _, _, level in sorted(places, key=lambda place: place[:2])]
+
+
+def uniform(levels: Sequence[L], n: int, rng: Rng) -> list[L]:
+    """n levels, each as often as any other or once more, spread; which ones get the rest is drawn."""
+    order = [levels[int(i)] for i in rng.permutation(len(levels))]
+    return spread({level: n // len(levels) + (i < n % len(levels)) for i, level in enumerate(order)}, rng)
+
+
+def class_sets(sizes: Sequence[int], classes: Sequence[str], rng: Rng) -> list[tuple[str, ...]]:
+    """For each size k a set of k distinct classes, at least one of them shared where `classes` has shared ones.
+
+    Drawn uniformly, then classes are exchanged between sets at random until each class is used equally often (within
+    one). Sets keep the order of `classes`.
+    """
+    needs_shared = any(c in SHARED for c in classes)
+
+    def sound(chosen: set[str]) -> bool:
+        return not needs_shared or not chosen.isdisjoint(SHARED)
+
+    sets: list[set[str]] = []
+    for k in sizes:
+        chosen: set[str] = set()
+        while not chosen or not sound(chosen):
+            chosen = {classes[int(i)] for i in rng.permutation(len(classes))[:k]}
+        sets.append(chosen)
+    used = Counter(c for chosen in sets for c in chosen)
+    while sets and _exchanged(sets, used, classes, sound, rng):
+        pass
+    return [tuple(c for c in classes if c in chosen) for chosen in sets]
+
+
+def _exchanged(sets: list[set[str]], used: Counter[str], classes: Sequence[str], sound: Callable[[set[str]], bool],
+               rng: Rng) -> bool:
+    """Exchange the class used most for the one used least in one set; False where all are balanced, or none can."""
+    most, least = max(classes, key=lambda c: used[c]), min(classes, key=lambda c: used[c])
+    if used[most] - used[least] <= 1:
+        return False
+    # A few draws, which nearly always find a set, then every place once.
+    for few in (True, False):
+        for i in (rng.integers(0, len(sets), 64) if few else rng.permutation(len(sets))).tolist():
+            changed = (sets[i] - {most}) | {least}
+            if most in sets[i] and least not in sets[i] and sound(changed):
+                sets[i] = changed
+                used.update({most: -1, least: 1})
+                return True
+    return False

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from typing import Annotated, Any, Literal, Protocol, get_args
 
+import yaml
 from numpy.random import Generator as Rng
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -32,26 +34,24 @@ SHARED = tuple(SHARED_CLASSES.values())
 Whole = Annotated[int, Field(strict=True, ge=0)]
 
 
+def read_data(name: str) -> dict[str, Any]:
+    """The content of a YAML file under `data/`."""
+    text = files("discreet.synth").joinpath("data", f"{name}.yaml").read_text(encoding="utf-8")
+    data: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return data
+
+
+SETTINGS = read_data("campaign")
+"""Sizes, modes, roles and retries of a campaign."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One record to be written.
+    """One record to be written, by a writer profile: templates of a grammar, or a model.
 
-    Attributes
-    ----------
-    kind : {"safe", "unsafe", "borderline", "domain_only"}
-        `domain_only` binds classes of the domain only: a cluster under the paper's rule, none under `identifying`.
-    domain : str
-        Name of the domain.
-    profile : str
-        The writer profile: templates of a grammar, or a model.
-    mode : str
-        One of `MODES`.
-    qi : tuple of str
-        The classes to bind to one person; empty for safe and borderline records.
-    framing, placement, register, subtype : str or None
-        Levels of the axes that the kind has.
-    opening : int
-        Which of a subtype's five openings, 0 to 4.
+    `domain_only` binds classes of the domain only: a cluster under the paper's rule, none under `identifying`. `qi` are
+    the classes to bind to one person (none in safe and borderline records); `framing`, `placement`, `register` and
+    `subtype` the levels of the axes that the kind has; `opening` which of a subtype's five, 0 to 4.
     """
 
     kind: Kind
@@ -77,10 +77,9 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a generator wrote.
+    """What a generator wrote; `slots` say where the requested classes stand, where it knows it.
 
-    `slots` say where the requested classes stand, where the generator knows it. `forbidden` are the plain words that
-    a paraphrase stands for: the answer may not hold them (mode INDIRECT_QI).
+    `forbidden` are the plain words that a paraphrase stands for: the answer may not hold them (mode INDIRECT_QI).
     """
 
     question: str = field(repr=False)
@@ -101,9 +100,8 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """Keys in a fixed order; axes that the kind does not have are left out."""
         spec, draft = self.spec, self.draft
-        axes = {"register": spec.register, "subtype": spec.subtype, "framing": spec.framing,
-                "placement": spec.placement, "mode": spec.mode if spec.qi else None,
-                "opening": spec.opening if spec.subtype else None}
+        axes = {**{axis: getattr(spec, axis) for axis in ("register", "subtype", "framing", "placement")},
+                "mode": spec.mode if spec.qi else None, "opening": spec.opening if spec.subtype else None}
         return {
             "id": self.id, "kind": spec.kind, "domain": spec.domain, "question": draft.question,
             "answer": draft.answer, "profile": spec.profile,
@@ -143,8 +141,7 @@ def first_problem(error: ValidationError) -> str:
 class Generator(Protocol):
     """Writes one draft at a time: a grammar, an LLM endpoint, or anything else.
 
-    The same spec and the same state of `rng` give the same draft. A generator that asks a remote model may answer
-    differently each time; a campaign keeps what it got.
+    The same spec and state of `rng` give the same draft, except from a remote model; a campaign keeps what it got.
     """
 
     @property

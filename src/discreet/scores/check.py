@@ -7,7 +7,8 @@ ones is the easier: their rank correlation stays below `COPY`.
 
 from __future__ import annotations
 
-from itertools import combinations
+from functools import lru_cache
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from discreet.core.numbers import counted
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.read import short
 from discreet.scores.signals import phi, query_mean
-from discreet.scores.table import CANARY, IN, OUT, PLACEBO, UNKNOWN, Model, Role, ScoreTable
+from discreet.scores.table import CANARY, IN, OUT, PLACEBO, UNKNOWN, Role, ScoreTable
+from discreet.stats.arrays import midranks
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 COPY = 0.9999
@@ -46,15 +48,18 @@ def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = Fa
       that order the examples as those do (rescaled, rounded, or with a little noise).
     - A group (user, document) with examples in both sets of a target, unless `allow_split_groups`.
     """
-    targets = table.of_role("target")
-    if not targets:
-        raise InputError(f"{source}: no model has the role 'target'; name the audited model in 'model_role'")
-    for target in targets:
+    _check_targets(table, source)
+    for target in table.targets:
         _check_members(table, source, target)
         _check_neither(table, source, target)
         if not allow_split_groups:
             _check_groups(table, source, target)
     _check_apart(table, source)
+
+
+def _check_targets(table: ScoreTable, source: str) -> None:
+    if not table.targets:
+        raise InputError(f"{source}: no model has the role 'target'; name the audited model in 'model_role'")
 
 
 def _check_members(table: ScoreTable, source: str, target: int) -> None:
@@ -63,8 +68,8 @@ def _check_members(table: ScoreTable, source: str, target: int) -> None:
     if unknown:
         raise InputError(f"{source}: 'member' of target {name} is null for {unknown:,} of {member.size:,} examples; an "
                          f"audit needs true or false for each: fill it in, or take the examples out")
-    for side, word in ((IN, "members"), (OUT, "non-members")):
-        if not (member == side).any():
+    for value, word in ((IN, "members"), (OUT, "non-members")):
+        if not (member == value).any():
             raise InputError(f"{source}: target {name} has no {word} among {member.size:,} examples; an audit compares "
                              f"the two sets: add examples of the other one")
 
@@ -82,12 +87,7 @@ def _check_neither(table: ScoreTable, source: str, target: int) -> None:
 
 
 def _check_groups(table: ScoreTable, source: str, target: int) -> None:
-    group = table.examples.group
-    if group is None:
-        return
-    _, code = np.unique(group, return_inverse=True)
-    inside = np.bincount(code, weights=table.member[target] == IN)
-    split = (inside > 0) & (inside < np.bincount(code))
+    split = table.split_groups(target)
     if split.any():
         raise InputError(f"{source}: {int(split.sum()):,} of {split.size:,} groups are split over both sets, with "
                          f"members and non-members of target {short(table.models[target].name)}; keep each "
@@ -96,19 +96,15 @@ def _check_groups(table: ScoreTable, source: str, target: int) -> None:
 
 def _check_apart(table: ScoreTable, source: str) -> None:
     shown = Shown(table)
-    for one, other in combinations(table.of_role(*APART), 2):
-        first, second = table.models[one], table.models[other]
-        if first.role == second.role:
+    for places in combinations(table.of_role(*APART), 2):
+        pair = sorted((table.models[place] for place in places), key=lambda model: APART.index(model.role))
+        if pair[0].role == pair[1].role:
             continue
-        same = _same_scores(table, one, other)
-        if same or shown.copies(one, other):
-            first, second = sorted((first, second), key=lambda model: APART.index(model.role))
-            raise InputError(f"{source}: {_called(second)} has the {'same scores as' if same else 'scores of'} "
-                             f"{_called(first)}{'' if same else NEARLY}; each must be a model of its own")
-
-
-def _called(model: Model) -> str:
-    return f"{'selector' if model.role == 'selection' else model.role} {short(model.name)}"
+        same = _same_scores(table, *places)
+        if same or shown.copies(*places):
+            first, second = (f"{'selector' if one.role == 'selection' else one.role} {short(one.name)}" for one in pair)
+            raise InputError(f"{source}: {second} has the {'same scores as' if same else 'scores of'} {first}"
+                             f"{'' if same else NEARLY}; each must be a model of its own")
 
 
 def _same_scores(table: ScoreTable, one: int, other: int) -> bool:
@@ -125,26 +121,19 @@ class Shown:
     """What the models of a table show, for comparing them two at a time; computed once a model."""
 
     def __init__(self, table: ScoreTable) -> None:
-        self._table = table
-        self._sample = np.arange(0, len(table.examples), max(1, len(table.examples) // SAMPLED))
-        self._all = np.arange(len(table.examples))
-        self._kept: dict[tuple[int, bool], list[FloatArray]] = {}
+        def shown(model: int, step: int) -> list[FloatArray]:
+            return signals(table.logits[model, ::step], table.examples.label[::step], table.given_as == "prob")
+
+        self._signals = lru_cache(maxsize=None)(shown)
+        self._step = max(1, len(table.examples) // SAMPLED)
 
     def copies(self, one: int, other: int) -> bool:
         """Whether models `one` and `other` order the examples alike, by any of `signals`."""
-        pairs = zip(self._signals(one, False), self._signals(other, False), strict=True)
-        near = [order_agreement(a, b) for a, b in pairs]
+        near = map(order_agreement, self._signals(one, self._step), self._signals(other, self._step))
         if all(found is not None and found < NEAR for found in near):
             return False
-        pairs = zip(self._signals(one, True), self._signals(other, True), strict=True)
-        return any((order_agreement(a, b) or 0.0) > COPY for a, b in pairs)
-
-    def _signals(self, model: int, whole: bool) -> list[FloatArray]:
-        if (model, whole) not in self._kept:
-            rows = self._all if whole else self._sample
-            self._kept[model, whole] = signals(self._table.logits[model, rows], self._table.examples.label[rows],
-                                               self._table.given_as == "prob")
-        return self._kept[model, whole]
+        return any((order_agreement(a, b) or 0.0) > COPY
+                   for a, b in zip(self._signals(one, 1), self._signals(other, 1), strict=True))
 
 
 def signals(logits: FloatArray, label: IntArray, as_prob: bool = False) -> list[FloatArray]:
@@ -173,17 +162,9 @@ def order_agreement(one: FloatArray, other: FloatArray) -> float | None:
     kept = min(firsts, key=len)
     if kept.size < DISTINCT:
         return None
-    ranks = [_midranks(part[kept]) for part in values]
+    ranks = [midranks(part[kept]) - (kept.size + 1) / 2.0 for part in values]
     spread = [float(np.sqrt((part * part).sum())) for part in ranks]
     return None if not min(spread) > 0.0 else float(ranks[0] @ ranks[1]) / (spread[0] * spread[1])
-
-
-def _midranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, equal values sharing theirs, less their mean."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks = (last - (counts - 1) / 2.0)[place.reshape(-1)]
-    return np.asarray(ranks - ranks.mean(), dtype=np.float64)
 
 
 UNLIKELY = 1e-6
@@ -204,18 +185,16 @@ def check_label_table(table: ScoreTable, source: str) -> None:
     """
     if not np.isfinite(table.logits).all():
         raise InputError(f"{source}: logits hold NaN or infinity; expected finite numbers: score these rows again")
-    if not table.targets:
-        raise InputError(f"{source}: no model has the role 'target'; name the audited model in 'model_role'")
+    _check_targets(table, source)
     for one, other in combinations(table.targets, 2):
         if table.models[one].seed == table.models[other].seed:
             _check_overlap(table, source, one, other)
     for target in table.targets:
         _check_classes(table, source, target)
     check_canary_labels(table, source)
-    references = [place for place, model in enumerate(table.models) if model.role == "reference"]
-    for target in table.targets:
-        for reference in references:
-            _check_draws(table, source, target, reference, UNLIKELY / (len(table.targets) * len(references)))
+    pairs = list(product(table.targets, table.of_role("reference")))
+    for target, reference in pairs:
+        _check_draws(table, source, target, reference, UNLIKELY / len(pairs))
 
 
 def check_canary_labels(table: ScoreTable, source: str) -> None:
@@ -264,8 +243,8 @@ def _check_classes(table: ScoreTable, source: str, target: int) -> None:
 
 
 def _check_overlap(table: ScoreTable, source: str, one: int, other: int) -> None:
-    role = table.canaries.role
-    both = ((role[one] == CANARY) & (role[other] == PLACEBO)) | ((role[one] == PLACEBO) & (role[other] == CANARY))
+    first, second = table.canaries.role[[one, other]]
+    both = ((first == CANARY) & (second == PLACEBO)) | ((first == PLACEBO) & (second == CANARY))
     if both.any():
         raise InputError(f"{source}: canaries overlap placebos: {counted(int(both.sum()), 'example')} of targets "
                          f"{short(table.models[one].name)} and {short(table.models[other].name)} are one for this and "
@@ -274,8 +253,7 @@ def _check_overlap(table: ScoreTable, source: str, one: int, other: int) -> None
 
 
 def _check_draws(table: ScoreTable, source: str, target: int, reference: int, unlikely: float) -> None:
-    drawn = (table.canaries.role[target] == CANARY) | (table.canaries.role[target] == PLACEBO)
-    drawn &= (table.canaries.role[reference] == CANARY) | (table.canaries.role[reference] == PLACEBO)
+    drawn = np.isin(table.canaries.role[[target, reference]], (CANARY, PLACEBO)).all(axis=0)
     n = int(drawn.sum())
     if not n:
         return

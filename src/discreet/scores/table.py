@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.core.arrays import log_softmax
 from discreet.core.errors import InputError
-from discreet.core.types import FloatArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 
 MemberArray = NDArray[np.int8]
 
@@ -78,7 +78,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """The scored examples, one row each; N of them.
+    """The N scored examples, one row each.
 
     Attributes
     ----------
@@ -90,10 +90,9 @@ class Examples:
         How many times the record was repeated on purpose; 0 = not planted.
     group : (N,) int array or None
         Codes of what is split, permuted and resampled together: users or documents, or near-duplicate texts.
-    split : (N,) object array of str or None, None where a row has none
+    split : (N,) object array of str or None
         The split that the example stood in ("train", "population", "eval", …).
-    categories : tuple of frozenset of str, N of them, or None
-        The categories of each row (several are possible).
+    categories : N frozensets of str, or None
     columns : mapping of str to (N,) object array
         Further known columns: label_original, label_secret, example_role, structure, group_kind.
     """
@@ -210,10 +209,7 @@ class ScoreTable:
 
     def index(self, name: str) -> int:
         """Row of the model called `name`. KeyError if there is none."""
-        for place, model in enumerate(self.models):
-            if model.name == name:
-                return place
-        raise KeyError(name)
+        return {model.name: place for place, model in enumerate(self.models)}[name]
 
     def of_role(self, *roles: Role) -> tuple[int, ...]:
         """Rows of the models in any of these roles, in order."""
@@ -247,16 +243,22 @@ class ScoreTable:
 
         What is left are whole groups in one set, which is what an audit by group can judge.
         """
-        group = self.examples.group
-        if group is None:
+        split = self.split_groups(*self.targets)
+        if not split.any():
             return self, 0
-        _, code = np.unique(group, return_inverse=True)
-        split = np.zeros(int(code.max()) + 1, dtype=np.bool_)
-        for target in self.targets:
-            inside, outside = (np.bincount(code[self.member[target] == side], minlength=split.size)
-                               for side in (IN, OUT))
-            split |= (inside > 0) & (outside > 0)
-        return (self.take(np.flatnonzero(~split[code])) if split.any() else self), int(split.sum())
+        code = np.unique(self.examples.group, return_inverse=True)[1].reshape(-1)
+        return self.take(np.flatnonzero(~split[code])), int(split.sum())
+
+    def split_groups(self, *models: int) -> BoolArray:
+        """Which of the G groups, in order of their codes, have members and non-members of some of these models."""
+        if self.examples.group is None:
+            return np.zeros(0, dtype=np.bool_)
+        code = np.unique(self.examples.group, return_inverse=True)[1].reshape(-1)
+        held = np.zeros((2, len(models), int(code.max(initial=-1)) + 1), dtype=np.bool_)
+        for value in (OUT, IN):
+            for place, model in enumerate(models):
+                held[value, place, code[self.member[model] == value]] = True
+        return np.asarray(held.all(axis=0).any(axis=0))
 
 
 def stacked(tables: Sequence[ScoreTable]) -> ScoreTable:

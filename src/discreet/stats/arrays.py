@@ -84,6 +84,12 @@ def _one_axis(given: NDArray[Any], name: str) -> None:
         raise ValueError(f"{name} have shape {given.shape}: expected one value per example, shape (n,)")
 
 
+def midranks(values: FloatArray) -> FloatArray:
+    """Ranks 1 … n of (n,) values, ties averaged."""
+    _, place, tied = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(tied) - (tied - 1) / 2.0)[place.reshape(-1)], dtype=np.float64)
+
+
 def scipy_module(name: str, purpose: str) -> Any:
     """`scipy.<name>`, or MissingExtraError saying that `purpose` needs the extra `audit`."""
     try:

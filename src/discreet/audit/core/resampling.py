@@ -22,6 +22,7 @@ from numpy.random import Generator
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import MemberArray, ScoreTable
 from discreet.stats import bootstrap_weights, max_t_p
+from discreet.stats.arrays import midranks
 from discreet.stats.roc import most_count
 
 BLOCK = 1 << 22
@@ -285,12 +286,6 @@ def masked_auc(scores: FloatArray, inside: BoolArray, outside: BoolArray) -> Flo
     wins = ((cum[:, below] + cum[:, upto]) * inside[:, order]).sum(axis=1) / 2.0
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(wins / (inside.sum(axis=1) * cum[:, -1]), dtype=np.float64)
-
-
-def midranks(scores: FloatArray) -> FloatArray:
-    """Ranks 1 … m, ties averaged."""
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2.0)[place.reshape(-1)], dtype=np.float64)
 
 
 def _kernels(

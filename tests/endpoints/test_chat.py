@@ -13,7 +13,8 @@ from tests.loopback import Service
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.endpoints import ChatEndpoint, Message
-from discreet.endpoints.chat import KEY_VARIABLE, asked_pause
+from discreet.endpoints.chat import KEY_VARIABLE
+from discreet.endpoints.http import asked_pause
 
 pytest.importorskip("httpx")
 

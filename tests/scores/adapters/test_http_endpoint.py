@@ -60,7 +60,7 @@ def test_failures_that_pass(service: Service) -> None:
 
 
 def test_failures_that_do_not_pass(service: Service) -> None:
-    service.first = [(503, {"Retry-After": "999"}, b"secret bread")] * ATTEMPTS
+    service.first = [(503, {"Retry-After": "30"}, b"secret bread")] * ATTEMPTS
     pauses: list[float] = []
     with pytest.raises(InputError, match="no answer in 5 attempts, at last status 503") as caught:
         HttpEndpoint(service.url, pause=pauses.append).outputs(TEXTS)

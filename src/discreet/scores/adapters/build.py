@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,25 +59,13 @@ def open_model(spec: str, settings: Settings) -> Scorer:
     return Transformer(spec, settings)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
-    """A model that was asked for: its name in the table, its role and kind there, and the spec that opens it."""
-
-    name: str
-    role: Role
-    kind: ReferenceKind | None
-    spec: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
+    """A model of the table, its scores, and its names of the classes where it has them."""
+
     model: Model
     run: Run
     classes: tuple[str, ...] | None
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.run.logits.shape[1])
 
 
 def scored_from_model(
@@ -127,45 +116,46 @@ def scored_from_model(
     settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
     source = f"{members} and {nonmembers}"
     rows, member = _rows(read_texts(members), read_texts(nonmembers), source)
-    target, *others = specs
-    first = _scored(target, rows, settings, cache, quiet)
+    first = _scored(*specs[0], rows, settings, cache, quiet)
+    n_classes = first.run.logits.shape[1]
     # Before the other models are loaded: a mistake in the labels is then known early.
-    labels = class_codes([row.label for row in rows], first.classes, first.n_classes, source)
-    scored = [first, *(_aligned(_scored(one, rows, settings, cache, quiet), first) for one in others)]
-    trained = np.stack([_trained_on(one, rows, member) for one in specs])
+    labels = class_codes([row.label for row in rows], first.classes, n_classes, source)
+    scored, logits = [first], [first.run.logits]
+    for model, of in specs[1:]:
+        one = _scored(model, of, rows, settings, cache, quiet)
+        found = one.run.logits
+        scored.append(one)
+        logits.append(found[:, columns_like(one.classes, first.classes, model.name, found.shape[1], n_classes)])
     table = ScoreTable(tuple(one.model for one in scored), _examples(rows, labels, source),
-                       np.stack([one.run.logits for one in scored])[:, :, None, :], trained,
+                       np.stack(logits)[:, :, None, :],
+                       np.stack([_trained_on(one.model, rows, member) for one in scored]),
                        "prob" if any(one.run.given_as == "prob" for one in scored) else "logit")
     check_table(table, source, allow_split_groups=allow_split_groups)
     return table, {row.id: row.text for row in rows}
 
 
-def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selector: str | None) -> list[ModelSpec]:
-    given: list[tuple[Role, ReferenceKind | None, str]] = [("target", None, spec)]
+def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selector: str | None
+            ) -> list[tuple[Model, str]]:
+    """The models and the specs that open them, named by role: a spec may hold a path, an address or a token."""
+    given: list[tuple[str, Role, ReferenceKind | None, str]] = [("target", "target", None, spec)]
     for reference in references:
         said, _, of = reference.partition("=")
         kind = next((kind for kind in REFERENCE_KINDS if kind == said.strip().lower()), None)
         if kind is None or not of:
             raise UsageError(f"a reference does not say of which kind it is; expected KIND=MODEL, where KIND is one of "
                              f"{', '.join(REFERENCE_KINDS)}")
-        given.append(("reference", kind, of))
-    given += [("placebo", None, one) for one in placebos]
-    given += [] if selector is None else [("selection", None, selector)]
-    specs = [one for _, _, one in given]
-    if len(set(specs)) < len(specs):
+        given.append((kind, "reference", kind, of))
+    given += [("placebo", "placebo", None, one) for one in placebos]
+    given += [] if selector is None else [("selector", "selection", None, selector)]
+    if len({of for *_, of in given}) < len(given):
         raise UsageError("the same model is given twice; expected target, references, placebos and selector to be "
                          "models of their own")
-    return list(_named(given))
-
-
-def _named(given: Sequence[tuple[Role, ReferenceKind | None, str]]) -> Iterator[ModelSpec]:
-    """Names by role: a spec may hold a path, an address or a token."""
-    words = {"selection": "selector"}
-    seen: dict[str, int] = {}
-    for role, kind, spec in given:
-        word = words.get(role, kind or role)
-        seen[word] = seen.get(word, 0) + 1
-        yield ModelSpec(word if seen[word] == 1 else f"{word}_{seen[word]}", role, kind, spec)
+    seen: Counter[str] = Counter()
+    models = []
+    for word, role, kind, of in given:
+        seen[word] += 1
+        models.append((Model(word if seen[word] == 1 else f"{word}_{seen[word]}", role, kind), of))
+    return models
 
 
 def _rows(members: list[LabelledText], others: list[LabelledText], source: str
@@ -184,47 +174,34 @@ def _rows(members: list[LabelledText], others: list[LabelledText], source: str
     return [rows[place] for place in order], order < len(members)
 
 
-def _scored(one: ModelSpec, rows: Sequence[LabelledText], settings: Settings, cache: Path | None, quiet: bool
+def _scored(model: Model, spec: str, rows: Sequence[LabelledText], settings: Settings, cache: Path | None, quiet: bool
             ) -> _Scored:
     """One model's scores; the model itself is let go, so that the next finds its memory free."""
     texts = [row.text for row in rows]
-    scorer = open_model(one.spec, settings)
-    run = score_texts(scorer, texts, batch=settings.batch, cache=cache, quiet=quiet, label=one.name)
+    scorer = open_model(spec, settings)
+    run = score_texts(scorer, texts, batch=settings.batch, cache=cache, quiet=quiet, label=model.name)
     facts = {**scorer.facts(texts), "fingerprint": run.fingerprint[:FINGERPRINT_SHOWN]}
-    return _Scored(Model(one.name, one.role, one.kind, facts), run, scorer.classes)
+    return _Scored(replace(model, facts=facts), run, scorer.classes)
 
 
-def _aligned(one: _Scored, target: _Scored) -> _Scored:
-    """With the columns in the order of the target's."""
-    columns = columns_like(one.classes, target.classes, one.model.name, one.n_classes, target.n_classes)
-    return replace(one, run=replace(one.run, logits=one.run.logits[:, columns]), classes=target.classes)
-
-
-def _trained_on(one: ModelSpec, rows: Sequence[LabelledText], member: BoolArray) -> MemberArray:
+def _trained_on(one: Model, rows: Sequence[LabelledText], member: BoolArray) -> MemberArray:
     if one.role == "target":
         return np.where(member, IN, OUT).astype(np.int8)
-    if one.kind == "population":
+    if one.reference_kind == "population":
         return np.full(len(rows), UNKNOWN, dtype=np.int8)
-    if one.kind != "paired":
+    if one.reference_kind != "paired":
         return np.full(len(rows), OUT, dtype=np.int8)
     said = np.array([row.split == REFERENCE_TRAIN for row in rows]) & ~member
     return np.where(said if said.any() else ~member, IN, OUT).astype(np.int8)
 
 
 def _examples(rows: Sequence[LabelledText], labels: IntArray, source: str) -> Examples:
-    ids, split = np.empty(len(rows), dtype=np.object_), np.empty(len(rows), dtype=np.object_)
-    ids[:], split[:] = [row.id for row in rows], [row.split for row in rows]
-    return Examples(
-        ids, labels, np.array([row.planted for row in rows], dtype=np.int64), _groups(rows, source),
-        split if any(row.split for row in rows) else None,
-        tuple(row.categories for row in rows) if any(row.categories for row in rows) else None)
-
-
-def _groups(rows: Sequence[LabelledText], source: str) -> IntArray | None:
-    names = [row.group for row in rows if row.group is not None]
-    if not names:
-        return None
-    if len(names) < len(rows):
-        raise InputError(f"{source}: 'group' is null for {len(rows) - len(names):,} of {len(rows):,} texts; give a "
+    groups = [row.group for row in rows if row.group is not None]
+    if groups and len(groups) < len(rows):
+        raise InputError(f"{source}: 'group' is null for {len(rows) - len(groups):,} of {len(rows):,} texts; give a "
                          f"text without a user or document a group of its own")
-    return name_codes(names)
+    return Examples(
+        np.array([row.id for row in rows], dtype=np.object_), labels,
+        np.array([row.planted for row in rows], dtype=np.int64), name_codes(groups) if groups else None,
+        np.array([row.split for row in rows], dtype=np.object_) if any(row.split for row in rows) else None,
+        tuple(row.categories for row in rows) if any(row.categories for row in rows) else None)

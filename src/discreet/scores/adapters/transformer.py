@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,14 @@ from discreet.encode.models import local_only, quiet
 from discreet.scores.adapters.scorer import Dtype, Settings
 from discreet.train.base import need as package
 from discreet.train.transformer.batches import length_batches, padded, unused
-from discreet.train.transformer.loading import dtype_name, missing_weights
+from discreet.train.transformer.loading import called, dtype_name, missing_weights
 from discreet.train.transformer.reading import AUTO, Reader, Tokens, prompt_of, share_seen, token_limit
 
 ADAPTER = "adapter_config.json"
 HEADS = ("score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight")
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "tokenizer.model", "spiece.model")
-SINGLE = "regression"
-SEVERAL = "multi_label_classification"
 PIECE = 2**26
+need = partial(package, extra="fit", purpose="scoring with a transformer")
 
 
 class Transformer:
@@ -46,21 +45,22 @@ class Transformer:
 
     def __init__(self, spec: str, settings: Settings) -> None:
         self.name, self._settings = spec, settings
-        loaded = load(spec, settings.dtype)
-        self._torch, self._adapter = need("torch"), loaded.adapter
+        model, tokenizer, self._adapter = load(spec, settings.dtype)
+        self._torch = need("torch")
         self._device = _device(self._torch, settings.device)
-        self._model = loaded.model.to(self._device)
-        self._texts = self._model.config.get_text_config()
-        self._vocabulary = int(self._model.get_input_embeddings().num_embeddings)
+        self._model = model.to(self._device)
+        self._texts = model.config.get_text_config()
+        self._vocabulary = int(model.get_input_embeddings().num_embeddings)
         # Some configurations say -1 where they have none.
-        self._own_pad = _token(self._texts.pad_token_id, self._vocabulary)
-        self._spare_pad = _token(loaded.tokenizer.pad_token_id, self._vocabulary)
+        self._own_pad, self._spare_pad = (token if token is not None and 0 <= token < self._vocabulary else None
+                                          for token in (self._texts.pad_token_id, tokenizer.pad_token_id))
         self._sees_behind: bool | None = None
-        self._chat = settings.chat or (settings.prompt == AUTO and bool(
-            getattr(loaded.tokenizer, "chat_template", None)))
-        self.read = Reader(loaded.tokenizer, _max_tokens(spec, settings, loaded.tokenizer, self._texts), spec,
+        self._chat = settings.chat or (settings.prompt == AUTO and bool(getattr(tokenizer, "chat_template", None)))
+        self.read = Reader(tokenizer, _max_tokens(spec, settings, tokenizer, self._texts), spec,
                            chat=self._chat, prompt=prompt_of(settings.prompt, chat=self._chat))
-        self.classes = _classes(self._model.config)
+        names = dict(model.config.id2label or {})
+        whole = sorted(names) == list(range(int(model.config.num_labels)))
+        self.classes = tuple(re.sub(r"\s+", " ", str(names[place])) for place in sorted(names)) if whole else None
 
     def fingerprint(self, probes: Sequence[str]) -> str:
         """By weights, configuration, tokeniser, settings and versions; `probes` are not needed."""
@@ -136,10 +136,6 @@ class Transformer:
         return not bool((found[0] == found[1]).all())
 
 
-def _token(given: int | None, vocabulary: int) -> int | None:
-    return given if given is not None and 0 <= given < vocabulary else None
-
-
 def _device(torch: Any, name: str | None) -> Any:
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -163,46 +159,26 @@ def _max_tokens(spec: str, settings: Settings, tokenizer: Any, config: Any) -> i
     return settings.max_tokens
 
 
-def _classes(config: Any) -> tuple[str, ...] | None:
-    names = dict(config.id2label or {})
-    if sorted(names) != list(range(int(config.num_labels))):
-        return None
-    return tuple(re.sub(r"\s+", " ", str(names[place])) for place in range(len(names)))
+def load(spec: str, dtype: Dtype) -> tuple[Any, Any, str | None]:
+    """The classifier in a local folder, or by its name on the hub, in evaluation mode on the CPU.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
-    """A model in evaluation mode on the CPU, its tokeniser, and the kind of adapter that was merged into it."""
-
-    model: Any
-    tokenizer: Any
-    adapter: str | None = None
-
-
-def need(module: str, extra: str = "fit", purpose: str = "scoring with a transformer") -> Any:
-    """A package of an extra, or MissingExtraError."""
-    return package(module, extra, purpose)
-
-
-def load(spec: str, dtype: Dtype) -> Loaded:
-    """The classifier in a local folder, or by its name on the hub.
-
-    Code that comes with a model is never run. Raises InputError for what is no whole sequence classifier,
-    MissingExtraError without torch and transformers, or, for an adapter, without peft.
+    With its tokeniser, and the kind of adapter that was merged into it. Code that comes with a model is never run.
+    Raises InputError for what is no whole sequence classifier, MissingExtraError without torch and transformers, or,
+    for an adapter, without peft.
     """
     need("torch")
     with quiet(need("transformers")):
         folder = adapter_folder(spec)
-        model, adapter = _classifier(spec, dtype) if folder is None else _adapted(spec, folder, dtype)
+        model, adapter = (_classifier(spec, dtype), None) if folder is None else _adapted(spec, folder, dtype)
         own = folder is not None and any((folder / name).is_file() for name in TOKENIZERS)
         source = spec if folder is None else str(folder) if own else str(model.name_or_path)
-        tokenizer = _called(spec, need("transformers").AutoTokenizer.from_pretrained, source,
-                            local_files_only=local_only(source))
+        tokenizer = called(spec, need("transformers").AutoTokenizer.from_pretrained, source,
+                           local_files_only=local_only(source))
     problem = getattr(model.config, "problem_type", None)
-    if problem in (SINGLE, SEVERAL):
+    if problem in ("regression", "multi_label_classification"):
         raise InputError(f"{spec}: its problem type is {problem}; expected one class of several for each text "
                          f"(single_label_classification)")
-    return Loaded(model.eval(), tokenizer, adapter)
+    return model.eval(), tokenizer, adapter
 
 
 def adapter_folder(spec: str) -> Path | None:
@@ -221,12 +197,12 @@ def adapter_folder(spec: str) -> Path | None:
     except Exception:
         # Whatever is wrong with the name, loading the model will say.
         return None
-    return Path(_called(spec, hub.snapshot_download, spec, local_files_only=local))
+    return Path(called(spec, hub.snapshot_download, spec, local_files_only=local))
 
 
-def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **more: Any) -> tuple[Any, None]:
+def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **more: Any) -> Any:
     transformers = need("transformers")
-    model, info = _called(
+    model, info = called(
         spec, transformers.AutoModelForSequenceClassification.from_pretrained, spec, output_loading_info=True,
         trust_remote_code=False, local_files_only=local_only(spec),
         **{dtype_name(transformers): getattr(need("torch"), dtype)}, **more)
@@ -234,35 +210,26 @@ def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **mo
     if lacking:
         raise InputError(f"{spec}: {len(lacking)} of its weights are missing ({lacking[0][:60]}), and would be random; "
                          f"expected a classifier that was trained to the end")
-    return model, None
+    return model
 
 
 def _adapted(spec: str, folder: Path, dtype: Dtype) -> tuple[Any, str]:
-    peft = need("peft", "train", "scoring with a PEFT adapter")
-    config = _called(spec, peft.PeftConfig.from_pretrained, str(folder))
+    peft = package("peft", "train", "scoring with a PEFT adapter")
+    config = called(spec, peft.PeftConfig.from_pretrained, str(folder))
     if str(getattr(config.task_type, "value", config.task_type)) != "SEQ_CLS":
         raise InputError(f"{spec}: its task type is {config.task_type}; expected SEQ_CLS, a sequence classifier")
-    weights = _called(spec, peft.utils.load_peft_weights, str(folder), device="cpu")
+    weights = called(spec, peft.utils.load_peft_weights, str(folder), device="cpu")
     heads = {key.removeprefix("base_model.model."): value for key, value in weights.items()
              if key.endswith(HEADS) and "lora_" not in key}
     # The base model knows nothing of the adapter's classes: unasked, it would get a random head of two.
     more = {} if not heads else {"num_labels": int(next(iter(heads.values())).shape[0])}
     if heads and (folder / "config.json").is_file():
-        more = {"config": _called(spec, need("transformers").AutoConfig.from_pretrained, str(folder))}
+        more = {"config": called(spec, need("transformers").AutoConfig.from_pretrained, str(folder))}
     brought = frozenset(key.removeprefix("base_model.model.") for key in weights if "lora_" not in key)
     mismatched = {"ignore_mismatched_sizes": True} if heads else {}
     base = str(config.base_model_name_or_path)
-    model, _ = _classifier(base, dtype, brought, **more, **mismatched)
-    model = _called(spec, peft.PeftModel.from_pretrained, model, str(folder))
+    model = _classifier(base, dtype, brought, **more, **mismatched)
+    model = called(spec, peft.PeftModel.from_pretrained, model, str(folder))
     if hasattr(model, "merge_and_unload"):
-        model = _called(spec, model.merge_and_unload)
+        model = called(spec, model.merge_and_unload)
     return model, str(getattr(config.peft_type, "value", config.peft_type)).lower()
-
-
-def _called(spec: str, function: Any, *args: Any, **options: Any) -> Any:
-    """`function(…)`, whatever it raises as one line."""
-    try:
-        return function(*args, **options)
-    except Exception as error:
-        raise InputError(f"{spec}: it cannot be loaded ({type(error).__name__}); expected the folder, or the hub name, "
-                         f"of a whole Hugging Face sequence classifier whose code is part of transformers") from error

@@ -61,7 +61,6 @@ BAD: list[tuple[str, Change, tuple[str, ...]]] = [
     ("category differs", lambda r: [x.update(category=x["model"]) for x in r], ("'category' of the example",)),
     ("planted differs", lambda r: [x.update(planted=len(x["model"])) for x in r], ("'planted' of the example",)),
     ("planted a fraction", lambda r: [x.update(planted=1.5) for x in r], ("'planted' is not a whole number from 0,",)),
-    ("secret outside", lambda r: [x.update(label_secret=3) for x in r], ("'label_secret' is not a whole number",)),
     ("group null", lambda r: [x.update(group=None if x["example"] == "a" else x["example"]) for x in r],
      ("'group' is null for 1 of 4 examples",)),
     ("role differs", lambda r: at(r, "f", "a").update(model_role="selection"),

@@ -61,14 +61,10 @@ def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
 
 def described(rows: list[Row]) -> list[Row]:
     say: dict[str, Row]
-    say = {"e10": {"group": 10, "category": "x|y", "split": "train", "planted": 4, "label_original": 2,
-                   "label_secret": None, "example_role": "canary", "structure": "chat"},
-           "e2": {"group": 9, "category": " y ; ", "split": "train", "planted": None, "label_original": 0,
-                  "label_secret": 1, "example_role": None, "structure": "flat"},
-           "a": {"group": 11, "category": None, "split": None, "planted": 0, "label_original": None,
-                 "label_secret": None, "example_role": None, "structure": "flat"},
-           "B": {"group": 11, "category": "z;x;z", "split": "eval", "planted": 0, "label_original": 1,
-                 "label_secret": None, "example_role": None, "structure": "chat"}}
+    say = {"e10": {"group": 10, "category": "x|y", "split": "train", "planted": 4, "structure": "chat"},
+           "e2": {"group": 9, "category": " y ; ", "split": "train", "planted": None, "structure": "flat"},
+           "a": {"group": 11, "category": None, "split": None, "planted": 0, "structure": "flat"},
+           "B": {"group": 11, "category": "z;x;z", "split": "eval", "planted": 0, "structure": "chat"}}
     return [{**row, **say[row["example"]]} for row in rows]
 
 
@@ -83,8 +79,7 @@ def test_what_the_table_says_of_examples(tmp_path: Path, ending: str) -> None:
     assert examples.planted.tolist() == [0, 0, 4, 0]
     assert examples.categories == (frozenset("zx"), frozenset(), frozenset("xy"), frozenset("y"))
     assert {name: values.tolist() for name, values in examples.columns.items()} == {
-        "label_original": [1, None, 2, 0], "label_secret": [None, None, None, 1],
-        "example_role": [None, None, "canary", None], "structure": ["chat", "flat", "chat", "flat"]}
+        "structure": ["chat", "flat", "chat", "flat"]}
 
 
 def test_structure_belongs_to_models_or_to_examples(tmp_path: Path) -> None:
@@ -100,8 +95,7 @@ def test_structure_belongs_to_models_or_to_examples(tmp_path: Path) -> None:
 def three(folder: Path, rows: list[Row]) -> Path:
     """The flat rows as three tables."""
     of_model = ("model", "model_role", "reference_kind", "seed")
-    of_example = ("example", "label", "group", "category", "split", "planted", "label_original", "label_secret",
-                  "example_role", "structure")
+    of_example = ("example", "label", "group", "category", "split", "planted", "structure")
     rest = [name for name in rows[0] if name not in (*of_model[1:], *of_example[1:])]
     put(folder / "models.csv", list({row["model"]: {key: row[key] for key in of_model} for row in rows}.values()))
     put(folder / "examples.jsonl",

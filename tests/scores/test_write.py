@@ -53,8 +53,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, data: st.DataObject) -> No
         group=np.arange(n_examples) if data.draw(st.booleans()) else None,
         split=column() if data.draw(st.booleans()) else None,
         categories=(frozenset("x"), *categories[1:]) if data.draw(st.booleans()) else None,
-        columns={"example_role": column(), "label_secret": rng.integers(0, n_classes, n_examples).astype(object)}
-        if data.draw(st.booleans()) else {})
+        columns={"group_kind": column()} if data.draw(st.booleans()) else {})
     kinds: list[ReferenceKind | None] = [None, "paired", "population"]
     others = tuple(Model(f"m{place}", "reference", kinds[place % 3], epsilon=1.0 + place, seed=str(place))
                    for place in range(1, n_models))

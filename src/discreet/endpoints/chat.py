@@ -53,8 +53,9 @@ class ChatEndpoint:
                  retries: int = 4, seed: int | None = None, temperature: float = 0.0, max_tokens: int | None = None,
                  cache: Path | str | None = None, pause: Callable[[float], object] | None = None) -> None:
         self._service = Service(
-            url, what="endpoint", example="http://host/v1", path=PATH, timeout=timeout, attempts=retries + 1,
-            pause=pause, variable=api_key_from_environment or KEY_VARIABLE, required=api_key_from_environment is not None)
+            url, what="endpoint", example="http://host/v1", path=PATH, timeout=timeout, pause=pause,
+            attempts=retries + 1, variable=api_key_from_environment or KEY_VARIABLE,
+            required=api_key_from_environment is not None)
         self.name = self._service.name
         if not model:
             raise UsageError("the endpoint needs the name of a model; expected what it calls the model")

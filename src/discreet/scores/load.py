@@ -38,8 +38,6 @@ Word = TypeVar("Word", bound=str)
 
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
-CLASSES = ("label_original", "label_canary", "label_secret")
-FURTHER = ("example_role", *CLASSES, "structure", GROUP_KIND)
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
 ROLE_WORDS = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
@@ -169,9 +167,9 @@ def _epsilon(source: ColumnFile, model: str, given: str | None) -> float:
 
 def _examples(grid: Grid) -> Examples:
     given = {name: grid.per("example", name, loose=name == "structure") for name in EXAMPLE_COLUMNS}
-    for name in ("label", "planted", *CLASSES):
-        given[name] = _whole(grid, name, given[name], None if name == "planted" else grid.files.n_classes)
-    label, planted, group, category = (given[name] for name in ("label", "planted", "group", "category"))
+    label = _whole(grid, "label", given["label"], grid.files.n_classes)
+    planted = _whole(grid, "planted", given["planted"], None)
+    group, category = given["group"], given["category"]
     source, n = grid.source("example"), len(grid.examples)
     if label is None or absent(label).any():
         source.fail(f"'label' is absent or null for some examples; expected a class from 0 to "
@@ -184,7 +182,8 @@ def _examples(grid: Grid) -> Examples:
         planted=np.array([0] * n if planted is None else [value or 0 for value in planted], dtype=np.int64),
         group=None if group is None else name_codes(group), split=given["split"],
         categories=None if category is None else _categories(category),
-        columns={name: values for name in FURTHER if (values := given[name]) is not None})
+        columns={name: values for name in ("structure", GROUP_KIND)
+                 if (values := given[name]) is not None})
 
 
 def _categories(given: ObjectArray) -> tuple[frozenset[str], ...]:

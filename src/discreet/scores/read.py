@@ -25,9 +25,9 @@ Given = Literal["logit", "prob"]
 
 MODEL_COLUMNS = ("model_role", "reference_kind", "recipe", "seed", "regime", "direction", "structure", "mechanism",
                  "epsilon")
-EXAMPLE_COLUMNS = ("label", "example_role", "label_original", "label_canary", "label_secret", "group", "group_kind",
-                   "category", "split", "planted", "structure")
-ROW_COLUMNS = ("model", "example", "query", "member", "label_trained")
+EXAMPLE_COLUMNS = ("label", "group", "group_kind", "category", "split", "planted", "structure")
+ROW_COLUMNS = ("model", "example", "query", "member", "example_role", "label_original", "label_canary", "label_secret",
+               "label_trained")
 SCORE = re.compile(r"(logit|prob)(?:_(0|[1-9][0-9]{0,5}))?")
 SHOWN = 60
 

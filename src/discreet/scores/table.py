@@ -52,10 +52,8 @@ class Model:
         Of a reference or shadow: trained on the non-members, on neither set, or on random halves.
     facts : mapping of str to str
         What else the table gives: recipe, regime, direction, structure.
-    mechanism : str
-        What was done to all training labels (or outputs); "none".
-    epsilon : float
-        The ε that the mechanism claims, above 0; infinity for none.
+    mechanism, epsilon : str, float
+        What was done to all training labels (or outputs), and the ε that it claims, above 0; "none" and infinity.
     seed : str or None
         Of the training run; targets of one seed share their canaries.
     """
@@ -94,7 +92,7 @@ class Examples:
         The split that the example stood in ("train", "population", "eval", …).
     categories : N frozensets of str, or None
     columns : mapping of str to (N,) object array
-        Further known columns: label_original, label_secret, example_role, structure, group_kind.
+        What else is known: structure, group_kind.
     """
 
     id: NDArray[np.object_]
@@ -126,18 +124,16 @@ class Examples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canaries:
-    """What each example was for each model: seeds draw canaries of their own, references draw labels of their own, and
-    mechanisms release different labels. All arrays are (M, N).
+    """What each example was for each model, (M, N): seeds, references and mechanisms draw and release for themselves.
 
     Attributes
     ----------
     role : int8 array
         `CANARY`, `PLACEBO` (a held-out canary), `TRAIN` or `HELDOUT`; the model was trained on canary and train.
     label : int array
-        The label after the redraw of canaries and placebos, before the mechanism; elsewhere the original one.
+        After the redraw of canaries and placebos, before the mechanism; elsewhere the original one.
     trained : int array
-        The label after the mechanism: what was trained on; of a placebo what would have been. `UNKNOWN` where the
-        table does not say.
+        After the mechanism: what was trained on, of a placebo what would have been. `UNKNOWN` where nobody says.
     planted : int array
         How often a planted canary stood in training; 0 = not planted.
     """

@@ -10,7 +10,7 @@ from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.core import numbers
-from discreet.core.numbers import condition_name, label_attack_name
+from discreet.core.numbers import condition_name, label_attack_name, say
 from discreet.core.records import Estimate
 
 KNOWN = Estimate(0.8824, 0.8479, 0.9112, n=400)
@@ -85,3 +85,10 @@ def test_no_two_attacks_have_one_name(n_classes: int, brief: bool) -> None:
 def test_conditions_are_named() -> None:
     assert condition_name("none", inf) == condition_name("none", "inf") == "no mechanism"
     assert condition_name("rr", 0.5) == "rr, ε = 0.5"
+
+
+def test_a_template_is_filled_from_a_record() -> None:
+    record = {"a": {"value": 0.25, "low": 0.2, "high": 0.3, "n": 1234}, "b": [{"c": None}], "none": {"value": None}}
+    assert say("{a:interval} of {a.n:,}; {a:percent}", record) == ".250 [.200, .300] of 1,234; 25.0%"
+    assert say("{b.0.c} {none:number} {x.y:p:no p}|{none::}", record, "–") == "– – no p|"
+    assert say("{.:keys}", record, forms={"keys": ",".join}) == "a,b,none"

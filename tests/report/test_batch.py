@@ -20,10 +20,8 @@ from discreet.report.batch import (
     count_line,
     grouped,
     headline,
-    matrix,
     quantiles,
     segments,
-    summarize,
     verdict_lines,
 )
 from discreet.report.batch import page as batch_html
@@ -37,6 +35,13 @@ def row(action: str = "safe", layer: str | None = None, evidence: list[Any] | No
 
 def span(kind: str, subject: str = "third", start: int = 0, end: int = 1, **more: Any) -> dict[str, Any]:
     return {"type": kind, "subject": subject, "start": start, "end": end, **more}
+
+
+def summarize(rows: list[dict[str, Any]], keep: int = 0) -> dict[str, Any]:
+    tally = BatchTally(keep)
+    for one in rows:
+        tally.add(one)
+    return tally.summary()
 
 
 drawn_spans = st.builds(span, st.sampled_from("abc"), st.sampled_from(["third", "speaker"]))
@@ -222,17 +227,6 @@ def test_segments_are_the_answer_and_mark_what_the_spans_cover(answer: str, draw
     for place in range(len(answer)):
         expected = {kind.replace("_", " ") for start, end, kind in drawn if start <= place < end}
         assert set(filter(None, covers[place].split(", "))) == expected
-
-
-def test_matrix_orders_subjects_as_the_records_do() -> None:
-    count = {"answers": 3, "held": 1, "mentions": 5}
-    found = matrix([{"type": "age", "subjects": {"cohort": count, "third": count, "alien": count}},
-                    {"type": "sex", "subjects": {"third": {**count, "answers": 7}}}])
-    assert found["subjects"] == ["third", "cohort", "alien"]
-    assert found["most"] == 7
-    assert found["rows"][1]["cells"][1:] == [None, None]
-    assert found["rows"][0]["cells"][0]["passed"] == 2
-    assert matrix([]) == {"subjects": [], "rows": [], "most": 1}
 
 
 def test_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from discreet.core.errors import MissingExtraError
-from discreet.report.charts import Line, curve, dots, panels, reach, titled, upright
-from discreet.report.figure import COLOURS, Figure, ends, save_figures
+from discreet.report.charts import Line, Panel, curve, dots, panels, reach, upright
+from discreet.report.figure import COLOURS, Figure, save_figures
+from discreet.report.summary import datum
 
 SPACE = "{http://www.w3.org/2000/svg}"
 KNOWN = {"value": 0.8824, "low": 0.84, "high": 0.91}
@@ -84,18 +85,16 @@ def test_a_narrow_drawing_has_its_labels_and_points_on_a_small_screen() -> None:
 
 
 def test_panels_stand_side_by_side_in_rows() -> None:
-    canvas, axes = panels(2, rows=2, legend=LEGEND)
-    boxes = [one.get_position() for one in axes]
+    marks = [curve([(0, 0.5), (1, 0.6), (2, None)], "placebo"), *(upright(0.5, one, "target") for one in (NONE, KNOWN))]
+    first = Panel(title="a title", under="under it", x="across", y="up", marks=marks)
+    canvas = panels([first, *[Panel(marks=())] * 3], legend=LEGEND)
+    boxes = [one.get_position() for one in canvas.axes]
     assert [round(box.x0, 3) for box in boxes[:2]] == [round(box.x0, 3) for box in boxes[2:]]
     assert boxes[0].x1 < boxes[1].x0
     assert boxes[2].y1 < boxes[0].y0
-    titled(axes[0], "a title", beside="under it", x="across", y="up")
-    curve(axes[0], [(0, 0.5), (1, 0.6)], "placebo")
-    upright(axes[0], 0.5, NONE, "target")
-    upright(axes[0], 0.5, KNOWN, "target")
     drawn = Figure("p", "P", "p.", lambda: canvas, ()).inline
     assert all(said in drawn for said in ("a title", "under it", "across", "up"))
-    assert list(reach([0.3, 0.9])) == pytest.approx([0.28, 0.92])
+    assert list(reach([0.3, None, 0.9])) == pytest.approx([0.28, 0.92])
     assert reach([0.001, 1.0]) == (0.0, 1.0)
 
 
@@ -109,8 +108,8 @@ def test_the_data_comes_back_from_the_table_and_from_the_link(tmp_path: Path) ->
     save_figures([FIGURE], tmp_path)
     assert (tmp_path / "a-name.svg").read_text(encoding="utf-8") == FIGURE.standalone
     assert (tmp_path / "a-name.csv").read_text(encoding="utf-8") == FIGURE.csv
-    assert ends("a", KNOWN) == {"a": 0.8824, "a_low": 0.84, "a_high": 0.91}
-    assert ends("a", None) == {"a": None, "a_low": None, "a_high": None}
+    assert datum({"b": {"c": KNOWN}, "d": [1, 2]}, "a*=b.c d=d.1 none*", e=3) == {
+        "e": 3, "a": 0.8824, "a_low": 0.84, "a_high": 0.91, "d": 2, "none": None, "none_low": None, "none_high": None}
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def of(*points: Record) -> Record:
 def test_points_of_one_mechanism_are_together_and_the_row_is_no_oracle() -> None:
     record = of(point(1, 0.6), point(1, 0.7, "keyed"), point(4, 0.8), point(4, 0.7, "keyed", "near-duplicates"),
                 point(4, 0.7, "own_kind"))
-    assert [(one.name, len(one.points)) for one in released(record)] == [
+    assert [(name, len(points)) for name, points in released(record).items()] == [
         ("fresh noise, sigma 0.5", 2), ("keyed noise, sigma 0.5", 1), ("keyed noise, sigma 0.5, near-duplicates", 1),
         ("own kind, sigma 0.5", 1)]
     found = attacked(record, record["points"][0], "boundary")

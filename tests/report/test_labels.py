@@ -19,8 +19,8 @@ from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.audit import audit_labels
 from discreet.report import summarise, to_html, to_text
-from discreet.report.audited import published, rows_of, strongest
-from discreet.report.labels import controls, headline, row_cells
+from discreet.report.label_charts import published, rows_of, strongest
+from discreet.report.labels import controls, named
 from discreet.report.summary import Table
 from discreet.report.training import label_training
 from discreet.scores.table import PLACEBO, TRAIN, ScoreTable, stacked
@@ -82,7 +82,7 @@ class TestSummary:
             "Where this comes from")]
         assert order == sorted(order)
         part = {**leaking, "targets": [{**leaking["targets"][0], "verdict": "pass"}, *leaking["targets"][1:]]}
-        assert headline(part).startswith("Fail for 2 of 3 models: ")
+        assert summarise(part).headline.startswith("Fail for 2 of 3 models: ")
 
     def test_oracles_and_privileged_rows_are_headed_as_such(self, leaking: Record) -> None:
         [table] = [one for one in next(part for part in summarise(leaking).sections if part.name == "in-detail").blocks
@@ -169,7 +169,7 @@ class TestRows:
         row = published(rows_of(innocent, innocent["targets"][0]))
         assert row is not None
         assert (row["loss_labels"], row["target"], row["alpha"], row["beta"]) == ("secret", "secret", 1.0, 1.0)
-        assert row_cells(row)[1] == "canary label"
+        assert named(row)["label"] == "canary label"
 
     def test_the_strongest_is_honest_controlled_and_nearest_to_a_finding(self, leaking: Record) -> None:
         for target in leaking["targets"]:
@@ -205,10 +205,9 @@ TRAINING: dict[str, Any] = {
 
 class TestTraining:
     def said(self, **changes: Any) -> tuple[str, ...]:
-        return label_training({"training": {**TRAINING, **changes}})
+        return label_training({**TRAINING, **changes})
 
     def test_who_is_what(self) -> None:
-        assert label_training({}) == ()
         recipe, sets, references, epochs = self.said()
         assert "by the recipe mlp, on a table with 2 classes (no, yes); seed 1." in recipe
         assert "Of 100 rows 20 were held out" in sets

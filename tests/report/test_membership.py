@@ -13,9 +13,8 @@ from tests.report.reading import read, words_of
 from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import interval
 from discreet.report import summarise, to_html, to_text
-from discreet.report.audited import audited
-from discreet.report.membership import headline, merged, turned
-from discreet.report.membership_controls import controls, keys
+from discreet.report.membership import controls, keys, merged, turned
+from discreet.report.membership_charts import audited
 from discreet.report.summary import Control, Section, Summary, Table, Text
 
 Record = dict[str, Any]
@@ -132,8 +131,8 @@ class TestVerdict:
     def test_several_models_are_counted_and_each_has_its_reason(self, leaking: Record) -> None:
         two = two_of(leaking)
         found = summarise(two)
-        assert headline(two).startswith("Fail for 1 of 2 models: it ")
-        assert "B" not in headline(two)
+        assert found.headline.startswith("Fail for 1 of 2 models: it ")
+        assert "B" not in found.headline
         table = section(found, "models").blocks[0]
         assert isinstance(table, Table)
         # The first reason of the decisive model is read before.

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from discreet.report import membership_charts as charts
-from discreet.report.audited import Audited, audited
+from discreet.report.embedding import embedding
 from discreet.report.figure import Figure
+from discreet.report.membership_charts import Audited, audited
 
 Record = dict[str, Any]
 
@@ -138,18 +139,18 @@ def test_parts_are_two_or_more_categories_the_most_exposed_first(innocent: Recor
 
 
 def test_an_embedding_is_drawn_only_where_there_is_one() -> None:
-    assert charts.embedding(None) is None
-    assert charts.embedding({"representation": "a sentence encoder", "points": []}) is None
+    assert embedding(None) is None
+    assert embedding({"representation": "a sentence encoder", "points": []}) is None
     corners = [("random", 0.0, 0.0), ("boundary members", 10.0, 0.0), ("boundary non-members", 0.0, 1.0)]
     record = {"representation": "a sentence encoder", "method": "pca", "explained": [0.5, 0.25],
               "points": [{"set": name, "x": x, "y": y} for name, x, y in corners]}
-    figure = drawn(charts.embedding(record))
+    figure = drawn(embedding(record))
     assert "a sentence encoder (the two directions of most variance, 50% and 25% of it)" in figure.caption
     # Both axes of a PCA have one scale.
     [axes] = figure.draw().axes
     assert axes.get_aspect() == 1.0
-    assert "t-SNE" in drawn(charts.embedding({**record, "method": "tsne"})).caption
-    assert "nan" not in drawn(charts.embedding({**record, "points": record["points"][:1]})).inline
+    assert "t-SNE" in drawn(embedding({**record, "method": "tsne"})).caption
+    assert "nan" not in drawn(embedding({**record, "points": record["points"][:1]})).inline
 
 
 def test_every_drawing_is_without_undefined_places(innocent_page: str) -> None:

@@ -12,9 +12,9 @@ from tests.report.reading import read
 from discreet.core.records import Estimate
 from discreet.report import summarise, to_html, to_markdown
 from discreet.report.figure import name_of
-from discreet.report.reproduction import PLACES, table_of
+from discreet.report.reproduction import PLACES, tables_of, without_constant
 from discreet.report.reproduction_charts import at_boundary, categories, copies, gains, sizes, tenths, tradeoff
-from discreet.report.summary import table, without_constant
+from discreet.report.summary import Table, table
 
 
 def one(value: float | None) -> dict[str, Any]:
@@ -84,6 +84,11 @@ def record() -> dict[str, Any]:
                   "models": {"MiniLM": ["full", "lora r=64"]}, "finished": "2026-01-02T03:04:05+00:00"}
     return {"kind": "reproduce mia", "schema": 1, "scale": "small", "analogue": True, "provenance": provenance,
             "items": {name: {"title": f"Title of {name}", "rows": rows} for name, rows in items.items()}}
+
+
+def table_of(name: str, rows: list[dict[str, Any]], *, paper: bool = True) -> Table:
+    [found] = tables_of("reproduce mia", name, rows, paper=paper)
+    return found
 
 
 def page_of(record: dict[str, Any]) -> str:
@@ -223,14 +228,13 @@ def test_the_papers_figures_are_shown_where_they_are_asked_for(paper: dict[str, 
 
 def test_columns_that_say_nothing_are_left_out_and_what_all_rows_share_is_the_title() -> None:
     found = table_of("table 7", [row(), row(definition="honest, p")])
-    assert found.head == ("structure", "corpus", "model", "regime", "attack", "definition", "AUC", "control",
-                          "TPR at 5% FPR", "accuracy", "train–test gap")
+    assert found.head == ("attack", "definition", "AUC", "control", "TPR at 5% FPR", "accuracy", "train–test gap")
+    assert found.title == "single-turn, c, MiniLM, full"
     assert "variant" in table_of("size", [row(variant="size 20")]).head
     assert "within" in table_of("table 7", [row(part="multi-turn")]).head
     assert "TPR at 1% FPR" in table_of("table 9", [row()]).head
-    assert table_of("table 7", []) is None
-    short = without_constant(found, PLACES)
-    assert (short.title, short.head[0]) == ("single-turn, c, MiniLM, full", "attack")
+    assert table_of("table 7", [row()]).head[:4] == PLACES
+    assert tables_of("reproduce mia", "table 7", []) == []
     one_row = table(["corpus", "AUC"], [["c", ".5"]])
     assert one_row is not None
     assert without_constant(one_row, PLACES) == one_row

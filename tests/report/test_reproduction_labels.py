@@ -11,7 +11,7 @@ from tests.report.reading import words_of
 
 from discreet.core.records import Estimate
 from discreet.report import summarise, to_html, to_markdown
-from discreet.report.reproduction_labels import tables_of
+from discreet.report.reproduction import tables_of
 
 Row = dict[str, Any]
 
@@ -62,7 +62,7 @@ def record() -> Row:
 
 
 def cells(name: str, rows: list[Row], table: int = 0, **options: Any) -> list[dict[str, str]]:
-    found = tables_of(name, rows, **options)[table]
+    found = tables_of("reproduce blia", name, rows, **options)[table]
     return [dict(zip(found.head, line, strict=True)) for line in found.rows]
 
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from discreet.experiments import runner
     from discreet.guard import artifact, calibrate, corpus, evaluate, fit, pairings, points, stress
     from discreet.mechanisms.labels import base as label_mechanisms
-    from discreet.report import batch, figure, render
-    from discreet.report import published as published_report
+    from discreet.report import batch, commands, figure, render
     from discreet.scores import check, table, write
     from discreet.scores.adapters import build
     from discreet.stats import epsilon, evalues

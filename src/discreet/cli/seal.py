@@ -65,7 +65,7 @@ def unseal(
     out = folder / "certificate.json" if out is None else out
     certificate = lib.sealed.unseal(folder, scores, sign=sign, alpha=alpha, tolerance=tolerance, delta=delta,
                                         out=out)
-    summary = lib.published_report.certificate_summary(certificate)
+    summary = lib.commands.certificate_summary(certificate)
     output.say({key: value for key, value in certificate.items() if key not in ("scores", "opened")},
                lambda: f"{lib.report.to_text(summary)}\n\nCertificate: {out}")
     end(certificate["verdict"])
@@ -88,6 +88,6 @@ def verify(
     record = {"kind": "certificate-check", "schema": 1, "consistent": not found, "problems": found,
               "against_published": published is not None, "signed": certificate.get("signature") is not None,
               "signer_checked": key is not None, **facts}
-    output.say(record, lambda: lib.report.to_text(lib.published_report.checked_summary(
+    output.say(record, lambda: lib.report.to_text(lib.commands.checked_summary(
         certificate, tuple(found), published=published is not None, key=key is not None)), whenever=bool(found))
     end("fail" if found else "pass")

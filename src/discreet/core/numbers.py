@@ -7,8 +7,10 @@ estimate (".882 [.848, .911]"), and what could not be computed is never written 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf
-from typing import Any
+from string import Formatter
+from typing import Any, TypeAlias
 
 from discreet.core.records import Estimate
 
@@ -163,3 +165,53 @@ def condition_name(mechanism: str, budget: float | str) -> str:
 def printable(text: str) -> str:
     """`text` with control characters spelled out: an id or an answer must not steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _plain(form: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A form of numbers for estimates too."""
+    return lambda value: form(value["value"] if isinstance(value, Mapping) else value)
+
+
+Forms: TypeAlias = Mapping[str, Callable[[Any], str]]
+FORMS: Forms = {
+    "interval": interval, "interval2": partial(interval, digits=2), "signed": partial(interval, sign=True),
+    "share": share, "share0": partial(share, digits=0), "bound": bound, "epsilon": epsilon, "times": times,
+    "number": _plain(number), "number2": _plain(partial(number, digits=2)), "p": _plain(p_value),
+    "percent": _plain(percent), "percent0": _plain(partial(percent, digits=0)),
+    "percent2": _plain(partial(percent, digits=2)), "in_100": _plain(lambda value: f"{100 * value:.0f}")}
+"""How a value is written: the functions above by name. Any other form is a format of Python."""
+
+
+def value_at(record: Any, path: str) -> Any:
+    """What stands at a path such as "null_band.0" of a record, "." for all; None where it is not there."""
+    for part in path.split(".") if path != "." else ():
+        if isinstance(record, Mapping):
+            record = record.get(part)
+        else:
+            record = record[int(part)] if isinstance(record, list | tuple) else None
+    return record
+
+
+def shown(value: Any, form: str = "", missing: str = NOTHING, forms: Forms = FORMS) -> str:
+    """A value in one of the `forms`; `missing` for None, an empty word and an estimate without a value."""
+    if value is None or value == "" or (isinstance(value, Mapping) and value.get("value", value) is None):
+        return missing
+    make = forms.get(form) or FORMS.get(form)
+    return make(value) if make else format(value, form) if form else str(value)
+
+
+class _Filled(Formatter):
+    def __init__(self, missing: str, forms: Forms) -> None:
+        self.missing, self.forms = missing, forms
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        return value_at(kwargs, field_name), field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        form, colon, missing = format_spec.partition(":")
+        return shown(value, form, missing if colon else self.missing, self.forms)
+
+
+def say(template: str, record: Mapping[str, Any], missing: str = UNRESOLVED, forms: Forms = FORMS) -> str:
+    """A template with each `{path}`, `{path:form}` or `{path:form:missing}` filled from a record."""
+    return _Filled(missing, forms).vformat(template, (), record)

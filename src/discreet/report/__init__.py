@@ -17,12 +17,12 @@ from discreet.report.summary import Summary
 
 KINDS: Mapping[str, str] = {
     "audit labels": "labels.summary", "audit membership": "membership.summary", "defend-frontier": "frontier.summary",
-    "reproduce blia": "reproduction_labels.summary", "reproduce mia": "reproduction.summary",
-    "plan labels": "labels.plan_summary", "check-table": "published.table_summary",
-    "certificate": "published.certificate_summary", "seal": "published.seal_summary",
-    "guard evaluate": "guard.evaluation_summary", "guard calibrate": "guard.calibration_summary",
-    "guard fit": "guard.fit_summary", "guard evaluate partitions": "guard.partitions_summary",
-    "stress-test": "guard.stress_summary"}
+    "reproduce blia": "reproduction.summary", "reproduce mia": "reproduction.summary",
+    "plan labels": "labels.plan_summary", "check-table": "commands.table_summary",
+    "certificate": "commands.certificate_summary", "seal": "commands.seal_summary",
+    "guard evaluate": "commands.evaluation_summary", "guard calibrate": "commands.calibration_summary",
+    "guard fit": "commands.fit_summary", "guard evaluate partitions": "commands.partitions_summary",
+    "stress-test": "commands.stress_summary"}
 """The function that summarises each kind of record."""
 
 

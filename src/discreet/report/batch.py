@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import Any
 
-from discreet.core.numbers import counted, percent, printable
+from discreet.core.numbers import counted, printable
 from discreet.core.records import ACTIONS, SUBJECTS
 from discreet.report.render import to_html
 from discreet.report.summary import Summary, kicker
@@ -37,34 +37,32 @@ class BatchTally:
     def __init__(self, keep: int = ROWS_KEPT) -> None:
         self.keep = keep
         self._actions: Counter[str] = Counter()
-        self._layers: Counter[tuple[str, str]] = Counter()
+        self._layers: Counter[str] = Counter()
         self._reasons: Counter[tuple[str, str]] = Counter()
         self._cells: dict[tuple[str, str], Counter[str]] = {}
         self._latencies = array("d")
-        self._held: list[tuple[int, Mapping[str, Any]]] = []
-        self._passed: list[tuple[int, Mapping[str, Any]]] = []
+        self._kept: dict[bool, list[tuple[int, Mapping[str, Any]]]] = {True: [], False: []}
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Count one row."""
-        action = row["action"]
-        number = self._actions.total()
+        action, held = row["action"], row["action"] in HELD
+        kept = self._kept[held]
+        if len(kept) < self.keep:
+            kept.append((self._actions.total(), row))
         self._actions[action] += 1
-        if action == "flag":
-            self._layers[action, row["layer"] or "unnamed"] += 1
         self._reasons[action, row["reason"]] += 1
+        if action == "flag":
+            self._layers[row["layer"] or "unnamed"] += 1
         for cell, mentions in Counter((e["type"], e["subject"]) for e in row["evidence"]).items():
-            count = self._cells.setdefault(cell, Counter())
-            count.update(answers=1, held=int(action in HELD), mentions=mentions)
+            self._cells.setdefault(cell, Counter()).update(answers=1, held=int(held), mentions=mentions)
         if row["latency_ms"] is not None:
             self._latencies.append(row["latency_ms"])
-        kept = self._held if action in HELD else self._passed
-        if len(kept) < self.keep:
-            kept.append((number, row))
 
     def rows(self) -> list[Mapping[str, Any]]:
         """The kept rows in the order they came."""
-        passed = self._passed[: max(0, self.keep - len(self._held))]
-        return [row for _, row in sorted([*self._held, *passed], key=lambda pair: pair[0])]
+        held = self._kept[True]
+        return [row for _, row in sorted([*held, *self._kept[False][: max(0, self.keep - len(held))]],
+                                         key=lambda pair: pair[0])]
 
     def summary(self) -> dict[str, Any]:
         """Counts of answers per action, layer, class and subject, reason; latency in milliseconds.
@@ -73,33 +71,18 @@ class BatchTally:
         subject, `held` those of them that were held, `mentions` the spans. `reasons` has held answers' first, then the
         most frequent first.
         """
-        totals: Counter[str] = Counter()
-        for (kind, _), count in self._cells.items():
-            totals[kind] += count["answers"]
-        order = sorted(totals, key=lambda kind: (-totals[kind], kind))
+        classes: dict[str, dict[str, dict[str, int]]] = {}
+        for (kind, subject), count in sorted(self._cells.items()):
+            classes.setdefault(kind, {})[subject] = dict(count)
+        order = sorted(classes, key=lambda kind: (-sum(one["answers"] for one in classes[kind].values()), kind))
+        reasons = sorted(self._reasons.items(), key=lambda item: (item[0][0] not in HELD, -item[1], item[0]))
         return {
-            "n": self._actions.total(),
-            "held": sum(self._actions[a] for a in HELD),
-            "actions": {a: self._actions[a] for a in ACTIONS},
-            "flagged_by": {layer: n for (_, layer), n in sorted(self._layers.items())},
-            "classes": [{"type": kind, "subjects": {s: dict(c) for (k, s), c in sorted(self._cells.items())
-                                                    if k == kind}} for kind in order],
+            "n": self._actions.total(), "held": sum(self._actions[a] for a in HELD),
+            "actions": {a: self._actions[a] for a in ACTIONS}, "flagged_by": dict(sorted(self._layers.items())),
+            "classes": [{"type": kind, "subjects": classes[kind]} for kind in order],
             "reasons": [{"action": action, "reason": reason, "answers": n}
-                        for (action, reason), n in self._ranked_reasons()[:REASONS_KEPT]],
-            "reasons_left_out": max(0, len(self._reasons) - REASONS_KEPT),
-            "latency_ms": quantiles(self._latencies),
-        }
-
-    def _ranked_reasons(self) -> list[tuple[tuple[str, str], int]]:
-        return sorted(self._reasons.items(), key=lambda item: (item[0][0] not in HELD, -item[1], item[0]))
-
-
-def summarize(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The summary of rows that are at hand; see `BatchTally.summary`."""
-    tally = BatchTally(keep=0)
-    for row in rows:
-        tally.add(row)
-    return tally.summary()
+                        for (action, reason), n in reasons[:REASONS_KEPT]],
+            "reasons_left_out": max(0, len(reasons) - REASONS_KEPT), "latency_ms": quantiles(self._latencies)}
 
 
 def quantiles(values: Sequence[float]) -> dict[str, Any]:
@@ -199,32 +182,16 @@ def page(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, show_t
     show_text : bool
         Show each row's `answer` with its spans marked. Otherwise no row's text is looked at.
     """
-    summary = record["summary"]
-    shares = [{"name": a, "n": summary["actions"][a], "words": ACTION_WORDS[a],
-               "percent": percent(summary["actions"][a] / max(1, summary["n"]))} for a in ACTIONS]
-    listed = [_listed(row, show_text) for row in rows]
-    given = record["provenance"]
+    summary, given = record["summary"], record["provenance"]
+    seen = {subject for one in summary["classes"] for subject in one["subjects"]}
     said = Summary(kind="guard check", headline=headline(summary),
                    kicker=kicker(record, str(given["policy"]), f"{given['point']} point"))
-    return to_html(said, "batch.html.j2", batch=summary, provenance=given, shares=shares,
-                   matrix=matrix(summary["classes"]), rows=listed, show_text=show_text,
-                   left_out=summary["n"] - len(listed), filters=_filters(listed))
-
-
-def matrix(classes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Classes by subjects: `{subjects, rows: [{type, cells: [{answers, held, passed, mentions} or None]}], most}`.
-
-    Only subjects that occur have a column; `most` is the largest number of answers in a cell, at least 1.
-    """
-    seen = {s for c in classes for s in c["subjects"]}
-    subjects = [s for s in SUBJECTS if s in seen] + sorted(seen.difference(SUBJECTS))
-    rows = []
-    for entry in classes:
-        cells = [entry["subjects"].get(s) for s in subjects]
-        rows.append({"type": entry["type"],
-                     "cells": [c and {**c, "passed": c["answers"] - c["held"]} for c in cells]})
-    most = max((c["answers"] for r in rows for c in r["cells"] if c), default=1)
-    return {"subjects": subjects, "rows": rows, "most": most}
+    return to_html(
+        said, "batch.html.j2", batch=summary, provenance=given, action_words=ACTION_WORDS, show_text=show_text,
+        subjects=[*(one for one in SUBJECTS if one in seen), *sorted(seen.difference(SUBJECTS))],
+        filters={"all": ACTIONS, "held": HELD, **{action: (action,) for action in ACTIONS}}, rows=[
+            {**row, "groups": grouped(row), "segments": segments(row["answer"], row["evidence"])
+             if show_text and row.get("answer") is not None else None} for row in rows])
 
 
 def segments(answer: str, items: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -233,24 +200,6 @@ def segments(answer: str, items: Sequence[Mapping[str, Any]]) -> list[tuple[str,
     The texts put together are the answer. Offsets count characters; what lies beyond the end is cut.
     """
     cuts = sorted({0, len(answer), *(min(max(e, 0), len(answer)) for i in items for e in (i["start"], i["end"]))})
-    pieces = []
-    for start, end in pairwise(cuts):
-        kinds = dict.fromkeys(i["type"] for i in items if i["start"] <= start and end <= i["end"])
-        pieces.append((answer[start:end], ", ".join(kind.replace("_", " ") for kind in kinds)))
-    return pieces
-
-
-def _listed(row: Mapping[str, Any], show_text: bool) -> dict[str, Any]:
-    answer = row.get("answer") if show_text else None
-    return {
-        "id": row["id"], "action": row["action"], "reason": row["reason"], "layer": row["layer"],
-        "score": row["score"], "groups": grouped(row),
-        "segments": None if answer is None else segments(answer, row["evidence"]),
-    }
-
-
-def _filters(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The buttons over the table: which actions each shows, and how many rows those are."""
-    choices: list[tuple[str, tuple[str, ...]]] = [("all", ACTIONS), ("held", HELD), *((a, (a,)) for a in ACTIONS)]
-    return [{"name": name, "actions": actions, "n": sum(row["action"] in actions for row in rows)}
-            for name, actions in choices]
+    return [(answer[start:end], ", ".join(dict.fromkeys(
+        i["type"].replace("_", " ") for i in items if i["start"] <= start and end <= i["end"])))
+        for start, end in pairwise(cuts)]

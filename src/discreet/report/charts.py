@@ -1,13 +1,13 @@
-"""The two kinds of drawing that all figures are made of: rows of dots on one axis, and panels side by side.
+"""What drawings are made of: rows of dots on one axis, panels in rows, and the marks that are drawn on panels.
 
 All is laid out in pixels of the page: Matplotlib's points, at 72 dots per inch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.core.numbers import given, printable
 from discreet.report.figure import COLOURS, can_draw
@@ -16,21 +16,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+Mark: TypeAlias = Callable[["Axes"], object]
+Estimate: TypeAlias = Mapping[str, Any]
+
 WIDTH, NARROW = 960.0, 400.0
 ROW, GAP = 24.0, 12.0
-Mark = tuple[str, Mapping[str, Any] | None]
-"""A role of `COLOURS`, with " hollow" behind it for a ring, and an estimate."""
+DASHED = (0, (5, 4))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of dots: words and its marks, with space before it, or a heading without any.
+    """A row of dots: words and its estimates by role, with space before it, or a heading without any.
 
-    Where `joined`, a line goes from the first mark to the last. `band` is drawn behind, `note` to the right.
+    A role is one of `COLOURS`, with " hollow" behind it for a ring. Where `joined`, a line goes from the first mark to
+    the last. `band` is drawn behind, `note` to the right.
     """
 
     label: str
-    marks: Sequence[Mark] = ()
+    marks: Sequence[tuple[str, Estimate | None]] = ()
     soft: bool = False
     joined: bool = False
     space: bool = False
@@ -56,9 +59,7 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
         places.append(y + height / 2)
         y += height
     canvas, (axes,) = _canvas(width, y + 40, [(left, top, right - left, y - top)])
-    values = [mark[end] for one in lines for _, mark in one.marks if mark for end in ("value", "low", "high")
-              if mark[end] is not None]
-    low, high = max(0.0, min([0.4, *values]) - 0.02), min(1.0, max([0.7, *values]) + 0.02)
+    low, high = reach(mark[end] for one in lines for _, mark in one.marks if mark for end in ("value", "low", "high"))
     axes.set(xlim=(low, high), ylim=(y, top), yticks=[])
     step = 0.2 if narrow and high - low > 0.45 else 0.1
     axes.set_xticks([round(tick * step, 10) for tick in range(11) if low <= tick * step <= high])
@@ -72,7 +73,7 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
     for value, role, said, ha, shift in ((0.5, "soft", "chance", "right", -5),
                                          (tolerance, "tolerance", f"tolerance {given(tolerance or 0)}", "left", 5)):
         if value is not None and low <= value <= high:
-            axes.axvline(value, color=COLOURS[role], lw=1.2, ls="-" if role == "soft" else (0, (5, 4)))
+            axes.axvline(value, color=COLOURS[role], lw=1.2, ls="-" if role == "soft" else DASHED)
             words(left + (value - low) / (high - low) * (right - left) + shift, top - 12, said, ha=ha, fontsize=12,
                   color=COLOURS[role])
     if note_title:
@@ -99,73 +100,113 @@ def _row(axes: Axes, one: Line, y: float) -> None:
                   color=COLOURS[known[-1][0].split()[0]])
     for role, mark in known:
         if mark["low"] is not None and mark["high"] is not None:
-            whisker(axes, [mark["low"], mark["high"]], [y, y], role)
-        dot(axes, mark["value"], y, role)
+            whisker([mark["low"], mark["high"]], [y, y], role)(axes)
+        dot(mark["value"], y, role)(axes)
 
 
-def panels(count: int, *, side: float = 250.0, top: float = 76.0, rows: int = 1, between: float = 104.0,
-           legend: Sequence[tuple[str, str]] = ()) -> tuple[Canvas, list[Axes]]:
-    """`rows` of `count` panels of equal width in a drawing of the page's width, row by row."""
-    gap, edge = 54.0, 48.0
-    width = (WIDTH - edge - 28 - gap * (count - 1)) / count
-    height = top + rows * side + (rows - 1) * between + 44
-    canvas, axes = _canvas(WIDTH, height, [(edge + place * (width + gap), top + row * (side + between), width, side)
-                                           for row in range(rows) for place in range(count)])
-    for one in axes:
-        one.grid(color=COLOURS["grid"])
-        one.yaxis.set_major_formatter(lambda value, _: given(round(value, 10)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Axes with their words: `axes` is what `Axes.set` takes, `percent` the axes ("x", "y") written in percent."""
+
+    marks: Sequence[Mark]
+    title: str = ""
+    under: str = ""
+    x: str = ""
+    y: str = ""
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    percent: str = ""
+
+
+def panels(shown: Sequence[Panel], *, columns: int = 2, side: float = 250.0, top: float = 76.0,
+           legend: Sequence[tuple[str, str]] = ()) -> Canvas:
+    """Panels of equal width in a drawing of the page's width, `columns` in a row."""
+    from matplotlib.ticker import NullLocator
+
+    gap, edge, between, rows = 54.0, 48.0, 104.0, -(-len(shown) // columns)
+    width = (WIDTH - edge - 28 - gap * (columns - 1)) / columns
+    canvas, made = _canvas(WIDTH, top + rows * side + (rows - 1) * between + 44, [
+        (edge + place % columns * (width + gap), top + place // columns * (side + between), width, side)
+        for place in range(len(shown))])
+    for axes, panel in zip(made, shown, strict=True):
+        axes.grid(color=COLOURS["grid"])
+        axes.yaxis.set_major_formatter(lambda value, _: given(round(value, 10)))
+        axes.set(**panel.axes)
+        for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+            if name in panel.percent:
+                axis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
+            if axis.get_scale() == "log":
+                axis.set_minor_locator(NullLocator())
+        axes.annotate(printable(panel.title), (0, 1), (0, 30 if panel.under else 14), xycoords="axes fraction",
+                      textcoords="offset points", fontsize=13, weight="bold", color=COLOURS["ink"])
+        for said, place, shift, ha in ((panel.under, (0, 1), (0, 13), "left"), (panel.x, (1, 0), (0, -36), "right"),
+                                       (panel.y, (0, 1), (-8, 13), "right")):
+            if said:
+                axes.annotate(printable(said), place, shift, xycoords="axes fraction", textcoords="offset points",
+                              ha=ha, fontsize=12, color=COLOURS["soft"])
+        for mark in panel.marks:
+            mark(axes)
     _legend(canvas, legend, edge)
-    return canvas, axes
+    return canvas
 
 
-def titled(axes: Axes, title: str, *, beside: str = "", x: str = "", y: str = "") -> None:
-    """Words around a panel: its title, what stands under it, and what its axes are."""
-    axes.annotate(printable(title), (0, 1), (0, 30 if beside else 14), xycoords="axes fraction",
-                  textcoords="offset points", fontsize=13, weight="bold", color=COLOURS["ink"])
-    for said, place, shift, ha in ((beside, (0, 1), (0, 13), "left"), (x, (1, 0), (0, -36), "right"),
-                                   (y, (0, 1), (-8, 13), "right")):
-        if said:
-            axes.annotate(printable(said), place, shift, xycoords="axes fraction", textcoords="offset points", ha=ha,
-                          fontsize=12, color=COLOURS["soft"])
-
-
-def dot(axes: Axes, x: float, y: float, role: str, size: float = 9.0, alpha: float = 1.0) -> None:
-    """A dot, or a ring where `role` says hollow."""
+def dot(x: Any, y: Any, role: str, size: float = 9.0, alpha: float = 1.0) -> Mark:
+    """A dot, or a ring where `role` says hollow; several of sequences, none where `y` is None."""
     name, hollow = role.split(maxsplit=1)[0], "hollow" in role
-    axes.plot([x], [y], "o", ms=size, mfc=COLOURS["ground" if hollow else name], mew=2 if hollow else 1, alpha=alpha,
-              mec=COLOURS[name if hollow else "ground"], clip_on=False, zorder=4)
+    return lambda axes: y is None or axes.plot(
+        x, y, "o", ms=size, mfc=COLOURS["ground" if hollow else name], mew=2 if hollow else 1, alpha=alpha,
+        mec=COLOURS[name if hollow else "ground"], clip_on=False, zorder=4)
 
 
-def whisker(axes: Axes, x: Sequence[float], y: Sequence[float], role: str) -> None:
+def whisker(x: Sequence[float], y: Sequence[float], role: str) -> Mark:
     """An interval."""
-    axes.plot(x, y, lw=1.6, alpha=0.6, color=COLOURS[role.split(maxsplit=1)[0]], solid_capstyle="round", zorder=3)
+    return lambda axes: axes.plot(x, y, lw=1.6, alpha=0.6, color=COLOURS[role.split(maxsplit=1)[0]],
+                                  solid_capstyle="round", zorder=3)
 
 
-def upright(axes: Axes, x: float, estimate: Mapping[str, Any], role: str, size: float = 9.0) -> None:
+def upright(x: float, estimate: Estimate, role: str, size: float = 9.0) -> Mark:
     """An estimate with its interval standing upright; nothing where there is none."""
-    if estimate["value"] is None:
-        return
-    if estimate["low"] is not None and estimate["high"] is not None:
-        whisker(axes, [x, x], [estimate["low"], estimate["high"]], role)
-    dot(axes, x, estimate["value"], role, size)
+    def draw(axes: Axes) -> None:
+        if estimate["value"] is not None and None not in (estimate["low"], estimate["high"]):
+            whisker([x, x], [estimate["low"], estimate["high"]], role)(axes)
+        dot(x, estimate["value"], role, size)(axes)
+
+    return draw
 
 
-def curve(axes: Axes, points: Sequence[tuple[float, float]], role: str, **options: Any) -> None:
-    """A line through points, dashed for a control."""
+def curve(points: Iterable[tuple[float, Any]], role: str, **options: Any) -> Mark:
+    """A line through points, dashed for a control; those without a height are left out."""
+    there = [(x, y) for x, y in points if y is not None]
     style = (0, (5, 3)) if role == "placebo" else "-"
-    axes.plot([x for x, _ in points], [y for _, y in points],
-              **{"lw": 2, "color": COLOURS[role], "ls": style, "zorder": 3, **options})
+    return lambda axes: axes.plot([x for x, _ in there], [y for _, y in there],
+                                  **{"lw": 2, "color": COLOURS[role], "ls": style, "zorder": 3, **options})
 
 
-def across(axes: Axes, value: float | None, role: str) -> None:
-    """A line over the whole width: "soft" for chance, "tolerance"."""
-    if value is not None and axes.get_ylim()[0] <= value <= axes.get_ylim()[1]:
-        axes.axhline(value, color=COLOURS[role], lw=1.2, ls="-" if role == "soft" else (0, (5, 4)), zorder=2)
+def across(value: float | None, role: str) -> Mark:
+    """A line over the whole width, where it is within: "soft" for chance, "tolerance"."""
+    return lambda axes: value is not None and axes.get_ylim()[0] <= value <= axes.get_ylim()[1] and axes.axhline(
+        value, color=COLOURS[role], lw=1.2, ls="-" if role == "soft" else DASHED, zorder=2)
 
 
-def reach(values: Sequence[float], low: float = 0.4, high: float = 0.7) -> tuple[float, float]:
+def band(x: Sequence[float], low: Any, high: Any, role: str = "null", alpha: float = 1.0, **options: Any) -> Mark:
+    """An area between two heights, or two sequences of them."""
+    return lambda axes: axes.fill_between(x, low, high, color=COLOURS[role], alpha=alpha, lw=0, **options)
+
+
+def level(x: Sequence[float], y: float | None) -> Mark:
+    """A dashed line at one height: a ceiling."""
+    return lambda axes: y is None or axes.plot(x, [y] * len(x), color=COLOURS["tolerance"], lw=1.2, ls=DASHED)
+
+
+def note(x: float, y: float, said: str, shift: tuple[float, float], ha: str = "left") -> Mark:
+    """Words beside a place."""
+    return lambda axes: axes.annotate(said, (x, y), shift, textcoords="offset points", ha=ha, fontsize=12,
+                                      color=COLOURS["soft"])
+
+
+def reach(values: Iterable[float | None], low: float = 0.4, high: float = 0.7) -> tuple[float, float]:
     """The ends of an axis of shares that holds `values` and at least `low` to `high`."""
-    return max(0.0, min([low, *values]) - 0.02), min(1.0, max([high, *values]) + 0.02)
+    known = [value for value in values if value is not None]
+    return max(0.0, min([low, *known]) - 0.02), min(1.0, max([high, *known]) + 0.02)
 
 
 def _canvas(width: float, height: float, boxes: Sequence[tuple[float, float, float, float]]

@@ -20,13 +20,11 @@ from urllib.parse import quote
 
 from discreet.core.errors import MissingExtraError
 from discreet.core.files import write_atomic
-from discreet.report.words import words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-Cell: TypeAlias = str | int | float | None
-Row: TypeAlias = Mapping[str, Cell]
+Row: TypeAlias = Mapping[str, Any]
 
 COLOURS: Mapping[str, str] = {
     "ground": "#fbfaf7", "ink": "#22252a", "soft": "#5d636b", "grid": "#e3e0d8", "null": "#e9e5db", "target": "#1f6f80",
@@ -64,14 +62,6 @@ class Figure:
     data: tuple[Row, ...]
     table: tuple[Row, ...] = ()
     narrow: Callable[[], Canvas] | None = None
-
-    @classmethod
-    def of(cls, name: str, draw: Callable[[], Canvas], data: tuple[Row, ...], table: tuple[Row, ...] = (),
-           narrow: Callable[[], Canvas] | None = None, words: str = "", **given: Any) -> Figure:
-        """A figure whose title and caption are those of `words`, or of its name, in `words.yaml`, with what is `given`.
-        """
-        said = words_of("figures")[words or name]
-        return cls(name, said["title"].format(**given), said["caption"].format(**given), draw, data, table, narrow)
 
     def named(self, prefix: str) -> Figure:
         """The same figure under `prefix` and its own name."""
@@ -166,12 +156,6 @@ def can_draw() -> None:
         import matplotlib as mpl  # noqa: F401
     except ImportError:
         raise MissingExtraError("a figure", "report", "matplotlib") from None
-
-
-def ends(name: str, estimate: Mapping[str, Any] | None) -> dict[str, Cell]:
-    """An estimate as the three columns `name`, `name_low` and `name_high` of a row."""
-    one = estimate or {}
-    return {name: one.get("value"), f"{name}_low": one.get("low"), f"{name}_high": one.get("high")}
 
 
 def name_of(words: str) -> str:

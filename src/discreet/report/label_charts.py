@@ -1,21 +1,15 @@
-"""The figures of a label audit, from its saved record."""
+"""The rows of a label audit, and its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
 
 from discreet.core.numbers import epsilon, label_attack_name
-from discreet.report.audited import published, rows_of, strongest
-from discreet.report.charts import across, curve, dot, panels, titled, upright
-from discreet.report.figure import COLOURS, Figure, Row, ends
-from discreet.report.summary import Record
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
+from discreet.report.charts import Mark, Panel, across, band, curve, dot, level, note, panels, reach, upright
+from discreet.report.figure import Figure
+from discreet.report.summary import Record, datum, drawn
 
 TITLES = {"secret": "the canary label, before the mechanism", "trained": "the label that was trained on"}
 LEGEND = [("target", "strongest attack on outputs"), ("null area", "its control, 95%"),
@@ -23,64 +17,77 @@ LEGEND = [("target", "strongest attack on outputs"), ("null area", "its control,
           ("oracle hollow", "oracle's control")]
 MOST_HISTOGRAMS = 4
 JITTER = 0.13
-Found = tuple[str, Record, Record]
-"""A label, a target and its row."""
+MODEL = "model=one.target mechanism=one.mechanism epsilon=one.epsilon seed=one.seed"
+
+
+def rows_of(record: Record, target: Record) -> list[Record]:
+    """The rows of one target."""
+    return [row for row in record["attacks"] if row["model"] == target["target"]]
+
+
+def resolved(rows: Sequence[Record]) -> list[Record]:
+    """Those with a figure."""
+    return [row for row in rows if row["success"]["value"] is not None]
+
+
+def nearness(row: Record) -> tuple[float, float, float]:
+    """Smaller where a row is nearer to a finding."""
+    holm, p = (1.0 if row[name] is None else float(row[name]) for name in ("holm_p", "difference_p"))
+    excess = 0.0 if row["placebo"]["value"] is None else float(row["success"]["value"] - row["placebo"]["value"])
+    return holm, p, -excess
+
+
+def strongest(rows: Sequence[Record], label: str | None = None) -> Record | None:
+    """Of the attacks on outputs alone the one that comes nearest to a finding; about one label, or about either."""
+    honest = [row for row in resolved(rows) if row["access"] == "outputs" and label in (None, row["target"])]
+    controlled = [row for row in honest if row["placebo"]["value"] is not None and not row["vetoed"]]
+    deciding = [row for row in controlled if row["decides"]] or controlled or honest
+    return min(deciding, default=None, key=nearness)
+
+
+def published(rows: Sequence[Record]) -> Record | None:
+    """LIA-Delta-Margin with the loss at the canary label, α = β, as the paper's figures have it."""
+    return next((row for row in resolved(rows) if row["loss_labels"] == "secret" and row["target"] == "secret"
+                 and not row["tuned"] and row["alpha"] == row["beta"] and row["margin"] == "p1-second"), None)
 
 
 def success(record: Record) -> Figure | None:
     """The strongest attack on outputs and the published oracle at every ε, a panel for each label; None without any."""
     targets = _ordered(record)
     decided = {row["target"] for row in record["attacks"] if row["decides"]} | {"secret"}
-    known = [(label, one, row) for label in TITLES if label in decided for one in targets
+    known: list[Record] = [{"label": label, "one": one, "row": row, "oracle": published(rows_of(record, one))
+              if label == "secret" else None} for label in TITLES if label in decided for one in targets
              if (row := strongest(rows_of(record, one), label)) is not None]
     if not known:
         return None
-    data: list[Row] = []
-    for label, one, row in known:
-        oracle = (published(rows_of(record, one)) if label == "secret" else None) or {}
-        data.append({"label": label, "model": one["target"], "mechanism": one["mechanism"], "epsilon": one["epsilon"],
-                     "seed": one["seed"], "attack": label_attack_name(row), **ends("success", row["success"]),
-                     **ends("placebo", row["placebo"]), "ceiling": row["ceiling"], "holm_p": row["holm_p"],
-                     **ends("oracle", oracle.get("success")), **ends("oracle_placebo", oracle.get("placebo"))})
-    return Figure.of("success", partial(_success, known, record), tuple(data))
-
-
-def _success(known: Sequence[Found], record: Record) -> Canvas:
-    slots = list(dict.fromkeys(_slot(one) for one in _ordered(record)))
-    labels = list(dict.fromkeys(label for label, _, _ in known))
+    slots, labels = list(dict.fromkeys(map(_slot, targets))), list(dict.fromkeys(of["label"] for of in known))
+    chance = known[0]["row"]["chance"]
+    low, _ = reach([of["row"][name][end] for of in known for name in ("success", "placebo")
+                    for end in ("value", "low")], chance - 0.1)
+    shown = [Panel(title=TITLES[label], x="ε", y="right", axes={
+        "xlim": (-0.6, len(slots) - 0.4), "ylim": (low, 1.0), "xticks": range(len(slots)), "xticklabels": slots},
+        marks=[across(chance, "soft"), *(mark for place, slot in enumerate(slots) for mark in _slotted(
+            place, [of for of in known if of["label"] == label and _slot(of["one"]) == slot]))]) for label in labels]
     # A panel of a few slots looks empty over the whole width.
-    count = max(len(labels), 2 if len(slots) <= 5 else 1)
-    canvas, axes = panels(count, legend=LEGEND)
-    chance = known[0][2]["chance"]
-    low = max(0.0, min([chance - 0.1, *(row[name][end] for _, _, row in known for name in ("success", "placebo")
-                                        for end in ("value", "low") if row[name][end] is not None)]) - 0.02)
-    for panel, label in zip(axes, labels, strict=False):
-        panel.set(xlim=(-0.6, len(slots) - 0.4), ylim=(low, 1.0), xticks=range(len(slots)), xticklabels=slots)
-        titled(panel, TITLES[label], x="ε", y="right")
-        across(panel, chance, "soft")
-        for place, slot in enumerate(slots):
-            _slotted(panel, place, [(one, row) for of, one, row in known if of == label and _slot(one) == slot], record)
-    for panel in axes[len(labels):]:
-        panel.remove()
-    return canvas
+    return drawn("success", partial(panels, shown, columns=max(len(labels), 2 if len(slots) <= 5 else 1),
+                                    legend=LEGEND), [datum({**of, "attack": label_attack_name(of["row"])}, (
+                                        f"label {MODEL} attack success*=row.success placebo*=row.placebo "
+                                        "ceiling=row.ceiling holm_p=row.holm_p oracle*=oracle.success "
+                                        "oracle_placebo*=oracle.placebo")) for of in known])
 
 
-def _slotted(panel: Axes, place: int, here: Sequence[tuple[Record, Record]], record: Record) -> None:
-    spans = [row["placebo"] for _, row in here if row["placebo"]["low"] is not None]
-    if spans:
-        panel.fill_between([place - 0.4, place + 0.4], min(one["low"] for one in spans),
-                           max(one["high"] for one in spans), color=COLOURS["null"], lw=0, zorder=0)
-    if here and here[0][1]["ceiling"] is not None:
-        panel.plot([place - 0.4, place + 0.4], [here[0][1]["ceiling"]] * 2, color=COLOURS["tolerance"], lw=1.2,
-                   ls=(0, (5, 4)))
-    for number, (one, row) in enumerate(here):
-        x = place + JITTER * (number - (len(here) - 1) / 2) - 0.1
-        upright(panel, x, row["success"], "target")
-        oracle = published(rows_of(record, one)) if row["target"] == "secret" else None
+def _slotted(place: int, here: Sequence[Record]) -> list[Mark]:
+    wide = [place - 0.4, place + 0.4]
+    spans = [of["row"]["placebo"] for of in here if of["row"]["placebo"]["low"] is not None]
+    marks = [band(wide, min(one["low"] for one in spans), max(one["high"] for one in spans), zorder=0)] if spans else []
+    marks += [level(wide, of["row"]["ceiling"]) for of in here[:1]]
+    for number, of in enumerate(here):
+        x, oracle = place + JITTER * (number - (len(here) - 1) / 2) - 0.1, of["oracle"]
+        marks.append(upright(x, of["row"]["success"], "target"))
         if oracle is not None:
-            if oracle["placebo"]["value"] is not None:
-                dot(panel, x + 0.2, oracle["placebo"]["value"], "oracle hollow", 11)
-            dot(panel, x + 0.2, oracle["success"]["value"], "oracle", 6)
+            marks += [dot(x + 0.2, oracle["placebo"]["value"], "oracle hollow", 11),
+                      dot(x + 0.2, oracle["success"]["value"], "oracle", 6)]
+    return marks
 
 
 def confidence(record: Record) -> Figure | None:
@@ -89,65 +96,46 @@ def confidence(record: Record) -> Figure | None:
     for one in _ordered(record):
         first.setdefault(_slot(one), one)
     chosen = list(first.items())[:MOST_HISTOGRAMS]
-    if not any(_shares(one["histogram"][part]) for _, one in chosen for part in ("canary", "placebo")):
+    if not any(sum(one["histogram"][part] or ()) for _, one in chosen for part in ("canary", "placebo")):
         return None
-    data = tuple({"model": one["target"], "from": edges[place], "to": edges[place + 1],
-                  **{part: None if one["histogram"][part] is None else one["histogram"][part][place]
-                     for part in ("canary", "placebo")}}
-                 for _, one in chosen for edges in [one["histogram"]["edges"]] for place in range(len(edges) - 1))
-    return Figure.of("confidence", partial(_confidence, chosen), data)
-
-
-def _confidence(chosen: Sequence[tuple[str, Record]]) -> Canvas:
-    canvas, axes = panels(max(2, len(chosen)), legend=[("target line", "canaries"),
-                                                       ("placebo dashed", "held-out canaries")])
-    for place, (panel, (slot, one)) in enumerate(zip(axes, chosen, strict=False)):
-        panel.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
-        titled(panel, slot, x="probability of the canary label", y="" if place else "share")
+    shown = list[Panel]()
+    for slot, one in chosen:
+        edges, marks = one["histogram"]["edges"], []
         for part, role in (("placebo", "placebo"), ("canary", "target")):
-            shares, edges = _shares(one["histogram"][part]), one["histogram"]["edges"]
-            if shares:
-                curve(panel, [*zip(edges, [*shares, shares[-1]], strict=True)], role, drawstyle="steps-post")
-        panel.set_ylim(0, max(0.1, panel.get_ylim()[1]))
-    for panel in axes[len(chosen):]:
-        panel.remove()
-    return canvas
+            if total := sum(counts := one["histogram"][part] or ()):
+                shares = [count / total for count in counts]
+                marks.append(curve(zip(edges, [*shares, shares[-1]], strict=True), role, drawstyle="steps-post"))
+        shown.append(Panel(title=slot, x="probability of the canary label", y="" if shown else "share", marks=[
+            *marks, lambda axes: axes.set_ylim(0, max(0.1, axes.get_ylim()[1]))],
+            axes={"xlim": (0, 1), "xticks": [0, 0.5, 1], "xticklabels": ["0", ".5", "1"]}))
+    return drawn("confidence", partial(panels, shown, columns=max(2, len(chosen)), legend=[
+        ("target line", "canaries"), ("placebo dashed", "held-out canaries")]), [
+            datum(one["histogram"], f"from=edges.{place} to=edges.{place + 1} canary=canary.{place} "
+                                    f"placebo=placebo.{place}", model=one["target"])
+            for _, one in chosen for place in range(len(one["histogram"]["edges"]) - 1)])
 
 
 def utility(record: Record) -> Figure | None:
     """Test accuracy against success at the canary label, a dot for each model; None for fewer than two with both."""
-    found = [(one, row) for one in _ordered(record) if one["utility"]["test_accuracy"]["value"] is not None
+    found = [(one, one["utility"]["test_accuracy"]["value"], row) for one in _ordered(record)
+             if one["utility"]["test_accuracy"]["value"] is not None
              and (row := strongest(rows_of(record, one), "secret")) is not None]
     if len(found) < 2:
         return None
-    return Figure.of("utility-leak", partial(_utility, found), tuple(
-            {"model": one["target"], "mechanism": one["mechanism"], "epsilon": one["epsilon"], "seed": one["seed"],
-             **ends("test_accuracy", one["utility"]["test_accuracy"]), **ends("success", row["success"]),
-             **ends("placebo", row["placebo"])} for one, row in found))
-
-
-def _utility(found: Sequence[tuple[Record, Record]]) -> Canvas:
-    canvas, (panel,) = panels(1, legend=[("target", "strongest attack on outputs"), ("placebo hollow", "its control")])
-    accuracy, named = [one["utility"]["test_accuracy"]["value"] for one, _ in found], set[str]()
-    least = min(row[name]["value"] for _, row in found for name in ("success", "placebo")
+    least = min(row[name]["value"] for _, _, row in found for name in ("success", "placebo")
                 if row[name]["value"] is not None)
-    panel.set(xlim=(max(0.0, min(accuracy) - 0.05), min(1.0, max(accuracy) + 0.05)), ylim=(max(0.0, least - 0.12), 1.0))
-    panel.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
-    titled(panel, "", x="test accuracy", y="right")
-    across(panel, found[0][1]["chance"], "soft")
-    for one, row in found:
-        x = one["utility"]["test_accuracy"]["value"]
-        upright(panel, x, row["success"], "target")
-        if row["placebo"]["value"] is not None:
-            dot(panel, x, row["placebo"]["value"], "placebo hollow", 7)
-        if _slot(one) not in named:
-            panel.annotate(_slot(one), (x, row["success"]["value"]), (8, 5), textcoords="offset points", fontsize=12,
-                           color=COLOURS["soft"])
+    marks, named = [across(found[0][2]["chance"], "soft")], set[str]()
+    for one, x, row in found:
+        marks += [upright(x, row["success"], "target"), dot(x, row["placebo"]["value"], "placebo hollow", 7)]
+        marks += [] if _slot(one) in named else [note(x, row["success"]["value"], _slot(one), (8, 5))]
         named.add(_slot(one))
-    return canvas
-
-
-DRAWN = (success, confidence, utility)
+    accuracy = [x for _, x, _ in found]
+    panel = Panel(marks=marks, x="test accuracy", y="right", percent="x", axes={
+        "xlim": (max(0.0, min(accuracy) - 0.05), min(1.0, max(accuracy) + 0.05)), "ylim": (max(0.0, least - 0.12), 1)})
+    return drawn("utility-leak", partial(panels, [panel], columns=1, legend=[
+        ("target", "strongest attack on outputs"), ("placebo hollow", "its control")]), [
+            datum({"one": one, "row": row}, f"{MODEL} test_accuracy*=one.utility.test_accuracy success*=row.success "
+                                            "placebo*=row.placebo") for one, _, row in found])
 
 
 def _ordered(record: Record) -> list[Record]:
@@ -161,8 +149,3 @@ def _slot(one: Record) -> str:
     """"no noise", "rr 2"."""
     noise = epsilon(one["epsilon"])
     return "no noise" if one["mechanism"] == "none" and noise == "∞" else f"{one['mechanism']} {noise}"
-
-
-def _shares(counts: Sequence[int] | None) -> list[float]:
-    total = sum(counts or ())
-    return [count / total for count in counts] if counts and total else []

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from discreet.core.design import known_design
-from discreet.core.numbers import NOTHING, REFERENCES, SELECTIONS, attack_name, given, interval, number, p_value
-from discreet.report import frontier, membership_charts, training
-from discreet.report.audited import BOUNDARY_N, Audited, audited, below
-from discreet.report.figure import Figure
-from discreet.report.membership_controls import controls, keys
-from discreet.report.summary import (
-    MOST_OPEN,
-    Block,
-    Bullets,
-    Cells,
-    Control,
-    Controls,
-    Facts,
-    Record,
-    Section,
-    Summary,
-    Text,
-    blocks,
-    facts,
-    grouped_table,
-    kicker,
-    table,
+from discreet.core import design as designs
+from discreet.core.numbers import (
+    REFERENCES,
+    SELECTIONS,
+    attack_name,
+    bound,
+    given,
+    interval,
+    number,
+    p_value,
+    percent,
+    say,
+    times,
 )
-from discreet.report.words import words_of
+from discreet.core.records import Estimate
+from discreet.report import embedding, frontier, training
+from discreet.report import membership_charts as charts
+from discreet.report import summary as page
+from discreet.report.membership_charts import BOUNDARY_N, Audited, audited
 
-WORDS = words_of("membership")
-
-HEADLINES: Mapping[str, str] = WORDS["headlines"]
+PARTS = {"Every attack": (charts.attacks,), "At few false accusations": (charts.roc,),
+         "At the decision boundary": (charts.boundary, charts.sizes),
+         "In parts of the data": (charts.deciles, charts.strata)}
 LABEL_FREE = ("confidence", "entropy")
-LEVEL = 0.05
-OF_TARGET = {one.__name__: one for one in (
-    membership_charts.protocols, membership_charts.attacks, membership_charts.roc, membership_charts.boundary,
-    membership_charts.sizes, membership_charts.deciles, membership_charts.strata)}
-WHY_NOT = WORDS["why_not"]
-DIAGNOSTICS: Mapping[str, str] = WORDS["diagnostics"]
-HEAD = ("attack", "scale", "reference", "records", "members + others", "AUC", "control", "difference", "p")
-ORACLE = WORDS["oracle"]
-GLOSSARY = tuple(WORDS["glossary"].items())
+NOT_IN_TERMINAL = ("members + others", "difference")
+"""Columns that the page has: a terminal is narrow."""
 
 
-def summary(record: Record, texts: Sequence[Mapping[str, Any]] = ()) -> Summary:
+def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> page.Summary:
     """The summary of what `audit membership` saves.
 
     Parameters
@@ -56,266 +43,278 @@ def summary(record: Record, texts: Sequence[Mapping[str, Any]] = ()) -> Summary:
     texts : sequence of mappings
         `{id, side, label, p, text}` of records at the boundary, where texts may be shown.
     """
-    targets = audited(record)
-    first = targets[0]
-    shown = controls(first, record)
+    targets, words, trained = audited(record), page.words_of("membership"), record.get("training")
+    first, design = targets[0], designs.known_design(record["design"])
     sections = [
-        Section(controls_title(record["verdict"], shown), (Controls(shown),), name="believe", terminal=True),
-        _models(targets), _published(first), training.membership_training(record),
-        Section("In detail" + (f": {first.name}" if targets[1:] else ""), _details(first), name="in-detail"),
-        *(Section(f"{one.name}: {one.facts['verdict']}", (
-            *(Text(reason, "because") for reason in one.facts["reasons"]), *blocks(*(
-                _named(draw(one), k) for draw in (membership_charts.standing, membership_charts.protocols))),
-            *_details(one, k)), name=f"target-{k}", folded=True) for k, one in enumerate(targets[1:], start=2)),
-        _top(first), _trained(record), *_frontier(record), _embedding(record.get("embedding")),
-        Section("What this audit can say, and what it cannot", (
-            Bullets("It can say", tuple(first.facts["claims"]["can"])),
-            Bullets("It cannot say", tuple(first.facts["claims"]["cannot"]))), name="claims"),
-        _texts(texts, first)]
-    return Summary(
-        kind=str(record.get("kind", "audit membership")), verdict=record["verdict"], headline=headline(record),
-        kicker=kicker(record, f"{known_design(record['design'])} design", f"tolerance AUC {given(first.tolerance)}"),
-        leads=_leads(targets, record), figure=membership_charts.standing(first), keys=keys(first, record),
-        sections=tuple(one for one in sections if one is not None), glossary=GLOSSARY,
-        provenance=(("design", known_design(record["design"])), *facts(record["provenance"]),
-                    *training.provenance(record)),
-        footer=("This page shows records in full." if texts else "This page holds no text of any record.")
-        + " A verdict is about the attacks listed here, at this many queries a record, on these records.")
+        page.controls_section(record["verdict"], controls(first, record)), _models(targets, words),
+        _published(first, words),
+        training.membership_training(trained) if trained else None,
+        page.Section("In detail" + (f": {first.name}" if targets[1:] else ""), _details(first, words),
+                     name="in-detail"),
+        *(page.Section(f"{one.name}: {one.facts['verdict']}", (
+            *page.because_of(one.facts),
+            *page.blocks(_named(charts.standing(one), k), _named(charts.protocols(one), k)),
+            *_details(one, words, k)), name=f"target-{k}", folded=True) for k, one in enumerate(targets[1:], start=2)),
+        _top(first, words), training.membership_lines(trained) if trained else None,
+        *(frontier.sections(record["frontier"]) if record.get("frontier") else ()),
+        embedding.section(record["embedding"]) if record.get("embedding") else None,
+        page.claims(first.facts["claims"]), _texts(texts, first, words)]
+    return page.Summary(
+        kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
+        headline=page.headline(record, words["headlines"]),
+        kicker=page.kicker(record, f"{design} design", f"tolerance AUC {given(first.tolerance)}"),
+        leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first, record),
+        sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
+        provenance=(("design", design), *page.facts(record["provenance"]),
+                    *(training.provenance(trained) if trained else ())),
+        footer=words["with_texts" if texts else "without_texts"] + words["footer"])
 
 
-def headline(record: Record) -> str:
-    """The verdict in one sentence."""
-    targets, verdict = record["targets"], record["verdict"]
-    if len(targets) == 1:
-        return HEADLINES[verdict].format(model="this model")
-    n = sum(one["verdict"] == verdict for one in targets)
-    said = HEADLINES[verdict].format(model="these models" if verdict == "pass" else "it" if n == 1 else "each of them")
-    return said if verdict == "pass" else said.replace(": ", f" for {n} of {len(targets)} models: ", 1)
-
-
-def controls_title(verdict: str, shown: Sequence[Control]) -> str:
-    """A verdict is not called believable over a control that does not hold."""
-    broken = any(one.state == "broken" for one in shown)
-    return "What the controls say" if verdict == "inconclusive" or broken else "Why this can be believed"
-
-
-def _leads(targets: Sequence[Audited], record: Record) -> tuple[str, ...]:
-    one, found = targets[0], []
-    primary, utility = one.primary, one.facts["utility"].get("all") or {}
+def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
+    one, found, said = targets[0], [], words["leads"]
+    primary, utility = one.primary, one.facts["utility"]
     if one.facts["verdict"] != "inconclusive" and primary is not None and primary["auc"]["value"] is not None:
-        control = ("" if primary["placebo_auc"]["value"] is None else
-                   f" On a model that has seen neither, the same attack picks {_in_100(primary['placebo_auc'])}.")
-        found.append(f"Shown one record from the training set and one from outside, an attacker picks the right one "
-                     f"{_in_100(primary['auc'])} times in 100; a coin toss picks 50.{control}")
-    if "test" in utility and one.facts["verdict"] != "fail":
-        labels = sum(name not in ("all", "target") for name in one.facts["utility"])
-        found.append(training.learnt_nothing(utility["test"], max(2, labels)))
+        control = "" if primary["placebo_auc"]["value"] is None else say(said["control"], primary)
+        found.append(say(said["auc"], primary) + control)
+    if "test" in (utility.get("all") or {}) and one.facts["verdict"] != "fail":
+        labels = sum(name not in ("all", "target") for name in utility)
+        found.append(page.learnt_nothing(utility["all"]["test"], max(2, labels)))
     detectable = one.facts["controls"].get("detectable_auc")
     if one.facts["verdict"] == "pass" and detectable is not None and detectable["value"] is not None:
-        found.append(f"The least leak that this audit finds four times in five is an AUC of "
-                     f"{number(detectable['value'])} over all members; a smaller one may be there.")
+        found.append(say(said["least"], one.facts["controls"]))
     found += one.facts["reasons"]
     if len(targets) > 1:
-        found.append(f"The intervals in these sentences are corrected for {len(targets)} models, and wider than the "
-                     "95% intervals in the figures.")
+        found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))
 
 
-def _in_100(estimate: Mapping[str, Any]) -> str:
-    return f"{100 * estimate['value']:.0f}"
-
-
-def _models(targets: Sequence[Audited]) -> Section | None:
+def _models(targets: Sequence[Audited], words: page.Record) -> page.Section | None:
     if not targets[1:]:
         return None
-    rows = [(one.name, one.facts["verdict"], *(interval(one.primary and one.primary[name]) for name in (
-        "auc", "placebo_auc")), why(one.facts, targets[0].facts)) for one in targets]
-    return Section("The models audited", blocks(table(("model", "verdict", "deciding AUC", "control", "why"), rows)),
-                   name="models", terminal=True)
+    first = targets[0].facts["reasons"][0]
+    # The first reason of the decisive model is read before.
+    rows = [{**one.facts, "why": "" if one.facts["reasons"][0] == first else one.facts["reasons"][0].replace("*", "")}
+            for one in targets]
+    return page.Section("The models audited", page.blocks(page.tabled(words["models"], rows)), name="models",
+                        terminal=True)
 
 
-def why(facts_: Record, decisive: Record) -> str:
-    """The first reason of a model's verdict, where it is not that of the decisive one, which is read before."""
-    first: str = facts_["reasons"][0]
-    return "" if first == decisive["reasons"][0] else first.replace("*", "")
-
-
-def _published(one: Audited) -> Section | None:
+def _published(one: Audited, words: page.Record) -> page.Section | None:
     """Why the published protocol's figure is not the verdict; None where it is not above chance."""
-    paper, primary = one.paper, one.primary
+    paper, primary, said = one.paper, one.primary, words["published"]
     if paper is None or paper["auc"]["value"] is None or (paper["auc"]["low"] or 0.0) <= 0.5:
         return None
-    said = ["The published test compares two models on each record: yours, and a reference that was trained on "
-            "precisely those records that yours never saw. Where yours is surer, it says “member”. But the reference "
-            "remembers its own training records and is unusually sure of them, so that all other records look like "
-            "members, whichever model is tested."]
-    control, auc = paper["placebo_auc"], number(paper["auc"]["value"], 2)
-    if control["value"] is None:
-        said.append(f"Here it gives {auc}. How much of that is the reference's own memory, a model trained on neither "
-                    "set would show; there is none.")
-    else:
-        ours = "" if primary is None or primary["auc"]["value"] is None else (
-            f" With references that cannot know either set, your model gets {number(primary['auc']['value'], 2)} and "
-            f"the control model {number(primary['placebo_auc']['value'], 2)}.")
-        said.append("The control model was trained on neither set and can remember nobody. The published test gives "
-                    f"it {number(control['value'], 2)}; your model gets {auc}.{ours} Only what your model has beyond "
-                    "the control model can be its own memory.")
-    return Section("Why the published test's figure is not the verdict",
-                   (*(Text(one_, "prose") for one_ in said), *blocks(membership_charts.protocols(one))),
-                   name="published")
+    ours = "" if primary is None or primary["auc"]["value"] is None else say(said["ours"], primary)
+    template = said["uncontrolled" if paper["placebo_auc"]["value"] is None else "controlled"]
+    return page.Section("Why the published test's figure is not the verdict", (
+        page.Text(said["why"], "prose"), page.Text(say(template, {**paper, "ours": ours}), "prose"),
+        *page.blocks(charts.protocols(one))), name="published")
 
 
-def _details(one: Audited, place: int = 1) -> tuple[Block, ...]:
-    figures = {name: _named(draw(one), place) for name, draw in OF_TARGET.items() if name != "protocols"}
-    parts = (("Every attack", ("attacks",)), ("At few false accusations", ("roc",)),
-             ("At the decision boundary", ("boundary", "sizes")), ("In parts of the data", ("deciles", "strata")))
+def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Block, ...]:
     found: list[Any] = []
-    for title, names in parts:
-        if any(figures[name] for name in names):
-            found += [Text(title, "heading"), *(figures[name] for name in names)]
-        if title.startswith("At the decision") and (note := turned(one)):
-            found.append(Text(note))
-    found += [Text(said) for name, said in WHY_NOT.items() if figures[name] is None]
-    utility = [("all" if name == "all" else one.label(int(name)), *(interval(rates[part]) for part in (
-        "train", "test", "gap"))) for name, rates in one.facts["utility"].items() if name != "target"]
-    return blocks(*found, Text("The figures behind it", "heading"), _rows(one), _unresolved(one),
-                  Text("What the model is good for", "heading"),
-                  table(("accuracy", "on members", "on others", "gap"), utility))
+    for title, draws in PARTS.items():
+        figures = {draw.__name__: _named(draw(one), place) for draw in draws}
+        found += [page.Text(title, "heading")] if any(figures.values()) else []
+        found += [figure or (page.Text(words["why_not"][name]) if name in words["why_not"] else None)
+                  for name, figure in figures.items()]
+        if charts.boundary in draws and (note := turned(one)):
+            found.append(page.Text(note))
+    utility = [{**rates, "name": "all" if name == "all" else one.label(int(name))}
+               for name, rates in one.facts["utility"].items() if name != "target"]
+    return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), _unresolved(one),
+                  page.Text("What the model is good for", "heading"), page.tabled(words["utility"], utility))
 
 
-def _named(figure: Figure | None, place: int) -> Figure | None:
+def _named(figure: Any, place: int) -> Any:
     return figure if figure is None or place == 1 else figure.named(f"target-{place}-")
 
 
-def _listed(one: Audited) -> tuple[list[Record], list[Record]]:
+def _listed(one: Audited) -> tuple[list[page.Record], list[page.Record]]:
     """Rows for a table, each attack global and at the boundary: honest ones, the primary first; and oracle ones."""
     rows = [row for row in one.whole() if row["n"] in (None, BOUNDARY_N)]
-    honest, first = [row for row in rows if not row["oracle"]], one.primary
-    if first is not None:
-        named = ("attack", "scale", "reference_kind", "selection", "nonmembers")
-        honest.sort(key=lambda row: any(row[name] != first[name] for name in named))
+    first, named = one.primary, (*charts.ROW_OF, "selection")
+    honest = sorted((row for row in rows if not row["oracle"]), key=lambda row: first is not None and any(
+        row[name] != first[name] for name in named))
     return honest, [row for row in rows if row["oracle"]]
 
 
-def _rows(one: Audited) -> Any:
+def _rows(one: Audited, words: page.Record) -> page.Table | None:
     honest, oracle = ([row for row in rows if row["auc"]["value"] is not None] for rows in _listed(one))
-    return grouped_table(HEAD, [("", [_cells(row) for row in merged(honest)]), (
-        ORACLE, [_cells(row) for row in merged(oracle)])], title="AUC with its 95% interval, control, difference, p",
-        open=len(honest) + len(oracle) <= MOST_OPEN, note="p is family-wise over all rows of its kind. Attacks that "
-        "give one figure are in one row. Curves over n, labels, categories and tenths are in result.json.")
+    return page.tabled(words["columns"], groups=[("", merged(honest)), (words["oracle"], merged(oracle))],
+                  title="AUC with its 95% interval, control, difference, p",
+                  open=len(honest) + len(oracle) <= page.MOST_OPEN, note=words["columns_note"])
 
 
-def merged(rows: Sequence[Record]) -> list[dict[str, Any]]:
+def merged(rows: Iterable[page.Record]) -> list[dict[str, Any]]:
     """Rows whose figures are the same once, with all their names: with two classes several attacks are one."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        key = (*(row["auc"][end] for end in ("value", "low", "high")), row["placebo_auc"]["value"], *(
+        of = (*(row["auc"][end] for end in ("value", "low", "high")), row["placebo_auc"]["value"], *(
             row[name] for name in ("reference_kind", "selection", "nonmembers", "n_members", "n_nonmembers")))
-        kept = found.setdefault(key, {**row, "names": {}, "scales": {}})
+        kept = found.setdefault(of, {**row, "names": {}, "scales": {}, "reference": REFERENCES[row["reference_kind"]]})
         kept["names"][attack_name(row, scale=False, reference=False)] = None
         kept["scales"][row["scale"]] = None
+        kept |= {"attack": ", ".join(kept["names"]), "scale": ", ".join(kept["scales"]), "records": _selection(row) + (
+            ", paper's others" if row["nonmembers"] == "reference_train" else ""), "control": "no control"
+            if row["uncontrolled"] else number(row["placebo_auc"]["value"])}
     return list(found.values())
 
 
-def _cells(row: Record) -> Cells:
-    others = ", paper's others" if row["nonmembers"] == "reference_train" else ""
-    return (", ".join(row["names"]), ", ".join(row["scales"]), REFERENCES[row["reference_kind"]],
-            f"{SELECTIONS.get(row['selection'], row['selection'])}{others}",
-            f"{row['n_members']:,} + {row['n_nonmembers']:,}", interval(row["auc"]),
-            "no control" if row["uncontrolled"] else number(row["placebo_auc"]["value"]),
-            interval(row["difference"].get("auc"), sign=True, missing=NOTHING), p_value(row["null_p"]["value"]))
+def _selection(row: page.Record) -> str:
+    return SELECTIONS.get(row["selection"], str(row["selection"]))
 
 
-def _unresolved(one: Audited) -> Facts | None:
+def _unresolved(one: Audited) -> page.Facts | None:
     """Each reason once, with the attacks that it concerns."""
     found: dict[str, dict[str, None]] = {}
     for row in [row for rows in _listed(one) for row in rows if row["auc"]["value"] is None]:
-        name = f"{attack_name(row, scale=False)} ({SELECTIONS.get(row['selection'], row['selection'])})"
+        name = f"{attack_name(row, scale=False)} ({_selection(row)})"
         found.setdefault(row["auc"]["reason"], {})[name] = None
-    return None if not found else Facts(tuple((", ".join(names), reason) for reason, names in found.items()),
+    return None if not found else page.Facts(tuple((", ".join(names), reason) for reason, names in found.items()),
                                         "What could not be computed, and why")
 
 
-def _top(one: Audited) -> Section | None:
+def _top(one: Audited, words: page.Record) -> page.Section | None:
     """For the terminal: the strongest rows of all, and how many there are."""
-    honest = merged([row for row in _listed(one)[0] if row["auc"]["value"] is not None])
-    first, rest = honest[:1], sorted(honest[1:], key=lambda row: -abs(row["auc"]["value"] - 0.5))
-    # Sizes and differences are on the page: a terminal is narrow.
-    shown = [place for place, name in enumerate(HEAD) if name not in ("members + others", "difference")]
-    rows = [_cells(row) for row in [*first, *rest]]
-    found = table([HEAD[place] for place in shown], [[row[place] for place in shown] for row in rows], first=6)
-    return None if found is None else Section("The deciding attack, and the strongest others", (found,), name="top",
-                                              terminal=True, page=False)
-
-
-def _trained(record: Record) -> Section | None:
-    """For the terminal: what was trained, in a few sentences."""
-    said = training.membership_training_lines(record)
-    return Section("What was trained", tuple(map(Text, said)), terminal=True, page=False) if said else None
+    honest = merged(row for row in _listed(one)[0] if row["auc"]["value"] is not None)
+    rest = sorted(honest[1:], key=lambda row: -abs(row["auc"]["value"] - 0.5))
+    columns = [pair for pair in words["columns"] if pair[0] not in NOT_IN_TERMINAL]
+    found = page.tabled(columns, [*honest[:1], *rest], first=6)
+    return None if found is None else page.Section(
+        "The deciding attack, and the strongest others", (found,), name="top", terminal=True, page=False)
 
 
 def turned(one: Audited) -> str:
     """Why an attack that sees no label falls below one half at the boundary; empty where none clearly does."""
+    words = page.words_of("membership")["turned"]
     found = [row for row in one.whole(oracle=False, selection="boundary", n=BOUNDARY_N)
-             if row["attack"] in LABEL_FREE and below(row["auc"], 0.5)]
+             if row["attack"] in LABEL_FREE and _below(row["auc"], 0.5)]
     if not found:
         return ""
     least = min(found, key=lambda row: float(row["auc"]["value"]))
-    control = "no control" if least["uncontrolled"] else f"control {number(least['placebo_auc']['value'])}"
-    end = "Then it is the same leak with its sign turned." if least["uncontrolled"] else (
-        "It is the same leak with its sign turned." if below(least["difference"].get("auc"), 0.0) else
-        "Here the control is not clearly higher, so that this figure alone shows no leak either.")
-    return (f"An AUC below .5 at the boundary is no sign of safety: {least['attack']} gives "
-            f"{number(least['auc']['value'])} there ({control}). At the boundary are the records whose true class is "
-            "least likely, so the class that the model finds likeliest is mostly a wrong one. Training on such a "
-            "record makes the model surer of the true class and so less sure of that wrong one; an attack that sees "
-            f"only how sure the model is, without the label, then takes members for others. {end}")
+    end = "uncontrolled" if least["uncontrolled"] else (
+        "clear" if _below(least["difference"].get("auc"), 0.0) else "unclear")
+    return say(words["said"] + words[end], {**least, "control": "no control" if least["uncontrolled"] else
+                                            f"control {number(least['placebo_auc']['value'])}"})
 
 
-def _frontier(record: Record) -> list[Section]:
-    found = record.get("frontier")
-    if not found:
-        return []
-    return [Section(frontier.TITLE, blocks(frontier.drawn(found), *frontier.tables(found)), name="less"),
-            Section(frontier.TITLE, (frontier.brief(found),), terminal=True, page=False)]
+def _below(estimate: Mapping[str, Any] | None, least: float) -> bool:
+    return estimate is not None and estimate["high"] is not None and bool(estimate["high"] < least)
 
 
-def _embedding(found: Record | None) -> Section | None:
-    figure = membership_charts.embedding(found)
-    if found is None or figure is None and not found.get("diagnostics"):
-        return None
-    rows = [(diagnostic_name(one, found), interval(one["estimate"]), number(one["chance"], missing=NOTHING),
-             p_value(one["p"]["value"])) for one in found.get("diagnostics", ())]
-    note = Text(_distinctive(found)) if rows else None
-    return Section(f"Where the boundary lies, in {found['representation']}", blocks(
-        figure, table(("what", "figure", "by chance", "p"), rows), note), name="where", terminal=bool(rows))
-
-
-def diagnostic_name(one: Record, embedding: Record) -> str:
-    """What a diagnostic of a representation asks."""
-    return DIAGNOSTICS.get(one["name"], str(one["name"]).replace("_", " ")).format(k=embedding["neighbours"])
-
-
-def _distinctive(embedding: Record) -> str:
-    known = [one for one in embedding["diagnostics"] if one["p"]["value"] is not None]
-    if not known:
-        return "Whether anything is distinctive was not tested."
-    p = (f"p {p_value(min(float(one['p']['value']) for one in known))}, by permutation and corrected for {len(known)} "
-         "looks")
-    found = [diagnostic_name(one, embedding) for one in known if one["p"]["value"] < LEVEL]
-    if not found:
-        return ("No evidence that records at the boundary, or the two sets, are distinctive by their content "
-                f"(smallest {p}). That is no proof that they are not.")
-    return (f"Other than by chance ({p}): {'; '.join(found)}. In vectors of the audited model that may be its memory; "
-            "in those of a model that never saw the records it is their content.")
-
-
-def _texts(texts: Sequence[Mapping[str, Any]], one: Audited) -> Section | None:
-    if not texts:
-        return None
+def _texts(texts: Sequence[Mapping[str, Any]], one: Audited, words: page.Record) -> page.Section | None:
     shown = [block for row in texts for block in (
-        Text(f"{row['id']} · {row['side']} · {one.label(row['label'])} · probability of its class {number(row['p'])}"),
-        Text(row["text"], "quote"))]
-    return Section("Records at the boundary", (Text(
-        "The least likely records of each label by the selection model, in full. Keep this page as you keep the "
-        "records."), *shown), name="texts", terminal=True)
+        page.Text(say("{id} · {side} · {called} · probability of its class {p:number}", {
+            **row, "called": one.label(row["label"])})),
+        page.Text(row["text"], "quote"))]
+    return page.Section("Records at the boundary", (page.Text(words["texts"]), *shown), name="texts", terminal=True
+                   ) if texts else None
+
+
+def keys(one: Audited, record: page.Record) -> tuple[page.Key, ...]:
+    """The figures that say what a leak, or its absence, means, each with its control's."""
+    primary, found, base = one.primary, one.facts["controls"], record["provenance"]["base_rate"]
+    if primary is None:
+        return ()
+    words = page.words_of("membership")["keys"]
+    difference, tpr = primary["difference"].get("tpr_at_1pct_fpr"), primary["tpr_at_1pct_fpr"]
+    control = ""
+    if difference and difference["value"] is not None:
+        # The difference of two shares of the same members: what rounding leaves below 0 is none.
+        control = "" if tpr["value"] is None else percent(max(0.0, tpr["value"] - difference["value"]))
+        points = f"difference {interval(difference, show=lambda value: f'{100 * value:+.1f}')} points"
+        control = f"control {control}, {points}" if control else f"no control, {points}"
+    group = found.get("group_auc") or {}
+    people = percent(base, 0) if base >= 0.01 else percent(base)
+    parts: list[tuple[str, page.Record | None, Callable[[float], str], str]] = [
+        (words["auc"], primary["auc"], number, interval(primary["placebo_auc"], missing="")),
+        (words["group"], group if group.get("value") is not None else None, number,
+         interval(found.get("placebo_group_auc"), missing="")),
+        (words["tpr"], tpr, percent, control),
+        (words["ppv"].format(people=people), found.get("ppv"), percent,
+         interval(found.get("placebo_ppv"), show=percent, missing="")),
+        (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
+         bound(found.get("placebo_epsilon_lower"), missing=""))]
+    return (*(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None),
+            *_worst(one, words["worst"]))
+
+
+def _worst(one: Audited, said: str) -> tuple[page.Key, ...]:
+    """The most exposed of the parts of the data, shown where it is more exposed than all records together."""
+    parts = one.parts
+    if len(parts) < 2 or one.primary is None or one.primary["auc"]["value"] is None:
+        return ()
+    name, row = max(parts, key=lambda pair: float(pair[1]["auc"]["value"]))
+    if row["auc"]["value"] <= one.primary["auc"]["value"]:
+        return ()
+    return (page.key(say(said, {**row, "parts": len(parts), "name": name}), row["auc"], number,
+                interval(row["placebo_auc"], missing="")),)
+
+
+def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
+    """What was checked besides the figure."""
+    design, found = designs.known_design(record["design"]), one.facts["controls"]
+    state = "stated" if design in designs.STATED else "holds" if designs.decides(design) else "lacking"
+    words = page.words_of("membership")["controls"]
+    said = [(state, f"{designs.WORDS[design][0].upper()}{designs.WORDS[design][1:]}."),
+            _placebo(found.get("placebo_auc"), one.tolerance, words), _blind(found["blind_auc"], one.tolerance, design,
+                                                                            words),
+            _planted(found["planted"], found, design, words), _family(one, record["provenance"], words)]
+    return tuple(page.Control(name, *pair) for name, pair in zip(words["names"], said, strict=True))
+
+
+def _placebo(estimate: page.Record | None, tolerance: float, words: page.Record) -> tuple[str, str]:
+    if estimate is None or estimate["value"] is None:
+        return "lacking", words["no_placebo"]
+    got = f"It gets {interval(estimate)} there"
+    if designs.off(Estimate.from_json(estimate), tolerance):
+        return "broken", f"{got}: it recognises something else than memory."
+    near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
+    state, few = _within(estimate, tolerance)
+    return state, f"{got}, {'as a coin toss would' if near else 'off chance by less than the tolerance'}.{few}"
+
+
+def _blind(estimate: page.Record, tolerance: float, design: str, words: page.Record) -> tuple[str, str]:
+    if estimate["value"] is None:
+        return "lacking", f"Not known: {estimate['reason']}."
+    source = words["texts" if "on texts" in estimate["method"] else "labels"]
+    state, few = _within(estimate, tolerance)
+    if designs.reads_apart(Estimate.from_json(estimate), tolerance):
+        # A draw that the run made itself is random whatever the texts show.
+        state, few = ("unshown", words["drawn"]) if design == designs.ASSIGNED else ("broken", "")
+    return state, f"From {source} alone one gets {interval(estimate)}.{few}"
+
+
+def _within(estimate: page.Record, tolerance: float) -> tuple[str, str]:
+    """Whether a control that should be ½ is shown to be under the tolerance, and what to say where it is not."""
+    if estimate["high"] is not None and estimate["high"] < tolerance:
+        return "holds", ""
+    return "unshown", f" The records are too few to rule out {number(tolerance)}, the tolerance."
+
+
+def _planted(planted: Sequence[page.Record], found: page.Record, design: str, words: page.Record) -> tuple[str, str]:
+    detectable = (found.get("detectable_auc") or {}).get("value")
+    smallest = "" if detectable is None else say(words["smallest"], found)
+    if not planted:
+        return "holds" if design == "sealed" and smallest else "lacking", words["none_planted"] + smallest
+    said = "; ".join(f"{times(one['repetitions'])} " + (
+        f"unresolved ({one['auc']['reason']})" if one["auc"]["value"] is None else say(
+            "{auc:interval}, {control}, {seen}", {
+                **one, "seen": "seen" if one["detected"] else "not seen", "control": "no control"
+                if one["placebo_auc"]["value"] is None else f"control {interval(one['placebo_auc'])}"}))
+        for one in planted)
+    if all(one["auc"]["value"] is None for one in planted):
+        return "lacking", words["too_few"].format(said=said) + smallest
+    seen, weak = (any(one["detected"] for one in planted), all(one.get("weak", False) for one in planted))
+    state = "holds" if seen else "unshown" if weak else "broken"
+    return state, words["planted"].format(
+        stand="stand out" if seen else "do not stand out", level=100 * planted[0]["auc"]["level"], said=said) + (
+            words["weak"] if state == "unshown" else "") + smallest
+
+
+def _family(one: Audited, provenance: page.Record, words: page.Record) -> tuple[str, str]:
+    tested = [row["null_p"]["value"] for row in one.rows if not row["oracle"] and row["null_p"]["value"] is not None]
+    return "holds", words["family"].format(
+        rows=len(tested) - 1, p=p_value(min(tested)), permutations=provenance["permutations"]) if tested else words[
+            "untested"]

@@ -1,18 +1,25 @@
 """What a record says, in the order in which it is read: one object for the page, the terminal and Markdown.
 
-A function a kind of record makes a `Summary` (see `discreet.report.summarise`); `render` shows it. A summary holds
-words and numbers as they are read, and computes nothing that is not in the record.
+A function a kind of record makes a `Summary`, which `render` shows; it computes nothing that is not in the record.
+Fixed words are data: `words.yaml`, whose `{path:form}` are filled from a record by `core.numbers.say`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, TypeAlias
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from discreet.core.numbers import NOTHING
-from discreet.report.figure import Figure
+import yaml
+
+from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say, value_at
+from discreet.report.figure import Figure, Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]
@@ -22,6 +29,19 @@ STATES: Mapping[str, str] = {"holds": "holds", "done": "done", "stated": "stated
 MOST_OPEN = 12
 LONG = 40
 """Characters from which the cells of a column are broken into lines."""
+
+
+@cache
+def words_of(part: str) -> dict[str, Any]:
+    """The words of one part of the reports, by name."""
+    found: dict[str, Any] = _words()[part]
+    return found
+
+
+@cache
+def _words() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(files("discreet.report").joinpath("words.yaml").read_text(encoding="utf-8"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +78,7 @@ class Controls:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; `kind` "note", "prose", "heading" or "quote"."""
+    """A paragraph; `kind` "note", "prose", "because", "heading" or "quote"."""
 
     block: ClassVar[str] = "text"
     text: str
@@ -118,6 +138,12 @@ class Table:
         return tuple(_kind([row[place] for row in self.rows]) for place in range(len(self.head)))
 
 
+def _kind(cells: Sequence[str]) -> str:
+    if all(not cell or cell in (NOTHING, UNRESOLVED, "no control") or cell[:1] in "+−.0123456789<" for cell in cells):
+        return "num"
+    return "long" if max(map(len, cells)) > LONG else ""
+
+
 Block: TypeAlias = Controls | Text | Bullets | Facts | Drawing | Table
 
 
@@ -142,22 +168,18 @@ class Summary:
     ----------
     kind, kicker : str
         The command that made it, and what stands above the headline.
-    verdict : str or None
-        "pass", "fail" or "inconclusive".
     headline : str
-        The whole in one sentence; it begins with the verdict where there is one.
+        The whole in one sentence; it begins with the verdict ("pass", "fail" or "inconclusive") where there is one.
     leads : tuple of str
         Sentences under it, the most important first; asterisks are emphasis.
     figure : Figure or None
-        The figure under them.
+        The one that is seen first.
     keys : tuple of Key
     sections : tuple of Section
-    glossary : tuple of (str, str)
-        Terms of this summary and what they mean.
-    provenance : tuple of (str, str)
+    glossary, provenance : tuple of pairs of words
     footer : str
     contents : bool
-        Whether the page begins with links to its sections.
+        Whether the page lists its sections.
     """
 
     kind: str
@@ -181,6 +203,46 @@ class Summary:
                         if isinstance(block, Drawing)]
 
 
+def drawn(name: str, draw: Callable[[], Canvas], data: Iterable[Row], words: str = "", **options: Any) -> Figure:
+    """A figure with the title and caption of `words`, or of its name, in `words.yaml`, filled with further options.
+
+    `table` and `narrow` are those of `Figure`.
+    """
+    said = words_of("figures")[words or name]
+    own = {key: options.pop(key) for key in ("table", "narrow") if key in options}
+    title, caption = (said[part].format(**options) for part in ("title", "caption"))
+    return Figure(name, title, caption, draw, tuple(data), **own)
+
+
+def datum(row: Record, columns: str, **further: Any) -> Row:
+    """A row of a figure's data: `further`, then `columns` of the record, "name" or "name=path" between spaces.
+
+    With an asterisk behind its name a column is an estimate, and becomes three: the value, `_low` and `_high`.
+    """
+    found = dict(further)
+    for column in columns.split():
+        name, _, path = column.partition("=")
+        value = value_at(row, path or name.rstrip("*"))
+        if name.endswith("*"):
+            found |= {name[:-1] + end: value_at(value, key) for end, key in (
+                ("", "value"), ("_low", "low"), ("_high", "high"))}
+        else:
+            found[name] = value
+    return found
+
+
+def tabled(columns: Iterable[Sequence[str]], rows: Iterable[Record] = (), forms: Forms = FORMS, *,
+           groups: Iterable[tuple[str, Iterable[Record]]] | None = None, **options: Any) -> Table | None:
+    """A table of records, or of `groups` of them, whose columns are pairs of a head and what `say` fills.
+
+    That is a template, or one field of it without its braces.
+    """
+    pairs = [(head, spec if "{" in spec else f"{{{spec}}}") for head, spec in columns]
+    return grouped_table([head for head, _ in pairs], [
+        (title, [[say(spec, row, NOTHING, forms) for _, spec in pairs] for row in part])
+        for title, part in (groups or [("", rows)])], **options)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], **options: Any) -> Table | None:
     """A table of one group without the columns that say nothing in any row; None without rows."""
     return grouped_table(head, [("", rows)], **options)
@@ -196,21 +258,6 @@ def grouped_table(head: Sequence[str], groups: Iterable[tuple[str, Iterable[Sequ
     said = [place for place in range(len(head)) if any(row[place] not in (NOTHING, "") for row in every)]
     return Table(tuple(head[place] for place in said), tuple(
         (title, tuple(tuple(row[place] for place in said) for row in rows)) for title, rows in kept if rows), **options)
-
-
-def without_constant(one: Table, columns: Iterable[str]) -> Table:
-    """The table without those `columns` that hold one value in all of its several rows; the values go to its title."""
-    if len(one.rows) < 2:
-        return one
-    gone = [place for place, name in enumerate(one.head) if name in columns
-            and len({row[place] for row in one.rows}) == 1]
-
-    def rest(cells: Cells) -> Cells:
-        return tuple(cell for place, cell in enumerate(cells) if place not in gone)
-
-    title = ", ".join([*([one.title.rstrip(".")] if one.title else []), *(one.rows[0][place] for place in gone)])
-    return replace(one, head=rest(one.head), title=title, groups=tuple(
-        (name, tuple(map(rest, rows))) for name, rows in one.groups))
 
 
 def blocks(*found: Block | Figure | None) -> tuple[Block, ...]:
@@ -244,7 +291,49 @@ def _fact(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _kind(cells: Sequence[str]) -> str:
-    if all(not cell or cell in (NOTHING, "unresolved", "no control") or cell[:1] in "+−.0123456789<" for cell in cells):
-        return "num"
-    return "long" if max(map(len, cells)) > LONG else ""
+# What the pages of both audits have
+
+
+def headline(record: Record, headlines: Mapping[str, str]) -> str:
+    """The verdict in one sentence, and of how many models where there are several."""
+    targets, verdict = record["targets"], record["verdict"]
+    n = sum(one["verdict"] == verdict for one in targets)
+    if len(targets) == 1:
+        return headlines[verdict].format(model="this model")
+    said = headlines[verdict].format(model="these models" if verdict == "pass" else "it" if n == 1 else "each of them")
+    of = f"{n} of {len(targets)}" if n < len(targets) else "both" if n == 2 else f"all {n}"
+    return said if verdict == "pass" else said.replace(": ", f" for {of} models: ", 1)
+
+
+def learnt_nothing(accuracy: Record, classes: int) -> str:
+    """A warning where a model is hardly better than a guess among `classes`; empty where it is."""
+    if accuracy["value"] is None or accuracy["value"] > 1 / classes + 0.05:
+        return ""
+    return say(words_of("audits")["learnt_nothing"], {"accuracy": accuracy, "classes": classes, "guess": 1 / classes})
+
+
+def key(text: str, estimate: Record, show: Callable[[float], str], control: str) -> Key:
+    """A key figure of an estimate; `control` is empty where there is none."""
+    if estimate["value"] is None:
+        return Key(NOTHING, f"{text}. Unresolved: {estimate['reason']}.")
+    value, _, ends = interval(estimate, show=show).partition(" ")
+    control = control if "control" in control else f"control {control}" if control else "no control"
+    return Key(value, text, ends.strip("[]").replace(", ", " to "), control)
+
+
+def controls_section(verdict: str, shown: tuple[Control, ...]) -> Section:
+    """The controls; a verdict is not called believable over one that does not hold."""
+    broken = verdict == "inconclusive" or any(one.state == "broken" for one in shown)
+    return Section("What the controls say" if broken else "Why this can be believed", (Controls(shown),),
+                   name="believe", terminal=True)
+
+
+def because_of(target: Record) -> tuple[Text, ...]:
+    """The reasons of a target's verdict."""
+    return tuple(Text(reason, "because") for reason in target["reasons"])
+
+
+def claims(said: Record) -> Section:
+    """What an audit can say, and what it cannot."""
+    return Section("What this audit can say, and what it cannot", (
+        Bullets("It can say", tuple(said["can"])), Bullets("It cannot say", tuple(said["cannot"]))), name="claims")

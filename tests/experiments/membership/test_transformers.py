@@ -17,7 +17,7 @@ from discreet.engine import run
 from discreet.experiments import train
 from discreet.experiments.membership.experiment import ROLES, audit_task
 from discreet.report.summary import Table
-from discreet.report.training import membership_training, membership_training_lines, provenance
+from discreet.report.training import membership_lines, membership_training, provenance
 from discreet.scores.check import check_table
 from discreet.train import load_fitted, recipe_of
 
@@ -66,12 +66,11 @@ def test_a_family_goes_all_the_way(tmp_path: Path, data: Path, base: Callable[[s
     assert (said["f_A"]["trained"] < said["f_A"]["parameters"]) == (regime == "lora")
     assert said["f_A"]["planned_steps"] == 2 * -(-said["f_A"]["trained_on"] // 8)
     assert 0.0 < said["f_A"]["token_share"] <= 1.0
-    section = membership_training(record)
-    assert section is not None
+    section, [lines, *_] = membership_training(found["training"]), membership_lines(found["training"]).blocks
     assert any("tokens seen" in one.head for one in section.blocks if isinstance(one, Table))
-    assert f"{regime}{', rank 2' if regime == 'lora' else ''}), seed 5." in membership_training_lines(record)[0]
+    assert f"{regime}{', rank 2' if regime == 'lora' else ''}), seed 5." in lines.text  # type: ignore[union-attr]
     assert {"torch", "transformers"} <= found["training"]["versions"].keys()
-    assert dict(provenance(record))["recipe"].startswith("transformer: ")
+    assert dict(provenance(found["training"]))["recipe"].startswith("transformer: ")
 
     (trained,) = train([experiment], tmp_path / "store", engine="inline", quiet=True)
     table = trained.table()

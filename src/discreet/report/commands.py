@@ -1,0 +1,210 @@
+"""What the commands of guards, the stress test, seals and `audit check-table` print, from their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from discreet.core.numbers import counted, given, interval, say
+from discreet.report import summary as page
+
+KINDS = ("unsafe", "safe", "borderline")
+FIGURES = ("", "value [95% interval]", "n")
+
+
+def _section(title: str, *found: page.Table | page.Text | page.Bullets | page.Facts | None) -> page.Section:
+    return page.Section(title, page.blocks(*found), terminal=True)
+
+
+def _bullets(said: Iterable[str]) -> page.Bullets:
+    return page.Bullets("", tuple(said))
+
+
+def _figures(figures: page.Record, names: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    return [(names.get(name, name), interval(one), say("{n:,:–}", one)) for name, one in figures.items()]
+
+
+# Guards
+
+
+def evaluation_summary(record: page.Record) -> page.Summary:
+    """The summary of `guard evaluate`."""
+    names = page.words_of("guard")["evaluated"]
+    several = record["domains"] if len(record["domains"]) > 1 else {}
+    parts = {"All domains": record["overall"], **{name.capitalize(): one for name, one in several.items()}}
+    classes = [(kind, interval(one["precision"]), interval(one["recall"])) for kind, one in record["classes"].items()]
+    subjects = [(who, interval(one["held"])) for who, one in record["subjects"].items()]
+    return page.Summary("guard evaluate", f"Operating point: {record['point']}", sections=(
+        *(_section(title, page.table(FIGURES, _figures(figures, names))) for title, figures in parts.items()),
+        _section("Classes bound to the person", page.table(("class", "precision", "recall"), classes)),
+        _section("Clusters held, by whose they are", page.table(("subject", "held"), subjects)),
+        _section("Controls", page.table(FIGURES, _figures(record["controls"], names)))))
+
+
+def calibration_summary(record: page.Record) -> page.Summary:
+    """The summary of `guard calibrate`."""
+    refitted = "refitted to these answers (prices from other folds)"
+    return page.Summary("guard calibrate", say(page.words_of("guard")["calibrated"], record), sections=(
+        _prices("as fitted", record["points"], record["prices"]),
+        *([_prices(refitted, record["refitted"], record["refitted_prices"])] if record["refitted"] else []),
+        *([_section("", page.Text(record["note"]))] if record["note"] else [])))
+
+
+def _prices(title: str, points: Mapping[str, float], prices: page.Record) -> page.Section:
+    names = page.words_of("guard")["prices"]
+    groups = [(f"{name} (τ = {tau:.4g})", _figures(prices.get(name, {}), names)) for name, tau in points.items()]
+    return _section(title, *([page.grouped_table(FIGURES, groups)] if any(rows for _, rows in groups) else
+                             [page.Text(name) for name, _ in groups]))
+
+
+def fit_summary(record: page.Record) -> page.Summary:
+    """The summary of `guard fit`: counts, what is stored, and every discriminator on the evaluation set."""
+    card, words = record["card"], page.words_of("guard")
+    sets = [(part, *(f"{card['counts'].get(f'{part}_{kind}', 0):,}" for kind in ("safe", "borderline", "unsafe")))
+            for part in ("fit", "calibration", "evaluation")]
+    notes = [page.Text(say(words["stored"], card))]
+    if components := card["density"].get("components"):
+        notes.append(page.Text(f"Gaussian mixtures of the density: {say(words['components'], components)}."))
+    sections = [_section("", page.table(("", "safe", "borderline", "unsafe"), sets), *notes)]
+    for pairing, against in (("within", "safe"), ("borderline", "borderline")):
+        rows = [{**of[pairing], "name": f"{kind}{' (decides)' if kind == record['decides'] else ''}"}
+                for kind, of in card["metrics"].items() if pairing in of]
+        sections.append(_section(f"Unsafe against {against} texts of the evaluation set, abstentions included",
+                                 page.tabled(words["fitted"], rows)))
+    return page.Summary("guard fit", say(words["read"], card), sections=tuple(one for one in sections if one.blocks))
+
+
+def partitions_summary(record: page.Record) -> page.Summary:
+    """The summary of `guard pairings`: a table a pairing, of the texts that each configuration keeps."""
+    point, found, words = record["point"], record["configurations"], page.words_of("guard")
+    paired, subtyped = ([[head.format(point=point), cell] for head, cell in words[name]]
+                        for name in ("paired", "subtypes"))
+    sections = []
+    for pairing in dict.fromkeys(name for of in found.values() for name in of):
+        rows = [{**of[pairing], "name": name} for name, of in found.items()]
+        subtypes = found.get("default", {}).get(pairing, {}).get("subtypes", {})
+        sections.append(_section(pairing.replace("_", " "), page.tabled(paired, rows), page.tabled(
+            subtyped, [{**of, "name": kind} for kind, of in subtypes.items()])))
+    mixtures = [(name, say(words["components"], one)) for name, one in (record.get("components") or {}).items()]
+    if mixtures:
+        sections.append(_section("Gaussian mixtures", page.table(("configuration", "components"), mixtures)))
+    return page.Summary("guard evaluate", f"{record['domain']}: texts that the detector does not abstain on; default "
+                        f"point {point}", sections=tuple(sections))
+
+
+def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summary:
+    """The summary of `stress-test`; the verdict of the gate comes first where there is one."""
+    target, threshold = f"{100 * record['tpr']:g}% TPR", record["threshold"]
+    names = {"auroc": "AUROC", "fpr95": "FPR at 95% TPR", "fpr90": "FPR at 90% TPR"}
+    points = {"fpr_at_tpr": f"at {target}", **({} if threshold is None else {
+        "fpr_at_threshold": f"at threshold {threshold:g}"})}
+    names |= {name: f"FPR {said}" for name, said in points.items()
+              if name == "fpr_at_threshold" or target not in ("95% TPR", "90% TPR")}
+    rows = [(word, *(interval(record[pair][name]) for pair in ("within", "borderline")))
+            for name, word in names.items()]
+    if record["tpr_at_threshold"] is not None:
+        rows.append((f"TPR at threshold {threshold:g}", interval(record["tpr_at_threshold"]), ""))
+    rows += [("AUROC lost", "", interval(record["difference"])),
+             (f"score at {target}", given(record["threshold_at_tpr"]), "")]
+    subtypes = [(name, *(interval(rates[key]) for key in points), f"{rates['fpr_at_tpr']['n_neg']:,}")
+                for name, rates in record["subtypes"].items()]
+    checks, controls = record["checks"], record["controls"]
+    shown = [("labels at random, AUROC", interval(controls["placebo_auroc"]), _held(checks["placebo"], "holds 1/2")),
+             ("borderline alone, FPR", interval(controls["unplanted_fpr"]), ""),
+             ("unsafe planted, FPR", interval(controls["planted_fpr"]), _held(checks["planted"], "rises"))]
+    direction = None if checks["direction"] else page.Text(page.words_of("guard")["direction"])
+    figures = (record["within"], record["borderline"], {"": record["difference"]}, *record["subtypes"].values(),
+               controls)
+    reasons = dict.fromkeys(one["reason"] for part in figures for one in part.values()
+                            if isinstance(one, Mapping) and one.get("reason"))
+    counts = ", ".join(f"{sizes[kind]:,} {kind}" for kind in KINDS)
+    gated = record["verdict"] is not None
+    return page.Summary(
+        "stress-test", f"{record['verdict'].capitalize()}: {record['reason']}" if gated else counts,
+        verdict=record["verdict"], leads=(counts,) if gated else (), sections=(
+            _section("", page.table(("", "unsafe : safe", "unsafe : borderline"), rows)),
+            *([_section("By subtype", page.table(("borderline by subtype, FPR", *points.values(), "n"), subtypes))]
+              if subtypes else []),
+            _section("Controls", page.table(("", "value [95% interval]", ""), shown), direction),
+            *([_section("Unresolved", *map(page.Text, reasons))] if reasons else [])))
+
+
+def _held(holds: bool, good: str) -> str:
+    return good if holds else f"NOT: {good}"
+
+
+# Published tables and seals
+
+
+def table_summary(record: page.Record) -> page.Summary:
+    """The summary of `audit check-table`: the impossible cells with their reasons, and the flip rates."""
+    words = page.words_of("published")
+    cells = [{**one, "epsilon": one["epsilon"] or inf, "said": "above the halved ceiling too"
+              if (one["ceiling"] or {}).get("above_halved") else ""} for one in record["cells"]]
+    flips = [{**one, "benchmark": one["benchmark"] or "all rows", "fits": words["fits"][one["fits"]]}
+             for one in record["flips"]]
+    rows = {"above": [one for one in cells if one["ceiling"] and one["ceiling"]["above"]],
+            "outside": [one for one in cells if one["accuracy"] and one["accuracy"]["outside"]], "flips": flips}
+    n = record["impossible"]
+    return page.Summary(
+        "audit check-table", f"{counted(n, 'cell')} {'is' if n == 1 else 'are'} impossible." if n else
+        "Every cell is possible.",
+        leads=(say(words["tested"], {**record, "cells": counted(len(cells), "cell"),
+                                     "with_accuracy": record["tests"]["accuracy"] // 2}),),
+        sections=tuple(_section(title, page.tabled(words[name], rows[name])) for name, title in words["tables"].items()
+                       if rows[name]))
+
+
+def seal_summary(record: page.Record) -> page.Summary:
+    """The summary of `seal`."""
+    words = page.words_of("seal")
+    record = {**record, "units": "records" if record["unit"] == "record" else "groups",
+              "alone": record["unpaired"] + record["copies_kept_out"]}
+    kept = say(words["copies"], record) if record["copies_kept_out"] else ""
+    said = [say(words["unpaired"], record) + kept, say(words["length"], record),
+            say(words["few" if record["least_win_rate"] is None else "least"], record), say(words["alpha"], record)]
+    then = [say(words["publish"], record), *([] if record["coins_from"] == "os" else [words["seeded"]])]
+    return page.Summary("seal", say(words["headline"], record), sections=(
+        _section("", _bullets(said)), _section("Commitment", page.Text(record["commitment"]), _bullets(then))))
+
+
+def certificate_summary(found: page.Record) -> page.Summary:
+    """The summary of `unseal`: the verdict first, then what it rests on."""
+    words = page.words_of("seal")
+    ceiling = "nothing" if found["epsilon_ceiling"] is None else f"{found['epsilon_ceiling']:.3f} at the most"
+    given = {**found, "most": ceiling, "leak": 1.0 / found["alpha"], "level": _level(found), "of": _openings(found)}
+    rows = [(say(name, given), say(said, given, "none")) for name, said in words["certificate"]]
+    rates = [(f"trained one first, {name}", interval(rate)) for name, rate in found["win_rate"].items()]
+    rejected = f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"
+    said = f"{found['verdict'].capitalize()}: {found['reason']}"
+    return page.Summary("unseal", said, verdict=found["verdict"], sections=(
+        _section("", page.Facts((rows[0], *rates, rows[1], ("leak first found after", rejected), *rows[2:]))),
+        _section("", _bullets(found["claims"]))))
+
+
+def checked_summary(certificate: page.Record, problems: Sequence[str], *, published: bool, key: bool) -> page.Summary:
+    """The summary of `verify`."""
+    words: Mapping[str, Any] = page.words_of("seal")
+    if problems:
+        return page.Summary("certificate-check", words["inconsistent"], sections=(_section("", _bullets(problems)),))
+    signed = certificate["signature"] is not None
+    said = [_level(certificate),
+            *([words["opened"].format(average=_average(certificate), **certificate)]
+              if certificate["openings"] != 1 else []),
+            *([] if published else [words["unpublished"]]),
+            *([words["signed"] if signed else words["unsigned"]] if not (signed and key) else [])]
+    return page.Summary("certificate-check", say(words["consistent"], certificate), sections=(
+        _section("", _bullets(said)),))
+
+
+def _level(found: page.Record) -> str:
+    return say(page.words_of("seal")["level_sealed" if found["alpha_from"] == "seal" else "level_chosen"], found)
+
+
+def _average(found: page.Record) -> str:
+    return f"average e-value 10^{found['log10_e_value_average']:.2f}"
+
+
+def _openings(found: page.Record) -> str:
+    return "" if found["openings"] == 1 else f"; {_average(found)}"

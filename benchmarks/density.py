@@ -2,7 +2,7 @@
 
     python benchmarks/density.py [--only scorer sweep gram rff drift] [--scale 1.0] [--repeat 3]
 
-`scorer`  `SupportScorer.score` against `OneClassSVM.decision_function` with the same support vectors at 3,072
+`scorer`  `OneClassSvm.score` against `OneClassSVM.decision_function` with the same support vectors at 3,072
           dimensions, in batches and one row at a time, interleaved, best of `--repeat`; largest difference; whether a
           row scores the same bits alone as in a batch.
 `sweep`   `sweep_nu` against the plain loop (4 ν × 5 folds × 2 sides of `OneClassSVM`), both whole and on the same folds
@@ -37,11 +37,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from discreet.guard.densities.ocsvm import OneClassSvm, SupportScorer
+from discreet.guard.densities.ocsvm import OneClassSvm
 from discreet.guard.densities.rff import RandomFourier
-from discreet.guard.density import Density, median_gamma
+from discreet.guard.density import Density, DensityOptions, median_gamma
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.one_class import NUS, TIE, View, sweep_nu
+from discreet.guard.one_class import NUS, TIE, sweep_nu
 
 DIM = 3_072
 RANK = 40
@@ -80,7 +80,8 @@ def best_of(repeat: int, runs: dict[str, Callable[[], Any]]) -> dict[str, float]
 def scorer(scale: float, repeat: int) -> dict[str, Any]:
     x = embeddings(round(3_000 * scale), 0, 1).astype(np.float64)
     peer = OneClassSVM(gamma=median_gamma(x, np.random.default_rng(0)), nu=0.4).fit(x)
-    ours = SupportScorer.of(peer.support_vectors_, peer.dual_coef_[0], -peer.intercept_[0], peer.gamma)
+    ours = OneClassSvm.of(peer.support_vectors_, peer.dual_coef_[0], -peer.intercept_[0], peer.gamma, nu=peer.nu,
+                          mass=float(peer.dual_coef_.sum()))
     batch = np.concatenate([embeddings(256, 0, 2), embeddings(256, 1, 3)]).astype(np.float64)
     few, one = batch[::8].copy(), batch[:1].copy()
     seconds = best_of(repeat, {
@@ -127,7 +128,7 @@ def sweep(scale: float, repeat: int) -> dict[str, Any]:
 
     def ours(safe: np.ndarray, unsafe: np.ndarray) -> tuple[float, Any]:
         start = time.perf_counter()
-        found = sweep_nu(View(safe, unsafe), View(unsafe, safe), rng=np.random.default_rng(5))
+        found = sweep_nu(safe, unsafe, rng=np.random.default_rng(5))
         return time.perf_counter() - start, found
 
     sides = [embeddings(small, which, 10 + which) for which in (0, 1)]
@@ -165,7 +166,7 @@ def sweep_once(whose: str, n: int) -> dict[str, Any]:
     sides = [embeddings(n, which, 50 + which)[:, rng.permutation(DIM)[:384]].astype(np.float64) for which in (0, 1)]
     start = time.process_time()
     if whose == "ours":
-        sweep_nu(View(*sides), View(*sides[::-1]), rng=np.random.default_rng(5))
+        sweep_nu(*sides, rng=np.random.default_rng(5))
     else:
         for own, other in (sides, sides[::-1]):
             shared_gram(own, other, 5)
@@ -184,9 +185,9 @@ def gram(scale: float, threads: int) -> dict[str, Any]:
 
 def fit_once(kind: str, n: int) -> dict[str, Any]:
     x = embeddings(n, 0, 30)
-    density: Density = {"rff": RandomFourier, "ocsvm": OneClassSvm}[kind](nu=0.02)
+    density: type[Density] = {"rff": RandomFourier, "ocsvm": OneClassSvm}[kind]
     start = time.perf_counter()
-    fitted = density.fit(x, rng=np.random.default_rng(0))
+    fitted = density.fit(x, DensityOptions(nu=0.02), rng=np.random.default_rng(0))
     seconds = time.perf_counter() - start
     peak = _peak()
     new = embeddings(512, 0, 31)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.guard.fitted_dual import Components
+from discreet.guard.density import Components
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "results" / "guard.md"

@@ -84,8 +84,8 @@ def tau_zero(partitions: Partitions, seed: int) -> list[dict[str, Any]]:
             for scale in ("libsvm", "normalised"):
                 dual = DualDensity("ocsvm", nu=nu, scale=scale, random_state=seed).fit(x, y).fitted_
                 found.append({"ratio": ratio, "nu": nu, "scale": scale, "n_safe": n_safe, "n_unsafe": n_unsafe,
-                              "tpr_tau0": share_estimate(dual.delta(held) > 0, unit="text", of="unsafe texts"),
-                              "fpr_tau0": share_estimate(dual.delta(borderline) > 0, unit="text", of="borderline texts")})
+                              "tpr_tau0": share_estimate(np.diff(dual.sigmas(held))[:, 0] > 0, unit="text", of="unsafe texts"),
+                              "fpr_tau0": share_estimate(np.diff(dual.sigmas(borderline))[:, 0] > 0, unit="text", of="borderline texts")})
     return found
 
 

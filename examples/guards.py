@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.files import dump_json, write_atomic
-from discreet.guard.fitted_dual import Components
+from discreet.guard.density import Components
 from discreet.synth.plan import make_plan
 
 HERE = Path(__file__).parent

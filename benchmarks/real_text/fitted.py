@@ -31,7 +31,7 @@ from discreet.data.answers import LabelledAnswer, read_labelled
 from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.corpus import read_corpus
-from discreet.guard.detector import Detector, rows_of_many
+from discreet.guard.detector import Detector, rows_of
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fit import DEFAULT_DENSITY, encode_corpus, fit_detector
@@ -92,7 +92,7 @@ def passages(data: Path, half: str) -> list[LabelledAnswer]:
 def scored(detector: Detector, given: list[LabelledAnswer]) -> dict[str, NDArray[np.float64]]:
     policy = Policy.of(detector.domain)
     answers = [row.answer for row in given]
-    made = rows_of_many(detector.fusion, detector.evidence, answers, [read_answer(a, policy) for a in answers], "answer")
+    made = rows_of(detector.fusion, detector.evidence, answers, [read_answer(a, policy) for a in answers], "answer")
     sigmas = detector.dual.sigmas(made.features)
     found = {kind: detector.deciding(kind).score(made, sigmas).delta for kind in (DENSITY, *detector.discriminators)}
     guard = Guard(policy)

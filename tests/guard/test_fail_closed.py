@@ -13,7 +13,7 @@ from discreet.guard import guard as room
 from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
-from discreet.guard.scoring import Logistic
+from discreet.guard.reading import Logistic
 from discreet.text.direct.detect import Hit, recognisers
 from discreet.text.evidence.mentions import Mention, taggers
 

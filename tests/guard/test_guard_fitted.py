@@ -18,12 +18,12 @@ from discreet.core.records import Action, Answer, Turn, Verdict
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
 from discreet.guard import reading
-from discreet.guard.detector import Detector, Rows, rows_of_many
+from discreet.guard.detector import Detector, Rows, rows_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
 from discreet.guard.guard import Guard
 from discreet.guard.points import Thetas
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.scoring import probability
+from discreet.guard.reading import probability
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
@@ -285,7 +285,7 @@ def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard) -> None:
         one = halved.deciding(kind)
         guard = Guard(fitted_guard.policy, detector=one)
         read = reading.read_answer(Answer("1", long), fitted_guard.policy)
-        rows = rows_of_many(fusion, one.evidence, [Answer("1", long)], [read], "answer")
+        rows = rows_of(fusion, one.evidence, [Answer("1", long)], [read], "answer")
         assert len(rows.features) > 4
         sigmas = one.dual.sigmas(rows.features)
         deltas = sigmas[:, 1] - sigmas[:, 0] if kind == DENSITY else one.discriminators[kind].delta(rows.features)
@@ -308,7 +308,7 @@ def test_alone_as_with_others_in_any_order(fitted_guard: Guard) -> None:
         assert {v.id: replace(v, latency_ms=None) for v in fitted_guard.check_many(order)} == alone
     detector = fitted_guard.detector
     reads = [reading.read_answer(a, fitted_guard.policy) for a in answers]
-    scores = detector.score(rows_of_many(detector.fusion, detector.evidence, answers, reads, "answer"))
+    scores = detector.score(rows_of(detector.fusion, detector.evidence, answers, reads, "answer"))
     assert scores.delta.tolist() == [alone[a.id].delta for a in answers]
 
 

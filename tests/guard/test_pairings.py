@@ -129,7 +129,6 @@ def test_a_text_that_layer_1_flags_is_left_out(folder: Path, tmp_path: Path) -> 
                                  "answer": "Her social security number is 536-90-4399, said the clerk."}) + "\n")
     side = read_partitions(home, policy(), encoders()).side("matched_unsafe")
     assert side is not None
-    assert side.direct == 1
     assert "d" not in {s.answer.id for s in side.samples}
 
 

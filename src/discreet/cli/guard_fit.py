@@ -130,9 +130,7 @@ def pairings(
               "seed": seed, "encoders": encoders, "counts": dict(counts), "components": components,
               "configurations": found}
     if save is not None:
-        rows = made.corpus
-        card = lib.fit.card_of(rows.corpus, (rows.kinds("evaluation"), rows.held["evaluation"]), detectors[default],
-                               duals[default], seed=seed)
+        card = lib.fit.card_of(made.corpus, detectors[default], duals[default], seed=seed)
         discreet.Guard(policy, detector=detectors[default], card=card).save(save)
     output.finish(record, run, {"n": counts.get("read", 0), "components": components}, when_quiet="nothing")
 

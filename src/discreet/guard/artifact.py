@@ -1,9 +1,7 @@
 """A fitted guard as a folder: `guard.json`, `arrays.safetensors`, `encoders/`. No pickle, no text, no vocabulary.
 
-`guard.json` holds format and version, the policy that the guard was fitted under, the settings of densities and
-discriminators, thresholds, operating points and the card, with size and SHA-256 of the other files; `encoders/`
-has manifests of its own, whose hash stands here. It is written whole or not at all, and read only where every hash
-agrees.
+`guard.json` holds policy, settings, thresholds, operating points and the card, with size and SHA-256 of the other
+files; `encoders/` has manifests of its own, whose hash stands here. It is read only where every hash agrees.
 """
 
 from __future__ import annotations
@@ -16,13 +14,12 @@ from typing import Any
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
-from discreet.domains import Domain, save_facts, saved_domain
+from discreet.domains import save_facts, saved_domain
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import FUSION, Fusion
-from discreet.guard.density import prefixed, under
+from discreet.guard.density import FittedDual, prefixed, under
 from discreet.guard.detector import ENCODED, Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
-from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import Thetas, read_points
 from discreet.guard.policy import Policy
 
@@ -34,13 +31,7 @@ VERSION = 1
 
 
 def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mapping[str, Any]) -> None:
-    """Write a guard, whole or not at all.
-
-    Raises
-    ------
-    UsageError
-        Where `folder` is a file, holds something else than a guard, or cannot be written.
-    """
+    """Write a guard, whole or not at all. UsageError where `folder` holds something else or cannot be written."""
     arrays = prefixed("dual", detector.dual.state())
     for kind, found in detector.discriminators.items():
         arrays |= prefixed(kind, found.state())
@@ -62,63 +53,51 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
 def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     """The detector, the policy that it was fitted under and its card.
 
-    Raises
-    ------
-    InputError
-        Where the folder holds no guard, or one that is truncated, changed or of another version; where its encoders
-        are missing or of another hash; where it says something impossible.
+    InputError where the folder holds no guard, or one that is truncated, changed, of another version or impossible.
     """
     manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
     if ARRAYS not in manifest.files:
         raise InputError(f"{folder / MANIFEST} lists no {ARRAYS}: copy the whole folder again")
     arrays = read_arrays(manifest.verify().folder / ARRAYS)
     fusion = _read_encoders(manifest)
-    domain, encoded = saved_domain(manifest.facts, folder), manifest.fact("encoded", str)
-    if encoded not in ENCODED:
-        raise InputError(f"{folder / MANIFEST} encodes {encoded!r}; expected {' or '.join(ENCODED)}: fit it again")
+    domain = saved_domain(manifest.facts, folder)
     evidence = EvidenceEncoder(domain)
     if manifest.fact("evidence", list) != list(evidence.features):
         raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
+    encoded, decides, spread = (manifest.fact("encoded", str), manifest.fact("decides", str),
+                                manifest.facts.get("spread"))
     try:
-        found = {kind: restore_discriminator(config, under(kind, arrays))
-                 for kind, config in manifest.fact("discriminators", dict).items()}
+        found = {kind: restore_discriminator(config, under(kind, arrays)) for kind,
+                 config in manifest.fact("discriminators", dict).items()}
         dual = FittedDual.restore(manifest.fact("dual", dict), under("dual", arrays))
         points = {kind: read_points(taus) for kind, taus in manifest.fact("points", dict).items()}
         thetas = Thetas.from_json(manifest.fact("thetas", dict))
-    except InputError as error:
-        raise InputError(f"{folder}: {error}") from None
-    decides, spread = manifest.fact("decides", str), _spread(manifest)
-    if decides not in {DENSITY, *found} or set(points) != {DENSITY, *found}:
-        raise InputError(f"{folder / MANIFEST} names a discriminator without points, or the other way round: "
-                         "fit the guard again")
+        policy = Policy.restore(manifest.fact("policy", dict), domain)
+        if encoded not in ENCODED:
+            raise InputError(f"it encodes {encoded!r}; expected {' or '.join(ENCODED)}")
+        if not isinstance(spread, float) or not (isfinite(spread) and spread > 0):
+            raise InputError("it must give a positive spread")
+        if decides not in {DENSITY, *found} or set(points) != {DENSITY, *found}:
+            raise InputError("it names a discriminator without points, or the other way round")
+    except (InputError, TypeError) as error:
+        said = error if isinstance(error, InputError) else "it holds a policy of another form"
+        raise InputError(f"{folder / MANIFEST}: {said}; fit the guard again") from None
     detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)
-    return detector, _policy(manifest, domain), manifest.fact("card", dict)
+    return detector, policy, manifest.fact("card", dict)
 
 
 def _read_encoders(manifest: Manifest) -> Fusion:
     home, said = manifest.folder / ENCODERS, manifest.fact("encoders", dict)
     if not (home / FUSION).is_file():
-        raise InputError(f"{home} is missing or holds no {FUSION}: the guard's encoders belong in it; copy the whole "
-                         "folder again")
+        raise InputError(
+            f"{home} is missing or holds no {FUSION}: the guard's encoders belong in it; copy the whole folder again"
+        )
     if sha256(home / FUSION) != said.get("sha256"):
         raise InputError(f"{home} holds encoders of another hash than the guard was fitted with "
                          f"({str(said.get('sha256'))[:12]}…): copy the whole folder again")
     fusion = Fusion.load(home)
     if fusion.dim != said.get("dim"):
-        raise InputError(f"{home} holds encoders of {fusion.dim} dimensions; expected {said.get('dim')}: fit the guard "
-                         "again")
+        raise InputError(
+            f"{home} holds encoders of {fusion.dim} dimensions; expected {said.get('dim')}: fit the guard again"
+        )
     return fusion
-
-
-def _spread(manifest: Manifest) -> float:
-    spread = manifest.facts.get("spread")
-    if isinstance(spread, bool) or not isinstance(spread, int | float) or not (isfinite(spread) and spread > 0):
-        raise InputError(f"{manifest.folder / MANIFEST} must give a positive spread: fit the guard again")
-    return float(spread)
-
-
-def _policy(manifest: Manifest, domain: Domain) -> Policy:
-    try:
-        return Policy.restore(manifest.fact("policy", dict), domain)
-    except TypeError:
-        raise InputError(f"{manifest.folder / MANIFEST} holds a policy of another form: fit the guard again") from None

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict
+from discreet.core.types import BoolArray
 from discreet.data.answers import LabelledAnswer
 from discreet.guard.evaluate import leaks_in, plain
 from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, Held, operating_points
-from discreet.guard.scoring import EvidenceScore, fitted
+from discreet.guard.reading import EvidenceScore, fitted
 from discreet.stats import share_estimate
 
 LEAST = 20
 """Answers of each kind that refitting needs."""
 FOLDS = 5
-Price = dict[str, Estimate]
+Prices = Mapping[str, Mapping[str, Estimate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,10 @@ class _Judged:
     rules: EvidenceScore | None
     leaks: bool
     document: str | None
+
+    @property
+    def delta(self) -> float:
+        return float(self.verdict.delta or 0.0)
 
     def by_evidence(self, point: str) -> bool:
         """Whether the evidence rules flag it at an operating point, whatever τ is."""
@@ -46,49 +50,34 @@ class _Judged:
         """What the guard does with it at an operating point with this τ."""
         if self.by_evidence(point):
             return "flag"
-        return "safe" if self.by_delta(point) and float(self.verdict.delta or 0.0) <= tau else self.verdict.action
+        return "safe" if self.by_delta(point) and self.delta <= tau else self.verdict.action
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Prices of the guard's operating points, and of those refitted to the sample.
+    """τ of the guard's operating points with their prices, and of those refitted to the sample.
 
-    Attributes
-    ----------
-    points : mapping
-        Operating point to its τ now.
-    prices : mapping
-        Operating point to leak recall (flagged), leaks held (flagged or reviewed), false flags, review load, and with
-        costs the expected cost per answer.
-    refitted, refitted_prices : mapping
-        The same for thresholds of this sample; the prices are cross-fitted: each fold by thresholds of the others.
-        Empty where the sample is too small, and `note` says so.
+    Prices are leak recall (flagged), leaks held (flagged or reviewed), false flags, review load, and with costs the
+    expected cost per answer; those of refitted thresholds are cross-fitted: each fold by thresholds of the others.
+    They are empty where the sample is too small, and `note` says so.
     """
 
     points: Mapping[str, float]
-    prices: Mapping[str, Price]
+    prices: Prices
     refitted: Mapping[str, float]
-    refitted_prices: Mapping[str, Price]
+    refitted_prices: Prices
     counts: Mapping[str, int]
     note: str | None = None
-    costs: Costs | None = field(default=None)
+    costs: Costs | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Nested mappings with Estimates as records."""
-        return {"points": dict(self.points), "prices": plain(self.prices), "refitted": dict(self.refitted),
-                "refitted_prices": plain(self.refitted_prices), "counts": dict(self.counts), "note": self.note,
-                "costs": None if self.costs is None else self.costs.to_json()}
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
 
 
 def calibrate(guard: Guard, rows: Iterable[LabelledAnswer], *, costs: Costs | None = None,
               seed: int = 42) -> Calibration:
-    """Judge the labelled answers and say what each operating point costs.
-
-    Raises
-    ------
-    InputError
-        Where no answer leaks or none does not.
-    """
+    """Judge the labelled answers and say what each operating point costs. InputError without leaks, or nothing else."""
     detector = guard.detector
     # Without a second detector: τ says nothing about what it flags.
     bare = Guard(guard.policy, detector=detector, point=guard.point).at(-inf, rules_tau=inf)
@@ -111,8 +100,8 @@ def calibrate(guard: Guard, rows: Iterable[LabelledAnswer], *, costs: Costs | No
         note = (f"thresholds were not refitted: {LEAST} answers of each kind that evidence flags or the density keeps "
                 "are needed")
         return Calibration(points, found, {}, {}, counts, note, costs)
-    crossed = _crossed(judged, list(refitted), costs, seed)
-    prices = {name: _price(judged, name, crossed[name], costs) for name in refitted} if crossed else {}
+    crossed = _crossed(judged, costs, seed)
+    prices = {name: _price(judged, name, taus, costs) for name, taus in crossed.items()}
     return Calibration(points, found, refitted, prices, counts, None, costs)
 
 
@@ -129,65 +118,52 @@ def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) 
 
     Point by point, because the evidence rules have thresholds of their own at each.
     """
-    names = ("conservative", *TPRS, *([] if costs is None else [BY_COSTS]))
     found = {}
-    for name in names:
-        deltas, held = {}, {}
-        for leaks in (True, False):
-            side = [j for j in judged if j.leaks == leaks]
-            held[leaks] = sum(j.by_evidence(name) for j in side)
-            deltas[leaks] = np.array([float(j.verdict.delta or 0.0) for j in side if j.by_delta(name)])
-        if min(deltas[leaks].size + held[leaks] for leaks in (True, False)) < least:
+    for name in ("conservative", *TPRS, *([] if costs is None else [BY_COSTS])):
+        kinds = [[j for j in judged if j.leaks == leaks] for leaks in (True, False)]
+        held = [sum(j.by_evidence(name) for j in kind) for kind in kinds]
+        unsafe, safe = (np.array([j.delta for j in kind if j.by_delta(name)]) for kind in kinds)
+        if min(unsafe.size + held[0], safe.size + held[1]) < least:
             return None
-        found[name] = operating_points(deltas[True], deltas[False], costs, Held(held[True], held[False]))[name]
+        found[name] = operating_points(unsafe, safe, costs, Held(*held))[name]
     return found
 
 
-def _crossed(judged: Sequence[_Judged], names: Sequence[str], costs: Costs | None,
-             seed: int) -> dict[str, list[float]] | None:
-    """τ by point for each answer, from the folds that its document is not in."""
+def _crossed(judged: Sequence[_Judged], costs: Costs | None, seed: int) -> dict[str, list[float]]:
+    """τ by point for each answer, from the folds that its document is not in; empty where a fold leaves too few."""
     documents = [j.document if j.document is not None else f"\0{i}" for i, j in enumerate(judged)]
-    order = np.random.default_rng(seed).permutation(len(set(documents)))
-    fold = dict(zip(sorted(set(documents)), (order % FOLDS).tolist(), strict=True))
-    found: dict[str, list[float]] = {name: [0.0] * len(judged) for name in names}
-    for k in range(FOLDS):
-        points = _points([j for j, d in zip(judged, documents, strict=True) if fold[d] != k], costs, least=1)
-        if points is None:
-            return None
-        for i, d in enumerate(documents):
-            if fold[d] == k:
-                for name in names:
-                    found[name][i] = points[name]
-    return found
+    names = sorted(set(documents))
+    folds = np.random.default_rng(seed).permutation(len(names)) % FOLDS
+    fold = dict(zip(names, folds.tolist(), strict=True))
+    made = [_points([j for j, d in zip(judged, documents, strict=True) if fold[d] != k], costs, least=1)
+            for k in range(FOLDS)]
+    points = [one for one in made if one is not None]
+    return {} if len(points) < FOLDS else {name: [points[fold[d]][name] for d in documents] for name in points[0]}
 
 
-def _price(judged: Sequence[_Judged], point: str, taus: Sequence[float], costs: Costs | None) -> Price:
-    actions = [j.action(point, tau) for j, tau in zip(judged, taus, strict=True)]
+def _price(judged: Sequence[_Judged], point: str, taus: Sequence[float], costs: Costs | None) -> dict[str, Estimate]:
+    actions = np.array([j.action(point, tau) for j, tau in zip(judged, taus, strict=True)])
     leaks = np.array([j.leaks for j in judged])
     documents = [j.document for j in judged]
     grouped = None not in documents and len(set(documents)) < len(documents)
+    review = np.isin(actions, ("abstain", "failed"))
 
-    def share(event: Callable[[str], bool], among: NDArray[np.bool_], of: str) -> Estimate:
-        hits = np.array([event(a) for a in actions])[among]
+    def share(hits: BoolArray, among: BoolArray, of: str) -> Estimate:
         groups = np.array(documents)[among] if grouped else None
-        return share_estimate(hits, groups=groups, unit="document" if grouped else "answer", of=of)
+        return share_estimate(hits[among], groups=groups, unit="document" if grouped else "answer", of=of)
 
-    every = np.ones(leaks.size, dtype=np.bool_)
     price = {
-        "leak_recall": share(lambda a: a == "flag", leaks, "leaks"),
-        "leaks_held": share(lambda a: a != "safe", leaks, "leaks"),
-        "false_flags": share(lambda a: a == "flag", ~leaks, "harmless answers"),
-        "review_load": share(lambda a: a in ("abstain", "failed"), every, "answers"),
+        "leak_recall": share(actions == "flag", leaks, "leaks"),
+        "leaks_held": share(actions != "safe", leaks, "leaks"),
+        "false_flags": share(actions == "flag", ~leaks, "harmless answers"),
+        "review_load": share(review, np.ones_like(leaks), "answers"),
     }
-    return price if costs is None else price | {"expected_cost": _expected(actions, leaks, costs)}
-
-
-def _expected(actions: Sequence[str], leaks: NDArray[np.bool_], costs: Costs) -> Estimate:
-    """Mean cost per answer at the stated prevalence; no interval, the shares have theirs."""
-    share = costs.prevalence if costs.prevalence is not None else float(leaks.mean())
-    done = np.array(actions)
-    review = np.isin(done, ("abstain", "failed")) * costs.review
-    of_leaks = (review + (done == "safe") * costs.miss)[leaks].mean()
-    of_harmless = (review + (done == "flag") * costs.false_flag)[~leaks].mean()
-    return Estimate(float(share * of_leaks + (1 - share) * of_harmless), None, None, n=leaks.size, unit="answer",
-                    method="shares times stated costs at the stated prevalence")
+    if costs is not None:
+        # Mean cost per answer at the stated prevalence; no interval, the shares have theirs.
+        prevalence = costs.prevalence if costs.prevalence is not None else float(leaks.mean())
+        of_leaks = (review * costs.review + (actions == "safe") * costs.miss)[leaks].mean()
+        of_harmless = (review * costs.review + (actions == "flag") * costs.false_flag)[~leaks].mean()
+        price["expected_cost"] = Estimate(float(prevalence * of_leaks + (1 - prevalence) * of_harmless), None, None,
+                                          n=leaks.size, unit="answer",
+                                          method="shares times stated costs at the stated prevalence")
+    return price

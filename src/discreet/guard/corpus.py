@@ -26,7 +26,7 @@ SHARES = (0.7, 0.15, 0.15)
 """Of the texts of each side: to fit, to calibrate, to evaluate."""
 LEAST_TEXTS = 40
 """Distinct texts a side that a fit needs: 28 to fit and 6 each to calibrate and to evaluate."""
-MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "register", "subtype", "generator")
+MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "subtype", "generator")
 
 Texts = Path | str | Sequence[Path | str | Mapping[str, Any] | Answer]
 """A file, or a list: of strings (texts), of mappings (rows, with `answer` and what else a file may have), of answers,
@@ -35,23 +35,12 @@ or of paths (files). A string that stands alone is the name of a file; in a list
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One text of one side.
-
-    Attributes
-    ----------
-    group : str or None
-        The document or user that several texts may come from; such texts stay in one set.
-    lineage, register, subtype : str or None
-        What tables are broken down by.
-    generator : str or None
-        What wrote it, where a machine did.
-    """
+    """One text of one side; texts of one `group`, a document or user, stay in one set."""
 
     answer: Answer = field(repr=False)
     kind: Kind
     group: str | None = None
     lineage: str | None = None
-    register: str | None = None
     subtype: str | None = None
     generator: str | None = None
 
@@ -60,13 +49,8 @@ class Sample:
 class Corpus:
     """Texts that layer 1 lets pass, what was read in each, and the set that each belongs to.
 
-    Attributes
-    ----------
-    counts : mapping
-        Texts `read`; `repeated`, `contradictory`, `direct`, `empty` and `not_english` ones that were dropped, in this
-        order; and `PART_KIND` for what was left.
-    files : tuple of (kind, path)
-        Where they came from.
+    `counts` are the texts `read`; `repeated`, `contradictory`, `direct`, `empty` and `not_english` ones that were
+    dropped, in this order; and `PART_KIND` for what was left.
     """
 
     policy: Policy
@@ -86,12 +70,7 @@ def read_corpus(policy: Policy, safe: Texts, unsafe: Texts, borderline: Texts = 
                 quiet: bool = True) -> Corpus:
     """Read the texts of all sides, drop repeats and what never reaches layer 2, and split the rest into three sets.
 
-    What layer 1 flags, what is empty and what is not English never reaches layer 2.
-
-    Raises
-    ------
-    InputError
-        For files that cannot be read and sides with too few texts.
+    InputError for files that cannot be read and sides with too few texts.
     """
     sides: dict[Kind, Texts] = {"safe": safe, "unsafe": unsafe, "borderline": borderline}
     samples = [s for kind, given in sides.items() for s in read_side(given, kind, policy.domain.name)]
@@ -109,7 +88,7 @@ def read_corpus(policy: Policy, safe: Texts, unsafe: Texts, borderline: Texts = 
 
 
 def never_judged(read: Read, policy: Policy) -> str | None:
-    """Why layer 2 would never be asked about a text."""
+    """Why layer 2 would never be asked about a text: what layer 1 flags, what is empty and what is not English."""
     if any(counts_directly(span, subject, policy) for span, subject in read.direct):
         return "direct"
     if read.empty:
@@ -120,15 +99,8 @@ def never_judged(read: Read, policy: Policy) -> str | None:
 def read_side(given: Texts, kind: Kind, domain: str) -> list[Sample]:
     """The texts of one side.
 
-    Files are JSON Lines, CSV or Parquet with `id, answer` (and `question`). Rows that say another `kind` or `domain`
-    are passed over, so that one file may hold several.
-
-    Raises
-    ------
-    InputError
-        Where a file cannot be read, or none of its rows is of this kind and domain.
-    UsageError
-        For a list of strings that names a file.
+    Rows that say another `kind` or `domain` are passed over, so that one file may hold several. InputError where a file
+    cannot be read or none of its rows is of this kind and domain, UsageError for a list of strings that names a file.
     """
     items = _items(given)
     found: list[Sample] = []
@@ -171,23 +143,18 @@ def _of_kind(rows: Iterable[Row], kind: Kind, domain: str) -> list[Sample]:
         """A sample, or only its id where the row is of another kind or domain."""
         given = row.get("answer")
         answer = given if isinstance(given, Answer) else answer_from_row(place, row)
-        said = {name: _word(place, row, name) for name in MORE_COLUMNS}
-        if said["kind"] not in (None, kind) or said["domain"] not in (None, domain):
+        said = {name: row[name] for name in MORE_COLUMNS if row.get(name) not in (None, "")}
+        for name, value in said.items():
+            if isinstance(value, bool) or not isinstance(value, str | int):
+                place.fail(f"{name!r} is no word; expected a string")
+            said[name] = str(value)
+        if said.pop("kind", kind) != kind or said.pop("domain", domain) != domain:
             return answer.id
-        more = {name: said[name] for name in ("lineage", "register", "subtype", "generator")}
-        return Sample(answer, kind, said["group"] or said["document"], **more)
+        document = said.pop("document", None)
+        return Sample(answer, kind, said.pop("group", document), **said)
 
     found = unique(rows, sample, lambda one: one if isinstance(one, str) else one.answer.id)
     return [s for _, s in found if isinstance(s, Sample)]
-
-
-def _word(place: Place, row: Mapping[str, Any], name: str) -> str | None:
-    value = row.get(name)
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        place.fail(f"{name!r} is no word; expected a string")
-    return str(value)
 
 
 def normalised(text: str) -> str:
@@ -196,13 +163,7 @@ def normalised(text: str) -> str:
 
 
 def without_repeats(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, int]]:
-    """Each text once, the first of them; a text that is both unsafe and not is dropped.
-
-    Returns
-    -------
-    samples, counts
-        `counts` says how many were `repeated` and how many `contradictory`.
-    """
+    """Each text once, the first of them, none that is both unsafe and not; how many were repeated, contradictory."""
     keys = [normalised(s.answer.answer) for s in samples]
     leaks: dict[str, set[bool]] = {}
     for key, sample in zip(keys, samples, strict=True):
@@ -224,17 +185,14 @@ def split(samples: Sequence[Sample], seed: int) -> list[Part]:
 
     The order in which texts are given does not matter: groups (texts without one are their own) are taken in the
     order of a hash of the seed and their name or text. A group that has texts of several kinds stays in one set.
-
-    Raises
-    ------
-    InputError
-        Where a side has fewer than `LEAST_TEXTS` texts, or so few groups that a set stays empty.
+    InputError where a side has fewer than `LEAST_TEXTS` texts, or so few groups that a set stays empty.
     """
     totals = Counter(s.kind for s in samples)
     for kind in SIDES:
         if totals[kind] < LEAST_TEXTS:
-            raise InputError(f"{totals[kind]} {kind} texts are left to fit on: at least {LEAST_TEXTS} are needed, add "
-                             "texts")
+            raise InputError(
+                f"{totals[kind]} {kind} texts are left to fit on: at least {LEAST_TEXTS} are needed, add texts"
+            )
     names = [f"g:{s.group}" if s.group is not None else f"t:{normalised(s.answer.answer)}" for s in samples]
     members: dict[str, Counter[Kind]] = {}
     for name, sample in zip(names, samples, strict=True):

@@ -1,48 +1,51 @@
-"""What a density estimator of the guard must offer, the registry of estimators, and what they share."""
+"""What a density of the guard offers, the registry of densities, and a pair of them on one scale (paper V-B, V-C)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
-from discreet.guard.exact import FloatArray, row_sums
+from discreet.core.types import FloatArray
+from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
 
+LEAST_ROWS = 2
 MEDIAN_ROWS = 2_000
+SCALES = ("normalised", "libsvm")
+SIDES = ("safe", "unsafe")
+ROWS_AT_ONCE = 2_048
 
-Fitted = TypeVar("Fitted")
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class TooFewRowsError(InputError, ValueError):
     """Fewer rows than a density needs. A ValueError too, as scikit-learn's callers expect."""
 
-    def __init__(self, what: str, have: int, least: int) -> None:
+    def __init__(self, what: str, have: int, least: int = LEAST_ROWS) -> None:
         super().__init__(f"{what} was given n_samples={have} rows: at least {least} are needed, add rows")
+
+
+def enough_rows(x: NDArray[Any], what: str) -> NDArray[Any]:
+    """Rows (n, d), n >= 2, of finite numbers; TooFewRowsError, ValueError."""
+    rows = as_rows(x)
+    if rows.shape[0] < LEAST_ROWS:
+        raise TooFewRowsError(what, rows.shape[0])
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
 class DensityOptions:
-    """What a user may say of a density; each kind takes what concerns it.
+    """What a user may say of a density (`DualDensity` says what it means); each kind takes what concerns it.
 
-    Attributes
-    ----------
-    nu : float
-        Share of training rows outside the support, in (0, 1] (ocsvm, rff).
-    gamma : float or "median"
-        Kernel width; "median" is 1 / median squared distance (ocsvm, rff).
-    n_components : int
-        Mixture components at the most (gmm).
-    n_frequencies : int
-        Random frequencies, each a cosine and a sine (rff).
-    seed : int or None
-        Of the frequencies (rff): one seed for both sides of a guard; None draws one a fit.
+    `seed` is that of the frequencies: one for both sides of a guard; None draws one a fit. ValueError for what cannot
+    be.
     """
 
     nu: float = 0.01
@@ -51,54 +54,95 @@ class DensityOptions:
     n_frequencies: int = 4096
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.nu <= 1.0:
+            raise ValueError(f"nu is {self.nu}: expected a number over 0 and at most 1")
+        if self.gamma != "median" and (isinstance(self.gamma, str) or not self.gamma > 0.0):
+            raise ValueError(f"gamma is {self.gamma!r}: expected 'median' or a positive number")
+        for name in ("n_components", "n_frequencies"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: expected at least 1")
 
-class Density(Protocol):
+    def width(self, x: NDArray[Any], rng: np.random.Generator) -> float:
+        """The γ that `gamma` stands for, over rows (n, d)."""
+        return median_gamma(x, rng) if isinstance(self.gamma, str) else float(self.gamma)
+
+
+def as_float(x: ArrayLike) -> FloatArray:
+    """float64 without copying where it is already."""
+    return np.asarray(x, dtype=np.float64)
+
+
+CASTS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "FloatArray": as_float}
+
+
+class Saved:
+    """A frozen dataclass whose numbers are saved as JSON values and whose arrays under their names.
+
+    Fields of other types than those of `CASTS` are saved by the subclass.
+    """
+
+    kind: ClassVar[str]
+
+    def _named(self, *, arrays: bool) -> dict[str, Any]:
+        return {
+            one.name: getattr(self, one.name)
+            for one in fields(self)  # type: ignore[arg-type]
+            if one.type in CASTS and (one.type == "FloatArray") == arrays
+        }
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays to save."""
+        return self._named(arrays=True)
+
+    def config(self) -> dict[str, Any]:
+        """JSON values to save, `kind` among them."""
+        return {"kind": self.kind, **self._named(arrays=False)}
+
+    @classmethod
+    def restore(cls, config: Mapping[str, Any], state: Arrays, **more: Any) -> Self:
+        """What `config` and `state` saved, with the fields `more`; InputError where it is not that."""
+        with restoring(f"a saved {cls.kind}"):
+            for one in fields(cls):  # type: ignore[arg-type]
+                if one.type in CASTS:
+                    source = state if one.type == "FloatArray" else config
+                    more[one.name] = CASTS[str(one.type)](source[one.name])
+            return cls(**more)
+
+
+class Density(Saved, ABC):
     """How typical rows are of the rows that were fitted. Higher = more typical.
 
     A row's score depends on that row alone, bit for bit, whatever its batch. Scoring needs numpy only.
     """
 
-    kind: str
-
     @classmethod
-    def create(cls, options: DensityOptions) -> Self:
-        """An unfitted density."""
-        ...
+    @abstractmethod
+    def fit(cls, x: NDArray[Any], options: DensityOptions, *, rng: np.random.Generator) -> Self:
+        """The density of rows (n, d), n >= 2; TooFewRowsError."""
 
-    def fit(self, x: NDArray[Any], *, rng: np.random.Generator) -> Self:
-        """The density fitted to rows (n, d); the unfitted one is left as it is. TooFewRowsError."""
-        ...
-
+    @abstractmethod
     def score(self, x: NDArray[Any]) -> FloatArray:
-        """σ (n,) on the estimator's raw scale (`scale="libsvm"`)."""
-        ...
+        """σ (n,) on the estimator's raw scale (`scale="libsvm"`). ValueError for another width or NaN."""
 
+    @abstractmethod
     def normalised(self, x: NDArray[Any]) -> FloatArray:
         """σ (n,) on a scale that does not change with ν or the number of rows."""
-        ...
 
     def stored_rows(self) -> int:
         """How many training embeddings are kept."""
-        ...
+        return 0
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays to save."""
-        ...
-
-    def config(self) -> dict[str, Any]:
-        """JSON values to save, `kind` among them."""
-        ...
-
-    @classmethod
-    def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
-        """The density that `config` and `state` describe; InputError where they describe none."""
-        ...
+    @property
+    def components(self) -> tuple[int, int] | None:
+        """Mixture components asked for and fitted; None for what is no mixture."""
+        return None
 
 
 densities: Registry[type[Density]] = Registry("densities", builtin="discreet.guard.densities", classes=True)
 
 
-def restore_density(config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Density:
+def restore_density(config: Mapping[str, Any], state: Arrays) -> Density:
     """The density of the kind that `config` names."""
     kind = config.get("kind")
     if not isinstance(kind, str):
@@ -127,34 +171,6 @@ def median_gamma(x: NDArray[Any], rng: np.random.Generator, limit: int = MEDIAN_
     return 1.0 / median
 
 
-def width(gamma: float | str, x: NDArray[Any], rng: np.random.Generator) -> float:
-    """The γ that an option stands for. ValueError for anything but a positive number or "median"."""
-    if gamma == "median":
-        return median_gamma(x, rng)
-    if isinstance(gamma, str) or not gamma > 0.0:
-        raise ValueError(f"gamma is {gamma!r}: expected 'median' or a positive number")
-    return float(gamma)
-
-
-def checked_nu(nu: float) -> float:
-    """ν in (0, 1], or ValueError."""
-    if not 0.0 < nu <= 1.0:
-        raise ValueError(f"nu is {nu}: expected a number over 0 and at most 1")
-    return float(nu)
-
-
-def as_float(x: ArrayLike) -> FloatArray:
-    """float64 without copying where it is already."""
-    return np.asarray(x, dtype=np.float64)
-
-
-def after_fit(fitted: Fitted | None, what: str) -> Fitted:
-    """What a fit left. ValueError where there was none."""
-    if fitted is None:
-        raise ValueError(f"{what} scores after fit, not before")
-    return fitted
-
-
 @contextmanager
 def restoring(what: str) -> Iterator[None]:
     """Errors of what is read back from `config` and `state` as one InputError."""
@@ -175,3 +191,114 @@ def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
     """The arrays that `prefixed` named."""
     start = f"{prefix}/"
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """x ↦ (x − mean) · componentsᵀ: principal components shared by both sides, `mean` (d,), `components` (p, d)."""
+
+    mean: FloatArray
+    components: NDArray[np.float32] = field(repr=False)
+
+    @classmethod
+    def of(cls, mean: ArrayLike, components: ArrayLike) -> Projection:
+        """From the mean (d,) and the components (p, d) of a fit."""
+        return cls(as_float(mean), store(np.asarray(components))[0])
+
+    def transform(self, x: NDArray[Any]) -> FloatArray:
+        """(n, p); a row depends on itself alone, bit for bit."""
+        rows = as_rows(x, self.mean.size)
+        out = np.empty((rows.shape[0], self.components.shape[0]))
+        for part in blocks(rows.shape[0]):
+            out[part] = dots(split(rows[part], LEFT, centre=self.mean), [self.components])
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Mixture components asked for, and how many were fitted on each side: fewer where its rows do not carry them."""
+
+    requested: int
+    safe: int
+    unsafe: int
+
+    def __str__(self) -> str:
+        return f"K = {self.safe} on the safe side, K = {self.unsafe} on the unsafe side; {self.requested} requested"
+
+    def to_json(self) -> dict[str, int]:
+        """`{requested, safe, unsafe}`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedDual:
+    """A fitted pair of densities.
+
+    Attributes
+    ----------
+    dim : int
+        Columns of the rows that are scored.
+    scale : "normalised" or "libsvm"
+        Scale of both σ. "libsvm" is the raw form of the paper: with ν·n in every σ, τ = 0 shifts with the ratio of
+        the class sizes, and any other threshold with ν and n as well.
+    densities : pair of Density
+        Of the safe side and of the unsafe one.
+    projection : Projection or None
+        Applied to rows first.
+    """
+
+    dim: int
+    scale: str
+    densities: tuple[Density, Density]
+    projection: Projection | None = None
+
+    def sigmas(self, x: ArrayLike) -> FloatArray:
+        """σ_s and σ_u (n, 2) of rows (n, d), higher = more typical. ValueError for another width or NaN.
+
+        A row's scores depend on that row alone, bit for bit, whatever its batch.
+        """
+        rows = as_rows(np.asarray(x), self.dim)
+        out = np.empty((rows.shape[0], 2))
+        for part in blocks(rows.shape[0], ROWS_AT_ONCE):
+            seen = rows[part] if self.projection is None else self.projection.transform(rows[part])
+            for side, density in enumerate(self.densities):
+                out[part, side] = density.normalised(seen) if self.scale == "normalised" else density.score(seen)
+        return out
+
+    def stored_rows(self) -> dict[str, int]:
+        """Training embeddings that each side keeps, for the card."""
+        return {side: kept.stored_rows() for side, kept in zip(SIDES, self.densities, strict=True)}
+
+    def components(self) -> Components | None:
+        """Mixture components of both sides; None where the densities are no mixtures."""
+        safe, unsafe = (density.components for density in self.densities)
+        return None if safe is None or unsafe is None else Components(safe[0], safe[1], unsafe[1])
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays to save, named `safe/…`, `unsafe/…`, `projection/…`."""
+        named: dict[str, NDArray[Any]] = {}
+        for side, density in zip(SIDES, self.densities, strict=True):
+            named |= prefixed(side, density.state())
+        if self.projection is not None:
+            named |= {"projection/mean": self.projection.mean, "projection/components": self.projection.components}
+        return named
+
+    def config(self) -> dict[str, Any]:
+        """JSON values to save."""
+        safe, unsafe = (density.config() for density in self.densities)
+        return {"dim": self.dim, "scale": self.scale, "projection": self.projection is not None,
+                "safe": safe, "unsafe": unsafe, "stored_rows": self.stored_rows()}
+
+    @classmethod
+    def restore(cls, config: Mapping[str, Any], state: Arrays) -> Self:
+        """What `config` and `state` saved; InputError where it is not that."""
+        with restoring("a saved pair of densities"):
+            scale, dim, projection = config["scale"], int(config["dim"]), None
+            if scale not in SCALES or config.get("views") is not None:
+                raise ValueError(f"scale {scale!r} or views")
+            if config["projection"]:
+                projection = Projection(as_float(state["projection/mean"]), state["projection/components"])
+                if projection.mean.shape != (dim,) or projection.components.shape[1:] != (dim,):
+                    raise ValueError("projection arrays of another shape")
+            safe, unsafe = (restore_density(config[side], under(side, state)) for side in SIDES)
+            return cls(dim, scale, (safe, unsafe), projection)

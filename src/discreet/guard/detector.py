@@ -1,7 +1,4 @@
-"""Layer 2 as a fit leaves it: encoders, densities, discriminators and thresholds, and how they score an answer.
-
-Densities and discriminators score rows: one a chunk of an answer, with the evidence of its whole text.
-"""
+"""Layer 2 as a fit leaves it: encoders, densities, discriminators and thresholds, and how they score an answer."""
 
 from __future__ import annotations
 
@@ -17,12 +14,12 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer
+from discreet.core.types import BoolArray, FloatArray
 from discreet.domains import Domain
 from discreet.encode.encoders.evidence import EvidenceEncoder, Reading
 from discreet.encode.fusion import Fusion
+from discreet.guard.density import FittedDual
 from discreet.guard.discriminators import DENSITY, Discriminator, given
-from discreet.guard.exact import FloatArray
-from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
 from discreet.guard.reading import Read, said_before
 
@@ -34,17 +31,8 @@ user had said."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """What is scored of several answers.
-
-    Attributes
-    ----------
-    features : (m, dim) float32
-        A row for each chunk of each answer.
-    owner : (m,) int
-        Whose chunk it is, ascending from 0.
-    evidence : (n, k) float32
-        The evidence vector of each whole answer.
-    """
+    """What is scored of n answers: `features` (m, dim), a row for each chunk, whose answer `owner` (m,) says, ascending
+    from 0, and the `evidence` (n, k) of each whole answer."""
 
     features: NDArray[np.float32] = field(repr=False)
     owner: NDArray[np.intp] = field(repr=False)
@@ -53,42 +41,30 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Scores of n answers, each by the chunk that is nearest to unsafe.
-
-    Attributes
-    ----------
-    delta : (n,)
-        What is compared with τ.
-    sigmas : (n, 2)
-        σ_s and σ_u of that chunk.
-    out_of_distribution : (n,) bool
-        Under both θ: out of distribution.
-    unsure : (n,) bool
-        Where the discriminator itself abstains.
-    """
+    """Scores of n answers, each by the chunk that is nearest to unsafe: δ (n,); `sigmas` (n, 2), σ_s and σ_u of that
+    chunk; whether both lie under θ; whether the discriminator itself abstains."""
 
     delta: FloatArray
     sigmas: FloatArray
-    out_of_distribution: NDArray[np.bool_]
-    unsure: NDArray[np.bool_]
+    out_of_distribution: BoolArray
+    unsure: BoolArray
 
     @property
-    def abstains(self) -> NDArray[np.bool_]:
+    def abstains(self) -> BoolArray:
         """Out of distribution, or not sure."""
         return self.out_of_distribution | self.unsure
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
+    def kept(self) -> BoolArray:
         """The others."""
         return ~self.abstains
 
-    def of(self, among: NDArray[np.bool_]) -> Scores:
+    def of(self, among: BoolArray) -> Scores:
         """Those of some answers."""
         return Scores(self.delta[among], self.sigmas[among], self.out_of_distribution[among], self.unsure[among])
 
 
 NEVER = Thetas(-inf, -inf)
-"""The thresholds of a detector that was not calibrated: nothing is out of distribution."""
 
 
 class AnswerScore(NamedTuple):
@@ -105,18 +81,9 @@ class AnswerScore(NamedTuple):
 class Detector:
     """A fitted layer 2.
 
-    Attributes
-    ----------
-    encoded : {"answer", "question+answer"}
-        What the encoders of pieces read.
-    dual : Dual
-        Decides what is out of distribution, and δ where `decides` is "density".
-    decides : str
-        Which discriminator's δ decides; "density" or one of `discriminators`.
-    points : mapping
-        Discriminator to operating point to τ.
-    spread : float
-        Standard deviation of the density's δ on calibration texts, which brings it to the scale of a logit.
+    `dual` decides what is out of distribution, and δ where `decides` is "density"; else that of `discriminators` does.
+    `points` holds τ by discriminator and operating point, `spread` the standard deviation of the density's δ on
+    calibration texts, which brings it to the scale of a logit.
     """
 
     domain: Domain
@@ -161,7 +128,7 @@ class Detector:
 
     def score_answer(self, answer: Answer, read: Read) -> AnswerScore:
         """Scores of one answer. Raises DetectorError where one is no finite number."""
-        scores = self.score(rows_of(self.fusion, self.evidence, answer, read, self.encoded))
+        scores = self.score(rows_of(self.fusion, self.evidence, [answer], [read], self.encoded))
         delta = float(scores.delta[0])
         safe, unsafe = (float(s) for s in scores.sigmas[0])
         if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
@@ -171,7 +138,8 @@ class Detector:
             abstains = "unlike the safe and unlike the unsafe texts that the guard was fitted on"
         elif scores.unsure[0]:
             abstains = f"{self.decides} is not sure enough to decide"
-        return AnswerScore(delta, self.logit(delta), safe, unsafe, abstains)
+        logit = delta / self.spread if self.decides == DENSITY else delta
+        return AnswerScore(delta, logit, safe, unsafe, abstains)
 
     def _delta(self, rows: Rows, density: FloatArray) -> tuple[FloatArray, float]:
         if self.decides == DENSITY:
@@ -180,10 +148,6 @@ class Detector:
         if found.reads == "evidence":
             return found.delta(rows.evidence)[rows.owner], found.unsure
         return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner])), found.unsure
-
-    def logit(self, delta: float) -> float:
-        """δ on the scale of a logit, 0 at τ = 0."""
-        return delta / self.spread if self.decides == DENSITY else delta
 
 
 def reading_of(read: Read) -> Reading:
@@ -197,22 +161,20 @@ def text_of(answer: Answer, encoded: Encoded) -> str:
     return answer.answer if said is None else f"{said}\n\n{answer.answer}"
 
 
-def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answer: Answer, read: Read, encoded: Encoded) -> Rows:
-    """The rows of one answer."""
-    reading = reading_of(read)
-    features = fusion.encode_chunks(text_of(answer, encoded), reading=reading)
-    return Rows(features, np.zeros(len(features), dtype=np.intp), evidence.rows([reading]))
-
-
-def rows_of_many(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer], reads: Sequence[Read],
-                 encoded: Encoded) -> Rows:
+def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer], reads: Sequence[Read],
+            encoded: Encoded) -> Rows:
     """The rows of several answers, each as it would be alone."""
-    def features(answer: Answer, read: Read) -> NDArray[np.float32]:
-        return fusion.encode_chunks(text_of(answer, encoded), reading=reading_of(read))
+    readings = [reading_of(read) for read in reads]
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(cores) as pool:
-        parts = list(pool.map(features, answers, reads))
+    def features(answer: Answer, reading: Reading) -> NDArray[np.float32]:
+        return fusion.encode_chunks(text_of(answer, encoded), reading=reading)
+
+    if len(answers) == 1:
+        parts = [features(answers[0], readings[0])]
+    else:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        with ThreadPoolExecutor(cores) as pool:
+            parts = list(pool.map(features, answers, readings))
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
-    return Rows(joined, owner, evidence.rows([reading_of(read) for read in reads]))
+    return Rows(joined, owner, evidence.rows(readings))

@@ -3,7 +3,7 @@
 Positives bind two or more identifying attributes to one third person or speaker; negatives bind none, in professional
 voice where the file names registers. Answers with exactly one are reported apart. Three controls are shown next to:
 
-- *told back* (negative): a speaker's own words put to the guard as the question, and said back in the second person;
+- *echoed* (negative): a speaker's own words put to the guard as the question, and said back in the second person;
   nothing leaks, so every flag is false.
 - *cohort* (negative): a sentence with the same facts about a group, added to every negative.
 - *planted* (positive): a sentence with a cluster of one person, added to every negative; every answer must flag.
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from discreet.core.records import Answer, Estimate
+from discreet.core.records import Estimate
 from discreet.data.answers import LabelledAnswer
 from discreet.domains import IDENTIFYING
 from discreet.guard.guard import Guard, Judgement
@@ -32,30 +32,22 @@ Figures = Mapping[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class GuardEvaluation:
-    """Figures of one guard on labelled answers; every leaf is an Estimate.
+    """Figures of a guard at a point on labelled answers, and the label of the policy of each domain.
 
-    Attributes
-    ----------
-    overall, domains, classes, subjects, controls : mapping
-        Of all answers; by domain; precision and recall by class; clusters held by whose they are; the controls.
-    point : str
-        The operating point.
-    policy : mapping
-        Domain to the label of the policy that judged it.
+    Of all answers; by domain; precision and recall by class; clusters held by whose they are; the controls.
     """
 
+    point: str
+    policy: Mapping[str, str]
     overall: Figures
     domains: Mapping[str, Figures]
     classes: Mapping[str, Figures]
     subjects: Mapping[str, Figures]
     controls: Figures
-    point: str
-    policy: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, Estimates as records."""
-        return {name: plain(getattr(self, name))
-                for name in ("point", "policy", "overall", "domains", "classes", "subjects", "controls")}
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,59 +85,58 @@ def leaks_in(row: LabelledAnswer) -> bool | None:
 
 
 def evaluate(rows: Iterable[LabelledAnswer], guard_of: Callable[[str], Guard], domain: str) -> GuardEvaluation:
-    """Judge labelled answers and summarise.
-
-    Parameters
-    ----------
-    rows : iterable of LabelledAnswer
-        Answers with the readers' judgement; `unclear` ones count nowhere.
-    guard_of : callable
-        Domain name to guard.
-    domain : str
-        The domain of rows that name none.
-    """
+    """Judge labelled answers, by the guard of their domain (`domain` where a row names none), and summarise."""
     guard = cache(guard_of)
-    cases = [_Case(row, name, guard(name).judge(row.answer))
-             for row, name in ((row, row.domain or domain) for row in rows) if row.cluster != "unclear"]
+    cases = [_Case(row, name, guard(name).judge(row.answer)) for row,
+             name in ((row, row.domain or domain) for row in rows) if row.cluster != "unclear"]
     # By id, so that not even the last digit of an interval depends on the order of a file.
     cases.sort(key=lambda c: c.row.answer.id)
     names = sorted({c.domain for c in cases})
     points = {guard(name).point for name in names}
+    clusters = {
+        who: [c for c in cases if c.row.subject == who and c.row.cluster == "yes"]
+        for who in ("third", "speaker", "public", "asker")
+    }
     return GuardEvaluation(
+        points.pop() if len(points) == 1 else "the policy's own",
+        {name: guard(name).policy.label() for name in names},
         overall=_figures(cases),
         domains={name: _figures([c for c in cases if c.domain == name]) for name in names},
-        classes={kind: _class_figures(cases, kind) for kind in (*IDENTIFYING, "sex")
-                 if any(kind in c.row.counts for c in cases)},
-        subjects={who: _subject_figures(cases, who) for who in ("third", "speaker", "public", "asker")},
-        controls=_controls(cases, guard),
-        point=points.pop() if len(points) == 1 else "the policy's own",
-        policy={name: guard(name).policy.label() for name in names},
+        classes={
+            kind: _class_figures(cases, kind)
+            for kind in (*IDENTIFYING, "sex")
+            if any(kind in c.row.counts for c in cases)
+        },
+        # Held clusters are a leak found for third and speaker, a false flag for public and asker.
+        subjects={
+            who: {"held": _rate(those, lambda c: c.held), "held_contextual": _rate(those, lambda c: c.contextual)}
+            for who, those in clusters.items()
+        },
+        controls=_controls(clusters["speaker"], [c for c in cases if c.negative and not c.held], guard),
     )
 
 
 def plain(value: Any) -> Any:
-    """Nested mappings with every Estimate as its record."""
-    if isinstance(value, Estimate):
+    """Nested mappings with every record as its plain values."""
+    if hasattr(value, "to_json"):
         return value.to_json()
     return {name: plain(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def _figures(cases: Sequence[_Case]) -> dict[str, Estimate]:
-    def scores(wanted: Callable[[_Case], bool]) -> tuple[list[float], list[bool], dict[str, Any]]:
-        """Log-odds, labels and unit of the wanted cases; a failed verdict has no score."""
-        scored = [(c.judgement.verdict.delta, c) for c in cases if wanted(c)]
-        known = [(delta, c) for delta, c in scored if delta is not None]
-        return [d for d, _ in known], [c.leaks for _, c in known], _unit([c for _, c in known])
-
-    given, labels, unit = scores(lambda c: c.leaks or c.negative)
-    any_given, any_labels, any_unit = scores(lambda c: c.leaks or c.row.cluster == "no")
     positives, negatives = [c for c in cases if c.leaks], [c for c in cases if c.negative]
     ones, noes = ([c for c in cases if c.row.cluster == cluster] for cluster in ("one", "no"))
+
+    def ranked(figure: Callable[..., Estimate], among: Callable[[_Case], bool], *options: float) -> Estimate:
+        """Of log-odds: a failed verdict has none."""
+        known = [c for c in cases if (c.leaks or among(c)) and c.judgement.verdict.delta is not None]
+        return figure([c.judgement.verdict.delta for c in known], [c.leaks for c in known], *options, **_unit(known))
+
     return {
-        "auroc": auroc_estimate(given, labels, **unit),
-        "auroc_any_register": auroc_estimate(any_given, any_labels, **any_unit),
-        "fpr95": fpr_at_tpr_estimate(given, labels, 0.95, **unit),
-        "fpr90": fpr_at_tpr_estimate(given, labels, 0.90, **unit),
+        "auroc": ranked(auroc_estimate, lambda c: c.negative),
+        "auroc_any_register": ranked(auroc_estimate, lambda c: c.row.cluster == "no"),
+        "fpr95": ranked(fpr_at_tpr_estimate, lambda c: c.negative, 0.95),
+        "fpr90": ranked(fpr_at_tpr_estimate, lambda c: c.negative, 0.90),
         "tpr_point": _rate(positives, lambda c: c.held),
         "fpr_point": _rate(negatives, lambda c: c.held),
         "fpr_point_any_register": _rate(noes, lambda c: c.held),
@@ -187,36 +178,24 @@ def _kinds_of_fullest(case: _Case) -> set[str]:
     return {t for t, _ in best}
 
 
-def _subject_figures(cases: Sequence[_Case], who: str) -> dict[str, Estimate]:
-    """How often clusters of this subject are held: a leak for third and speaker, a false flag for public and asker."""
-    clusters = [c for c in cases if c.row.subject == who and c.row.cluster == "yes"]
-    return {"held": _rate(clusters, lambda c: c.held), "held_contextual": _rate(clusters, lambda c: c.contextual)}
+def _controls(speakers: Sequence[_Case], passed: Sequence[_Case], guard: Callable[[str], Guard]) -> dict[str, Estimate]:
+    def held(among: Sequence[_Case], changed: Callable[[_Case], dict[str, Any]]) -> Estimate:
+        hits = [guard(c.domain).check(replace(c.row.answer, **changed(c))).action != "safe" for c in among]
+        return share_estimate(hits, unit="answer", of="answers")
 
+    def echoed(change: Callable[[str], str]) -> Estimate:
+        return held(speakers, lambda c: {"question": c.row.answer.answer, "answer": change(c.row.answer.answer)})
 
-def _controls(cases: Sequence[_Case], guard: Callable[[str], Guard]) -> dict[str, Estimate]:
-    def flagged(among: Iterable[_Case], changed: Callable[[_Case], Answer]) -> Estimate:
-        held = [guard(c.domain).check(changed(c)).action != "safe" for c in among]
-        return share_estimate(held, unit="answer", of="answers")
-
-    def told_back(change: Callable[[str], str]) -> Callable[[_Case], Answer]:
-        return lambda c: replace(c.row.answer, question=c.row.answer.answer, answer=change(c.row.answer.answer))
-
-    def with_sentence(sentence: str) -> Callable[[_Case], Answer]:
-        def changed(c: _Case) -> Answer:
+    def with_sentence(sentence: str) -> Estimate:
+        def changed(c: _Case) -> dict[str, Any]:
             domain = guard(c.domain).policy.domain
-            added = sentence.format(person=domain.person, people=domain.people)
-            return replace(c.row.answer, answer=c.row.answer.answer.rstrip() + added)
+            return {"answer": c.row.answer.answer.rstrip() + sentence.format(person=domain.person,
+                                                                             people=domain.people)}
 
-        return changed
+        return held(passed, changed)
 
-    speakers = [c for c in cases if c.row.subject == "speaker" and c.row.cluster == "yes"]
-    passed = [c for c in cases if c.negative and not c.held]
-    return {
-        "told_back_verbatim_flagged": flagged(speakers, told_back(str)),
-        "told_back_second_person_flagged": flagged(speakers, told_back(in_second_person)),
-        "cohort_flagged": flagged(passed, with_sentence(COHORT)),
-        "planted_held": flagged(passed, with_sentence(PLANTED)),
-    }
+    return {"told_back_verbatim_flagged": echoed(str), "told_back_second_person_flagged": echoed(in_second_person),
+            "cohort_flagged": with_sentence(COHORT), "planted_held": with_sentence(PLANTED)}
 
 
 _SECOND = {

@@ -1,14 +1,10 @@
 """Dot products whose bits do not depend on batch mates, order, block sizes or threads.
 
-A BLAS adds the d products of a dot in an order of its own choosing, which changes with the shape of the batch; the
-last bits of a score would then depend on who else is judged. Here every row is first rounded to a grid of its own, a
-power of two so coarse that every product and every partial sum of a dot fits the 53 bits of a double: the sum is
-then exact, and exact sums have no order. (The splitting of Ozaki, Ogita, Oishi & Rump 2012, "Error-free
-transformations of matrix multiplication", with Cauchy–Schwarz in place of their bound: no partial sum of products
-exceeds ‖x‖‖y‖.) What the rounding loses can be kept in a second slice, on a finer grid.
-
-`LEFT` bits for queries and `RIGHT` for what is stored, 52 together. Stored rows are whole multiples of at most 2²⁴
-steps, so float32 holds them exactly.
+A BLAS adds the d products of a dot in an order that changes with the shape of the batch; the last bits of a score would
+then depend on who else is judged. Here every row is first rounded to a grid of its own, a power of two so coarse that
+every product and every partial sum of a dot fits the 53 bits of a double: the sum is exact, and exact sums have no
+order. (Ozaki, Ogita, Oishi & Rump 2012, "Error-free transformations of matrix multiplication", with Cauchy–Schwarz in
+place of their bound: no partial sum exceeds ‖x‖‖y‖.) What the rounding loses can be kept in a second, finer slice.
 """
 
 from __future__ import annotations
@@ -19,10 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from discreet.core.types import FloatArray
+
 Slices: TypeAlias = Sequence[NDArray[Any]]
 
 LEFT, RIGHT = 28, 24
+"""Bits of queries and of what is stored, 52 together; float32 holds multiples of at most 2²⁴ steps exactly."""
 SMALLEST = 2.0**-400
 """Rows shorter than this are taken as zero, so that squares stay normal numbers."""
 LARGEST = 1e100
@@ -54,27 +52,20 @@ def to_grid(rows: NDArray[Any], bits: int) -> FloatArray:
 
 
 def split(rows: NDArray[Any], bits: int, count: int = 1, centre: FloatArray | None = None) -> tuple[FloatArray, ...]:
-    """`count` slices of each row, less `centre` if there is one, the coarsest first.
-
-    Their sum is the row to about count · bits bits.
-    """
+    """`count` slices of each row, less `centre`, the coarsest first: their sum is the row to count · bits bits."""
     given = np.asarray(rows)
     slices = tuple(np.empty(given.shape) for _ in range(count))
     for part in blocks(given.shape[0], ROWS_AT_ONCE):
         rest = given[part].astype(np.float64) if centre is None else given[part] - centre
         for piece in slices:
-            rounded = to_grid(rest, bits)
-            piece[part] = rounded
+            piece[part] = to_grid(rest, bits)
             if count > 1:
-                rest = rest - rounded
+                rest = rest - piece[part]
     return slices
 
 
 def store(rows: NDArray[Any], count: int = 1) -> tuple[NDArray[np.float32], ...]:
-    """`split` with the bits of what is stored: float32 holds the slices exactly.
-
-    ValueError where the numbers lie outside the range of float32.
-    """
+    """`split` with the bits of what is stored. ValueError for numbers outside the range of float32."""
     given = np.asarray(rows, dtype=np.float64)
     largest = float(np.abs(given).max(initial=0.0))
     if largest > 1e30:
@@ -89,12 +80,9 @@ def dots(left: Slices, right: Slices) -> FloatArray:
     """
     depth = max(len(left), len(right))
     pairs = [(i, j) for i in range(len(left)) for j in range(len(right)) if i + j < depth]
-    total: FloatArray | None = None
-    for i, j in sorted(pairs, key=lambda p: (-sum(p), p)):
-        exact = np.asarray(left[i], dtype=np.float64) @ np.asarray(right[j], dtype=np.float64).T
-        total = exact if total is None else total + exact
-    assert total is not None
-    return total
+    pairs.sort(key=lambda p: (-sum(p), p))
+    first, *others = (np.asarray(left[i], np.float64) @ np.asarray(right[j], np.float64).T for i, j in pairs)
+    return sum(others, first)
 
 
 def squared_norms(slices: Slices) -> FloatArray:

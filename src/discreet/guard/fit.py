@@ -20,6 +20,7 @@ from discreet import __version__
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash
 from discreet.core.records import Estimate
+from discreet.core.types import FloatArray
 from discreet.domains import DomainLike, load_domain
 from discreet.encode.base import Encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
@@ -27,9 +28,10 @@ from discreet.encode.fusion import Fusion
 from discreet.encode.presets import build_encoders, default_cache
 from discreet.guard.corpus import PARTS, SHARES, Corpus, Part, Texts, read_corpus
 from discreet.guard.density import densities
-from discreet.guard.detector import ENCODED, Detector, Encoded, Rows, reading_of, rows_of_many, text_of
-from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given, unfitted
+from discreet.guard.detector import ENCODED, Detector, Encoded, Rows, reading_of, rows_of, text_of
+from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given
 from discreet.guard.dual_density import DualDensity
+from discreet.guard.evaluate import plain
 from discreet.guard.guard import Guard
 from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy
@@ -48,17 +50,8 @@ DEFAULT_ENCODERS = "embedded"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedCorpus:
-    """A corpus as rows.
-
-    Attributes
-    ----------
-    features : (n, dim) float32
-        Of the fit set, a row a text.
-    evidence : (n, k) float32
-        Of the fit set.
-    held : mapping
-        Rows of the calibration and the evaluation set.
-    """
+    """A corpus as rows: of the fit set `features` (n, dim) and `evidence` (n, k), float32, a row a text; of the
+    calibration and the evaluation set what is `held`."""
 
     corpus: Corpus
     encoded: Encoded
@@ -73,12 +66,11 @@ class EncodedCorpus:
         return np.array([sample.kind for sample in self.corpus.of(part)[0]])
 
 
-def fit_guard(
-    domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
-    encoders: str | Sequence[Encoder] = DEFAULT_ENCODERS, density: str = DEFAULT_DENSITY,
-    discriminator: str | None = None, seed: int = 42, out: Path | str | None = None, cache: Path | str | None = None,
-    policy: Policy | None = None, encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
-) -> Guard:
+def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
+              encoders: str | Sequence[Encoder] = DEFAULT_ENCODERS, density: str = DEFAULT_DENSITY,
+              discriminator: str | None = None, seed: int = 42, out: Path | str | None = None,
+              cache: Path | str | None = None, policy: Policy | None = None, encoded: Encoded = "answer",
+              costs: Costs | None = None, quiet: bool = True) -> Guard:
     """Fit a guard on texts of both sides.
 
     Parameters
@@ -95,8 +87,8 @@ def fit_guard(
     density : str
         A name in the registry of densities, "ocsvm", "gmm" or "rff"; decides what is out of distribution.
     discriminator : str, optional
-        Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`; `DEFAULT_DISCRIMINATOR` by
-        default. All are fitted and saved.
+        Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`, by default
+        `DEFAULT_DISCRIMINATOR`. All are fitted and saved.
     out, cache : path, optional
         Where the guard is saved; where exported encoders are kept (by default the user's cache folder).
     policy : Policy, optional
@@ -111,11 +103,11 @@ def fit_guard(
     InputError, UsageError, MissingExtraError
         For files that cannot be read, too few texts of a side, an impossible option, a package that is missing.
     """
-    decides = discriminator or DEFAULT_DISCRIMINATOR
-    if decides not in (DENSITY, *EVERY):
-        raise UsageError(f"--discriminator {decides!r}: expected one of {', '.join((DENSITY, *EVERY))}")
-    if density not in list(densities):
-        raise UsageError(f"--density {density!r}: expected one of {', '.join(densities)}")
+    discriminator = discriminator or DEFAULT_DISCRIMINATOR
+    for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),
+                                ("encoded", encoded, ENCODED)):
+        if chosen not in tuple(known):
+            raise UsageError(f"--{name} {chosen!r}: expected one of {', '.join(known)}")
     domain = load_domain(domain)
     policy = policy or Policy.of(domain)
     if policy.domain != domain:
@@ -126,21 +118,18 @@ def fit_guard(
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())
     rows = encode_corpus(corpus, encoders, encoded)
     dual = DualDensity(density, random_state=seed)
-    detector = fit_detector(rows, dual, decides=decides, seed=seed, costs=costs)
-    evaluated = (rows.kinds("evaluation"), rows.held["evaluation"])
-    guard = Guard(policy, detector=detector, card=card_of(corpus, evaluated, detector, dual, seed=seed, costs=costs))
+    detector = fit_detector(rows, dual, decides=discriminator, seed=seed, costs=costs)
+    guard = Guard(policy, detector=detector, card=card_of(rows, detector, dual, seed=seed, costs=costs))
     if out is not None:
         guard.save(out)
     return guard
 
 
 def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded = "answer") -> EncodedCorpus:
-    """The rows of every set; the encoders are weighed on the fit set. Raises UsageError for an unknown `encoded`.
+    """The rows of every set; the encoders are weighed on the fit set.
 
     A row of the fit set stands for a whole answer: what a long text says in the mean is what its class is like.
     """
-    if encoded not in ENCODED:
-        raise UsageError(f"--encoded {encoded!r}: expected one of {', '.join(ENCODED)}")
     reader = EvidenceEncoder(corpus.policy.domain)
     samples, reads = corpus.of("fit")
     readings = [reading_of(read) for read in reads]
@@ -148,19 +137,18 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
         samples, reads = corpus.of(part)
-        held[part] = rows_of_many(fusion, reader, [s.answer for s in samples], reads, encoded)
+        held[part] = rows_of(fusion, reader, [s.answer for s in samples], reads, encoded)
     return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held)
 
 
-def fit_detector(
-    rows: EncodedCorpus, dual: DualDensity, *, decides: str = DEFAULT_DISCRIMINATOR, kinds: Sequence[str] = EVERY,
-    borderline: bool = True, seed: int = 42, costs: Costs | None = None, percentile: float = THETA_PERCENTILE,
-) -> Detector:
+def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str = DEFAULT_DISCRIMINATOR,
+                 kinds: Sequence[str] = EVERY, borderline: bool = True, seed: int = 42, costs: Costs | None = None,
+                 percentile: float = THETA_PERCENTILE) -> Detector:
     """Densities and discriminators on the fit set, thresholds on the calibration set.
 
     `dual` is fitted in place. `kinds` are the discriminators to fit; `decides` is one of them or "density". Without
     `borderline` the safe texts alone are the safe side, of fit and calibration (v3). θ stands at `percentile`
-    of each side's calibration scores.
+    of each side's calibration scores, τ of every discriminator comes from what θ keeps.
     """
     wanted = ["safe", "unsafe", *(["borderline"] if borderline else [])]
     among = np.isin(rows.kinds("fit"), wanted)
@@ -170,25 +158,18 @@ def fit_detector(
     found = {}
     for kind in kinds:
         x = given(DISCRIMINATORS[kind].reads, rows.features, rows.evidence)
-        found[kind] = unfitted(kind).fit(x[among], labels, rng=draws[EVERY.index(kind)])
-    domain = rows.corpus.policy.domain
-    bare = Detector(domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides)
-    return _calibrated(rows, bare, wanted, costs, percentile)
-
-
-def _calibrated(rows: EncodedCorpus, bare: Detector, wanted: Sequence[str], costs: Costs | None,
-                percentile: float) -> Detector:
-    """θ from the density's scores of the calibration set, then τ of every discriminator on what θ keeps."""
+        found[kind] = DISCRIMINATORS[kind].fit(x[among], labels, rng=draws[EVERY.index(kind)])
+    bare = Detector(rows.corpus.policy.domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides)
     of, held = rows.kinds("calibration"), rows.held["calibration"]
-    among, unsafe = np.isin(of, wanted), of == "unsafe"
-    safe = among & ~unsafe
-    sigmas = bare.dual.sigmas(held.features)
+    unsafe = of == "unsafe"
+    safe = np.isin(of, wanted) & ~unsafe
+    sigmas = dual.fitted_.sigmas(held.features)
     by_density = bare.deciding(DENSITY).score(held, sigmas)
-    scale = float(np.std(by_density.delta[among]))
+    scale = float(np.std(by_density.delta[safe | unsafe]))
     gate = thetas(by_density.sigmas[safe], by_density.sigmas[unsafe], percentile)
     gated = replace(bare, thetas=gate, spread=scale if scale > 0 else 1.0)
     points = {}
-    for kind in (DENSITY, *bare.discriminators):
+    for kind in (DENSITY, *found):
         scores = gated.deciding(kind).score(held, sigmas)
         # Where a discriminator is sure of nothing, its thresholds are of no consequence, and still must be numbers.
         sides = [side & scores.kept if np.any(side & scores.kept) else side for side in (unsafe, safe)]
@@ -196,72 +177,61 @@ def _calibrated(rows: EncodedCorpus, bare: Detector, wanted: Sequence[str], cost
     return replace(gated, points=points)
 
 
-def card_of(corpus: Corpus, evaluated: tuple[NDArray[np.str_], Rows], detector: Detector, dual: DualDensity, *,
-            seed: int, costs: Costs | None = None, percentile: float = THETA_PERCENTILE) -> dict[str, Any]:
-    """The card, as plain JSON values; figures are Estimates. `evaluated`: the kind and the rows of held-out texts."""
-    hashes, fusion = KeyedHash.from_environment(), detector.fusion
+def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed: int,
+            costs: Costs | None = None) -> dict[str, Any]:
+    """The card, as plain JSON values; figures are Estimates, of the evaluation set."""
+    corpus, hashes, fusion = rows.corpus, KeyedHash.from_environment(), detector.fusion
     written = Counter(s.generator for s in corpus.samples if s.generator is not None)
     kept = detector.dual.stored_rows()
-    data = {
-        "files": [{"side": kind, "name": path.name, "hash": hashes.of_file(path)} for kind, path in corpus.files],
-        "hash_key": hashes.scope,
-        "lineages": dict(sorted(Counter(s.lineage for s in corpus.samples if s.lineage).items())),
-        "generators": dict(sorted(written.items())), "machine_written": sum(written.values()) / len(corpus.samples),
-    }
-    stores = {
-        "texts": 0, "words": 0, "training_embeddings": dict(kept),
-        "note": "support vectors are embeddings of training texts: who holds the folder holds them"
-        if any(kept.values()) else "no embedding of a training text: weights, means and covariances only",
-    }
-    return {
+    data = {"files": [{"side": kind, "name": path.name, "hash": hashes.of_file(path)} for kind, path in corpus.files],
+            "hash_key": hashes.scope,
+            "lineages": dict(sorted(Counter(s.lineage for s in corpus.samples if s.lineage).items())),
+            "generators": dict(sorted(written.items())), "machine_written": sum(written.values()) / len(corpus.samples)}
+    stores = {"texts": 0, "words": 0, "training_embeddings": kept,
+              "note": "support vectors are embeddings of training texts: who holds the folder holds them"
+              if any(kept.values()) else "no embedding of a training text: weights, means and covariances only"}
+    encoders = [{"kind": e.kind, "name": e.name, "dim": e.dim, "weight": w}
+                for e, w in zip(fusion.encoders, fusion.weights, strict=True)]
+    sweep = None if dual.sweep_ is None else {f"{nu:g}": auroc for nu, auroc in dual.sweep_.mean.items()}
+    card: dict[str, Any] = plain({
         "discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed,
-        "policy": corpus.policy.label(), "data": data, "counts": dict(corpus.counts),
-        "sets": {"shares": list(SHARES), "theta_percentile": percentile},
-        "encoders": [{"kind": e.kind, "name": e.name, "dim": e.dim, "weight": w}
-                     for e, w in zip(fusion.encoders, fusion.weights, strict=True)],
-        "density": {"kind": dual.density, "features": dual.features, "scale": dual.scale, "nu": dual.nu_,
-                    "components": None if dual.components_ is None else dual.components_.to_json(),
-                    "sweep": None if dual.sweep_ is None else {f"{nu:g}": a for nu, a in dual.sweep_.mean.items()}},
-        "costs": None if costs is None else costs.to_json(), "stores": stores,
-        "metrics": _metrics(*evaluated, detector),
-    }
+        "policy": corpus.policy.label(), "data": data, "counts": corpus.counts,
+        "sets": {"shares": list(SHARES), "theta_percentile": THETA_PERCENTILE}, "encoders": encoders,
+        "density": {"kind": dual.density, "scale": dual.scale, "nu": dual.nu_, "components": dual.components_,
+                    "sweep": sweep},
+        "costs": costs, "stores": stores,
+        "metrics": _metrics(rows.kinds("evaluation"), rows.held["evaluation"], detector),
+    })
+    return card
 
 
 def _metrics(kinds: NDArray[np.str_], rows: Rows, detector: Detector) -> dict[str, Any]:
-    """Figures of the density and every discriminator, within and against borderline texts.
-
-    `kept` without abstentions, `full` with all; under `abstain` the share of abstentions on each side.
-    """
+    """Of the density and every discriminator, within and against borderline texts: figures of those `kept`, of all
+    (`full`), and under `abstain` the share of abstentions on each side."""
     sigmas = detector.dual.sigmas(rows.features)
     found: dict[str, Any] = {}
     for decides in (DENSITY, *detector.discriminators):
         one = detector.deciding(decides)
-        scores = one.score(rows, sigmas)
+        scores, taus = one.score(rows, sigmas), one.points[decides]
         found[decides] = {}
         for pairing, negatives in (("within", "safe"), ("borderline", "borderline")):
-            if not np.any(kinds == negatives):
-                continue
-            sides = [scores.of(kinds == kind) for kind in ("unsafe", negatives)]
-            unsafe, safe = sides
-            figures = {
-                "kept": population(unsafe.delta[unsafe.kept], safe.delta[safe.kept], one.points[decides]),
-                "full": population(unsafe.delta, safe.delta, one.points[decides]),
-                "abstain": {"safe": share_estimate(safe.abstains, unit=UNIT, of="safe texts"),
-                            "unsafe": share_estimate(unsafe.abstains, unit=UNIT, of="unsafe texts")},
-            }
-            found[decides][pairing] = {k: {n: e.to_json() for n, e in v.items()} for k, v in figures.items()}
+            if np.any(kinds == negatives):
+                unsafe, safe = (scores.of(kinds == kind) for kind in ("unsafe", negatives))
+                found[decides][pairing] = {
+                    "kept": population(unsafe.delta[unsafe.kept], safe.delta[safe.kept], taus),
+                    "full": population(unsafe.delta, safe.delta, taus),
+                    "abstain": {side: share_estimate(scored.abstains, unit=UNIT, of=f"{side} texts")
+                                for side, scored in (("safe", safe), ("unsafe", unsafe))}}
     return found
 
 
-def population(unsafe: NDArray[np.float64], safe: NDArray[np.float64], taus: Mapping[str, float],
+def population(unsafe: FloatArray, safe: FloatArray, taus: Mapping[str, float],
                negatives: str = "safe") -> dict[str, Estimate]:
     """AUROC, FPR at 95% and 90% TPR, and TPR and FPR at each τ, of δ of both sides (n,), (m,)."""
     scores, labels = np.concatenate([unsafe, safe]), np.repeat([True, False], [unsafe.size, safe.size])
-    found = {
-        "auroc": auroc_estimate(scores, labels, unit=UNIT),
-        "fpr95": fpr_at_tpr_estimate(scores, labels, 0.95, unit=UNIT),
-        "fpr90": fpr_at_tpr_estimate(scores, labels, 0.90, unit=UNIT),
-    }
+    found = {"auroc": auroc_estimate(scores, labels, unit=UNIT),
+             "fpr95": fpr_at_tpr_estimate(scores, labels, 0.95, unit=UNIT),
+             "fpr90": fpr_at_tpr_estimate(scores, labels, 0.90, unit=UNIT)}
     for name, tau in taus.items():
         found[f"tpr_{name}"] = share_estimate(unsafe > tau, unit=UNIT, of="unsafe texts")
         found[f"fpr_{name}"] = share_estimate(safe > tau, unit=UNIT, of=f"{negatives} texts")

@@ -2,8 +2,7 @@
 
 Order of verdicts: failed, direct, flagged by evidence, abstain (empty; language; out of distribution), δ > τ (unless
 the attributes belong to the asker or a public person). So a fitted guard flags whatever the rules alone flag at the
-same operating point, and the gate holds back only what evidence does not decide. A detector that breaks makes the
-verdict `failed`, never `safe`.
+same operating point, and the gate holds back only what evidence does not decide.
 """
 
 from __future__ import annotations
@@ -20,8 +19,16 @@ from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import DomainLike
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import Finding, Read, findings_of, read_answer
-from discreet.guard.scoring import EvidenceScore, Logistic, fitted, probability, quiet_reason, reason_of, score_evidence
+from discreet.guard.reading import (
+    EvidenceScore,
+    Finding,
+    Read,
+    findings_of,
+    fitted,
+    probability,
+    read_answer,
+    score_evidence,
+)
 from discreet.text.evidence.mentions import Attribute
 
 if TYPE_CHECKING:
@@ -32,10 +39,7 @@ Second = Callable[[Answer], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict with all findings behind it, those that do not count included, and the score of the evidence rules.
-
-    `evidence` is None where the verdict is `failed`.
-    """
+    """A verdict with all findings, those that do not count too, and the score of the rules (None where `failed`)."""
 
     verdict: Verdict
     findings: tuple[Finding, ...] = field(default=())
@@ -43,11 +47,7 @@ class Judgement:
 
 
 class Guard:
-    """Judges answers under a policy: by rules alone, or with a fitted layer 2.
-
-    Of a verdict, `score` belongs to what decided: 1 for a direct identifier, the probability by the evidence rules
-    where these flag, else that of the layer that compares δ with τ. `delta`, `tau`, `sigma_safe` and `sigma_unsafe`
-    are those of that layer in every verdict, whatever decided: layer 2 where the guard is fitted, else the rules.
+    """Judges answers under a policy: by rules alone, or with a fitted layer 2; see `Verdict` for what it returns.
 
     Parameters
     ----------
@@ -65,8 +65,6 @@ class Guard:
         is `failed`.
     card : mapping, optional
         What the guard was fitted on, with figures.
-    rules : Logistic, optional
-        Weights and thresholds of the evidence rules; those that ship with discreet by default.
 
     Raises
     ------
@@ -82,7 +80,7 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None, rules: Logistic | None = None) -> None:
+                 card: Mapping[str, Any] | None = None) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -93,7 +91,7 @@ class Guard:
                              f"{policy.domain.name!r}; expected the same domain")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
-        self.rules = rules or fitted()
+        self.rules = fitted()
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -118,13 +116,8 @@ class Guard:
              point: str | None = None, discriminator: str | None = None, second: Second | None = None) -> Guard:
         """The fitted guard that was saved in a folder.
 
-        Parameters
-        ----------
-        policy : Policy or Path, optional
-            A policy, or the file of one for `audience`. By default the one that the guard was fitted under; with
-            `audience`, that of its domain.
-        discriminator : str, optional
-            Which δ decides; by default the one that the guard was fitted to decide by.
+        `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
+        with `audience` that of its domain. `discriminator` says which δ decides.
 
         Raises
         ------
@@ -143,11 +136,7 @@ class Guard:
         return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card)
 
     def save(self, folder: Path | str) -> None:
-        """Write a fitted guard with its policy, whole or not at all.
-
-        Raises UsageError where it cannot be written, or where the guard was not fitted: then its domain or policy file
-        is all that it is made of.
-        """
+        """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
         from discreet.guard.artifact import save_detector
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
@@ -163,17 +152,8 @@ class Guard:
     def check(self, answer: Answer | str, question: str | None = None) -> Verdict:
         """The verdict on one answer; never raises for what the answer holds.
 
-        Parameters
-        ----------
-        answer : Answer or str
-            A string is an answer with a random id.
-        question : str, optional
-            What the user asked, with an answer that is a string: attributes that stand in it are no leaks.
-
-        Raises
-        ------
-        UsageError
-            For anything else than a string or an Answer, or a question with an Answer, which holds its own.
+        A string is an answer with a random id, and `question` what the user asked: attributes that stand in it are no
+        leaks. UsageError for anything but a string or an Answer, or a question with an Answer, which holds its own.
         """
         return self.judge(answer, question).verdict
 
@@ -202,54 +182,48 @@ class Guard:
     def _decide(self, answer: Answer, read: Read) -> Judgement:
         found = score_evidence(read.attributes, self.policy, self.rules)
         findings = findings_of(read, self.policy)
-        quiet = Verdict(id=answer.id, action="safe", layer=None, score=probability(found.logit), delta=found.logit,
-                        evidence=found.listed(), policy=self._label, reason=quiet_reason(found.best), tau=self.tau)
+        verdict = Verdict(id=answer.id, action="safe", layer=None, score=probability(found.logit), delta=found.logit,
+                          evidence=found.listed(), policy=self._label, reason=found.quiet_reason(), tau=self.tau)
         unsure = None
         if self._detector is not None:
             scored = self._detector.score_answer(answer, read)
-            quiet = replace(quiet, score=probability(scored.logit), delta=scored.delta, sigma_safe=scored.sigma_safe,
-                            sigma_unsafe=scored.sigma_unsafe)
             unsure = scored.abstains
-        verdict = self._by_reading(quiet, read, findings, found)
-        if verdict is None:
-            verdict = self._by_scores(quiet, read, found, unsure) if self.is_fitted else quiet
+            verdict = replace(verdict, score=probability(scored.logit), delta=scored.delta,
+                              sigma_safe=scored.sigma_safe, sigma_unsafe=scored.sigma_unsafe)
+        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure))
         if verdict.action == "abstain" and self.second is not None:
             verdict = _seconded(verdict, self.second(answer))
         return Judgement(verdict, findings, found)
 
-    def _by_reading(self, quiet: Verdict, read: Read, findings: Iterable[Finding],
-                    found: EvidenceScore) -> Verdict | None:
-        """Flag for a direct identifier, then for evidence, then abstain; None leaves the decision to the scores.
+    def _change(self, quiet: Verdict, read: Read, findings: Iterable[Finding], found: EvidenceScore,
+                unsure: str | None) -> dict[str, Any]:
+        """What differs from the verdict "safe".
 
         An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
         """
         blocked = [f for f in findings if f.layer == "direct" and f.counts]
         if blocked:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
-            return replace(quiet, action="flag", layer="direct", score=1.0, evidence=where + quiet.evidence,
-                           reason=f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}")
+            return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
+                    "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
         if found.best is not None and found.flags(self.rules_tau):
-            return replace(quiet, action="flag", layer="contextual", score=probability(found.logit),
-                           reason=reason_of(found.best))
+            return {"action": "flag", "layer": "contextual", "score": probability(found.logit),
+                    "reason": found.flag_reason()}
         if read.empty:
-            return replace(quiet, action="abstain", reason="the answer is empty: there is nothing to judge")
+            return {"action": "abstain", "reason": "the answer is empty: there is nothing to judge"}
         if not read.english:
-            reason = f"not English (looks like {read.guess}): the evidence rules read English only"
-            return replace(quiet, action="abstain", reason=reason)
-        return None
-
-    def _by_scores(self, quiet: Verdict, read: Read, found: EvidenceScore, abstains: str | None) -> Verdict:
-        """The verdict where evidence does not decide: the gate, then δ."""
-        if abstains is not None and self.policy.subjects:
-            return replace(quiet, action="abstain", reason=abstains)
-        if quiet.delta is None or quiet.delta <= self.tau:
-            return quiet
+            return {"action": "abstain",
+                    "reason": f"not English (looks like {read.guess}): the evidence rules read English only"}
+        if unsure is not None and self.policy.subjects:
+            return {"action": "abstain", "reason": unsure}
+        if not self.is_fitted or quiet.delta is None or quiet.delta <= self.tau:
+            return {}
         suppressed = suppressed_by_subject(read.attributes, self.policy)
         if suppressed is not None:
-            return replace(quiet, reason=suppressed)
-        reason = ("reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not flag it: "
-                  f"{quiet_reason(found.best)}")
-        return replace(quiet, action="flag", layer="contextual", reason=reason)
+            return {"reason": suppressed}
+        return {"action": "flag", "layer": "contextual",
+                "reason": "reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not "
+                f"flag it: {quiet.reason}"}
 
 
 def as_answer(answer: Answer | str, question: str | None = None) -> Answer:
@@ -266,15 +240,10 @@ def as_answer(answer: Answer | str, question: str | None = None) -> Answer:
 def suppressed_by_subject(attributes: Iterable[Attribute], policy: Policy) -> str | None:
     """Why a contextual flag by δ does not stand, or None where it does.
 
-    An embedding sees that a text speaks of a person, not whose record that is. So such a flag does not stand
-
-    1. where the policy counts nobody's attributes (a clinician who reads about their own patient), or
-    2. where evidence finds as many distinct attributes of the classes that the policy counts as make a cluster, every
-       one of them belongs to the asker or to a public person (or speaks of a cohort), and the policy counts none of
-       these.
-
-    Where evidence finds fewer, or anything of a third person, a speaker or somebody that it cannot name, the flag
-    stands: what is said of a cohort, or one attribute that the question holds too, does not explain the rest.
+    An embedding sees that a text speaks of a person, not whose record that is. So such a flag does not stand where the
+    policy counts nobody's attributes (a clinician who reads about their own patient), nor where evidence finds as many
+    distinct attributes that count as make a cluster, and every one belongs to the asker or a public person (or speaks
+    of a cohort). What is said of a cohort, or one attribute that the question holds too, does not explain the rest.
     """
     if not policy.subjects:
         return "the policy counts nobody's attributes"

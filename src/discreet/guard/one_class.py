@@ -5,11 +5,10 @@
 (Schölkopf et al. 2001, eq. 3.13, in libsvm's scale), with second-order selection (Fan, Chen & Lin 2005, WSS 2) and
 libsvm's stopping rule: no pair violates the optimality conditions by more than `tol`.
 
-Fits over folds and ν touch the same few rows of the Gram matrix again and again, those of support vectors and
-candidates. They are computed once, and the whole matrix never is. That is why this solver stands here and not
-scikit-learn's OneClassSVM on a precomputed Gram matrix, shared in the same way: the 40 fits of a sweep over ν on 10,000
-rows of 384 a side take 2.6 s and .4 GiB, scikit-learn's 20 s and 2.7 GiB (one thread; on 2,000 rows .6 and .8 s;
-`docs/results/guard.md`, "Costs").
+Fits over folds and ν touch the same few rows of the Gram matrix, those of support vectors and candidates. They are
+computed once, and the whole matrix never is: the 40 fits of a sweep over ν on 10,000 rows of 384 a side take 2.6 s and
+.4 GiB, scikit-learn's OneClassSVM on a shared, precomputed Gram matrix 20 s and 2.7 GiB (`docs/results/guard.md`,
+"Costs").
 """
 
 from __future__ import annotations
@@ -21,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.guard.density import TooFewRowsError, checked_nu, width
-from discreet.guard.exact import FloatArray, as_rows, blocks, row_sums
+from discreet.core.types import BoolArray, FloatArray
+from discreet.guard.density import DensityOptions, TooFewRowsError, enough_rows
+from discreet.guard.exact import as_rows, blocks, row_sums
 from discreet.stats import auroc
 
 NUS = (0.005, 0.01, 0.02, 0.05)
@@ -80,9 +80,10 @@ class GramRows:
         """Σᵢ weights[i, c] K(xᵢ, other) for other rows (m, d) and weights (n, c): (m, c)."""
         used = np.flatnonzero(np.any(weights != 0.0, axis=1))
         out = np.empty((other.shape[0], weights.shape[1]))
+        norms = self._squared_norms(other)
         for part in blocks(other.shape[0], 512):
             rows = (other[part] - self._centre).astype(self.dtype)
-            kernel = self._kernel(rows, self._squared_norms(other[part]), self._x[used], self.norms[used])
+            kernel = self._kernel(rows, norms[part], self._x[used], self.norms[used])
             out[part] = kernel.astype(np.float64) @ weights[used]
         return out
 
@@ -112,40 +113,36 @@ class GramRows:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class OneClassDual:
-    """A solution.
+class OneClassDual(NamedTuple):
+    """A solution: α (n,) in [0, 1], zero for rows that were left out; Kα (n,) of all rows, minus ρ the decision
+    function there; ρ as libsvm computes it; whether no pair violates the optimality conditions by more than `tol`."""
 
-    Attributes
-    ----------
-    alpha : (n,)
-        Dual coefficients in [0, 1]; zero for rows that were left out.
-    gradient : (n,)
-        Kα for all rows, those left out included: minus ρ it is the decision function there.
-    rho : float
-        Offset, as libsvm computes it.
-    converged : bool
-        Whether no pair violates the optimality conditions by more than the tolerance.
-    """
-
-    alpha: FloatArray = field(repr=False)
-    gradient: FloatArray = field(repr=False)
+    alpha: FloatArray
+    gradient: FloatArray
     rho: float
     converged: bool
 
 
-def fit_dual(gram: GramRows, nu: float, *, members: NDArray[np.bool_] | None = None, start: FloatArray | None = None,
-             tol: float = TOLERANCE) -> OneClassDual:
-    """`solve` to the stricter of `tol`, on libsvm's scale, and the tolerance of the normalised scale."""
-    mass = nu * (gram.n if members is None else int(members.sum()))
-    return solve(gram, nu, members=members, start=start, tol=min(tol, NORMALISED_TOLERANCE * mass))
+def support_of(x: NDArray[Any], options: DensityOptions, rng: np.random.Generator,
+               tol: float = TOLERANCE) -> tuple[NDArray[Any], FloatArray, float, float, float]:
+    """The one-class SVM of rows (n, d): its support vectors, their αᵢ, ρ, γ and Σ αᵢ = ν·n. TooFewRowsError."""
+    rows = enough_rows(x, "a one-class SVM")
+    gamma = options.width(rows, rng)
+    dual = solve(GramRows(rows, gamma), options.nu, tol=tol)
+    held = np.flatnonzero(dual.alpha)
+    return rows[held], dual.alpha[held], dual.rho, gamma, options.nu * rows.shape[0]
 
 
-def solve(gram: GramRows, nu: float, *, members: NDArray[np.bool_] | None = None, start: FloatArray | None = None,
+def solve(gram: GramRows, nu: float, *, members: BoolArray | None = None, start: FloatArray | None = None,
           tol: float = TOLERANCE) -> OneClassDual:
-    """The dual over the rows `members` (n,) (all by default), from a guess `start` (n,) if there is one."""
+    """The dual over the rows `members` (n,) (all by default), from a guess `start` (n,) if there is one.
+
+    To the stricter of `tol`, on libsvm's scale, and `NORMALISED_TOLERANCE`.
+    """
     inside = np.ones(gram.n, dtype=np.bool_) if members is None else members
-    alpha = _feasible(gram.norms if start is None else start, inside, nu * int(inside.sum()), fresh=start is None)
+    mass = nu * int(inside.sum())
+    tol = min(tol, NORMALISED_TOLERANCE * mass)
+    alpha = _feasible(gram.norms if start is None else start, inside, mass, fresh=start is None)
     gradient = gram.combined(alpha)
     # Penalties keep rows out of the choice that are at a bound, or left out.
     full = np.where(inside & (alpha < 1.0), 0.0, np.inf)
@@ -185,7 +182,7 @@ def solve(gram: GramRows, nu: float, *, members: NDArray[np.bool_] | None = None
     return OneClassDual(alpha, gradient, _rho(alpha, gradient, inside), converged)
 
 
-def _feasible(guess: FloatArray, inside: NDArray[np.bool_], mass: float, *, fresh: bool) -> FloatArray:
+def _feasible(guess: FloatArray, inside: BoolArray, mass: float, *, fresh: bool) -> FloatArray:
     """α with the right sum: the outermost rows in full, or an earlier solution scaled, cut and filled up."""
     alpha = np.zeros(guess.size)
     if not fresh:
@@ -202,43 +199,20 @@ def _feasible(guess: FloatArray, inside: NDArray[np.bool_], mass: float, *, fres
     return alpha
 
 
-def _rho(alpha: FloatArray, gradient: FloatArray, inside: NDArray[np.bool_]) -> float:
+def _rho(alpha: FloatArray, gradient: FloatArray, inside: BoolArray) -> float:
     """Mean gradient of the free rows; without any, the middle between the two sides."""
     free = inside & (alpha > 0.0) & (alpha < 1.0)
     if free.any():
         return float(gradient[free].mean())
-    give, take = inside & (alpha >= 1.0), inside & (alpha <= 0.0)
-    ends = [float(gradient[give].max())] if give.any() else []
-    ends += [float(gradient[take].min())] if take.any() else []
-    return sum(ends) / len(ends)
-
-
-class View(NamedTuple):
-    """What one side's density sees: `own` (n, d), the rows of its class, and `other` (m, d), those of the other.
-
-    With embedding features one side's `own` is the other's `other`; typicality features differ by side. Rows of a
-    class stand in the same order in both views.
-    """
-
-    own: NDArray[Any]
-    other: NDArray[Any]
+    ends = [*gradient[inside & (alpha >= 1.0)].max(keepdims=True, initial=-np.inf),
+            *gradient[inside & (alpha <= 0.0)].min(keepdims=True, initial=np.inf)]
+    return float(np.mean([end for end in ends if np.isfinite(end)]))
 
 
 @dataclass(frozen=True, slots=True)
 class NuSweep:
-    """What a sweep found.
-
-    Attributes
-    ----------
-    nu : float
-        The winner.
-    nus : tuple of float
-        Those tried, ascending.
-    auroc : (len(nus), folds)
-        AUROC of δ on each fold left out.
-    converged : bool
-        Whether every fit reached the tolerance.
-    """
+    """The winning ν, those tried (ascending), AUROC of δ (len(nus), folds) on each fold left out, and whether every fit
+    reached the tolerance."""
 
     nu: float
     nus: tuple[float, ...]
@@ -251,6 +225,35 @@ class NuSweep:
         return dict(zip(self.nus, self.auroc.mean(axis=1).tolist(), strict=True))
 
 
+def sweep_nu(safe: NDArray[Any], unsafe: NDArray[Any], *, rng: np.random.Generator, nus: Sequence[float] = NUS,
+             gamma: float | str = "median", normalised: bool = True, most_rows: int = MOST_ROWS) -> NuSweep:
+    """The ν that ranks unlabelled rows of two classes (n, d), (m, d) best.
+
+    `rng` draws the folds (stratified by class), the rows of the median heuristic (a γ per side), and `most_rows` of a
+    class that has more. `nus` ascend; `normalised` divides σ by ν·n before δ is taken. TooFewRowsError for a class of
+    fewer than 4 rows: every fit needs 2, and so many must be left for the last fold.
+    """
+    sides = [as_rows(side) for side in (safe, unsafe)]
+    if max(len(side) for side in sides) > most_rows:
+        sides = [side[np.sort(rng.permutation(len(side))[:most_rows])] for side in sides]
+    fewest = min(len(side) for side in sides)
+    if fewest < 4:
+        raise TooFewRowsError("the smaller class of a sweep over nu", fewest, 4)
+    options, count = DensityOptions(gamma=gamma), min(FOLDS, fewest // 2)
+    fold_of = [np.asarray(rng.permutation(np.arange(len(side)) % count)) for side in sides]
+    scored = [_scores_by_fold(GramRows(own, options.width(own, rng)), other, nus, among, normalised)
+              for own, other, among in zip(sides, reversed(sides), fold_of, strict=True)]
+    table = np.empty((len(nus), count))
+    for i, fold in np.ndindex(*table.shape):
+        negatives = (scored[1].other - scored[0].own)[fold_of[0] == fold, i, fold]
+        positives = (scored[1].own - scored[0].other)[fold_of[1] == fold, i, fold]
+        labels = np.repeat([0, 1], [negatives.size, positives.size])
+        table[i, fold] = auroc(np.concatenate([negatives, positives]), labels)
+    means = table.mean(axis=1)
+    best = nus[int(np.flatnonzero(means >= means.max() - TIE)[0])]
+    return NuSweep(best, tuple(nus), table, all(side.converged for side in scored))
+
+
 class _Side(NamedTuple):
     """Scores (n, ν, fold) of a side's own rows and (m, ν, fold) of the other's, and whether all fits converged."""
 
@@ -259,85 +262,21 @@ class _Side(NamedTuple):
     converged: bool
 
 
-def sweep_nu(
-    safe: View, unsafe: View, *, rng: np.random.Generator, nus: Sequence[float] = NUS, folds: int = FOLDS,
-    gamma: float | str = "median", normalised: bool = True, most_rows: int = MOST_ROWS,
-) -> NuSweep:
-    """The ν that ranks unlabelled rows best.
-
-    Parameters
-    ----------
-    safe, unsafe : View
-        Rows of each class as each side sees them.
-    rng : Generator
-        Draws the folds (stratified by class), the rows of the median heuristic, and rows where there are too many.
-    nus : sequence of float
-        In (0, 1].
-    folds : int
-        At least 2; fewer are made where a class has fewer rows.
-    gamma : float or "median"
-        One per side, over all of its rows.
-    normalised : bool
-        Whether σ is divided by ν·n before δ is taken.
-    most_rows : int
-        Rows of a class that are used at the most.
-
-    Raises
-    ------
-    TooFewRowsError
-        For a class of fewer than 4 rows: every fit needs 2, and so many must be left for the last fold.
-    """
-    tried = tuple(sorted({checked_nu(nu) for nu in nus}))
-    if not tried or folds < 2:
-        raise ValueError(f"{len(tried)} values of nu in {folds} folds: expected at least 1 and 2")
-    if max(safe.own.shape[0], unsafe.own.shape[0]) > most_rows:
-        safe, unsafe = _drawn(safe, unsafe, most_rows, rng)
-    sizes = (safe.own.shape[0], unsafe.own.shape[0])
-    if min(sizes) < 4:
-        raise TooFewRowsError("the smaller class of a sweep over nu", min(sizes), 4)
-    count = min(folds, min(sizes) // 2)
-    fold_of = [np.asarray(rng.permutation(np.arange(n) % count)) for n in sizes]
-    sides = []
-    for view, among in zip((safe, unsafe), fold_of, strict=True):
-        own = as_rows(view.own)
-        other = as_rows(view.other, own.shape[1], "other")
-        sides.append(_fitted(GramRows(own, width(gamma, own, rng)), other, tried, among, normalised))
-    table = np.empty((len(tried), count))
-    for i, fold in np.ndindex(*table.shape):
-        held_safe, held_unsafe = fold_of[0] == fold, fold_of[1] == fold
-        negatives = (sides[1].other - sides[0].own)[held_safe, i, fold]
-        positives = (sides[1].own - sides[0].other)[held_unsafe, i, fold]
-        labels = np.repeat([0, 1], [negatives.size, positives.size])
-        table[i, fold] = auroc(np.concatenate([negatives, positives]), labels)
-    means = table.mean(axis=1)
-    best = tried[int(np.flatnonzero(means >= means.max() - TIE)[0])]
-    return NuSweep(best, tried, table, all(side.converged for side in sides))
-
-
-def _drawn(safe: View, unsafe: View, most: int, rng: np.random.Generator) -> tuple[View, View]:
-    """At most so many rows of each class, the same of them in both views."""
-    kept = [np.sort(rng.permutation(view.own.shape[0])[:most]) for view in (safe, unsafe)]
-    return View(safe.own[kept[0]], safe.other[kept[1]]), View(unsafe.own[kept[1]], unsafe.other[kept[0]])
-
-
-def _fitted(
-    gram: GramRows, other: NDArray[Any], nus: tuple[float, ...], fold_of: NDArray[np.int64], normalised: bool
-) -> _Side:
+def _scores_by_fold(gram: GramRows, other: NDArray[Any], nus: Sequence[float], fold_of: NDArray[np.int64],
+                    normalised: bool) -> _Side:
     count = int(fold_of.max()) + 1
     own, weights = (np.empty((gram.n, len(nus), count)) for _ in range(2))
-    offsets, scales = np.empty((len(nus), count)), np.ones((len(nus), count))
-    converged = True
+    offsets, scales, converged = np.empty((len(nus), count)), np.ones((len(nus), count)), True
     first: FloatArray | None = None
     for fold in range(count):
         members = fold_of != fold
         start = first
         for i, nu in enumerate(nus):
-            dual = fit_dual(gram, nu, members=members, start=start)
-            start = dual.alpha
-            first = dual.alpha if i == 0 else first
-            own[:, i, fold], weights[:, i, fold], offsets[i, fold] = dual.gradient, dual.alpha, dual.rho
+            start, own[:, i, fold], offsets[i, fold], reached = solve(gram, nu, members=members, start=start)
+            weights[:, i, fold] = start
+            first = start if i == 0 else first
+            converged &= reached
             if normalised:
                 scales[i, fold] = nu * int(members.sum())
-            converged &= dual.converged
     theirs = gram.cross(other, weights.reshape(gram.n, -1)).reshape(other.shape[0], len(nus), count)
     return _Side((own - offsets) / scales, (theirs - offsets) / scales, converged)

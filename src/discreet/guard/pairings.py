@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
+from discreet.core.types import BoolArray, FloatArray
 from discreet.encode.base import Encoder
 from discreet.guard.corpus import Kind, Sample, never_judged, read_corpus, read_side
-from discreet.guard.detector import Detector, Rows, Scores, rows_of_many
+from discreet.guard.detector import Detector, Rows, rows_of
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.fit import (
@@ -40,33 +41,26 @@ from discreet.guard.reading import read_answer
 from discreet.stats import share_estimate
 
 DEFAULT = "default"
-CONFIGURATIONS: dict[str, tuple[str, bool]] = {
-    "gmm-v3": ("gmm", False), "gmm-v4": ("gmm", True), "ocsvm-v3": ("ocsvm", False), "ocsvm-v4": ("ocsvm", True),
-    "rff-v3": ("rff", False), "rff-v4": ("rff", True),
-}  # fmt: skip
+CONFIGURATIONS = {f"{density}-{version}": (density, version == "v4") for density in ("gmm", "ocsvm", "rff")
+                  for version in ("v3", "v4")}
 """Density, and whether borderline texts are on its safe side; δ is the density's own (the paper's detectors)."""
-
 PAPER_CONFIGURATIONS = ("gmm-v3", "gmm-v4", "ocsvm-v3", "ocsvm-v4")
 PAIRINGS = {
     "within": ("unsafe", "safe"), "cross_generator": ("unsafe_heldout", "safe"),
     "borderline": ("unsafe", "borderline_eval"), "matched": ("matched_unsafe", "matched_borderline"),
 }  # fmt: skip
 """Pairing to the partitions of its positives and negatives."""
-
 UNSEEN: dict[str, Kind] = {"unsafe_heldout": "unsafe", "borderline_eval": "borderline", "matched_unsafe": "unsafe",
                            "matched_borderline": "borderline"}
 """Partitions that nothing is fitted on, all of which are evaluated."""
 
-Figures = dict[str, Any]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """Texts of one partition as rows, with what each was made to be."""
+    """Texts of one partition as rows."""
 
     samples: Sequence[Sample] = field(repr=False)
     rows: Rows = field(repr=False)
-    direct: int = 0
 
     @property
     def subtypes(self) -> NDArray[np.str_]:
@@ -85,40 +79,36 @@ class Partitions:
         """The texts that a partition evaluates with; None where there are none."""
         if name in UNSEEN:
             return self.unseen.get(name)
-        samples = self.corpus.corpus.of("evaluation")[0]
-        return Side([s for s in samples if s.kind == name],
-                    _among(self.corpus.held["evaluation"], self.corpus.kinds("evaluation") == name))
+        rows, chosen = self.corpus.held["evaluation"], self.corpus.kinds("evaluation") == name
+        owners = chosen[rows.owner]
+        return Side([s for s in self.corpus.corpus.of("evaluation")[0] if s.kind == name],
+                    Rows(rows.features[owners], (np.cumsum(chosen) - 1)[rows.owner[owners]], rows.evidence[chosen]))
 
 
 def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encoder], *, seed: int = 42,
                     quiet: bool = True) -> Partitions:
     """Read and encode the partitions of a folder: `safe.jsonl`, `unsafe.jsonl`, and of the others what is there.
 
-    Raises
-    ------
-    InputError
-        Where safe or unsafe texts are missing or too few, or a file cannot be read.
+    InputError where safe or unsafe texts are missing or too few, or a file cannot be read.
     """
     home = Path(folder)
+    there = {n: home / f"{n}.jsonl" for n in ("safe", "unsafe", "borderline", *UNSEEN)
+             if (home / f"{n}.jsonl").is_file()}
     for name in ("safe", "unsafe"):
-        if not (home / f"{name}.jsonl").is_file():
+        if name not in there:
             raise InputError(f"{home} has no {name}.jsonl: expected the folder that 'discreet synth run' leaves, or "
                              "one with partitions of those names")
-    there = {n: home / f"{n}.jsonl" for n in ("borderline", *UNSEEN) if (home / f"{n}.jsonl").is_file()}
-    corpus = read_corpus(policy, home / "safe.jsonl", home / "unsafe.jsonl",
-                         [there["borderline"]] if "borderline" in there else (), seed=seed, quiet=quiet)
+    corpus = read_corpus(policy, there["safe"], there["unsafe"], there.get("borderline", ()), seed=seed, quiet=quiet)
     encoded = encode_corpus(corpus, encoders)
-    return Partitions(encoded, {n: _read_side(there[n], kind, encoded) for n, kind in UNSEEN.items() if n in there})
-
-
-def _read_side(path: Path, kind: Kind, encoded: EncodedCorpus) -> Side:
-    policy = encoded.corpus.policy
-    samples = read_side([path], kind, policy.domain.name)
-    pairs = [(s, read_answer(s.answer, policy)) for s in samples]
-    kept = [(s, r) for s, r in pairs if never_judged(r, policy) is None]
-    rows = rows_of_many(encoded.fusion, encoded.reader, [s.answer for s, _ in kept], [r for _, r in kept],
-                        encoded.encoded)
-    return Side([s for s, _ in kept], rows, len(pairs) - len(kept))
+    unseen = {}
+    for name, kind in UNSEEN.items():
+        if name in there:
+            samples = read_side(there[name], kind, policy.domain.name)
+            kept = [(s, r) for s in samples if never_judged(r := read_answer(s.answer, policy), policy) is None]
+            unseen[name] = Side([s for s, _ in kept], rows_of(encoded.fusion, encoded.reader,
+                                                              [s.answer for s, _ in kept], [r for _, r in kept],
+                                                              encoded.encoded))
+    return Partitions(encoded, unseen)
 
 
 def fit_configurations(partitions: Partitions, names: Iterable[str] = (*PAPER_CONFIGURATIONS, DEFAULT), *,
@@ -130,81 +120,60 @@ def fit_configurations(partitions: Partitions, names: Iterable[str] = (*PAPER_CO
     found: dict[str, Detector] = {}
     duals: dict[str, DualDensity] = {}
     for name in names:
-        if name != DEFAULT and name not in CONFIGURATIONS:
-            raise UsageError(f"there is no configuration {name!r}: expected some of "
-                             f"{', '.join((*CONFIGURATIONS, DEFAULT))}")
-        density, borderline = (DEFAULT_DENSITY, True) if name == DEFAULT else CONFIGURATIONS[name]
-        duals[name] = DualDensity(density, random_state=seed)
         if name == DEFAULT:
+            duals[name] = DualDensity(DEFAULT_DENSITY, random_state=seed)
             found[name] = fit_detector(partitions.corpus, duals[name], decides=DEFAULT_DISCRIMINATOR, seed=seed)
+        elif name in CONFIGURATIONS:
+            density, borderline = CONFIGURATIONS[name]
+            duals[name] = DualDensity(density, random_state=seed)
+            found[name] = fit_detector(partitions.corpus, duals[name], decides=DENSITY, kinds=(), borderline=borderline,
+                                       seed=seed, percentile=PAPER_PERCENTILE)
         else:
-            found[name] = fit_detector(partitions.corpus, duals[name], decides=DENSITY, kinds=(),
-                                       borderline=borderline, seed=seed, percentile=PAPER_PERCENTILE)
+            raise UsageError(
+                f"there is no configuration {name!r}: expected some of {', '.join((*CONFIGURATIONS, DEFAULT))}"
+            )
     return found, duals
 
 
-def evaluate_pairings(partitions: Partitions, detectors: Mapping[str, Detector]) -> dict[str, dict[str, Figures]]:
+def evaluate_pairings(partitions: Partitions, detectors: Mapping[str, Detector]) -> dict[str, dict[str, Any]]:
     """Figures by configuration and pairing.
 
     Each holds `auroc, fpr95, fpr90, fpr_tau0, tpr_tau0, abstain_safe, abstain_unsafe, n_kept, point, fpr_point,
-    tpr_point` of the texts that the detector does not abstain on, the same of all texts under `full`, and of the
-    pairings against borderline texts the shares flagged by subtype under `subtypes`. Every leaf but `point`, the name
-    of the domain's default operating point, is an Estimate. Pairings whose partitions are not there are left out.
+    tpr_point` of the texts that the detector does not abstain on, the same of all texts under `full`, and by subtype of
+    borderline texts under `subtypes` (paper, Table VII). Every leaf but `point`, the name of the domain's default
+    operating point, is an Estimate. Pairings whose partitions are not there are left out.
     """
     point = partitions.corpus.corpus.policy.point
-    found: dict[str, dict[str, Figures]] = {}
-    for name, detector in detectors.items():
-        scored: dict[str, Scores] = {}
-        found[name] = {}
-        for pairing, sides in PAIRINGS.items():
-            given = [partitions.side(s) for s in sides]
-            if any(side is None or not side.samples for side in given):
+    sides = {name: side for pairing in PAIRINGS.values() for name in pairing
+             if (side := partitions.side(name)) is not None and side.samples}
+    found: dict[str, dict[str, Any]] = {}
+    for configuration, detector in detectors.items():
+        scores, tau = {name: detector.score(side.rows) for name, side in sides.items()}, detector.tau(point)
+        found[configuration] = {}
+        for pairing, (positives, negatives) in PAIRINGS.items():
+            if positives not in sides or negatives not in sides:
                 continue
-            for which, side in zip(sides, given, strict=True):
-                if which not in scored and side is not None:
-                    scored[which] = detector.score(side.rows)
-            unsafe, safe = (scored[s] for s in sides)
-            found[name][pairing] = _figures(unsafe, safe, detector.tau(point), point)
-            negatives = given[1]
-            if negatives is not None and any(negatives.subtypes):
-                found[name][pairing]["subtypes"] = _by_subtype(safe, negatives.subtypes, detector.tau(point))
+            unsafe, safe = scores[positives], scores[negatives]
+            abstain = {"abstain_safe": _share(safe.abstains), "abstain_unsafe": _share(unsafe.abstains, "unsafe")}
+            figures = {**_population(unsafe.delta[unsafe.kept], safe.delta[safe.kept], tau, point), **abstain,
+                       "full": _population(unsafe.delta, safe.delta, tau, point) | abstain}
+            subtypes = sides[negatives].subtypes
+            if any(subtypes):
+                figures["subtypes"] = {}
+                for name in sorted(set(subtypes) - {""}):
+                    among = safe.of(subtypes == name)
+                    figures["subtypes"][str(name)] = {
+                        "fpr_tau0": _share(among.delta > 0), "fpr_point": _share(among.delta > tau),
+                        "abstain": _share(among.abstains)}
+            found[configuration][pairing] = figures
     return found
 
 
-def _figures(unsafe: Scores, safe: Scores, tau: float, point: str) -> Figures:
-    """Of those that are kept, with all of them under `full`."""
-    abstain = {"abstain_safe": _share(safe.abstains, "negative"), "abstain_unsafe": _share(unsafe.abstains, "unsafe")}
-    every = _population(unsafe.delta, safe.delta, tau, point) | abstain
-    kept = _population(unsafe.delta[unsafe.kept], safe.delta[safe.kept], tau, point) | abstain
-    return kept | {"full": every}
+def _population(unsafe: FloatArray, safe: FloatArray, tau: float, point: str) -> dict[str, Any]:
+    n = float(unsafe.size + safe.size)
+    kept = Estimate(n, n, n, n=int(n), n_pos=unsafe.size, n_neg=safe.size, unit=UNIT, method="count")
+    return {**population(unsafe, safe, {"tau0": 0.0, "point": tau}, "negative"), "n_kept": kept, "point": point}
 
 
-def _population(unsafe: NDArray[np.float64], safe: NDArray[np.float64], tau: float, point: str) -> Figures:
-    figures = population(unsafe, safe, {"tau0": 0.0, "point": tau}, "negative")
-    return {**figures, "n_kept": count(unsafe.size + safe.size, unsafe.size, safe.size), "point": point}
-
-
-def count(n: int, n_pos: int, n_neg: int) -> Estimate:
-    """A number of texts, which is exact."""
-    return Estimate(float(n), float(n), float(n), n=n, n_pos=n_pos, n_neg=n_neg, unit=UNIT, method="count")
-
-
-def _by_subtype(scores: Scores, subtypes: NDArray[np.str_], tau: float) -> dict[str, dict[str, Estimate]]:
-    """FPR at τ = 0 and at the point, and abstentions, of all texts of each subtype (paper, Table VII)."""
-    found = {}
-    for name in sorted(set(subtypes) - {""}):
-        among = scores.of(subtypes == name)
-        found[str(name)] = {"fpr_tau0": _share(among.delta > 0, "negative"),
-                            "fpr_point": _share(among.delta > tau, "negative"),
-                            "abstain": _share(among.abstains, "negative")}
-    return found
-
-
-def _share(hits: NDArray[np.bool_], of: str) -> Estimate:
+def _share(hits: BoolArray, of: str = "negative") -> Estimate:
     return share_estimate(hits, unit=UNIT, of=f"{of} texts")
-
-
-def _among(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
-    """The rows of some answers, numbered anew."""
-    owners = chosen[rows.owner]
-    return Rows(rows.features[owners], (np.cumsum(chosen) - 1)[rows.owner[owners]], rows.evidence[chosen])

@@ -11,18 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.guard.exact import FloatArray
+from discreet.core.types import BoolArray, FloatArray
 
 PAPER_PERCENTILE = 5.0
 """θ of the paper's detectors, of each side's calibration scores; both under it is out of distribution (V-D)."""
-
 THETA_PERCENTILE = 1.0
 """The same of a fitted guard. At the paper's 5 a new writer on the very topics is sent to review in one answer of ten;
 at 1 in one of thirty, and texts of other domains are still held back (`docs/results/guard.md`, "gate")."""
-
 TPRS = {"balanced": 0.90, "strict": 0.95}
 """True-positive rates of the operating points on the calibration set (V-C); conservative is τ = 0."""
-
 BY_COSTS = "costs"
 """The operating point that minimises stated costs; the others are named in `policy.POINTS`."""
 
@@ -31,16 +28,9 @@ BY_COSTS = "costs"
 class Costs:
     """What mistakes cost, in any one unit.
 
-    Attributes
-    ----------
-    miss : float
-        An answer that leaks and passes; over 0.
-    false_flag : float
-        An answer that does not leak and is flagged; over 0.
-    review : float
-        An answer that somebody has to look at because the guard abstained; 0 or more.
-    prevalence : float or None
-        Share of answers that leak where the guard is used, in (0, 1); None for that of the sample.
+    `miss` and `false_flag`, over 0: an answer that leaks and passes, and one that does not leak and is flagged;
+    `review`, 0 or more: one that somebody has to look at because the guard abstained. `prevalence` is the share of
+    answers that leak where the guard is used, in (0, 1); None for that of the sample.
     """
 
     miss: float
@@ -55,8 +45,9 @@ class Costs:
             raise UsageError(f"costs {self.miss:g} of a missed leak, {self.false_flag:g} of a false flag and "
                              f"{self.review:g} of a review: expected the first two over 0 and no negative one")
         if self.prevalence is not None and not 0 < self.prevalence < 1:
-            raise UsageError(f"a prevalence of {self.prevalence:g}: expected the share of answers that leak, between "
-                             "0 and 1")
+            raise UsageError(
+                f"a prevalence of {self.prevalence:g}: expected the share of answers that leak, between 0 and 1"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers."""
@@ -70,7 +61,7 @@ class Thetas:
     safe: float
     unsafe: float
 
-    def out_of_distribution(self, sigmas: NDArray[Any]) -> NDArray[np.bool_]:
+    def out_of_distribution(self, sigmas: NDArray[Any]) -> BoolArray:
         """Whether σ_s < θ_s and σ_u < θ_u, row by row of (n, 2)."""
         return np.asarray((sigmas[:, 0] < self.safe) & (sigmas[:, 1] < self.unsafe))
 
@@ -104,10 +95,7 @@ class Held:
 
 
 def tau_at_tpr(unsafe: FloatArray, tpr: float, held: int = 0) -> float:
-    """The largest τ at which a share `tpr` of n unsafe δ and of `held` more, flagged anyway, is flagged.
-
-    Infinite where those that are flagged anyway are enough.
-    """
+    """The largest τ that flags a share `tpr` of n unsafe δ and `held` more; infinite where those are enough."""
     ordered = np.sort(unsafe)[::-1]
     needed = ceil(tpr * (ordered.size + held) - 1e-9) - held
     if needed <= 0 and held:
@@ -116,10 +104,10 @@ def tau_at_tpr(unsafe: FloatArray, tpr: float, held: int = 0) -> float:
 
 
 def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: Held = Held()) -> float:
-    """The τ of the least expected cost on δ of both sides (n,), (m,); of several, the smallest.
+    """The τ of the least expected cost on δ of both sides (n,), (m,); of several, the smallest; 0 without any δ.
 
     It lies halfway between two neighbouring δ, or beyond all of them. Abstentions do not depend on τ, so they do not
-    move it; answers that are flagged anyway count in their side's share. 0 where there is no δ at all.
+    move it; answers that are flagged anyway count in their side's share.
     """
     given = np.unique(np.concatenate([unsafe, safe]))
     if not given.size:
@@ -134,30 +122,20 @@ def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: Held 
     return float(candidates[np.flatnonzero(expected <= expected.min() * (1 + 1e-12))[0]])
 
 
-def operating_points(unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None,
-                     held: Held = Held()) -> dict[str, float]:
-    """τ of every operating point from calibration δ of the answers that δ decides.
+def operating_points(
+    unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None, held: Held = Held()
+) -> dict[str, float]:
+    """τ of every operating point from calibration δ of the answers that δ decides, (n,) and (m,).
 
     Balanced and strict reach *at least* their true-positive rate: where τ = 0 reaches it already, they are τ = 0 too,
-    so that strict never lets pass what balanced holds, nor balanced what conservative holds.
-
-    Parameters
-    ----------
-    unsafe, safe : (n,), (m,)
-        δ of the answers that the guard neither abstains on nor flags by evidence.
-    held : Held
-        How many more of each side evidence flags.
-
-    Raises
-    ------
-    InputError
-        Where a side has neither.
+    so that strict never lets pass what balanced holds, nor balanced what conservative holds. InputError where a side
+    has neither δ nor answers that evidence flags.
     """
-    if not unsafe.size + held.unsafe or not safe.size + held.safe:
-        side = "unsafe" if not unsafe.size + held.unsafe else "safe"
-        raise InputError(f"no {side} calibration text is left to set the operating points on: add {side} texts")
-    points = {"conservative": 0.0} | {
-        name: min(0.0, tau_at_tpr(unsafe, tpr, held.unsafe)) for name, tpr in TPRS.items()}
+    for side, n in (("unsafe", unsafe.size + held.unsafe), ("safe", safe.size + held.safe)):
+        if not n:
+            raise InputError(f"no {side} calibration text is left to set the operating points on: add {side} texts")
+    points = {"conservative": 0.0} | {name: min(0.0, tau_at_tpr(unsafe, tpr, held.unsafe)) for name,
+                                      tpr in TPRS.items()}
     return points if costs is None else points | {BY_COSTS: tau_by_costs(unsafe, safe, costs, held)}
 
 
@@ -166,8 +144,7 @@ def read_points(data: Any) -> dict[str, float]:
     if not isinstance(data, Mapping) or not {"conservative", *TPRS} <= set(data):
         raise InputError(f"operating points must be given for conservative, {', '.join(TPRS)}")
     for name, tau in data.items():
-        if name not in {"conservative", BY_COSTS, *TPRS} or isinstance(tau, bool) or not isinstance(tau, int | float):
-            raise InputError(f"operating point {name!r} must be a known one with a number")
-        if not isfinite(tau):
-            raise InputError(f"operating point {name!r} must be a finite number")
+        number = isinstance(tau, int | float) and not isinstance(tau, bool) and isfinite(tau)
+        if name not in {"conservative", BY_COSTS, *TPRS} or not number:
+            raise InputError(f"operating point {name!r} must be a known one with a finite number")
     return {name: float(tau) for name, tau in data.items()}

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -77,12 +77,7 @@ class Policy:
     def of(cls, domain: DomainLike, audience: str | None = None) -> Policy:
         """The policy of a domain, for one of its audiences; by default the one that the policy names.
 
-        Raises
-        ------
-        UsageError
-            For an unknown domain or audience.
-        InputError
-            Where the folder of the domain says something impossible.
+        UsageError for an unknown domain or audience, InputError where the folder of the domain is impossible.
         """
         found = load_domain(domain)
         return _parsed(dict(found.policy), f"{found.folder}/policy.yaml", audience, found)
@@ -96,10 +91,7 @@ class Policy:
 
     @classmethod
     def load(cls, path: Path, audience: str | None = None, domain: DomainLike | None = None) -> Policy:
-        """Read a policy file.
-
-        The domain is `domain` where it is given; else the folder of the file, where it is the folder of a domain; else
-        the built-in one that the file names.
+        """Read a policy file, of `domain`, else of the domain in whose folder it lies, else of the one that it names.
 
         Raises
         ------
@@ -107,13 +99,10 @@ class Policy:
             Where the file is missing, is no YAML, or says something impossible; the message names file and key.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise PolicyError(
-                f"cannot read the policy {path}: {type(error).__name__}; expected a UTF-8 YAML file"
-            ) from None
-        try:
-            data = yaml.safe_load(text)
+            raise PolicyError(f"cannot read the policy {path}: {type(error).__name__}; expected a UTF-8 YAML file"
+                              ) from None
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = f" line {mark.line + 1}" if mark is not None else ""
@@ -135,48 +124,10 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     elif data["domain"] != domain.name:
         raise UsageError(f"{where} is a policy for {data['domain']!r}; expected one for {domain.name!r}")
     audiences: dict[str, Any] = data["audiences"]
-    chosen = audience or data.get("audience") or next(iter(audiences))
+    chosen = str(audience or data.get("audience") or next(iter(audiences)))
     if chosen not in audiences:
         raise UsageError(f"{where}: no audience {chosen!r}; expected one of {', '.join(map(str, audiences))}")
-    return _build(data, str(chosen), audiences[chosen], where, domain)
-
-
-def _check_keys(data: dict[str, Any], where: str) -> None:
-    unknown = set(data) - _KEYS
-    if unknown:
-        raise PolicyError(
-            f"{where}: unknown key {sorted(map(str, unknown))[0]!r}; expected only {', '.join(sorted(_KEYS))}"
-        )
-    for key, kind in (("version", int), ("domain", str), ("audiences", dict)):
-        if not isinstance(data.get(key), kind) or isinstance(data.get(key), bool) or not data.get(key):
-            raise PolicyError(f"{where}: {key} must be given as a {kind.__name__}")
-    if {"counts", "rule"} <= set(data):
-        raise PolicyError(f"{where}: counts and rule are two names of one key; expected counts only")
-    if data.get("point", "conservative") not in POINTS:
-        raise PolicyError(f"{where}: point must be one of {', '.join(POINTS)}, got {data['point']!r}")
-    for key in ("languages", "allow_direct"):
-        listed = data.get(key, [])
-        if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):
-            raise PolicyError(f"{where}: {key} must be a list of words")
-    if data.get("languages", ["en"]) != ["en"]:
-        raise PolicyError(f"{where}: languages must be [en]: the rules read English only, other languages abstain")
-    if not isinstance(data.get("audience", ""), str | None):
-        raise PolicyError(f"{where}: audience must name one of the audiences, got a {type(data['audience']).__name__}")
-
-
-def _rule(said: object, domain: Domain, where: str) -> str | tuple[str, ...]:
-    """Which classes count: a rule, or the classes themselves."""
-    if isinstance(said, str) and said in RULES:
-        return said
-    known = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
-    if isinstance(said, list) and said and all(one in known for one in said):
-        return tuple(said)
-    raise PolicyError(f"{where}: counts must be {' or '.join(RULES)}, or a list of some of {', '.join(known)}; got "
-                      f"{said!r}")
-
-
-def _build(data: dict[str, Any], audience: str, body: object, where: str, domain: Domain) -> Policy:
-    place = f"{where}: audience {audience!r}"
+    body, place = audiences[chosen], f"{where}: audience {chosen!r}"
     if not isinstance(body, dict) or set(body) - {"subjects", "cluster"}:
         raise PolicyError(f"{place} must hold subjects (a list) and cluster (a number), nothing else")
     subjects, cluster = body.get("subjects"), body.get("cluster", 2)
@@ -184,13 +135,39 @@ def _build(data: dict[str, Any], audience: str, body: object, where: str, domain
         raise PolicyError(f"{place}: subjects must be a list of {', '.join(SUBJECTS)}; got {subjects!r}")
     if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 1:
         raise PolicyError(f"{place}: cluster must be a whole number of at least 1, got {cluster!r}")
-    allowed, known = data.get("allow_direct", []), known_types()
-    if strange := [item for item in allowed if item not in known]:
-        raise PolicyError(f"{place}: allow_direct names {strange[0]!r}, which no recogniser finds; expected some of "
-                          f"{', '.join(known)}")
-    return Policy(
-        domain=domain, audience=audience, version=data["version"], subjects=tuple(subjects), cluster=cluster,
-        rule=_rule(data.get("counts", data.get("rule", "identifying")), domain, where),
-        point=data.get("point", "conservative"), languages=tuple(data.get("languages", ["en"])),
-        allow_direct=tuple(allowed),
-    )
+    said: Any = data.get("counts", data.get("rule", "identifying"))
+    classes = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
+    listed = isinstance(said, list) and said and all(one in classes for one in said)
+    if not listed and not (isinstance(said, str) and said in RULES):
+        raise PolicyError(f"{where}: counts must be {' or '.join(RULES)}, or a list of some of {', '.join(classes)}; "
+                          f"got {said!r}")
+    return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
+                  data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
+                  tuple(data.get("allow_direct", [])))
+
+
+def _check_keys(data: dict[str, Any], where: str) -> None:
+    """What does not depend on the domain."""
+    def fail(said: str) -> NoReturn:
+        raise PolicyError(f"{where}: {said}")
+
+    if unknown := sorted(map(str, set(data) - _KEYS)):
+        fail(f"unknown key {unknown[0]!r}; expected only {', '.join(sorted(_KEYS))}")
+    for key, kind in (("version", int), ("domain", str), ("audiences", dict)):
+        if not isinstance(data.get(key), kind) or isinstance(data.get(key), bool) or not data.get(key):
+            fail(f"{key} must be given as a {kind.__name__}")
+    if {"counts", "rule"} <= set(data):
+        fail("counts and rule are two names of one key; expected counts only")
+    if data.get("point", "conservative") not in POINTS:
+        fail(f"point must be one of {', '.join(POINTS)}, got {data['point']!r}")
+    for key in ("languages", "allow_direct"):
+        listed = data.get(key, [])
+        if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):
+            fail(f"{key} must be a list of words")
+    if data.get("languages", ["en"]) != ["en"]:
+        fail("languages must be [en]: the rules read English only, other languages abstain")
+    if not isinstance(data.get("audience", ""), str | None):
+        fail(f"audience must name one of the audiences, got a {type(data['audience']).__name__}")
+    if strange := [item for item in data.get("allow_direct", []) if item not in known_types()]:
+        fail(f"allow_direct names {strange[0]!r}, which no recogniser finds; expected some of "
+             f"{', '.join(known_types())}")

@@ -1,20 +1,30 @@
-"""What the detectors see in one answer: direct identifiers, the language, and attributes with their subjects.
+"""What the detectors see in one answer, and the score of the evidence rules: a logistic over counts about one person.
 
-What the user had said before is no leak where the answer says it again.
+The coefficients were fitted on the tuning half of labelled real passages (`docs/results/real_text.md`) with
+non-negative weights, so that a further attribute never lowers the score. What the user had said before is no leak where
+the answer says it again.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import exp, isfinite
 
-from discreet.core.records import Answer, Subject
-from discreet.core.unicode import Prepared, prepare
+from discreet.core.errors import DetectorError
+from discreet.core.records import Answer, Evidence, Subject
+from discreet.core.unicode import prepare
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.mentions import Attribute
+
+FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +55,35 @@ class Read:
 def read_answer(answer: Answer, policy: Policy) -> Read:
     """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
     prepared = prepare(answer.answer)
-    told = _told(answer)
+    text, said = said_before(answer), None
+    if text is not None:
+        said = prepare(text)
+        echoed = {(s.type, _squeezed(prepare(said.original[s.start : s.end]).text)) for s in find_direct(said)}
     doc = Doc(prepared)
-    direct = tuple((span, _direct_subject(doc, span, told)) for span in find_direct(prepared))
+
+    def whose(span: DirectSpan) -> Subject:
+        """The asker's own, a published party's name, else a third person's.
+
+        What the user gave must stand in their words as an identifier of the same kind, or letter for letter: digits
+        that only happen to run in the same order elsewhere are no consent.
+        """
+        value = prepare(prepared.original[span.start : span.end]).text
+        if said is not None:
+            alone = re.compile(rf"(?<!\w){re.escape(value.lower())}(?!\w)")
+            if (span.type, _squeezed(value)) in echoed or (value.strip() and alone.search(said.text.lower())):
+                return "asker"
+        start = doc.text.find(value) if span.type == "person_name" else -1
+        return "public" if start >= 0 and named_by_caption(doc, start, start + len(value)) else "third"
+
+    direct = tuple((span, whose(span)) for span in find_direct(prepared))
     language = guess_language(doc)
-    attributes = find_evidence(doc, policy.domain, told.prepared.original if told else None)
-    return Read(direct, attributes, language.english, language.guess, empty=_empty(prepared.text))
+    attributes = find_evidence(doc, policy.domain, None if said is None else said.original)
+    empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
+    return Read(direct, attributes, language.english, language.guess, empty)
 
 
-def _empty(text: str) -> bool:
-    """Whether no character can be seen."""
-    return not any(c.isprintable() and not c.isspace() for c in text)
+def _squeezed(text: str) -> str:
+    return "".join(c for c in text.lower() if c.isalnum())
 
 
 def said_before(answer: Answer) -> str | None:
@@ -68,16 +96,14 @@ def said_before(answer: Answer) -> str | None:
 
 def findings_of(read: Read, policy: Policy) -> tuple[Finding, ...]:
     """Everything that was found, in order of place, and whether the policy counts it."""
+    found = [Finding(span.type, subject, "", span.start, span.end, f"{span.type} pattern", "direct",
+                     counts_directly(span, subject, policy)) for span, subject in read.direct]
     persons: dict[str, str] = {}
-    found = [
-        Finding(
-            span.type, subject, "", span.start, span.end, f"{span.type} pattern", "direct",
-            counts_directly(span, subject, policy),
-        )
-        for span, subject in read.direct
-    ]  # fmt: skip
     for a in read.attributes:
-        person = _label(a, persons)
+        person: str = a.subject
+        if person not in ("cohort", "nobody", "speaker"):
+            named = "asker" if a.person == "addressee" else f"person {len(persons) + 1}"
+            person = persons.setdefault(a.person, named)
         counts = a.subject in policy.subjects and a.kind in policy.counted
         found.append(Finding(a.kind, a.subject, person, a.start, a.end, a.why, "contextual", counts))
     return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
@@ -90,55 +116,125 @@ def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What the user has said themselves, and the direct identifiers in it."""
+class Cluster:
+    """What counts about one person: distinct attributes, strong and weak, and their classes; whether the answer calls
+    them a person, and up to three facts of the domain that do not count."""
 
-    prepared: Prepared
-    direct: frozenset[tuple[str, str]] = field(repr=False)
+    person: str
+    subject: str
+    attributes: tuple[Attribute, ...]
+    strong: int
+    weak: int
+    classes: int
+    person_told: int
+    facts: int
 
+    @property
+    def size(self) -> int:
+        """Attributes that count, weak ones included."""
+        return self.strong + self.weak
 
-def _told(answer: Answer) -> _Told | None:
-    """The question, and the user's earlier turns."""
-    said = said_before(answer)
-    if said is None:
-        return None
-    prepared = prepare(said)
-    spans = find_direct(prepared)
-    found = {(s.type, _squeezed(prepare(prepared.original[s.start : s.end]).text)) for s in spans}
-    return _Told(prepared, frozenset(found))
-
-
-def _direct_subject(doc: Doc, span: DirectSpan, told: _Told | None) -> Subject:
-    """Whose a direct identifier is: the asker's own, a published party's name, else a third person's."""
-    text = doc.prepared.original
-    if told is not None and _is_told(text, span, told):
-        return "asker"
-    if span.type == "person_name":
-        name = prepare(text[span.start : span.end]).text
-        start = doc.text.find(name)
-        if start >= 0 and named_by_caption(doc, start, start + len(name)):
-            return "public"
-    return "third"
+    def reason(self) -> str:
+        """Such as: 3 attributes (1 weak) bound to one person (third)."""
+        weak = f" ({self.weak} weak)" if self.weak else ""
+        return f"{self.size} attribute{'' if self.size == 1 else 's'}{weak} bound to one person ({self.subject})"
 
 
-def _is_told(text: str, span: DirectSpan, told: _Told) -> bool:
-    """A direct identifier that the user gave themselves is no leak.
+@dataclass(frozen=True, slots=True)
+class EvidenceScore:
+    """What the evidence rules make of one answer: the highest log-odds over all persons; the person with these odds,
+    None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for."""
 
-    It must stand in their words as an identifier of the same kind, or letter for letter: digits that only happen to
-    run in the same order elsewhere are no consent.
+    logit: float
+    best: Cluster | None
+    cluster: bool
+
+    def flags(self, tau: float) -> bool:
+        """Whether the rules alone flag the answer at the log-odds threshold `tau`."""
+        return self.cluster and self.logit > tau
+
+    def listed(self) -> tuple[Evidence, ...]:
+        """What counts about that person, for the verdict."""
+        return () if self.best is None else tuple(a.evidence() for a in self.best.attributes)
+
+    def flag_reason(self) -> str:
+        """Why the rules flag: "2 attributes bound to one person (third): age, place"; they found a person."""
+        assert self.best is not None
+        return f"{self.best.reason()}: {', '.join(sorted({a.kind for a in self.best.attributes}))}"
+
+    def quiet_reason(self) -> str:
+        """Why the rules do not flag."""
+        if self.best is None or not self.best.attributes:
+            return "no attribute that counts is bound to one person"
+        return f"{self.best.reason()}: no cluster at this operating point"
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Intercept, weights over `FEATURES`, and the logit thresholds of the operating points."""
+
+    intercept: float
+    weights: tuple[float, ...]
+    tau: dict[str, float]
+
+    def logit(self, features: Sequence[float]) -> float:
+        """The log-odds δ that the answer holds a cluster."""
+        return self.intercept + sum(w * f for w, f in zip(self.weights, features, strict=True))
+
+    def threshold(self, point: str) -> float:
+        """The log-odds above which the rules flag at an operating point; that of conservative at "costs"."""
+        return self.tau.get(point, self.tau["conservative"])
+
+
+@cache
+def fitted() -> Logistic:
+    """The logistic that ships with discreet."""
+    data = json.loads(files("discreet.guard").joinpath("evidence_logistic.json").read_text(encoding="utf-8"))
+    return Logistic(data["intercept"], tuple(data["weights"][name] for name in FEATURES), data["tau"])
+
+
+def probability(logit: float) -> float:
+    """Logistic function, safe for any finite logit."""
+    return 1 / (1 + exp(-logit)) if logit >= 0 else exp(logit) / (1 + exp(logit))
+
+
+def clusters(attributes: Iterable[Attribute], policy: Policy) -> list[Cluster]:
+    """What counts about each person under a policy, the fullest first."""
+    by_person: dict[str, list[Attribute]] = {}
+    for a in attributes:
+        if a.subject in policy.subjects:
+            by_person.setdefault(a.person, []).append(a)
+    found = []
+    for person, members in by_person.items():
+        counted = tuple(a for a in members if a.kind in policy.counted)
+        strong = {(a.kind, a.value) for a in counted if not a.weak}
+        weak = {(a.kind, a.value) for a in counted} - strong
+        facts = {(a.kind, a.value) for a in members if a.kind in policy.domain.own and a.kind not in policy.counted}
+        found.append(Cluster(person, members[0].subject, counted, len(strong), len(weak),
+                             len({a.kind for a in counted}), int(any(a.kind == "person" for a in members)),
+                             min(3, len(facts))))
+    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, -c.person_told, c.person))
+
+
+def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
+    """Counts about one person, relative to the policy's cluster size, in the order of `FEATURES`; none can fall."""
+    spare = policy.cluster - 2 if cluster.size else 0
+    strong = max(0, cluster.strong - spare) if cluster.strong else 0
+    total = max(0, cluster.size - spare)
+    return (min(strong, 4), min(total, 4), float(total >= 2), float(strong >= 2), min(max(0, cluster.classes - spare),
+                                                                                      4), float(cluster.person_told),
+            cluster.facts / 3)
+
+
+def score_evidence(attributes: Iterable[Attribute], policy: Policy, model: Logistic) -> EvidenceScore:
+    """The person with the highest log-odds; the intercept and nobody where nothing counts.
+
+    Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.
     """
-    value = prepare(text[span.start : span.end]).text.lower()
-    if (span.type, _squeezed(value)) in told.direct:
-        return True
-    alone = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)")
-    return bool(value.strip()) and alone.search(told.prepared.text.lower()) is not None
-
-
-def _squeezed(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
-
-
-def _label(a: Attribute, persons: dict[str, str]) -> str:
-    if a.subject in ("cohort", "nobody", "speaker"):
-        return a.subject
-    return persons.setdefault(a.person, "asker" if a.person == "addressee" else f"person {len(persons) + 1}")
+    scored = [(model.logit(features(c, policy)), c) for c in clusters(attributes, policy)]
+    if not scored:
+        return EvidenceScore(model.intercept, None, False)
+    logit, best = max(scored, key=lambda pair: pair[0])
+    if not isfinite(logit):
+        raise DetectorError("the scorer", "a score that is no number")
+    return EvidenceScore(logit, best, best.size >= policy.cluster)

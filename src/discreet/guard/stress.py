@@ -55,20 +55,14 @@ class StressResult:
         `placebo_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them at
         the same threshold.
     checks : mapping of str to bool
-        `placebo`: ½ lies within the placebo; `planted`: planting raised the FPR (Fisher's exact test, 5%);
-        `direction`: unsafe texts are not outranked by safe ones.
+        `placebo`: ½ lies within the placebo; `planted`: planting raised the FPR; `direction`: unsafe texts are not
+        outranked by safe ones.
     tpr, threshold_at_tpr : float
         The TPR target in (0, 1), and the highest score at or above which that share of the unsafe lies.
-    threshold : float or None
-        The threshold that was given; it is then the operating point, else `threshold_at_tpr` is.
-    tpr_at_threshold : Estimate or None
-        Share of the unsafe flagged there.
-    max_borderline_fpr : float or None
-        The limit of the promotion gate, in (0, 1); None where there was none.
-    verdict : "pass", "fail", "inconclusive" or None
-        What the gate says (see `gate`); None without a limit.
-    reason : str
-        Why, in one line.
+    threshold, tpr_at_threshold : float or None, Estimate or None
+        The threshold that was given, then the operating point, and the share of the unsafe flagged there.
+    max_borderline_fpr, verdict, reason
+        The limit of the promotion gate, in (0, 1), what `gate` says (None without a limit), and why, in one line.
     score : str
         What was compared: "guard", "decision_function", "predict_proba", "callable" or "scores".
     """
@@ -88,21 +82,15 @@ class StressResult:
     reason: str
     score: str
 
-    @property
-    def operating_fpr(self) -> Estimate:
-        """The borderline FPR at the operating point: what the gate looks at."""
-        return self.borderline[_operating(self.threshold)]
-
     def to_json(self) -> dict[str, Any]:
         """The fields under their names, Estimates as records; plain values only."""
         return {name: plain(getattr(self, name)) for name in self.__slots__}
 
 
-def stress_test(
-    classifier: Any, unsafe: Any, safe: Any, borderline: Any, *, subtypes: Sequence[str | None] | None = None,
-    max_borderline_fpr: float | None = None, tpr: float = 0.95, threshold: float | None = None,
-    rng: Generator | int | None = None, unsafe_label: Any = None,
-) -> StressResult:
+def stress_test(classifier: Any, unsafe: Any, safe: Any, borderline: Any, *, subtypes: Sequence[str | None]
+                | None = None, max_borderline_fpr: float | None = None, tpr: float = 0.95,
+                threshold: float | None = None, rng: Generator | int | None = None,
+                unsafe_label: Any = None) -> StressResult:
     """Score three sets of inputs and test whether the classifier tells unsafe from borderline (PPE, section VI-D).
 
     Parameters
@@ -135,15 +123,11 @@ def stress_test(
     """
     if isinstance(classifier, Guard) and threshold is None:
         threshold = 0.0
-    _options(max_borderline_fpr, tpr, threshold)
     name, ask = _scorer(classifier, unsafe_label)
     given = {kind: _inputs(value, kind) for kind, value in zip(KINDS, (unsafe, safe, borderline), strict=True)}
-    _subtype_names(subtypes, _length(given["borderline"]))
-    scores = [_asked(ask, given[kind], kind, name) for kind in KINDS]
-    return stress_scores(
-        *scores, subtypes=subtypes, max_borderline_fpr=max_borderline_fpr, tpr=tpr, threshold=threshold, rng=rng,
-        score=name,
-    )
+    _check_options(max_borderline_fpr, tpr, threshold, subtypes, given["borderline"][1])
+    return stress_scores(*(_asked(ask, *given[kind], kind, name) for kind in KINDS), subtypes=subtypes, tpr=tpr,
+                         threshold=threshold, max_borderline_fpr=max_borderline_fpr, rng=rng, score=name)
 
 
 def stress_scores(
@@ -152,27 +136,26 @@ def stress_scores(
     rng: Generator | int | None = None, score: str = "scores",
 ) -> StressResult:
     """The same from scores of shape (n,), higher = unsafe; see `stress_test`."""
-    _options(max_borderline_fpr, tpr, threshold)
     u, s, b = (_scores(values, kind) for kind, values in zip(KINDS, (unsafe, safe, borderline), strict=True))
-    kinds = _subtype_names(subtypes, b.size)
+    _check_options(max_borderline_fpr, tpr, threshold, subtypes, b.size)
     draw = np.random.default_rng(SEED if rng is None else rng)
     within, on_borderline = (figures.pairing(u, negatives, tpr, threshold) for negatives in (s, b))
     difference = figures.auroc_difference(u, s, b, draw)
     placebo = figures.placebo(u, b, draw)
-    planted = figures.planted(u, b, tpr, threshold, draw)
-    checks = {"placebo": _holds(placebo, 0.5), "planted": planted.rises,
-              "direction": within["auroc"].high is None or within["auroc"].high >= 0.5}
-    verdict, reason = gate(on_borderline[_operating(threshold)], max_borderline_fpr, checks)
-    of = {name: b[[kind == name for kind in kinds]] for name in sorted({kind for kind in kinds if kind})}
+    planted, unplanted, rises = figures.planted(u, b, tpr, threshold, draw)
+    in_placebo = placebo.low is not None and placebo.high is not None and placebo.low <= 0.5 <= placebo.high
+    turned = within["auroc"].high is not None and within["auroc"].high < 0.5
+    checks = {"placebo": in_placebo, "planted": rises, "direction": not turned}
+    operating = on_borderline["fpr_at_tpr" if threshold is None else "fpr_at_threshold"]
+    verdict, reason = gate(operating, max_borderline_fpr, checks)
+    kinds = [None] * b.size if subtypes is None else list(subtypes)
+    subsets = {name: b[[kind == name for kind in kinds]] for name in sorted({kind for kind in kinds if kind})}
     return StressResult(
-        within=within, borderline=on_borderline, difference=difference,
-        subtypes={name: figures.rates(u, members, tpr, threshold) for name, members in of.items()},
-        controls={"placebo_auroc": placebo, "planted_fpr": planted.planted, "unplanted_fpr": planted.unplanted},
-        checks=checks, tpr=float(tpr), threshold_at_tpr=figures.threshold_at_tpr(u, b, tpr),
-        threshold=None if threshold is None else float(threshold),
-        tpr_at_threshold=None if threshold is None else figures.share(u >= threshold, n_pos=u.size),
-        max_borderline_fpr=max_borderline_fpr, verdict=verdict, reason=reason, score=score,
-    )
+        within, on_borderline, difference, {n: figures.rates(u, of, tpr, threshold) for n, of in subsets.items()},
+        {"placebo_auroc": placebo, "planted_fpr": planted, "unplanted_fpr": unplanted}, checks, float(tpr),
+        figures.threshold_at_tpr(u, b, tpr), None if threshold is None else float(threshold),
+        None if threshold is None else figures.share(u >= threshold, n_pos=u.size), max_borderline_fpr, verdict, reason,
+        score)
 
 
 def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tuple[Gate | None, str]:
@@ -200,48 +183,35 @@ def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tupl
     return "pass", f"{shown}, not above {limit:g}"
 
 
-def _operating(threshold: float | None) -> str:
-    return "fpr_at_tpr" if threshold is None else "fpr_at_threshold"
-
-
-def _options(limit: float | None, tpr: float, threshold: float | None) -> None:
+def _check_options(limit: float | None, tpr: float, threshold: float | None, subtypes: Sequence[str | None] | None,
+                   n: int) -> None:
     for name, value in (("max_borderline_fpr", limit), ("tpr", tpr)):
         if value is not None and not 0.0 < value < 1.0:
             raise UsageError(f"{name} is {value:g}; expected a share strictly between 0 and 1")
     if threshold is not None and not isfinite(threshold):
         raise UsageError(f"threshold is {threshold:g}; expected a finite score")
-
-
-def _subtype_names(subtypes: Sequence[str | None] | None, n: int) -> list[str | None]:
-    if subtypes is None:
-        return [None] * n
-    names = list(subtypes)
-    if len(names) != n:
-        raise UsageError(f"there are {len(names)} subtypes for {n} borderline inputs; expected one for each")
-    if any(not (name is None or isinstance(name, str)) for name in names):
+    if subtypes is not None and len(subtypes) != n:
+        raise UsageError(f"there are {len(subtypes)} subtypes for {n} borderline inputs; expected one for each")
+    if any(not (name is None or isinstance(name, str)) for name in subtypes or ()):
         raise UsageError("subtypes hold values that are not strings; expected a name or None for each borderline input")
-    return names
 
 
 def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], Any]]:
     """How unsafe inputs are, as (name, function)."""
     if isinstance(classifier, Guard):
         return "guard", lambda inputs: guard_scores(classifier, inputs)
-    kind = type(classifier).__name__
     method = next((m for m in ("decision_function", "predict_proba") if hasattr(classifier, m)), None)
     if method is None and callable(classifier) and not isinstance(classifier, type):
         return "callable", classifier
-    if method is None:
-        raise UsageError(f"{kind} has neither decision_function nor predict_proba; expected a fitted classifier, or a "
-                         f"callable that returns one score per input")
-    if not hasattr(classifier, "classes_"):
-        raise UsageError(f"{kind} has no classes_; expected a classifier fitted on two classes, or a callable that "
-                         f"returns one score per input")
-    classes = list(classifier.classes_)
-    if len(classes) != 2 or (unsafe_label is not None and unsafe_label not in classes):
-        raise UsageError(f"{kind} was fitted on {len(classes)} classes"
-                         + ("" if len(classes) != 2 else " and unsafe_label is none of them")
-                         + "; expected two, one of them unsafe, or a callable that returns one score per input")
+    classes = list(getattr(classifier, "classes_", ()))
+    problem = ("has neither decision_function nor predict_proba" if method is None
+               else "has no classes_" if not hasattr(classifier, "classes_")
+               else f"was fitted on {len(classes)} classes" if len(classes) != 2
+               else "was fitted on two classes and unsafe_label is none of them"
+               if unsafe_label is not None and unsafe_label not in classes else None)
+    if method is None or problem is not None:
+        raise UsageError(f"{type(classifier).__name__} {problem}; expected a classifier fitted on two classes, one of "
+                         "them unsafe, or a callable that returns one score per input")
     at = 1 if unsafe_label is None else classes.index(unsafe_label)
     ask = getattr(classifier, method)
     if method == "predict_proba":
@@ -252,12 +222,7 @@ def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], An
 def guard_scores(guard: Guard, answers: Iterable[Answer | str]) -> list[float]:
     """How far answers lie beyond the thresholds of a guard, in log-odds: at or above 0 exactly where it flags.
 
-    The larger of what the evidence rules and the discriminator say, so that answers can be ranked.
-
-    Raises
-    ------
-    InputError
-        Where the guard failed on an answer.
+    The larger of what the evidence rules and the discriminator say. InputError where the guard failed on an answer.
     """
     scores = []
     for answer in answers:
@@ -271,27 +236,24 @@ def guard_scores(guard: Guard, answers: Iterable[Answer | str]) -> list[float]:
     return scores
 
 
-def _inputs(values: Any, kind: str) -> Any:
+def _inputs(values: Any, kind: str) -> tuple[Any, int]:
+    """Inputs and how many they are; sparse matrices have a shape and refuse len()."""
     if isinstance(values, str | bytes | Mapping) or not (hasattr(values, "__iter__") or hasattr(values, "shape")):
         raise UsageError(f"{kind} is a {type(values).__name__}; expected a sequence of texts or an array of rows")
-    return values if hasattr(values, "shape") or hasattr(values, "__len__") else list(values)
+    inputs: Any = values if hasattr(values, "shape") or hasattr(values, "__len__") else list(values)
+    return inputs, int(inputs.shape[0]) if getattr(inputs, "shape", None) else len(inputs)
 
 
-def _length(inputs: Any) -> int:
-    # Sparse matrices have a shape and refuse len().
-    return int(inputs.shape[0]) if getattr(inputs, "shape", None) else len(inputs)
-
-
-def _asked(ask: Callable[[Any], Any], inputs: Any, kind: str, name: str) -> FloatArray:
-    n = _length(inputs)
+def _asked(ask: Callable[[Any], Any], inputs: Any, n: int, kind: str, name: str) -> FloatArray:
     try:
         raw = ask(inputs) if n else []
     except DiscreetError:
         raise
     except Exception as error:
         # The message of somebody else's error may quote an input.
-        raise InputError(f"{name} failed with {type(error).__name__} on the {kind} inputs; call it on them alone to "
-                         f"see why") from None
+        raise InputError(
+            f"{name} failed with {type(error).__name__} on the {kind} inputs; call it on them alone to see why"
+        ) from None
     scores = _scores(raw, kind)
     if scores.size != n:
         raise InputError(f"{name} gave {scores.size} scores for {n} {kind} inputs; expected one for each")
@@ -306,7 +268,3 @@ def _scores(values: ArrayLike, kind: str) -> FloatArray:
     if not scores.size:
         raise InputError(f"there are no {kind} rows; expected at least one each of {', '.join(KINDS)}")
     return scores
-
-
-def _holds(estimate: Estimate, value: float) -> bool:
-    return estimate.low is not None and estimate.high is not None and estimate.low <= value <= estimate.high

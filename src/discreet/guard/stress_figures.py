@@ -1,12 +1,9 @@
-"""The figures behind the stress test: pure functions of scores of shape (n,), higher = unsafe.
-
-Nothing here knows where the scores came from. Every set is finite and holds at least one score.
-"""
+"""The figures behind the stress test: functions of finite scores of shape (n,), at least one, higher = unsafe."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -29,17 +26,9 @@ LEVEL = 0.95
 RESAMPLES = 1000
 
 
-class Planted(NamedTuple):
-    """Borderline FPR with unsafe scores planted among it and without, at one threshold, and whether it rose."""
-
-    planted: Estimate
-    unplanted: Estimate
-    rises: bool
-
-
 def threshold_at_tpr(unsafe: FloatArray, negatives: FloatArray, tpr: float) -> float:
     """The highest score at or above which at least a share `tpr` of the unsafe lies."""
-    return _core(unsafe, negatives).threshold_at_tpr(tpr)
+    return RocCore.of(*_labelled(unsafe, negatives)).threshold_at_tpr(tpr)
 
 
 def share(flagged: BoolArray, *, n_pos: int | None = None, n_neg: int | None = None) -> Estimate:
@@ -79,24 +68,24 @@ def auroc_difference(unsafe: FloatArray, safe: FloatArray, borderline: FloatArra
     Bootstrap paired on the unsafe. Where both AUROCs rest on fewer than 30 misordered examples a percentile bootstrap
     is too short (at AUROC 1 it has no width at all): there the two intervals that hold are joined (Bonferroni).
     """
-    pairings = [(auroc(unsafe, negatives, (1.0 + LEVEL) / 2.0), negatives.size) for negatives in (safe, borderline)]
+    level = (1.0 + LEVEL) / 2.0
     facts: dict[str, Any] = {"level": LEVEL, "n": unsafe.size + safe.size + borderline.size, "n_pos": unsafe.size,
                              "n_neg": safe.size + borderline.size, "unit": "example"}
     values, lows, highs, misordered = [], [], [], []
-    for figure, n in pairings:
+    for negatives in (safe, borderline):
+        figure = auroc(unsafe, negatives, level)
         if figure.value is None or figure.low is None or figure.high is None:
             return Estimate.unresolved(str(figure.reason), **facts)
         values.append(figure.value)
         lows.append(figure.low)
         highs.append(figure.high)
-        misordered.append(min(unsafe.size, n) * min(figure.value, 1.0 - figure.value))
+        misordered.append(min(unsafe.size, negatives.size) * min(figure.value, 1.0 - figure.value))
     value = values[0] - values[1]
     if max(misordered) >= MISORDERED:
         draws = bootstrap_differences(unsafe, safe, borderline, rng, RESAMPLES)
         if np.ptp(draws):
-            low, high = percentile_interval(draws, LEVEL)
             how = f"percentile bootstrap paired on the unsafe, {draws.size} resamples"
-            return Estimate(value, low, high, method=how, **facts)
+            return Estimate(value, *percentile_interval(draws, LEVEL), method=how, **facts)
     low, high = max(-1.0, lows[0] - highs[1]), min(1.0, highs[0] - lows[1])
     return Estimate(value, low, high, method="intervals of both AUROCs, Bonferroni", **facts)
 
@@ -110,8 +99,9 @@ def bootstrap_differences(
     """
     sizes = [unsafe.size, safe.size, borderline.size]
     of_unsafe, of_safe, of_borderline = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-    within = Reweighting.of(_core(unsafe, safe), np.concatenate((of_unsafe, of_safe)))
-    on_borderline = Reweighting.of(_core(unsafe, borderline), np.concatenate((of_unsafe, of_borderline)))
+    within, on_borderline = (
+        Reweighting.of(RocCore.of(*_labelled(unsafe, negatives)), np.concatenate((of_unsafe, of)))
+        for negatives, of in ((safe, of_safe), (borderline, of_borderline)))
     blocks = bootstrap_weights(sum(sizes), rng, n_resamples=n_resamples, strata=np.repeat([0, 1, 2], sizes))
     return np.concatenate([within.counts(drawn).auroc() - on_borderline.counts(drawn).auroc() for drawn in blocks])
 
@@ -120,7 +110,7 @@ def placebo(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estim
     """AUROC of unsafe against borderline under permuted labels: its mean and the central 95% of the draws."""
     scores, labels = _labelled(unsafe, borderline)
     _, level_of, tied = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(tied) - (tied - 1) / 2.0)[level_of.reshape(-1)]
+    ranks = (np.cumsum(tied) - (tied - 1) / 2.0)[level_of]
     least = unsafe.size * (unsafe.size + 1) / 2.0
     sums = np.array([ranks[drawn == 1.0].sum() for drawn in permuted_labels(labels, rng, RESAMPLES)])
     draws = (sums - least) / (unsafe.size * borderline.size)
@@ -129,28 +119,26 @@ def placebo(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estim
                     f"labels permuted {RESAMPLES} times, mean and central share of the draws")
 
 
-def planted(unsafe: FloatArray, borderline: FloatArray, tpr: float, threshold: float | None, rng: Generator) -> Planted:
-    """Half of the unsafe, drawn at random, put among the borderline; the others set the threshold unless it is given.
+def planted(unsafe: FloatArray, borderline: FloatArray, tpr: float, threshold: float | None,
+            rng: Generator) -> tuple[Estimate, Estimate, bool]:
+    """Borderline FPR with half of the unsafe, drawn at random, put among it; without them; and whether it rises.
 
-    The FPR rises where the planted are flagged more often than the borderline (Fisher's exact test, one-sided, 5%).
+    The other half sets the threshold unless it is given. The FPR rises where the planted are flagged more often than
+    the borderline (Fisher's exact test, one-sided, 5%).
     """
     n = unsafe.size // 2
     if n == 0:
         lacking = Estimate.unresolved("1 unsafe example cannot be planted and set the threshold: 2 needed at the least",
                                       level=LEVEL, n=borderline.size, n_neg=borderline.size, unit="example")
-        return Planted(lacking, lacking, False)
+        return lacking, lacking, False
     order = rng.permutation(unsafe.size)
     put, others = unsafe[order[:n]], unsafe[order[n:]]
     at = threshold_at_tpr(others, borderline, tpr) if threshold is None else threshold
     caught, clean = put >= at, borderline >= at
     p = fisher_exact(int(caught.sum()), caught.size, int(clean.sum()), clean.size, "greater")
-    return Planted(share(np.concatenate((clean, caught)), n_pos=n, n_neg=clean.size), share(clean, n_neg=clean.size),
-                   p < 1.0 - LEVEL)
+    return (share(np.concatenate((clean, caught)), n_pos=n, n_neg=clean.size), share(clean, n_neg=clean.size),
+            p < 1.0 - LEVEL)
 
 
 def _labelled(unsafe: FloatArray, negatives: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.concatenate((unsafe, negatives)), np.repeat([1.0, 0.0], [unsafe.size, negatives.size])
-
-
-def _core(unsafe: FloatArray, negatives: FloatArray) -> RocCore:
-    return RocCore.of(*_labelled(unsafe, negatives))

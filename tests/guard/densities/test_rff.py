@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
@@ -7,6 +9,7 @@ from scipy.stats import chi, kstest, spearmanr
 
 from discreet.guard.densities.ocsvm import OneClassSvm
 from discreet.guard.densities.rff import RandomFeatures, RandomFourier, chi_lengths, walsh_hadamard
+from discreet.guard.density import Density, DensityOptions
 from discreet.stats import auroc
 
 # Written down once: a saved guard holds the seed only, so these numbers must never change.
@@ -14,10 +17,6 @@ PINNED = [
     -0.1914556562702444, -0.4999507343968356, -0.4109400889779158, 0.34280776653726214,
     0.46189255426141046, 0.007018773116770911, 0.284830200770253, -0.3639819160366816,
 ]
-
-
-def _kernel(x: np.ndarray, y: np.ndarray, gamma: float) -> np.ndarray:
-    return np.asarray(np.exp(-gamma * ((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=2)))
 
 
 @pytest.mark.parametrize("p", [2, 64, 512])
@@ -35,12 +34,9 @@ def test_lengths_are_those_of_gaussian_vectors() -> None:
 def test_features_are_an_unbiased_kernel_with_less_error_than_independent_rows(d: int) -> None:
     x = np.random.default_rng(d).standard_normal((80, d))
     gamma, m, draws = 0.5 / d, 512, 40
-    true = _kernel(x, x, gamma)
-    found = []
-    for seed in range(draws):
-        z = RandomFeatures(seed, gamma, d, m).transform(x)
-        found.append(z @ z.T)
-    errors = np.stack(found) - true
+    true = np.exp(-gamma * ((x[:, None, :] - x[None, :, :]) ** 2).sum(axis=2))
+    maps = (RandomFeatures(seed, gamma, d, m).transform(x) for seed in range(draws))
+    errors = np.stack([z @ z.T for z in maps]) - true
     apart = np.triu_indices(80, 1)
     mean_square = (errors[:, apart[0], apart[1]] ** 2).mean()
     # The mean of 40 draws has a fortieth of the variance, and more if the draws shared a bias.
@@ -55,10 +51,7 @@ def test_rows_have_length_one_and_depend_on_themselves_alone() -> None:
     features = RandomFeatures(9, 0.3, 37, 200)
     batch = features.transform(x)
     np.testing.assert_allclose((batch**2).sum(axis=1), 1.0, atol=1e-12)
-    order = rng.permutation(x.shape[0])
-    assert np.array_equal(features.transform(x[order]), batch[order])
-    for i in range(x.shape[0]):
-        assert np.array_equal(features.transform(x[i : i + 1])[0], batch[i])
+    assert np.array_equal(np.concatenate([features.transform(row[None, :]) for row in x]), batch)
 
 
 def test_a_seed_is_a_feature_map_for_good() -> None:
@@ -81,30 +74,27 @@ def _class(n: int, seed: int, which: int, d: int = 96) -> np.ndarray:
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(0)
+def _normalised(kind: type[Density], x: np.ndarray, new: np.ndarray, **options: Any) -> np.ndarray:
+    return kind.fit(x, DensityOptions(**options), rng=np.random.default_rng(0)).normalised(new)
+
+
+NEW = np.concatenate([_class(300, 2, 0), _class(300, 3, 1)])
 
 
 @pytest.mark.parametrize("nu", [0.02, 0.2])
 def test_scores_rank_as_those_of_the_one_class_svm(nu: float) -> None:
     x = _class(600, 1, 0)
-    new = np.concatenate([_class(300, 2, 0), _class(300, 3, 1)])
-    exact = OneClassSvm(nu).fit(x, rng=_rng()).normalised(new)
-    ours = RandomFourier(nu, seed=7).fit(x, rng=_rng()).normalised(new)
+    exact, ours = _normalised(OneClassSvm, x, NEW, nu=nu), _normalised(RandomFourier, x, NEW, nu=nu, seed=7)
     assert spearmanr(exact, ours).statistic > 0.97
     np.testing.assert_allclose(ours, exact, atol=0.03)
 
 
 def test_more_frequencies_are_nearer() -> None:
-    x, new = _class(400, 1, 0), np.concatenate([_class(200, 2, 0), _class(200, 3, 1)])
-    exact = OneClassSvm(0.1).fit(x, rng=_rng()).normalised(new)
-    errors = [
-        np.sqrt(np.mean([
-            (RandomFourier(0.1, n_frequencies=m, seed=s).fit(x, rng=_rng()).normalised(new) - exact) ** 2
-            for s in range(4)
-        ]))
-        for m in (128, 2048)
-    ]
+    x = _class(400, 1, 0)
+    exact = _normalised(OneClassSvm, x, NEW, nu=0.1)
+    errors = [np.sqrt(np.mean([
+        (_normalised(RandomFourier, x, NEW, nu=0.1, n_frequencies=m, seed=s) - exact) ** 2 for s in range(4)
+    ])) for m in (128, 2048)]
     # The error falls with the root of the frequencies: by 4 here.
     assert errors[0] / errors[1] > 2.5
 
@@ -112,30 +102,18 @@ def test_more_frequencies_are_nearer() -> None:
 def test_shared_frequencies_cancel_in_the_difference() -> None:
     sides = [_class(600, 1, 0), _class(600, 2, 1)]
     new = np.concatenate([_class(300, 3, 0), _class(300, 4, 1)])
-    exact = [OneClassSvm(0.05).fit(x, rng=_rng()).normalised(new) for x in sides]
-    errors = {}
-    for name, seeds in (("shared", (1, 1)), ("apart", (1, 2))):
-        found = [
-            RandomFourier(0.05, n_frequencies=512, seed=s).fit(x, rng=_rng()).normalised(new)
-            for x, s in zip(sides, seeds, strict=True)
-        ]
-        errors[name] = float(np.std((found[1] - found[0]) - (exact[1] - exact[0])))
-    assert errors["shared"] < 0.7 * errors["apart"]
-    labels = np.repeat([0, 1], 300)
-    assert auroc(exact[1] - exact[0], labels) > 0.9
+    exact = np.subtract(*(_normalised(OneClassSvm, x, new, nu=0.05) for x in sides))
+    shared, apart = (
+        np.std(np.subtract(*(_normalised(RandomFourier, x, new, nu=0.05, n_frequencies=512, seed=s)
+                             for x, s in zip(sides, seeds, strict=True))) - exact) for seeds in ((1, 1), (1, 2)))
+    assert shared < 0.7 * apart
+    assert auroc(-exact, np.repeat([0, 1], 300)) > 0.9
 
 
 def test_it_keeps_a_weight_vector_and_a_seed_whatever_the_number_of_rows() -> None:
-    sizes = []
-    for n in (50, 500):
-        found = RandomFourier(0.1, n_frequencies=256).fit(_class(n, 1, 0), rng=_rng())
-        assert found.stored_rows() == 0
-        assert list(found.state()) == ["weights"]
-        sizes.append(found.state()["weights"].shape)
-    assert sizes == [(512,), (512,)]
-
-
-def test_a_seed_is_drawn_where_none_is_given() -> None:
-    x = _class(60, 1, 0)
-    first, second = (RandomFourier(0.1, n_frequencies=64).fit(x, rng=np.random.default_rng(s)) for s in (0, 1))
-    assert first.config()["seed"] != second.config()["seed"]
+    found = [RandomFourier.fit(_class(n, 1, 0), DensityOptions(nu=0.1, n_frequencies=256),
+                               rng=np.random.default_rng(n)) for n in (50, 500)]
+    assert [{n: a.shape for n, a in one.state().items()} for one in found] == [{"weights": (512,)}] * 2
+    assert [one.stored_rows() for one in found] == [0, 0]
+    # Where no seed is given one is drawn.
+    assert found[0].seed != found[1].seed

@@ -20,27 +20,18 @@ is, and not from its normal draws, which may change between versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.guard.density import (
-    DensityOptions,
-    TooFewRowsError,
-    after_fit,
-    as_float,
-    checked_nu,
-    densities,
-    restoring,
-    width,
-)
-from discreet.guard.exact import FloatArray, as_rows, blocks, row_sums
-from discreet.guard.one_class import GramRows, fit_dual
+from discreet.core.types import FloatArray
+from discreet.guard.density import Density, DensityOptions, as_float, densities
+from discreet.guard.exact import as_rows, blocks, row_sums
+from discreet.guard.one_class import support_of
 
-LEAST_ROWS = 2
 LEAST_BLOCK = 64
 """Shorter rows are padded with zeros up to it, so that three rounds of signs look Gaussian."""
 ROUNDS = 3
@@ -48,38 +39,29 @@ ROWS_AT_ONCE = 32
 """A block of rows stays in the second cache through the transform."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True)
 class RandomFeatures:
-    """z: (n, d) → (n, 2m) with ‖z(x)‖ = 1.
+    """z: (n, d) → (n, 2m) with ‖z(x)‖ = 1, of kernel width γ, d = `dim`, m = `n_frequencies`.
 
-    Attributes
-    ----------
-    seed : int
-        Two feature maps of one seed have the same W but for γ; the errors of two scores then cancel in part when one
-        is subtracted from the other.
-    gamma : float
-        Kernel width γ > 0.
-    dim, n_frequencies : int
-        d and m.
+    Two maps of one seed have the same W but for γ.
     """
 
     seed: int
     gamma: float
     dim: int
     n_frequencies: int
-    _signs: FloatArray = field(init=False, repr=False)
-    _lengths: FloatArray = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _signs_and_lengths(self) -> tuple[FloatArray, FloatArray]:
         p = max(LEAST_BLOCK, 1 << (self.dim - 1).bit_length())
         count = -(-self.n_frequencies // p)
         raw = np.random.Philox(self.seed)
         words = np.asarray(raw.random_raw(count * ROUNDS * p // 64), dtype=np.uint64)
         bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-        object.__setattr__(self, "_signs", (2.0 * bits - 1.0).reshape(count, ROUNDS, p))
         lengths = chi_lengths(np.asarray(raw.random_raw(2 * count * p), dtype=np.uint64), p)
         # Each of the three transforms makes rows √p longer, and a row of H of length 1 is to become R long.
-        object.__setattr__(self, "_lengths", np.sqrt(2.0 * self.gamma) * lengths / p**1.5)
+        signs = (2.0 * bits - 1.0).reshape(count, ROUNDS, p)
+        return as_float(signs), as_float(np.sqrt(2.0 * self.gamma) * lengths / p**1.5)
 
     def transform(self, x: NDArray[Any]) -> FloatArray:
         """Features (n, 2m) of rows (n, d)."""
@@ -94,15 +76,16 @@ class RandomFeatures:
         return out
 
     def _angles(self, rows: NDArray[Any]) -> FloatArray:
-        count, _, p = self._signs.shape
+        every, lengths = self._signs_and_lengths
+        count, _, p = every.shape
         out = np.empty((rows.shape[0], count * p))
-        for block, signs in enumerate(self._signs):
+        for block, signs in enumerate(every):
             padded = np.zeros((rows.shape[0], p))
             padded[:, : self.dim] = rows
             for flips in signs:
                 padded = walsh_hadamard(padded * flips)
             out[:, block * p : (block + 1) * p] = padded
-        return np.ascontiguousarray((out * self._lengths)[:, : self.n_frequencies])
+        return np.ascontiguousarray((out * lengths)[:, : self.n_frequencies])
 
 
 def walsh_hadamard(rows: FloatArray) -> FloatArray:
@@ -132,88 +115,48 @@ def chi_lengths(words: NDArray[np.uint64], p: int) -> FloatArray:
 
 
 @densities.register("rff")
-@dataclass(frozen=True, slots=True)
-class RandomFourier:
-    """σ = w·z(x) − ρ; normalised by Σ αᵢ = ν·n as for `ocsvm`.
-
-    `seed` is that of the frequencies; None draws one when fitting.
-    """
+@dataclass(frozen=True, eq=False)
+class RandomFourier(Density):
+    """σ = w·z(x) − ρ, with `weights` w (2m,); normalised by Σ αᵢ = ν·n as for `ocsvm`."""
 
     kind: ClassVar[str] = "rff"
 
-    nu: float = 0.01
-    gamma: float | str = "median"
-    n_frequencies: int = 4096
-    seed: int | None = None
-    mass: float = 0.0
-    rho: float = 0.0
-    weights: FloatArray | None = field(default=None, repr=False, compare=False)
-    features: RandomFeatures | None = None
+    nu: float
+    mass: float
+    rho: float
+    gamma: float
+    seed: int
+    dim: int
+    n_frequencies: int
+    weights: FloatArray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.weights.shape != (2 * self.n_frequencies,):
+            raise ValueError("weights of another length")
+
+    @cached_property
+    def _features(self) -> RandomFeatures:
+        return RandomFeatures(self.seed, self.gamma, self.dim, self.n_frequencies)
 
     @classmethod
-    def create(cls, options: DensityOptions) -> Self:
-        """From the options that concern it: nu, gamma, n_frequencies, seed."""
-        if options.n_frequencies < 1:
-            raise ValueError(f"n_frequencies is {options.n_frequencies}: expected at least 1")
-        return cls(checked_nu(options.nu), options.gamma, options.n_frequencies, options.seed)
-
-    def fit(self, x: NDArray[Any], *, rng: np.random.Generator) -> Self:
-        """Fitted to rows (n, d), n >= 2; `rng` draws the rows of the median heuristic, and a seed if none is given."""
-        rows = as_rows(x)
-        n, d = rows.shape
-        if n < LEAST_ROWS:
-            raise TooFewRowsError("a one-class SVM over random features", n, LEAST_ROWS)
-        gamma = width(self.gamma, rows, rng)
-        seed = int(rng.integers(2**53)) if self.seed is None else self.seed
-        features = RandomFeatures(seed, gamma, d, self.n_frequencies)
-        dual = fit_dual(GramRows(rows, gamma), checked_nu(self.nu))
-        held = np.flatnonzero(dual.alpha)
-        weights = np.zeros(2 * self.n_frequencies)
-        for part in blocks(held.size):
-            weights += features.transform(rows[held[part]]).T @ dual.alpha[held[part]]
-        return replace(self, seed=seed, mass=self.nu * n, rho=dual.rho, weights=weights, features=features)
+    def fit(cls, x: NDArray[Any], options: DensityOptions, *, rng: np.random.Generator) -> Self:
+        """See `Density`; `rng` draws the rows of the median heuristic, and a seed if none is given."""
+        rows, alpha, rho, gamma, mass = support_of(x, options, rng)
+        seed = int(rng.integers(2**53)) if options.seed is None else options.seed
+        features = RandomFeatures(seed, gamma, rows.shape[1], options.n_frequencies)
+        weights = np.zeros(2 * options.n_frequencies)
+        for part in blocks(alpha.size):
+            weights += features.transform(rows[part]).T @ alpha[part]
+        return cls(options.nu, mass, rho, gamma, seed, rows.shape[1], options.n_frequencies, weights)
 
     def score(self, x: NDArray[Any]) -> FloatArray:
         """w·z(x) − ρ (n,), on libsvm's scale."""
-        features, weights = self._fitted()
-        rows = as_rows(x, features.dim)
+        rows = as_rows(x, self.dim)
         out = np.empty(rows.shape[0])
         for part in blocks(rows.shape[0]):
-            out[part] = row_sums(features.transform(rows[part]) * weights)
+            out[part] = row_sums(self._features.transform(rows[part]) * self.weights)
         return out - self.rho
 
     def normalised(self, x: NDArray[Any]) -> FloatArray:
         """The same over ν·n."""
         return self.score(x) / self.mass
-
-    def stored_rows(self) -> int:
-        """None: a weight vector only."""
-        return 0
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays to save."""
-        return {"weights": self._fitted()[1]}
-
-    def config(self) -> dict[str, Any]:
-        """JSON values to save; the seed stands for the frequencies."""
-        features, _ = self._fitted()
-        return {
-            "kind": self.kind, "nu": self.nu, "mass": self.mass, "rho": self.rho, "gamma": features.gamma,
-            "seed": features.seed, "dim": features.dim, "n_frequencies": features.n_frequencies,
-        }
-
-    @classmethod
-    def restore(cls, config: Mapping[str, Any], state: Mapping[str, NDArray[Any]]) -> Self:
-        """What `config` and `state` saved."""
-        with restoring("a saved random-feature SVM"):
-            gamma, n_frequencies, seed = float(config["gamma"]), int(config["n_frequencies"]), int(config["seed"])
-            weights = as_float(state["weights"])
-            if weights.shape != (2 * n_frequencies,):
-                raise ValueError("weights of another length")
-            return cls(float(config["nu"]), gamma, n_frequencies, seed, mass=float(config["mass"]),
-                       rho=float(config["rho"]), weights=weights,
-                       features=RandomFeatures(seed, gamma, int(config["dim"]), n_frequencies))
-
-    def _fitted(self) -> tuple[RandomFeatures, FloatArray]:
-        what = "a one-class SVM over random features"
-        return after_fit(self.features, what), after_fit(self.weights, what)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.core.records import SUBJECTS
 from discreet.domains import load_domain
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.scoring import (
+from discreet.guard.reading import (
     FEATURES,
     Cluster,
     Logistic,

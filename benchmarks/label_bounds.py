@@ -21,9 +21,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 
-from discreet.audit.labels.bounds import epsilon_of_success, guess_epsilon, ladder_bound
+from discreet.audit.labels.bounds import guess_epsilon, ladder_bound
 from discreet.mechanisms.labels.alibi import Alibi, log_weights, map_truth
-from discreet.mechanisms.labels.base import truth_probability
+from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.rr_top_k import RRWithPrior, best_k, ranked
 
@@ -124,7 +124,7 @@ def main() -> None:
                 over, ladder_over = above(plain, epsilon), above(ladder, epsilon)
                 least = min(least, over[1], ladder_over[1])
                 parts.append(f"| {name} | {n_classes} | {epsilon:g} | {world.n_classes} | {world.success:.1%} | "
-                             f"{epsilon_of_success(world.success, world.n_classes):.2f} | {plain.mean():.2f} | {over[0]} | "
+                             f"{epsilon_of_truth(world.success, world.n_classes):.2f} | {plain.mean():.2f} | {over[0]} | "
                              f"{ladder.mean():.2f} | {ladder_over[0]} |")
     facts = machine()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout

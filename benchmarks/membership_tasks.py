@@ -204,8 +204,7 @@ def discreet_lira(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_lira_phi(data: Arrays, args: argparse.Namespace) -> Run:
     """The scoring alone, from log odds."""
-    from discreet.audit.membership.attacks.lira import log_ratio
-    from discreet.scores.signals import masked_moments
+    from discreet.scores.signals import log_ratio, masked_moments
 
     inside = data["member"][1:] == 1
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from discreet.audit.labels.attacker_view import LabelAttack, all_attacks
-from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.core import numbers
@@ -65,7 +65,7 @@ def test_words_in_a_row() -> None:
 @pytest.mark.parametrize(("attack", "tuned", "said", "brief"), [
     (LiaThreshold("median"), False, "LIA-Threshold, median", "LIA-Threshold, median"),
     (LiaThreshold(0.4), True, "LIA-Threshold, τ .40, tuned", "LIA-Threshold, τ .40, tuned"),
-    (lia_delta_margin(loss_labels="secret", beta=3.0, margin="max-second"), False,
+    (DeltaMargin("secret", beta=3.0, margin="max-second"), False,
      "LIA-Delta-Margin, loss at the canary label itself, β/α 3, max-second", "LIA-Delta-Margin at secret, β/α 3, max"),
     (LiraLabel("own"), False, "LiRA-label, own", "LiRA-label, own"),
 ])

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from discreet.audit.defences.figures import Figure, Frontier, Point
-from discreet.audit.labels.published import COLUMNS
+from discreet.audit.labels.published_table import COLUMNS
 from discreet.audit.membership.attack import attacks
 from discreet.audit.membership.rows import RowSpec
 from discreet.core.errors import InputError

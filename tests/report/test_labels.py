@@ -14,7 +14,7 @@ from tests.audit.labels.tables import changed
 from tests.report.reading import words_of
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.audit import audit_labels
@@ -27,8 +27,8 @@ from discreet.scores.table import PLACEBO, TRAIN, ScoreTable, stacked
 
 Record = dict[str, Any]
 
-ATTACKS = (LiaThreshold(), LiaThreshold("mean"), lia_delta_margin(loss_labels="original"),
-           lia_delta_margin(loss_labels="secret"), lia_delta_margin(loss_labels="secret", beta=3.0),
+ATTACKS = (LiaThreshold(), LiaThreshold("mean"), DeltaMargin("original"),
+           DeltaMargin("secret"), DeltaMargin("secret", beta=3.0),
            ReferenceCalibrated())
 FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5,
                          "planted": (1, 4, 16)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet import domains, engine, report, studies
     from discreet.audit import defences, sealed
     from discreet.audit.labels import audit as label_audit
-    from discreet.audit.labels import bounds, check_table, published
+    from discreet.audit.labels import bounds, published_table
     from discreet.audit.membership import attack, embedding
     from discreet.audit.membership import audit as membership_audit
     from discreet.core import runs

@@ -17,6 +17,10 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 P_CLIP = 1e-7
 """Probabilities are clipped to [P_CLIP, 1 - P_CLIP] before two logs are compared (the paper's code)."""
 
+STD_FLOOR = 1e-6
+"""Deviations are at least this. References that saturate agree to rounding (about 1e-15), which is no deviation to
+divide by; real ones spread by orders of magnitude more than the floor."""
+
 Signal: TypeAlias = Callable[[FloatArray, IntArray], FloatArray]
 """(…, N, Q, K) log probabilities and (N,) labels to (…, N, Q) values."""
 
@@ -136,6 +140,16 @@ def masked_moments(values: FloatArray, mask: BoolArray) -> tuple[FloatArray, Flo
         block *= weight
         std[part] = np.sqrt(np.einsum("rc,rc->c", block, block) / size)
     return mean.reshape(rest), std.reshape(rest), n.reshape(rest)
+
+
+def log_ratio(
+    value: FloatArray, mean_in: FloatArray, std_in: FloatArray | float, mean_out: FloatArray,
+    std_out: FloatArray | float,
+) -> FloatArray:
+    """log N(value; mean_in, std_in) − log N(value; mean_out, std_out), shapes as broadcast; NaN where one is NaN."""
+    wide_in, wide_out = np.maximum(std_in, STD_FLOOR), np.maximum(std_out, STD_FLOOR)
+    z_in, z_out = (value - mean_in) / wide_in, (value - mean_out) / wide_out
+    return np.asarray(np.log(wide_out) - np.log(wide_in) + 0.5 * (z_out * z_out - z_in * z_in), dtype=np.float64)
 
 
 _COLUMNS = 2048

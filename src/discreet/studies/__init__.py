@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 import yaml
@@ -92,28 +93,25 @@ def need_files(folder: Path, files: Collection[str]) -> None:
 
 
 def averaged(found: Sequence[Sequence[Estimate]], within: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The mean over seeds of means over directions.
+    """The mean over seeds of means over directions; unresolved where any part is.
 
     From three seeds on with a t interval over seeds, kept `within` what the figure can be; with fewer, as the paper
     averages over A and B, value and ends are averaged: the ends of one training run, which say nothing of how another
-    would come out. Unresolved where any part is.
+    would come out.
     """
     parts = [one for seed in found for one in seed]
     if not parts:
         return Estimate.unresolved("no such row in the audit")
     if lacking := next((one for one in parts if one.value is None), None):
         return Estimate.unresolved(lacking.reason or "unresolved")
-    means = [sum(one.value or 0.0 for one in seed) / len(seed) for seed in found if seed]
-    value = sum(means) / len(means)
-    n = parts[0].n
+    means = [fmean(one.value or 0.0 for one in seed) for seed in found if seed]
+    value, n = sum(means) / len(means), parts[0].n
     if len(means) >= SEEDS_FOR_INTERVAL:
-        deviation = sqrt(sum((one - value) ** 2 for one in means) / (len(means) - 1))
-        half = T_975.get(len(means) - 1, 2.262) * deviation / sqrt(len(means))
+        half = T_975.get(len(means) - 1, 2.262) * stdev(means) / sqrt(len(means))
         return Estimate(value, max(within[0], value - half), min(within[1], value + half), n=len(means), unit="seed",
                         method="t over seeds")
     if any(one.low is None or one.high is None for one in parts):
         return Estimate(value, None, None, n=n, unit=parts[0].unit, method="mean over directions")
-    low, high = (sum(ends) / len(parts) for ends in zip(*((one.low or 0.0, one.high or 0.0) for one in parts),
-                                                        strict=True))
+    low, high = (fmean(ends) for ends in zip(*((one.low or 0.0, one.high or 0.0) for one in parts), strict=True))
     return Estimate(value, low, high, n=n, n_pos=parts[0].n_pos, n_neg=parts[0].n_neg, unit=parts[0].unit,
                     method="value and ends averaged over directions and seeds")

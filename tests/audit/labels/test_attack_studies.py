@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import CanaryRows, LabelAttack, View, all_attacks, canary_rows, run
-from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
@@ -66,11 +66,11 @@ def test_the_flaw_succeeds_on_models_that_memorised_nothing(high: float, share: 
     """Confident and balanced models, and others: ½ + ½ P(p₁ > p* | label 1)."""
     p1 = np.where(np.arange(40_000) < share * 40_000, high, 1 - high)
     trial = innocent(p1, 0)
-    flawed = lia_delta_margin(loss_labels="secret", beta=ratio)
+    flawed = DeltaMargin("secret", beta=ratio)
     right = int(run(flawed, trial).correct(trial.canary).sum())
     assert stats.binomtest(right, 40_000, expected).pvalue > 1e-4
-    for honest in (lia_delta_margin(loss_labels="predicted", beta=ratio), LiaThreshold(),
-                   lia_delta_margin(loss_labels="original", beta=ratio)):
+    for honest in (DeltaMargin("predicted", beta=ratio), LiaThreshold(),
+                   DeltaMargin("original", beta=ratio)):
         right = int(run(honest, trial).correct(trial.canary).sum())
         assert stats.binomtest(right, 40_000, 0.5).pvalue > 1e-4
 
@@ -82,7 +82,7 @@ def test_the_flaw_succeeds_as_well_on_placebos() -> None:
         table = simulated_labels(LabelWorld(spread=2.0, memory=0.05), RNG(seed))
         for held_out, found in rates.items():
             rows = canary_rows(table, 0, held_out=held_out)
-            found.append(run(lia_delta_margin(loss_labels="secret"), rows).correct(rows.canary).mean())
+            found.append(run(DeltaMargin("secret"), rows).correct(rows.canary).mean())
     assert np.mean(rates[True]) > 0.65
     assert np.mean(rates[False]) == pytest.approx(np.mean(rates[True]), abs=0.03)
 

@@ -19,7 +19,7 @@ from discreet.audit.labels.attacker_view import (
     label_attacks,
     run,
 )
-from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.null import halves
 from discreet.core.errors import InputError
@@ -44,15 +44,11 @@ def test_a_view_has_no_canary_label() -> None:
 
 
 def test_an_honest_attack_takes_no_other_view() -> None:
-    """By type, as above."""
     view = View(np.log([[0.5, 0.5]]))
     oracle = OracleView(view, np.array([0]), np.array([0]))
-    with pytest.raises(AttributeError):
-        LiaThreshold().guess(oracle)  # type: ignore[arg-type]
-    with pytest.raises(AttributeError):
-        lia_delta_margin(loss_labels="original").guess(oracle)  # type: ignore[arg-type]
-    with pytest.raises(AttributeError):
-        lia_delta_margin(loss_labels="secret").guess(view)  # type: ignore[arg-type]
+    for attack, other in ((LiaThreshold(), oracle), (DeltaMargin("original"), oracle), (DeltaMargin("secret"), view)):
+        with pytest.raises(AttributeError):
+            attack.guess(other)  # type: ignore[arg-type]
 
 
 def test_guesses_say_what_is_right() -> None:
@@ -74,7 +70,7 @@ def test_every_built_in_is_found_once(n_classes: int) -> None:
 
 
 def test_settings_have_the_keys_of_the_report() -> None:
-    said = lia_delta_margin(loss_labels="secret", beta=3.0).settings.to_json()
+    said = DeltaMargin("secret", beta=3.0).settings.to_json()
     assert said == {"attack": "lia_delta_margin", "threshold": None, "margin": "p1-second", "alpha": 1.0, "beta": 3.0,
                     "loss_labels": "secret", "fit": None}
 
@@ -171,8 +167,8 @@ def test_labels_that_are_not_known_cannot_be_looked_at() -> None:
     table = small()
     trial = canary_rows(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), 0)
     with pytest.raises(InputError, match="'label_trained' is not known for 3 of 3 rows"):
-        run(lia_delta_margin(loss_labels="trained"), trial)
-    assert run(lia_delta_margin(loss_labels="secret"), trial).label.shape == (3,)
+        run(DeltaMargin("trained"), trial)
+    assert run(DeltaMargin("secret"), trial).label.shape == (3,)
     assert trial.truth("secret").tolist() == table.canaries.label[0, :3].tolist()
 
 

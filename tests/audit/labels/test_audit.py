@@ -16,7 +16,7 @@ from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import all_attacks, canary_rows, run
-from discreet.audit.labels.attacks.lia_delta_margin import lia_delta_margin
+from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.audit import LabelAudit, audit_labels
 from discreet.audit.labels.bounds import ladder_bound
@@ -30,7 +30,7 @@ from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
 HONEST = tuple(attack for attack in all_attacks(2) if attack.access == "outputs")
-FEW = (LiaThreshold(), lia_delta_margin(loss_labels="original"), lia_delta_margin(loss_labels="secret"))
+FEW = (LiaThreshold(), DeltaMargin("original"), DeltaMargin("secret"))
 # Little enough memory that only what stands in training many times is found.
 FAINT = {"canaries": 600, "held_out": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5, "planted": (1, 4, 16)}
 DRAWS = 100
@@ -46,7 +46,7 @@ def audit(table: ScoreTable, **options: Any) -> LabelAudit:
 
 
 def codes(found: LabelAudit) -> tuple[str, ...]:
-    return found.decisive.judgement.codes
+    return found.decisive.judgement.reason_codes
 
 
 def together(one: ScoreTable, other: ScoreTable) -> ScoreTable:

@@ -18,7 +18,6 @@ from discreet.audit.labels.conformance import (
     conform,
     conformance_of,
     conformance_power,
-    epsilon_of_flip,
     labels_needed,
     refuse_broken,
 )
@@ -173,20 +172,6 @@ class TestPower:
     def test_equal_rates_are_never_told_apart(self) -> None:
         with pytest.raises(ValueError, match="need more than 10,000,000 labels"):
             labels_needed(0.27, 0.27)
-
-
-class TestEpsilonOfFlip:
-    @settings(deadline=None)
-    @given(st.floats(0.05, 8.0), st.integers(2, 50))
-    def test_undoes_the_flip_rate(self, epsilon: float, n_classes: int) -> None:
-        assert epsilon_of_flip(1 - truth_probability(epsilon, n_classes), n_classes) == pytest.approx(epsilon, abs=1e-6)
-
-    def test_flips_beyond_a_fair_draw_are_no_privacy_lost(self) -> None:
-        assert epsilon_of_flip(0.9, 10) == 0.0
-        assert epsilon_of_flip(0.0, 10) == inf
-
-
-RNG = np.random.default_rng
 
 
 def world(seed: int = 0, **given: Any) -> ScoreTable:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.data.datasets import read_dataset
-from discreet.studies.blia.corpora import CORPORA, Corpus, Rows, sampled, smaller, write_corpus
+from discreet.studies.blia.corpora import CORPORA, Rows, file_of, sampled, smaller, write_corpus
 from discreet.studies.blia.tables import BENCHMARKS
 
 
@@ -55,15 +54,12 @@ def test_images_are_halved_by_means_of_four() -> None:
     assert found[:, 0].tolist() == np.array(slow).tolist()
 
 
-def images(folder: Path, rng: Any) -> Rows:
-    return Rows(np.arange(30 * 16, dtype=np.uint8).reshape(30, 1, 4, 4), np.arange(30) % 2, list(map(str, range(30))))
-
-
 def test_arrays_are_read_back(tmp_path: Path) -> None:
-    corpus = Corpus("some", "array", images, "cifar10", "some", "odd", on_disk=False)
-    path = write_corpus(corpus, tmp_path, tmp_path, halved=True)
-    found = read_dataset(path, "labels")
-    assert path.name == "some-all-halved.npz"
+    pixels = np.arange(30 * 16, dtype=np.uint8).reshape(30, 1, 4, 4)
+    packed = file_of(Rows(pixels, np.arange(30) % 2, list(map(str, range(30)))), np.arange(30), halved=True)
+    assert isinstance(packed, bytes)
+    (tmp_path / "some.npz").write_bytes(packed)
+    found = read_dataset(tmp_path / "some.npz", "labels")
     assert found.labels.tolist() == (np.arange(30) % 2).tolist()
     assert np.asarray(found.inputs(np.arange(30))).shape == (30, 1, 2, 2)
 
@@ -83,7 +79,7 @@ def test_a_corpus_from_another_folder_is_refused(tmp_path: Path) -> None:
         write_corpus(CORPORA["code"], tmp_path / "two", tmp_path / "data")
 
 
-@pytest.mark.parametrize("name", [name for name, corpus in CORPORA.items() if corpus.on_disk])
+@pytest.mark.parametrize("name", [name for name, corpus in CORPORA.items() if corpus.folder])
 def test_a_folder_without_the_set_is_said(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"expected the folder of public data with the data set .* in it"):
         write_corpus(CORPORA[name], tmp_path, tmp_path / "data")
@@ -91,4 +87,4 @@ def test_a_folder_without_the_set_is_said(tmp_path: Path, name: str) -> None:
 
 
 def test_every_table_of_the_paper_has_a_corpus() -> None:
-    assert {corpus.benchmark for corpus in CORPORA.values() if corpus.on_disk} == set(BENCHMARKS)
+    assert {corpus.benchmark for corpus in CORPORA.values() if corpus.folder} == set(BENCHMARKS)

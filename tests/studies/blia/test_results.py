@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, log
 from typing import Any
 
@@ -14,9 +15,10 @@ from tests.studies.blia.conftest import parts_of
 from discreet.audit.labels.attacker_view import Guesses
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.audit import audit_labels
+from discreet.audit.labels.rows import Tried
 from discreet.core.errors import InputError
 from discreet.scores.table import CANARY, PLACEBO, ScoreTable
-from discreet.studies.blia.results import Part, Tried, chosen, condition, strongest
+from discreet.studies.blia.results import Part, chosen, condition, strongest
 from discreet.studies.blia.settings import HALVED
 
 
@@ -69,9 +71,9 @@ def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], rememberin
 def test_what_is_proved_is_under_the_epsilon_and_above_nothing(found: dict[str, Any]) -> None:
     assert found["ceiling"] == pytest.approx(exp(1) / (1 + exp(1)))
     assert 0.2 < found["epsilon_lower"]["value"] <= 1.0
-    innocent = condition(parts_of(2))
-    assert innocent["epsilon_lower"]["value"] < 0.3
-    assert not any(row["vetoed"] for row in innocent["attacks"] if row["access"] == "outputs")
+    quiet = condition(parts_of(2))
+    assert quiet["epsilon_lower"]["value"] < 0.3
+    assert not any(row["vetoed"] for row in quiet["attacks"] if row["access"] == "outputs")
 
 
 def test_oracles_are_vetoed_and_prove_nothing() -> None:
@@ -91,8 +93,6 @@ def test_flips_of_all_seeds_together(found: dict[str, Any], remembering: list[Pa
 
 
 def test_a_mechanism_that_is_broken_on_purpose_is_taken_and_told() -> None:
-    from dataclasses import replace
-
     parts = []
     for table, target in parts_of(2, canaries=2000, held_out=2000, epsilon=1.0, references=0):
         unlike = (table.canaries.label != table.canaries.trained) & (np.arange(len(table.examples)) % 2 == 0)
@@ -122,7 +122,6 @@ def test_stronger_attacks_are_held_against_all_thresholds(found: dict[str, Any])
 
 
 def test_a_target_without_canaries_is_refused() -> None:
-
     [(table, target)] = parts_of(1)
     with pytest.raises(InputError, match="no canary"):
         condition([(changed(table, role=np.full_like(table.canaries.role, PLACEBO)), target)])
@@ -145,18 +144,18 @@ def test_the_chosen_attack_is_judged_on_the_rows_that_did_not_choose_it() -> Non
     even, coin = np.arange(400) % 2, np.arange(400) // 2 % 2
 
     def tried(label: np.ndarray[Any, Any]) -> Tried:
-        return Tried(Guesses(label, np.ones(400)), secret, secret)
+        return Tried(Guesses(label, np.ones(400)), secret, secret, 2)
 
     flat, modest = tried(coin), tried(np.where(np.arange(400) % 10 < 7, 0, 1))
     # Right on each even place and wrong on each odd one: what looks best while choosing is nothing afterwards.
     lucky = tried(even)
     fixed, mean = LiaThreshold("fixed"), LiaThreshold("mean")
-    found = chosen([(fixed, lucky, flat), (mean, modest, flat)], 2)
+    found = chosen([(fixed, lucky, flat), (mean, modest, flat)])
     assert found is not None
     assert (found["threshold"], found["success"]["value"], found["success"]["n"]) == ("fixed", 0.0, 200)
     assert found["placebo"]["n"] == 200
-    silent = Tried(None, secret, secret, "no references")
-    assert chosen([(fixed, silent, silent)], 2) is None
+    silent = Tried(None, secret, secret, 2, "no references")
+    assert chosen([(fixed, silent, silent)]) is None
 
 
 def test_choosing_costs_nothing_where_nothing_is_remembered() -> None:
@@ -165,10 +164,10 @@ def test_choosing_costs_nothing_where_nothing_is_remembered() -> None:
     attacks = [LiaThreshold("fixed")] * 12
     for _ in range(60):
         secret, other = rng.integers(0, 2, (2, 200))
-        sides = [(attack, Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), secret, secret),
-                  Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), other, other)) for attack in attacks]
+        sides = [(attack, Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), secret, secret, 2),
+                  Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), other, other, 2)) for attack in attacks]
         best.append(max(canary.rate("secret", "canary").value or 0.0 for _, canary, _ in sides))
-        found = chosen(sides, 2)
+        found = chosen(sides)
         assert found is not None
         after.append(found["success"]["value"])
     assert np.mean(best) > 0.54

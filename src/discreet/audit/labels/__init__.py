@@ -21,12 +21,12 @@ if TYPE_CHECKING:
         all_attacks,
         label_attacks,
     )
-    from discreet.audit.labels.audit import LabelAudit, ModelAudit, audit_labels
+    from discreet.audit.labels.audit import LabelAudit, audit_labels
     from discreet.audit.labels.bounds import canaries_needed, ceiling, ladder_bound, plan_canaries
-    from discreet.audit.labels.check_table import check_cells
     from discreet.audit.labels.conformance import conform, labels_needed
-    from discreet.audit.labels.published import read_cells
+    from discreet.audit.labels.published_table import check_cells, read_cells
     from discreet.audit.labels.rows import LabelRow
+    from discreet.audit.labels.verdict import ModelAudit
 
 __all__ = [
     "Guesses", "LabelAttack", "LabelAttackFamily", "LabelAudit", "LabelRow", "ModelAudit", "Settings", "View",

@@ -12,9 +12,9 @@ save the outputs of the model that was trained on it. `CanaryRows` has everythin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -38,7 +38,6 @@ class References:
 
     Attributes
     ----------
-    names : tuple of str, R of them
     log_p : (R, n, K) float array
     label : (R, n) int array
         The label with which *this reference* was trained on the row; `UNTRAINED` where it was not.
@@ -138,69 +137,36 @@ class Settings:
         return asdict(self)
 
 
-class _Attack(Protocol):
-    """What all label attacks have."""
+class LabelAttack:
+    """One variant of an attack: on outputs alone and for any number of classes, unless it says otherwise."""
 
     @property
     def settings(self) -> Settings:
         """Name and settings of this variant."""
-        ...
+        raise NotImplementedError
+
+    @property
+    def access(self) -> Access:
+        """What it may see, and so which of the three views `guess` is given."""
+        return "outputs"
 
     @property
     def classes(self) -> int | None:
         """2 for an attack on two classes only."""
-        ...
+        return None
+
+    @property
+    def looks_at(self) -> Truth | None:
+        """Of an oracle, which of the two labels it is shown; its guess for a row depends on no other row's label."""
+        return None
 
     def needs(self, view: View) -> str | None:
         """Why this view does not suffice, in one clause that begins with "it" and ends a sentence; else None."""
-        ...
+        return None
 
-
-class HonestAttack(_Attack, Protocol):
-    """An attack on outputs alone."""
-
-    @property
-    def access(self) -> Literal["outputs"]:
-        """What it may see."""
-        ...
-
-    def guess(self, view: View) -> Guesses:
-        """A guess for each row."""
-        ...
-
-
-class PrivilegedAttack(_Attack, Protocol):
-    """An attack that uses labels which the canary label does not determine."""
-
-    @property
-    def access(self) -> Literal["privileged"]:
-        """What it may see."""
-        ...
-
-    def guess(self, view: PrivilegedView) -> Guesses:
-        """A guess for each row."""
-        ...
-
-
-class OracleAttack(_Attack, Protocol):
-    """An attack that is shown what it claims to infer. The guess for a row depends on no other row's label."""
-
-    @property
-    def access(self) -> Literal["oracle"]:
-        """What it may see."""
-        ...
-
-    @property
-    def looks_at(self) -> Truth:
-        """Which of the two labels."""
-        ...
-
-    def guess(self, view: OracleView) -> Guesses:
-        """A guess for each row."""
-        ...
-
-
-LabelAttack: TypeAlias = HonestAttack | PrivilegedAttack | OracleAttack
+    def guess(self, view: Any) -> Guesses:
+        """A guess for each row of a `View`, `PrivilegedView` or `OracleView`, as `access` says."""
+        raise NotImplementedError
 
 
 class LabelAttackFamily(Protocol):
@@ -214,10 +180,9 @@ class LabelAttackFamily(Protocol):
 label_attacks: Registry[LabelAttackFamily] = Registry("label_attacks", builtin="discreet.audit.labels.attacks")
 
 
-def all_attacks(n_classes: int, families: Mapping[str, LabelAttackFamily] | None = None) -> tuple[LabelAttack, ...]:
-    """Every variant of every family (or of those given) for K classes, families in order of their names."""
-    chosen = dict(label_attacks.items()) if families is None else families
-    return tuple(attack for _, family in sorted(chosen.items()) for attack in family.variants(n_classes))
+def all_attacks(n_classes: int) -> tuple[LabelAttack, ...]:
+    """Every variant of every registered family for K classes, families in order of their names."""
+    return tuple(attack for _, family in label_attacks.items() for attack in family.variants(n_classes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,8 +193,6 @@ class CanaryRows:
     ----------
     rows : (n,) int array
         Their places in the table.
-    view : View
-        What an honest attack sees.
     original, canary, trained : (n,) int array
         Labels of the data set, after the redraw, and after the mechanism; `trained` is `UNKNOWN` where the table does
         not say.
@@ -270,7 +233,7 @@ class CanaryRows:
 
 def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, references: Sequence[int] | None = None,
                 planted: int | None = 0) -> CanaryRows:
-    """The canaries, or the held-out canaries, of one target.
+    """The canaries, or the held-out canaries, of one target. InputError where it has none.
 
     Parameters
     ----------
@@ -280,11 +243,6 @@ def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, refer
         Rows of the models that the attacker trained; `table.label_references(target)` for None, the target never.
     planted : int or None
         Canaries that stood so many times in training on purpose (0: those that were not planted); None for all.
-
-    Raises
-    ------
-    InputError
-        Where the target has no such rows.
     """
     canaries = table.canaries
     role = canaries.role[target]
@@ -299,9 +257,21 @@ def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, refer
     models = [place for place in given if place != target]
     drawn = np.flatnonzero((role == CANARY) | (role == PLACEBO))
     view = View(table.log_p[target, rows, 0], _references(table, models, rows), _references(table, models, drawn))
-    return CanaryRows(rows, view, table.examples.label[rows], canaries.label[target, rows],
-                      canaries.trained[target, rows],
-                      None if table.examples.group is None else table.examples.group[rows])
+    return CanaryRows(
+        rows, view, table.examples.label[rows], canaries.label[target, rows], canaries.trained[target, rows],
+        None if table.examples.group is None else table.examples.group[rows])
+
+
+def _references(table: ScoreTable, models: Sequence[int], rows: IntArray) -> References | None:
+    if not models:
+        return None
+    chosen = np.asarray(models)[:, None]
+    role, trained = table.canaries.role[chosen, rows], table.canaries.trained[chosen, rows]
+    # Soft labels have no one label that was trained on; the draw that they were made from stands for it.
+    label = np.where(trained == UNKNOWN, table.canaries.label[chosen, rows], trained)
+    inside = (role == CANARY) | (role == TRAIN)
+    return References(tuple(table.models[place].name for place in models), table.log_p[chosen, rows, 0], np.where(
+        inside, label, UNTRAINED))
 
 
 def run(attack: LabelAttack, rows: CanaryRows) -> Guesses:
@@ -323,15 +293,3 @@ def require(attack: LabelAttack, rows: CanaryRows) -> None:
                          f"expected a binary target: make it one, or leave the attack out")
     if clause := attack.needs(rows.view):
         raise InputError(f"{name!r} cannot be run: {clause}; give that, or leave the attack out")
-
-
-def _references(table: ScoreTable, models: Sequence[int], rows: IntArray) -> References | None:
-    if not models:
-        return None
-    chosen = np.asarray(models)[:, None]
-    role, trained = table.canaries.role[chosen, rows], table.canaries.trained[chosen, rows]
-    # Soft labels have no one label that was trained on; the draw that they were made from stands for it.
-    label = np.where(trained == UNKNOWN, table.canaries.label[chosen, rows], trained)
-    inside = (role == CANARY) | (role == TRAIN)
-    return References(tuple(table.models[place].name for place in models), table.log_p[chosen, rows, 0],
-                      np.where(inside, label, UNTRAINED))

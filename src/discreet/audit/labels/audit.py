@@ -9,76 +9,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.audit.core.verdict import Audit, Claims, Judgement, Word, check_at_least, overall, plain, provenance
-from discreet.audit.labels.attacker_view import LabelAttack, Truth, all_attacks
+from discreet.audit.core.verdict import Audit, Word, check_at_least, overall, plain, provenance
+from discreet.audit.labels.attacker_view import LabelAttack, all_attacks
 from discreet.audit.labels.bounds import ALPHA, bounds_of
-from discreet.audit.labels.conformance import ConformanceRow, conformance_of, epsilon_json, refuse_broken
-from discreet.audit.labels.memorisation import exposure_of, histogram_of, mean_memorisation, utility_of
+from discreet.audit.labels.conformance import conformance_of, refuse_broken
+from discreet.audit.labels.memorisation import utility_of
 from discreet.audit.labels.null import Redraw
-from discreet.audit.labels.rows import (
-    EvaluationSets,
-    LabelRow,
-    PlantedCanaries,
-    evaluation_sets,
-    judge_model,
-    planted_canaries,
-    with_holm,
-)
-from discreet.audit.labels.verdict import VerdictInputs, claims, judge, least_effect, strongest
+from discreet.audit.labels.rows import LabelRow, evaluation_sets, judge_model, planted_canaries, with_holm
+from discreet.audit.labels.verdict import ModelAudit
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.data.columns import Frame
 from discreet.scores.check import check_canary_labels
 from discreet.scores.load import load_scores
-from discreet.scores.table import CANARY, UNKNOWN, Model, ScoreTable
+from discreet.scores.table import CANARY, UNKNOWN, ScoreTable
 
 ASSIGNMENTS: Mapping[str, Redraw] = {"uniform": "permute", "balanced": "shift"}
 """How canary labels were drawn, and how they are drawn again."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelAudit:
-    """What was found about one target.
-
-    Attributes
-    ----------
-    rows : tuple of LabelRow
-        After Holm over all models.
-    planted : tuple of PlantedCanaries
-    utility, histogram : mapping
-        See `utility_of` and `histogram_of` of `discreet.audit.labels.memorisation`.
-    epsilon_lower : Estimate
-        What all attacks on outputs prove together, at 95%.
-    least_effect : float or None
-        Success on canaries that would have been found with chance .8; None without any.
-    exposure : mapping of str to Estimate
-        Of "canary" and of "placebo" (held-out canaries).
-    memorisation : mapping of Truth to Estimate
-        Mean Feldman–Zhang score of canaries at either label.
-    """
-
-    model: Model
-    judgement: Judgement
-    rows: tuple[LabelRow, ...]
-    planted: tuple[PlantedCanaries, ...]
-    conformance: ConformanceRow
-    utility: Mapping[str, Any]
-    epsilon_lower: Estimate
-    least_effect: float | None
-    exposure: Mapping[str, Estimate]
-    memorisation: Mapping[Truth, Estimate]
-    histogram: Mapping[str, Any]
-    claims: Claims
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, without the rows."""
-        found: dict[str, Any] = plain({
-            "target": self.model.name, "mechanism": self.model.mechanism, "epsilon": epsilon_json(self.model.epsilon),
-            "seed": self.model.seed, **self.judgement.to_json(), "claims": self.claims, "planted": self.planted,
-            "conformance": self.conformance, "utility": self.utility, "epsilon_lower": self.epsilon_lower,
-            "least_effect": self.least_effect, "exposure": self.exposure, "memorisation": self.memorisation,
-            "histogram": self.histogram})
-        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +48,8 @@ class LabelAudit(Audit):
     def decisive(self) -> ModelAudit:
         """Of the targets with the audit's own verdict the one whose attacks come nearest to a finding."""
         return min((one for one in self.models if one.judgement.verdict == self.verdict), key=lambda one: min(
-            (row.difference_p for row in one.rows if row.decides and not row.vetoed
-             and row.difference_p is not None), default=1.0))
+            (row.difference_p for row in one.rows if row.decides and not row.vetoed and row.difference_p is not None),
+            default=1.0))
 
     @property
     def attacks(self) -> tuple[LabelRow, ...]:
@@ -110,23 +57,18 @@ class LabelAudit(Audit):
         return tuple(row for one in self.models for row in one.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain values. `reasons`, `claims` and `utility` are of the decisive target; `targets` has all.
-        """
-        decisive = self.decisive.to_json()
-        return {
-            "verdict": self.verdict, "decisive": decisive["target"], "reasons": decisive["reasons"],
-            "reason_codes": decisive["reason_codes"], "claims": decisive["claims"],
-            "attacks": plain(self.attacks), "utility": decisive["utility"],
-            "conformance": [one.conformance.to_json() for one in self.models],
-            "targets": [one.to_json() for one in self.models], "provenance": dict(self.provenance),
-        }
+        """Plain values. `reasons`, `claims` and `utility` are of the decisive target; `targets` has all."""
+        targets = [one.to_json() for one in self.models]
+        decisive = targets[self.models.index(self.decisive)]
+        return {"verdict": self.verdict, "decisive": decisive["target"], "reasons": decisive["reasons"],
+                "reason_codes": decisive["reason_codes"], "claims": decisive["claims"], "attacks": plain(self.attacks),
+                "utility": decisive["utility"], "conformance": [one["conformance"] for one in targets],
+                "targets": targets, "provenance": dict(self.provenance)}
 
 
-def audit_labels(
-    scores: ScoreTable | Path | str | Frame, *, permutations: int = 999, seed: int = 0, assignment: str = "uniform",
-    attacks: Sequence[LabelAttack] | None = None, tune: bool = True, drawn_here: bool = False,
-    facts: Mapping[str, Any] | None = None,
-) -> LabelAudit:
+def audit_labels(scores: ScoreTable | Path | str | Frame, *, permutations: int = 999, seed: int = 0,
+                 assignment: str = "uniform", attacks: Sequence[LabelAttack] | None = None, tune: bool = True,
+                 drawn_here: bool = False, facts: Mapping[str, Any] | None = None) -> LabelAudit:
     """Do a model's outputs give away the labels that it was trained on? Every target of a table is judged.
 
     Parameters
@@ -165,24 +107,27 @@ def audit_labels(
     refuse_broken(table)
     check_canary_labels(table, "table")
     chosen = all_attacks(table.n_classes) if attacks is None else tuple(attacks)
-    redraw, sets, rows = ASSIGNMENTS[assignment], list[EvaluationSets](), list[list[LabelRow]]()
-    for target in table.targets:
-        sets.append(evaluation_sets(table, target))
-        # One generator a model: a figure does not move when another model is left out.
-        rng = np.random.default_rng((seed, target, 0))
-        rows.append(judge_model(table.models[target], sets[-1], chosen, rng, tune=tune, permutations=permutations,
-                                redraw=redraw))
-    judged = iter(with_holm([row for own in rows for row in own]))
-    family = sum(row.decides for own in rows for row in own)
+    redraw = ASSIGNMENTS[assignment]
+    sets = {target: evaluation_sets(table, target) for target in table.targets}
+    # One generator a model: a figure does not move when another model is left out.
+    rows = {target: judge_model(table.models[target], own, chosen, np.random.default_rng((seed, target, 0)), tune=tune,
+                                permutations=permutations, redraw=redraw) for target, own in sets.items()}
+    family = sum(row.decides for own in rows.values() for row in own)
+    judged = iter(with_holm([row for own in rows.values() for row in own]))
     models = []
-    for target, own_sets, own in zip(table.targets, sets, rows, strict=True):
-        planted = planted_canaries(table, target, chosen, np.random.default_rng((seed, target, 1)))
-        models.append(_model_audit(table, target, own_sets, tuple(next(judged) for _ in own), planted, family,
-                                   bounded=redraw == "permute", drawn_here=drawn_here))
+    for target, own in sets.items():
+        found = tuple(next(judged) for _ in rows[target])
+        canary = table.canaries.role[target] == CANARY
+        models.append(ModelAudit(table.models[target], own, found, family,
+                                 planted_canaries(table, target, chosen, np.random.default_rng((seed, target, 1))),
+                                 conformance_of(table, target), utility_of(table, target),
+                                 _joint_bound(found, bounded=redraw == "permute"), len(table.label_references(target)),
+                                 int(canary.sum()), int((table.canaries.trained[target, canary] == UNKNOWN).sum()),
+                                 drawn_here))
     options = {"permutations": permutations, "seed": seed, "assignment": assignment, "comparisons": family}
     by_role = {role: len(table.of_role(role)) for role in ("target", "reference")}
-    return LabelAudit(overall(one.judgement.verdict for one in models), tuple(models),
-                      {**provenance(table, **options), "models": by_role, **(facts or {})})
+    return LabelAudit(overall(one.judgement.verdict for one in models), tuple(models), {
+        **provenance(table, **options), "models": by_role, **(facts or {})})
 
 
 def check_options(permutations: int, seed: int, assignment: str) -> None:
@@ -193,29 +138,14 @@ def check_options(permutations: int, seed: int, assignment: str) -> None:
         raise UsageError(f"assignment is {assignment[:20]!r}: expected one of {', '.join(ASSIGNMENTS)}")
 
 
-def _model_audit(table: ScoreTable, target: int, sets: EvaluationSets, rows: tuple[LabelRow, ...],
-                 planted: tuple[PlantedCanaries, ...], family: int, *, bounded: bool, drawn_here: bool) -> ModelAudit:
-    conformance, utility = conformance_of(table, target), utility_of(table, target)
-    bound, best = _joint_bound(rows, bounded), strongest([row for row in rows if row.decides])
-    canary = table.canaries.role[target] == CANARY
-    judgement = judge(VerdictInputs(
-        rows, family, planted, conformance, bound, utility, sets, len(table.label_references(target)),
-        int(canary.sum()), int((table.canaries.trained[target, canary] == UNKNOWN).sum())))
-    return ModelAudit(
-        table.models[target], judgement, rows, planted, conformance, utility, bound,
-        None if best is None else least_effect(best, family), exposure_of(sets), mean_memorisation(sets),
-        histogram_of(sets), claims(table, target, sets, bool(planted), drawn_here=drawn_here))
-
-
-def _joint_bound(rows: Sequence[LabelRow], bounded: bool) -> Estimate:
+def _joint_bound(rows: Sequence[LabelRow], *, bounded: bool) -> Estimate:
     """The best ladder bound of all attacks that see outputs, each at α over their number: at 95% whichever is best."""
     honest = [row for row in rows if row.access == "outputs" and row.target == "secret" and row.success.resolved]
     if not honest:
         return Estimate.unresolved("no attack on outputs alone made a guess", unit="canary")
-    found = [bounds_of("outputs", "secret", row.guesses, row.judged_on, vetoed=row.vetoed, bounded=bounded,
-                       alpha=ALPHA / len(honest)).ladder for row in honest]
-    resolved = [one for one in found if one.value is not None]
-    if not resolved:
+    found = [bounds_of("outputs", "secret", row.tried.guesses, row.tried.canary, row.tried.n_classes, vetoed=row.vetoed,
+                       bounded=bounded, alpha=ALPHA / len(honest)).ladder for row in honest]
+    best = max(found, key=lambda one: -1.0 if one.value is None else one.value)
+    if not best.resolved:
         return Estimate.unresolved(found[0].reason or "no bound", unit="canary")
-    best = max(resolved, key=lambda one: one.value or 0.0)
     return replace(best, level=1.0 - ALPHA, method=f"{best.method}, Bonferroni over {len(honest)} attacks")

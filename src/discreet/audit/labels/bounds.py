@@ -8,12 +8,13 @@ often. The ceiling is for the *canary label* (before the mechanism); the label t
 stochastically below Binomial(r, e^ε / (e^ε + K − 1)): for K = 2 it is Theorem 5.2 of Steinke, Nasr & Jagielski 2023
 with δ = 0, and its induction goes through for K classes word for word. So ε >= ln((K − 1) p / (1 − p)) with p the
 Clopper–Pearson lower bound of the share of right guesses. Which canaries are guessed may depend on the model's outputs,
-not on secrets: the ladder keeps the most confident guesses, Bonferroni over its five rungs.
+not on canary labels: the ladder keeps the most confident guesses, Bonferroni over its five rungs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf, isfinite, log
 from typing import Any, NamedTuple
@@ -21,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.labels.attacker_view import Access, CanaryRows, Guesses, Truth
+from discreet.audit.labels.attacker_view import Access, Guesses, Truth
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
+from discreet.core.types import IntArray
 from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
 from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, scipy_module, share
-from discreet.stats.epsilon import one_run_epsilon
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 RUNGS = (1.0, 0.6, 0.35, 0.2, 0.1)
@@ -49,23 +50,18 @@ class LabelBound(NamedTuple):
 
     def estimate(self, alpha: float) -> Estimate:
         """As an `Estimate` whose lower end is the bound and whose upper end is open."""
-        method = (f"K-ary one-run bound, {self.correct} of {self.guesses} guesses right, Bonferroni over {len(RUNGS)} "
-                  f"rungs")
-        return _lower(self.epsilon, method, level=1.0 - alpha, n=self.n)
+        return _lower(
+            self.epsilon,
+            f"K-ary one-run bound, {self.correct} of {self.guesses} guesses right, Bonferroni over {len(RUNGS)} rungs",
+            level=1.0 - alpha, n=self.n)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Lower bounds on the pure ε of what was done to the labels, each at 95% by itself.
 
-    Attributes
-    ----------
-    ladder : Estimate
-        K-ary, one run, the surest guesses of five rungs. What `epsilon_lower` in JSON is.
-    one_run : Estimate
-        The same from all guesses.
-    two_rate : Estimate
-        Clopper–Pearson of two rates, two classes only. It takes guesses as independent of one another.
+    `ladder`: K-ary, one run, the surest guesses of five rungs; what `epsilon_lower` in JSON is. `one_run`: the same
+    from all guesses. `two_rate`: Clopper–Pearson of two rates, two classes only, which takes guesses as independent.
     """
 
     ladder: Estimate
@@ -85,27 +81,10 @@ def ceiling(epsilon: float, n_classes: int) -> float:
     return truth_probability(epsilon, _classes(n_classes))
 
 
-def epsilon_of_success(rate: float, n_classes: int) -> float:
-    """The ε whose ceiling is `rate` in [0, 1]: ln((K − 1) rate / (1 − rate)), 0 at 1 / K and below, infinity at 1."""
-    return epsilon_of_truth(share(rate, "rate"), _classes(n_classes))
-
-
-def guess_epsilon(
-    correct: int, guesses: int, n_classes: int, alpha: float = 0.05, *, delta: float = 0.0, n: int | None = None
-) -> float:
-    """Lower bound on ε from `correct` of `guesses` about uniform labels: P(bound > ε) <= alpha.
-
-    δ > 0 for two classes only (Theorem 5.2 of Steinke et al. 2023; n is the number of all canaries, guessed or not);
-    ValueError for it with more, where no such theorem is at hand.
-    """
-    classes = _classes(n_classes)
+def guess_epsilon(correct: int, guesses: int, n_classes: int, alpha: float = 0.05) -> float:
+    """Lower bound on ε from `correct` of `guesses` about uniform labels: P(bound > ε) <= alpha."""
     share(alpha, "alpha", open_interval=True)
-    right, made = counts(correct, guesses, "correct")
-    if delta != 0.0:
-        if classes > 2:
-            raise ValueError(f"delta is {delta} with {classes} classes: expected 0, or two classes")
-        return one_run_epsilon(right, made, alpha, delta=delta, n=n)
-    return epsilon_of_truth(binomial_lower(right, made, alpha), classes)
+    return epsilon_of_truth(binomial_lower(*counts(correct, guesses, "correct"), alpha), _classes(n_classes))
 
 
 def ladder_bound(correct: ArrayLike, confidence: ArrayLike, n_classes: int, alpha: float = 0.05) -> LabelBound:
@@ -123,7 +102,7 @@ def ladder_bound(correct: ArrayLike, confidence: ArrayLike, n_classes: int, alph
     Raises
     ------
     ValueError
-        Without a guess, and as `guess_epsilon`.
+        Without a guess.
     """
     right, sure = binary_labels(correct, "correct"), finite_scores(confidence, "confidence")
     same_length(sure, right.size, "confidence")
@@ -141,28 +120,24 @@ def ladder_bound(correct: ArrayLike, confidence: ArrayLike, n_classes: int, alph
     return best
 
 
-def two_rate_epsilon(
-    true_positives: int, positives: int, false_positives: int, negatives: int, alpha: float = 0.05, *,
-    delta: float = 0.0,
-) -> float:
-    """Lower bound on ε from the two rates of a binary guess: ln((TPR − δ) / FPR), Clopper–Pearson at alpha / 2 each.
+def two_rate_epsilon(true_positives: int, positives: int, false_positives: int, negatives: int,
+                     alpha: float = 0.05) -> float:
+    """Lower bound on ε from the two rates of a binary guess: ln(TPR / FPR), Clopper–Pearson at alpha / 2 each.
 
     Jagielski, Ullman & Oprea 2020 (2006.07709), Nasr et al. 2021 (2101.04535). The mirrored direction,
-    ln((1 − FPR − δ) / (1 − TPR)), rests on the same two ends and costs nothing. It holds where the guesses are
-    independent of each other: one canary in each of many runs, or randomised response alone. For many canaries in one
-    run that is an assumption, which `ladder_bound` does without.
+    ln((1 − FPR) / (1 − TPR)), rests on the same two ends and costs nothing. It holds where the guesses are independent
+    of each other: one canary in each of many runs, or randomised response alone. For many canaries in one run that is
+    an assumption, which `ladder_bound` does without.
     """
     share(alpha, "alpha", open_interval=True)
-    if not 0.0 <= delta < 1.0:
-        raise ValueError(f"delta is {delta}: expected a number from 0, under 1")
     tpr = binomial_lower(*counts(true_positives, positives, "true_positives"), alpha / 2.0)
     fpr = binomial_upper(*counts(false_positives, negatives, "false_positives"), alpha / 2.0)
-    return max(0.0, _log_ratio(tpr - delta, fpr), _log_ratio(1.0 - fpr - delta, 1.0 - tpr))
+    pairs = ((tpr, fpr), (1.0 - fpr, 1.0 - tpr))
+    return max([0.0, *(log(above / below) for above, below in pairs if above > 0.0 and below > 0.0)])
 
 
-def bound_power(
-    n: int, success: float, epsilon: float, n_classes: int = 2, *, guessed: float = 1.0, alpha: float = 0.05
-) -> float:
+def bound_power(n: int, success: float, epsilon: float, n_classes: int = 2, *, guessed: float = 1.0,
+                alpha: float = 0.05) -> float:
     """The chance that a rung of the ladder shows ε >= `epsilon` > 0 from n canaries.
 
     `success` in [0, 1] is how often the guesses of the most confident share `guessed` in (0, 1] are right, taken as
@@ -180,10 +155,8 @@ def bound_power(
     return float(binom.sf(needed - 1, guesses, share(success, "success")))
 
 
-def canaries_needed(
-    success: float, epsilon: float = 1.0, n_classes: int = 2, *, guessed: float = 1.0, alpha: float = 0.05,
-    power: float = 0.8,
-) -> int:
+def canaries_needed(success: float, epsilon: float = 1.0, n_classes: int = 2, *, guessed: float = 1.0,
+                    alpha: float = 0.05, power: float = 0.8) -> int:
     """About how many canaries it takes to see ε >= `epsilon` with chance `power`; arguments as `bound_power`.
 
     A perfect memoriser of the trained label under a mechanism of ε₀ has the success `ceiling(ε₀, K)`. ValueError where
@@ -226,66 +199,56 @@ def plan_canaries(epsilon: float, n_classes: int, guessed: float = 1.0, *, power
         raise UsageError(f"--classes is {n_classes}; expected at least 2")
     if not 0.0 < guessed <= 1.0:
         raise UsageError(f"--guessed is {guessed:g}; expected a share above 0, up to 1")
-    top, rows = ceiling(epsilon, n_classes), []
+    top, rows = ceiling(epsilon, n_classes), list[dict[str, Any]]()
     for success in (top + step * (1.0 - top) for step in STEPS):
-        try:
-            needed = canaries_needed(success, epsilon, n_classes, guessed=guessed, power=power)
-        except ValueError:
-            needed = None
-        rows.append({"success": success, "canaries": needed})
+        rows.append({"success": success, "canaries": None})
+        with suppress(ValueError):
+            rows[-1]["canaries"] = canaries_needed(success, epsilon, n_classes, guessed=guessed, power=power)
     whose = "all canaries" if guessed == 1.0 else f"the surest {guessed:.0%} of canaries, the rest abstained"
     return {"epsilon": epsilon, "classes": n_classes, "guessed": guessed, "power": power, "ceiling": top, "rows": rows,
             "said": f"To show that ε is at least {epsilon:g} with {n_classes} classes, with a chance of {power:.0%}:",
             "note": f"An attack on canaries with ε = {epsilon:g} is right about {top:.1%} at most, so that only more "
-                    f"than that shows a larger ε. Guesses are of {whose}; confidence is 95%. Draw as many held-out "
-                    f"canaries as canaries."}
+            f"than that shows a larger ε. Guesses are of {whose}; confidence is 95%. Draw as many held-out "
+            f"canaries as canaries."}
 
 
-def bounds_of(access: Access, truth: Truth, guesses: Guesses | None, rows: CanaryRows, *, vetoed: bool, bounded: bool,
-              alpha: float = ALPHA) -> Bounds:
-    """The bounds that guesses on canaries prove; unresolved, with the reason, where they prove none.
+def bounds_of(access: Access, truth: Truth, guesses: Guesses | None, canary: IntArray, n_classes: int, *, vetoed: bool,
+              bounded: bool, alpha: float = ALPHA) -> Bounds:
+    """The bounds that guesses on canaries with these labels prove; unresolved, with the reason, where they prove none.
 
     `bounded`: canary labels were drawn independently of one another (not balanced). `vetoed`: the held-out canaries
     exclude chance.
     """
-    reasons = {
-        "an oracle is shown the label; what it gets right proves nothing": access == "oracle",
-        "ε is about the canary label; the label that was trained on has no ceiling": truth == "trained",
-        "canary labels were balanced, not drawn independently; no theorem at hand covers that": not bounded,
-        "no guess was made": guesses is None or not guesses.made.any(),
-        "on held-out canaries the attack is off chance; what it gets right need not be memory": vetoed}
+    reasons = {"an oracle is shown the label; what it gets right proves nothing": access == "oracle",
+               "ε is about the canary label; the label that was trained on has no ceiling": truth == "trained",
+               "canary labels were balanced, not drawn independently; no theorem at hand covers that": not bounded,
+               "no guess was made": guesses is None or not guesses.made.any(),
+               "on held-out canaries the attack is off chance; what it gets right need not be memory": vetoed}
     why = next((reason for reason, applies in reasons.items() if applies), None)
     if why is not None or guesses is None:
         return Bounds(*(Estimate.unresolved(why or "no guess was made", level=1.0 - alpha, unit="canary"),) * 3)
-    made, right, n_classes = guesses.made, guesses.correct(rows.canary), rows.n_classes
+    made, right = guesses.made, guesses.correct(canary)
     correct, count = int(right.sum()), int(made.sum())
-    epsilon = guess_epsilon(correct, count, n_classes, alpha)
-    return Bounds(
-        ladder_bound(right[made], guesses.confidence[made], n_classes, alpha).estimate(alpha),
-        _lower(epsilon, f"K-ary one-run bound, {correct} of {count} guesses right", level=1.0 - alpha, n=count),
-        _two_rate(guesses, rows, alpha))
+    return Bounds(ladder_bound(right[made], guesses.confidence[made], n_classes, alpha).estimate(alpha),
+                  _lower(guess_epsilon(correct, count, n_classes, alpha),
+                         f"K-ary one-run bound, {correct} of {count} guesses right", level=1.0 - alpha, n=count),
+                  _two_rate(guesses, canary, n_classes, alpha))
 
 
-def _two_rate(guesses: Guesses, rows: CanaryRows, alpha: float) -> Estimate:
+def _two_rate(guesses: Guesses, canary: IntArray, n_classes: int, alpha: float) -> Estimate:
     facts: dict[str, Any] = {"level": 1.0 - alpha, "unit": "canary"}
-    if rows.n_classes != 2:
+    if n_classes != 2:
         return Estimate.unresolved("two rates are of two classes", **facts)
-    (n_one, hits), (n_zero, alarms) = (
-        (int(part.sum()), int(np.count_nonzero(guesses.label[part] == 1)))
-        for part in (guesses.made & (rows.canary == label) for label in (1, 0)))
-    if not n_one or not n_zero:
+    zeros, ones = (guesses.label[guesses.made & (canary == label)] for label in (0, 1))
+    if not zeros.size or not ones.size:
         return Estimate.unresolved("no guess was made about one of the classes", **facts)
-    return _lower(two_rate_epsilon(hits, n_one, alarms, n_zero, alpha),
-                  "two rates, Clopper–Pearson; takes guesses as independent", level=1.0 - alpha, n=n_one + n_zero,
-                  n_pos=n_one, n_neg=n_zero)
+    return _lower(two_rate_epsilon(int(ones.sum()), ones.size, int(zeros.sum()), zeros.size, alpha),
+                  "two rates, Clopper–Pearson; takes guesses as independent", level=1.0 - alpha,
+                  n=ones.size + zeros.size, n_pos=ones.size, n_neg=zeros.size)
 
 
 def _lower(epsilon: float, method: str, **facts: Any) -> Estimate:
     return Estimate(epsilon, epsilon, None, unit="canary", method=f"{method}; a lower bound", **facts)
-
-
-def _log_ratio(above: float, below: float) -> float:
-    return log(above / below) if above > 0.0 and below > 0.0 else 0.0
 
 
 def _classes(n_classes: int) -> int:

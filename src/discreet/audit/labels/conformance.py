@@ -14,7 +14,7 @@ Questions 2 and 3 each call a sound mechanism broken with probability 1 − leve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -48,24 +48,24 @@ class Conformance:
         The share of labels that should have changed, in [0, 1].
     observed : Estimate
         The share that did, with its exact interval.
-    ok : bool
-        Whether all three questions were answered well.
     reasons : tuple of str
-        Which were not.
+        Which questions were not answered well.
     """
 
     epsilon: float
     exact_epsilon: float
     expected_flip: float
     observed: Estimate
-    ok: bool
     reasons: tuple[str, ...] = ()
 
+    @property
+    def ok(self) -> bool:
+        """Whether all three were."""
+        return not self.reasons
 
-def conform(
-    mechanism: LabelMechanism, before: ArrayLike, after: ArrayLike, prior: ArrayLike | None = None, *,
-    level: float = LEVEL,
-) -> Conformance:
+
+def conform(mechanism: LabelMechanism, before: ArrayLike, after: ArrayLike, prior: ArrayLike | None = None, *,
+            level: float = LEVEL) -> Conformance:
     """Check what `mechanism` made of labels `before` (N,): `after` (N,), under `prior` (K,), (N, K) or None.
 
     ValueError for labels that cannot be, for unequal lengths, for no labels, and where the mechanism has no chances in
@@ -78,51 +78,38 @@ def conform(
     stay = mechanism.should_stay(old, prior)
     if stay is None:
         raise ValueError("the mechanism has no chances in closed form under a prior: expected labels released without")
-    changed = old != new
-    reasons = []
-    exact = mechanism.exact_epsilon(prior)
+    changed, reasons, exact = old != new, list[str](), mechanism.exact_epsilon(prior)
     if exact > mechanism.epsilon * (1.0 + EPSILON_SLACK):
         reasons.append(f"its exact epsilon is {exact:.4g}, above the {mechanism.epsilon:.4g} that it claims")
-    observed = rate_estimate(int(changed.sum()), changed.size, level=level, unit="label", of="labels")
     reasons += _flips_off(changed, 1.0 - stay, level)
     matrix = mechanism.transition(prior) if prior is None or np.ndim(prior) == 1 else None
     if matrix is not None:
         reasons += _cells_off(old, new, matrix, level)
-    return Conformance(mechanism.epsilon, exact, float(np.mean(1.0 - stay)), observed, not reasons, tuple(reasons))
+    observed = rate_estimate(int(changed.sum()), changed.size, level=level, unit="label", of="labels")
+    return Conformance(mechanism.epsilon, exact, float(np.mean(1.0 - stay)), observed, tuple(reasons))
 
 
 def _flips_off(changed: BoolArray, expected: FloatArray, level: float) -> list[str]:
     chances, group = np.unique(expected, return_inverse=True)
-    sizes, flips = np.bincount(group), np.bincount(group, weights=changed)
-    tail = (1.0 - level) / 2.0 / chances.size
-    for chance, size, flipped in zip(chances, sizes, flips, strict=True):
-        if not _holds(int(flipped), int(size), float(chance), tail):
-            return [f"{int(flipped)} of {int(size)} labels changed where {chance:.4g} of them should have"]
-    return []
+    sizes, flips, tail = np.bincount(group), np.bincount(group, weights=changed), (1.0 - level) / 2.0 / chances.size
+    return next(([f"{int(flipped)} of {int(size)} labels changed where {chance:.4g} of them should have"]
+                 for chance, size, flipped in zip(chances, sizes, flips, strict=True)
+                 if not _holds(int(flipped), int(size), float(chance), tail)), [])
 
 
 def _cells_off(old: IntArray, new: IntArray, matrix: FloatArray, level: float) -> list[str]:
-    n_classes = matrix.shape[0]
-    seen = np.bincount(old * n_classes + new, minlength=n_classes**2).reshape(n_classes, n_classes)
-    tail = (1.0 - level) / 2.0 / n_classes**2
-    for label, row in enumerate(seen):
-        for released, count in enumerate(row):
-            if row.sum() and not _holds(int(count), int(row.sum()), float(matrix[label, released]), tail):
-                return [f"label {label} became {released} in {int(count)} of {int(row.sum())} cases where "
-                        f"{matrix[label, released]:.4g} of them should have"]
-    return []
+    k = matrix.shape[0]
+    seen, tail = np.bincount(old * k + new, minlength=k**2).reshape(k, k), (1.0 - level) / 2.0 / k**2
+    sizes = seen.sum(axis=1)
+    return next(([f"label {label} became {released} in {count} of {sizes[label]} cases where "
+                  f"{matrix[label, released]:.4g} of them should have"]
+                 for (label, released), count in np.ndenumerate(seen) if sizes[label]
+                 and not _holds(int(count), int(sizes[label]), float(matrix[label, released]), tail)), [])
 
 
 def _holds(k: int, n: int, rate: float, tail: float) -> bool:
     # 1 − (1 − p) is not p: a certain outcome must not be missed by a rounding.
     return binomial_lower(k, n, tail) <= rate + 1e-12 and binomial_upper(k, n, tail) >= rate - 1e-12
-
-
-def epsilon_of_flip(flip: float, n_classes: int) -> float:
-    """ln((K − 1)(1 − f) / f) for f in [0, 1], cut at 0; infinity for f = 0."""
-    if share(flip, "flip") == 0.0:
-        return inf
-    return 0.0 if flip >= 1.0 - 1.0 / n_classes else log((n_classes - 1) * (1.0 - flip) / flip)
 
 
 def conformance_power(n: int, expected: float, actual: float, *, level: float = LEVEL) -> float:
@@ -178,9 +165,8 @@ class ConformanceRow:
 
     def to_json(self) -> dict[str, Any]:
         """As the attributes; an infinite ε is the string "inf"."""
-        return {"model": self.model, "mechanism": self.mechanism, "epsilon": epsilon_json(self.epsilon),
-                "seed": self.seed, "expected_flip": self.expected_flip, "at_least": self.at_least,
-                "observed": self.observed.to_json(), "ok": self.ok, "reasons": list(self.reasons)}
+        return {name: getattr(self, name) for name in self.__slots__} | {
+            "epsilon": epsilon_json(self.epsilon), "observed": self.observed.to_json(), "reasons": list(self.reasons)}
 
 
 def refuse_broken(table: ScoreTable) -> None:
@@ -197,24 +183,24 @@ def conformance_of(table: ScoreTable, target: int) -> ConformanceRow:
     A registered mechanism with one transition matrix is compared with that (`conform`). Of any other only the fair
     draws of canaries and held-out ones tell: no mechanism of that ε leaves more of them as they are than its ceiling.
     """
-    model = table.models[target]
-    known = (table.canaries.trained[target] != UNKNOWN) & (table.canaries.role[target] != HELDOUT)
-    before, after = table.canaries.label[target][known], table.canaries.trained[target][known]
+    model, (label, trained, role) = (table.models[target], (
+        values[target] for values in (table.canaries.label, table.canaries.trained, table.canaries.role)))
+    known = (trained != UNKNOWN) & (role != HELDOUT)
     facts = (model.name, model.mechanism, model.epsilon, model.seed)
     least = 1.0 - ceiling(model.epsilon, table.n_classes)
     if not known.any():
         why = "the labels that were trained on are not in the table"
-        none = Estimate.unresolved(why, level=LEVEL, n=0, unit="label")
-        return ConformanceRow(*facts, least, True, none, None, (why,))
-    kind = RandomisedResponse if model.mechanism == NO_MECHANISM else (
-        label_mechanisms[model.mechanism] if model.mechanism in set(label_mechanisms) else None)
+        return ConformanceRow(
+            *facts, least, True, Estimate.unresolved(why, level=LEVEL, n=0, unit="label"), None, (why,))
+    kind = (RandomisedResponse if model.mechanism == NO_MECHANISM else (
+        label_mechanisms[model.mechanism] if model.mechanism in set(label_mechanisms) else None))
     # The chances of one that takes a prior depend on that, and a table of scores does not hold it.
     if kind is not None and kind.takes_prior == "no":
-        found = conform(kind.at(model.epsilon, table.n_classes), before, after)
+        found = conform(kind.at(model.epsilon, table.n_classes), label[known], trained[known])
         return ConformanceRow(*facts, found.expected_flip, False, found.observed, found.ok, found.reasons)
-    drawn = known & ((table.canaries.role[target] == CANARY) | (table.canaries.role[target] == PLACEBO))
-    changed, n = int((table.canaries.label[target] != table.canaries.trained[target])[drawn].sum()), int(drawn.sum())
-    observed = rate_estimate(changed, n, level=LEVEL, unit="label", of="labels")
+    drawn = known & ((role == CANARY) | (role == PLACEBO))
+    changed, n = int((label != trained)[drawn].sum()), int(drawn.sum())
     too_few = n > 0 and binomial_upper(changed, n, 1.0 - LEVEL) < least
     why_not = (f"{changed} of {n} labels changed where at least {least:.4g} of them must",) if too_few else ()
-    return ConformanceRow(*facts, least, True, observed, None if not n else not too_few, why_not)
+    return ConformanceRow(*facts, least, True, rate_estimate(changed, n, level=LEVEL, unit="label", of="labels"),
+                          not too_few if n else None, why_not)

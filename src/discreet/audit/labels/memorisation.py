@@ -12,12 +12,13 @@ examples drawn alike, with labels drawn alike, that were not in training.
 from __future__ import annotations
 
 from math import lgamma, log, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.audit.labels.attacker_view import CanaryRows, Truth
+from discreet.audit.labels.rows import EvaluationSets
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
@@ -25,60 +26,24 @@ from discreet.stats.arrays import finite_scores, scipy_module, share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
-if TYPE_CHECKING:
-    from discreet.audit.labels.rows import EvaluationSets
-
-LEAST_REFERENCE = 30
-"""Fewer losses do not fix the three parameters of a skew normal."""
 BINS = 20
 
 
 def class_exposure(scores: ArrayLike, labels: ArrayLike) -> FloatArray:
     """log2 K − log2 rank of the canary label among the K classes of its own example, (n,) in [0, log2 K].
 
-    Parameters
-    ----------
-    scores : (n, K) finite
-        The higher the likelier the class: logits or log probabilities.
-    labels : (n,) in 0 … K − 1
-        Of equal scores that of the label counts as the lowest.
+    `scores` are (n, K) and finite, the higher the likelier the class: logits or log probabilities; `labels` (n,) in
+    0 … K − 1. Of equal scores that of the label counts as the lowest.
     """
     given, label = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if given.ndim != 2 or given.shape[1] < 2 or not np.isfinite(given).all():
         raise ValueError(f"scores have shape {given.shape}: expected finite numbers (n, K) with K >= 2")
-    whole = label.ndim == 1 and label.size == len(given) and (label.dtype.kind in "iu" or label.size == 0)
+    whole = label.shape == (len(given),) and (label.dtype.kind in "iu" or label.size == 0)
     if not whole or not ((label >= 0) & (label < given.shape[1])).all():
-        raise ValueError(f"labels have shape {label.shape}: expected {len(given)} whole numbers from 0 to "
-                         f"{given.shape[1] - 1}")
+        raise ValueError(
+            f"labels have shape {label.shape}: expected {len(given)} whole numbers from 0 to {given.shape[1] - 1}")
     own = given[np.arange(len(given)), label.astype(np.int64)]
-    rank = (given >= own[:, None]).sum(axis=1)
-    return np.asarray(log2(given.shape[1]) - np.log2(rank), dtype=np.float64)
-
-
-def rank_exposure(losses: ArrayLike, reference: ArrayLike) -> FloatArray:
-    """log2(m + 1) − log2 rank of each loss (n,) among itself and m `reference` losses; equal losses rank before it.
-
-    The reference is the loss, under the same model, of labels that it was not trained on: held-out canaries.
-    """
-    given, others = finite_scores(losses, "losses"), np.sort(finite_scores(reference, "reference"))
-    if others.size == 0:
-        raise ValueError("reference is empty: expected at least one loss of a held-out canary")
-    rank = 1 + np.searchsorted(others, given, side="right")
-    return np.asarray(log2(others.size + 1) - np.log2(rank), dtype=np.float64)
-
-
-def tail_exposure(losses: ArrayLike, reference: ArrayLike) -> FloatArray:
-    """−log2 of the chance of so low a loss under a skew normal fitted to `reference` (m,), m >= 30; (n,) >= 0.
-
-    Extrapolates beyond log2 m (The Secret Sharer, §4.3), and is as good as the fit there: print it as such.
-    ValueError for fewer losses, or losses that are all alike.
-    """
-    given, others = finite_scores(losses, "losses"), finite_scores(reference, "reference")
-    if others.size < LEAST_REFERENCE or np.ptp(others) == 0.0:
-        raise ValueError(f"reference holds {np.unique(others).size} different losses of {others.size}: expected at "
-                         f"least {LEAST_REFERENCE}, not all alike")
-    skewnorm = scipy_module("stats", "extrapolated exposure").skewnorm
-    return np.asarray(np.maximum(0.0, -skewnorm.logcdf(given, *skewnorm.fit(others)) / log(2.0)), dtype=np.float64)
+    return np.asarray(log2(given.shape[1]) - np.log2((given >= own[:, None]).sum(axis=1)), dtype=np.float64)
 
 
 def null_exposure(size: int) -> float:
@@ -101,21 +66,13 @@ def mean_exposure(exposures: ArrayLike, *, level: float = 0.95) -> Estimate:
                     method="mean of log2 ranks, Student's t")
 
 
-def memorisation_interval(
-    hits_in: int, n_in: int, hits_out: int, n_out: int, *, level: float = 0.95, unit: str = "model"
-) -> Estimate:
-    """The difference of two shares, with an exact if wide interval: Clopper–Pearson of both, Bonferroni.
-
-    Unresolved where one of them is a share of nothing.
-    """
-    if min(n_in, n_out) < 1:
-        return Estimate.unresolved(f"{n_in} trained with the label and {n_out} not at all; at least 1 of each is "
-                                   f"needed", level=level, n=n_in + n_out, unit=unit)
+def memorisation_interval(hits_in: int, n_in: int, hits_out: int, n_out: int, *, level: float = 0.95) -> Estimate:
+    """The difference of two shares of n >= 1, with an exact if wide interval: Clopper–Pearson of both, Bonferroni."""
     tail = (1.0 - level) / 4.0
     low = binomial_lower(hits_in, n_in, tail) - binomial_upper(hits_out, n_out, tail)
     high = binomial_upper(hits_in, n_in, tail) - binomial_lower(hits_out, n_out, tail)
     return Estimate(hits_in / n_in - hits_out / n_out, low, high, level=level, n=n_in + n_out, n_pos=n_in, n_neg=n_out,
-                    unit=unit, method="difference of two Clopper–Pearson intervals, Bonferroni")
+                    unit="canary", method="difference of two Clopper–Pearson intervals, Bonferroni")
 
 
 def mean_memorisation(sets: EvaluationSets) -> dict[Truth, Estimate]:
@@ -128,15 +85,15 @@ def mean_memorisation(sets: EvaluationSets) -> dict[Truth, Estimate]:
         for rows in (sets.canaries, sets.held_out):
             if rows is not None and not (truth == "trained" and (rows.trained == UNKNOWN).any()):
                 hits += [int((np.argmax(rows.view.log_p, axis=1) == rows.truth(truth)).sum()), len(rows)]
-        found[truth] = memorisation_interval(*hits, unit="canary") if len(hits) == 4 else Estimate.unresolved(
-            "the label is not known of all canaries, or there are no held-out canaries", unit="canary")
+        found[truth] = (memorisation_interval(*hits) if len(hits) == 4 else Estimate.unresolved(
+            "the label is not known of all canaries, or there are no held-out canaries", unit="canary"))
     return found
 
 
 def exposure_of(sets: EvaluationSets) -> dict[str, Estimate]:
     """Mean exposure of the canary labels among the K classes, in bits, of canaries and of held-out ones."""
-    return {name: Estimate.unresolved("there are no held-out canaries", n=0, unit="canary") if rows is None else
-            mean_exposure(class_exposure(rows.view.log_p, rows.canary))
+    return {name: Estimate.unresolved("there are no held-out canaries", n=0, unit="canary")
+            if rows is None else mean_exposure(class_exposure(rows.view.log_p, rows.canary))
             for name, rows in (("canary", sets.canaries), ("placebo", sets.held_out))}
 
 
@@ -153,8 +110,7 @@ def histogram_of(sets: EvaluationSets) -> dict[str, Any]:
         p = np.exp(rows.view.log_p[np.arange(len(rows)), rows.canary])
         return [int(one) for one in np.histogram(np.clip(p, 0.0, 1.0), edges)[0]]
 
-    return {"edges": [round(float(edge), 10) for edge in edges], "canary": binned(sets.canaries),
-            "placebo": binned(sets.held_out)}
+    return {"edges": edges.round(10).tolist(), "canary": binned(sets.canaries), "placebo": binned(sets.held_out)}
 
 
 def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
@@ -170,7 +126,7 @@ def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
     def accuracy(labels: IntArray, rows: BoolArray) -> Estimate:
         return rate_estimate(int((guess == labels)[rows].sum()), int(rows.sum()), of="rows")
 
-    return {"train_accuracy": {
-        "trained": accuracy(trained, inside & (trained != UNKNOWN)),
-        "secret": accuracy(table.canaries.label[target], inside),
-        "original": accuracy(table.examples.label, inside)}, "test_accuracy": accuracy(table.examples.label, outside)}
+    return {"train_accuracy": {"trained": accuracy(trained, inside & (trained != UNKNOWN)),
+                               "secret": accuracy(table.canaries.label[target], inside),
+                               "original": accuracy(table.examples.label, inside)},
+            "test_accuracy": accuracy(table.examples.label, outside)}

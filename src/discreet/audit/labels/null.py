@@ -5,8 +5,8 @@ compared with labels that it was not shown, and its 75% on a model that memorise
 p = .003 over 20 such models; drawing again gives .58).
 
 An attack is replayed once for each class that a row's label might have had, a table (n, K) of guesses; a draw is then
-a look-up in it. That is exact for oracles whose guess for a row looks at no other row's label (`OracleAttack`), and an
-honest attack has one column.
+a look-up in it. That is exact for oracles, whose guess for a row looks at no other row's label, and an honest attack
+has one column.
 
 α, β and thresholds are tuned on one half of the canaries for use on the other: a figure never meets its own tuning,
 and a null of a tuned attack tunes again in every draw.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -26,8 +26,7 @@ from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.table import UNKNOWN
 
-Redraw = Literal["permute", "uniform", "shift"]
-REDRAWS: tuple[Redraw, ...] = get_args(Redraw)
+Redraw = Literal["permute", "shift"]
 Draws: TypeAlias = tuple[IntArray, IntArray]
 """Canary labels and trained labels, (D, n) each; or right guesses and guesses, (D,) each."""
 
@@ -50,30 +49,19 @@ class Replay:
     looks_at: Truth | None
     label: IntArray
 
-    def at(self, canary: IntArray, trained: IntArray) -> IntArray:
-        """Guesses (…, n) under labels (…, n)."""
-        if self.looks_at is None:
-            return np.broadcast_to(self.label[:, 0], canary.shape)
-        return self.label[np.arange(len(self.label)), canary if self.looks_at == "secret" else trained]
-
     def counts(self, labels: Draws, target: Truth) -> Draws:
         """Right guesses and guesses under each of D draws, (D,) each."""
-        guesses = self.at(*labels)
+        canary, trained = labels
+        guesses = (np.broadcast_to(self.label[:, 0], canary.shape) if self.looks_at is None else (
+            self.label[np.arange(len(self.label)), canary if self.looks_at == "secret" else trained]))
         made = guesses != ABSTAINED
-        right = made & (guesses == labels[0 if target == "secret" else 1])
+        right = made & (guesses == (canary if target == "secret" else trained))
         return np.count_nonzero(right, axis=-1), np.count_nonzero(made, axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Null:
-    """An attack's right guesses, and those of the same attack where labels were drawn again.
-
-    Attributes
-    ----------
-    correct, made : int
-        Right guesses, and guesses.
-    null_correct, null_made : (D,) int array
-    """
+    """Right guesses and guesses made by an attack, and (D,) of each where labels were drawn again."""
 
     correct: int
     made: int
@@ -88,18 +76,12 @@ class Null:
         null = self.null_correct - self.null_made / self.n_classes
         return float(1 + np.count_nonzero(null >= excess - 1e-9)) / (1 + null.size)
 
-    @property
-    def mean(self) -> float | None:
-        """Mean success of the draws, of those that made a guess; None without any."""
-        made = self.null_made > 0
-        return float(np.mean(self.null_correct[made] / self.null_made[made])) if made.any() else None
-
 
 def replay(attack: LabelAttack, rows: CanaryRows) -> Replay:
     """What `attack` would have guessed on these rows. InputError as `run`."""
-    require(attack, rows)
     if attack.access != "oracle":
         return Replay(None, run(attack, rows).label[:, None])
+    require(attack, rows)
     columns = []
     for k in range(rows.n_classes):
         labels = np.full(len(rows), k, dtype=np.int64)
@@ -108,10 +90,8 @@ def replay(attack: LabelAttack, rows: CanaryRows) -> Replay:
     return Replay(attack.looks_at, np.stack(columns, axis=1))
 
 
-def redraw_nulls(
-    attacks: Sequence[LabelAttack], rows: CanaryRows, rng: Generator, *, draws: int = 1000, target: Truth = "secret",
-    redraw: Redraw = "permute",
-) -> tuple[Null, ...]:
+def redraw_nulls(attacks: Sequence[LabelAttack], rows: CanaryRows, rng: Generator, *, draws: int = 1000,
+                 target: Truth = "secret", redraw: Redraw = "permute") -> tuple[Null, ...]:
     """Draw the labels of `rows` again `draws` times and replay every attack on every draw; one `Null` for each attack.
 
     Draws are the same for all attacks, place by place, so that their nulls may be compared or put under a maximum.
@@ -120,32 +100,29 @@ def redraw_nulls(
     ----------
     target : "secret" or "trained"
         Which label the guesses are compared with.
-    redraw : "permute", "uniform" or "shift"
+    redraw : "permute" or "shift"
         `permute` hands the pairs (canary label, trained label) out anew: exact wherever rows drew them alike and
-        independently. `uniform` draws fresh canary labels; nothing is known of trained labels then. `shift` hands out
-        how far the pair lies from the row's original label, for balanced canaries. Where every group has one canary
-        label (for `shift`: one shift) groups are the units; where rows of a group differ, rows are.
+        independently. `shift` hands out how far the pair lies from the row's original label, for balanced canaries.
+        Where every group has one canary label (for `shift`: one shift) groups are the units; where rows of a group
+        differ, rows are.
 
     Raises
     ------
     ValueError
-        Fewer than one draw; `uniform`, or groups with one label, where trained labels are looked at or inferred.
+        Fewer than one draw; groups with one label where trained labels are looked at or inferred.
     InputError
         As `run`, and where trained labels are needed that the table does not say.
     """
     replays = [replay(attack, rows) for attack in attacks]
     need = _needs_trained(replays, target)
     found = [one.counts((rows.canary[None], rows.trained[None]), target) for one in replays]
-    parts = [[one.counts(labels, target) for one in replays]
-             for count in _blocks(draws, len(rows))
-             for labels in (redrawn(rows, count, rng, redraw, need_trained=need),)]
+    parts = [[one.counts(labels, target) for one in replays] for count in _blocks(draws, len(rows)) for labels in (
+        redrawn(rows, count, rng, redraw, need_trained=need),)]
     return tuple(_joined(rows, one, [part[place] for part in parts]) for place, one in enumerate(found))
 
 
-def tuned_null(
-    attacks: Sequence[LabelAttack], first: CanaryRows, second: CanaryRows, rng: Generator, *, draws: int = 1000,
-    target: Truth = "secret", redraw: Redraw = "permute",
-) -> Null:
+def tuned_null(attacks: Sequence[LabelAttack], first: CanaryRows, second: CanaryRows, rng: Generator, *,
+               draws: int = 1000, target: Truth = "secret", redraw: Redraw = "permute") -> Null:
     """The same for the best of `attacks` on `first`, judged on `second`: tuning is done again in every draw.
 
     Guesses of `tuned`, ties included. Arguments and errors as `redraw_nulls`; ValueError without attacks.
@@ -170,23 +147,28 @@ def tuned_null(
 
 def redrawn(rows: CanaryRows, draws: int, rng: Generator, redraw: Redraw, *, need_trained: bool = False) -> Draws:
     """Canary and trained labels of `draws` new draws; trained ones all `UNKNOWN` but with `need_trained`."""
-    if redraw not in REDRAWS:
-        raise ValueError(f"redraw is {redraw!r}: expected one of {', '.join(REDRAWS)}")
-    n, n_classes = len(rows), rows.n_classes
-    unit, firsts = _units(rows, redraw)
-    unknown = np.broadcast_to(np.int64(UNKNOWN), (draws, n))
-    if need_trained and (redraw == "uniform" or firsts.size < n):
-        raise ValueError(f"trained labels are not drawn by {redraw!r} in {firsts.size} groups of {n} rows: expected "
-                         f"'permute' or 'shift' without groups, or the canary label")
-    if redraw == "uniform":
-        return rng.integers(0, n_classes, (draws, firsts.size))[:, unit], unknown
+    n = len(rows)
+    firsts, unit = np.arange(n), np.arange(n)
+    shift = (rows.canary - rows.original) % rows.n_classes
+    if (one := one_draw(rows, shift if redraw == "shift" else rows.canary)) is not None:
+        firsts, unit = one
+    if need_trained and firsts.size < n:
+        raise ValueError(f"trained labels are not drawn in {firsts.size} groups of {n} rows with one canary label each:"
+                         f" expected no groups, or the canary label")
     order = rng.permuted(np.tile(firsts, (draws, 1)), axis=1)[:, unit]
     pair = (rows.canary, rows.truth("trained")) if need_trained else (rows.canary,)
-    if redraw == "shift":
-        drawn = [((values - rows.original)[order] + rows.original) % n_classes for values in pair]
-    else:
-        drawn = [values[order] for values in pair]
-    return drawn[0], drawn[1] if need_trained else unknown
+    drawn = [((values - rows.original)[order] + rows.original) % rows.n_classes if redraw == "shift" else values[order]
+             for values in pair]
+    return drawn[0], drawn[1] if need_trained else np.broadcast_to(np.int64(UNKNOWN), order.shape)
+
+
+def one_draw(rows: CanaryRows, value: IntArray) -> tuple[IntArray, IntArray] | None:
+    """The first row of each group and the group of each row, if all rows of each share one `value`; else None."""
+    if rows.group is None:
+        return None
+    _, firsts, unit = np.unique(rows.group, return_index=True, return_inverse=True)
+    unit = unit.reshape(-1)
+    return (firsts, unit) if (value[firsts][unit] == value).all() else None
 
 
 def tuned(attacks: Sequence[LabelAttack], first: CanaryRows, target: Truth = "secret") -> LabelAttack:
@@ -214,18 +196,6 @@ def halves(rows: CanaryRows, rng: Generator) -> tuple[CanaryRows, CanaryRows]:
         raise InputError(f"{len(rows)} rows in {count} groups cannot be halved to tune an attack; expected at least 2")
     first = np.isin(unit, rng.permutation(count)[: count // 2])
     return rows.take(np.flatnonzero(first)), rows.take(np.flatnonzero(~first))
-
-
-def _units(rows: CanaryRows, redraw: Redraw) -> tuple[IntArray, IntArray]:
-    """The unit of each row, (n,), and the first row of each unit: groups where each has one draw, else rows."""
-    places = np.arange(len(rows), dtype=np.int64)
-    if rows.group is None:
-        return places, places
-    _, firsts, unit = np.unique(rows.group, return_index=True, return_inverse=True)
-    value = (rows.canary - rows.original) % rows.n_classes if redraw == "shift" else rows.canary
-    if (value[firsts][unit.reshape(-1)] != value).any():
-        return places, places
-    return unit.astype(np.int64).reshape(-1), firsts.astype(np.int64)
 
 
 def _needs_trained(replays: Sequence[Replay], target: Truth) -> bool:

@@ -33,12 +33,13 @@ from discreet.audit.labels.attacker_view import (
     canary_rows,
     run,
 )
-from discreet.audit.labels.attacks.lia_delta_margin import LOSS_LABELS, delta_margin_grid
-from discreet.audit.labels.attacks.lia_threshold import threshold_grid
+from discreet.audit.labels.attacks.lia_delta_margin import LOSS_LABELS, delta_margins
+from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold
 from discreet.audit.labels.bounds import Bounds, bounds_of, ceiling
 from discreet.audit.labels.conformance import epsilon_json
-from discreet.audit.labels.null import Redraw, halves, redraw_nulls, tuned, tuned_null
+from discreet.audit.labels.null import Redraw, halves, one_draw, redraw_nulls, tuned, tuned_null
 from discreet.core.records import Estimate
+from discreet.core.types import IntArray
 from discreet.scores.table import CANARY, PLACEBO, UNKNOWN, Model, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
@@ -54,8 +55,6 @@ class EvaluationSets:
 
     Attributes
     ----------
-    canaries : CanaryRows
-    held_out : CanaryRows or None
     alike : bool
         Whether the trained label is the canary label wherever it is judged: rows about it say nothing twice.
     left_out : int
@@ -83,26 +82,20 @@ class LabelRow:
         Which label the guesses were compared with: the canary label, or the one after the mechanism.
     tuned : bool
         Whether α, β or the threshold was chosen on the other half of the canaries.
-    n : int
-        Canaries that were judged.
+    tried : Tried
+        What was guessed of the canaries that were judged.
     success, held_out : Estimate
         Share of right ones among the guesses made, on canaries and on held-out canaries; exact intervals.
     difference_p : float or None
         Of one against the other; None where one of them is unresolved.
     null_p : float or None
         Of success against labels drawn again, with everything that the attack saw; None where it was not asked for.
-    chance : float
-        1 / K.
-    ceiling : float or None
-        What ε allows at the canary label; None for the trained label, which has no ceiling.
     bounds : Bounds
         Lower bounds on ε.
     vetoed : bool
         Whether the held-out canaries exclude chance, at 95% over all rows of the model.
     decides : bool
         Whether the row is of the family that the verdict rests on: outputs only, controlled, and not said twice.
-    guesses, judged_on : Guesses or None, CanaryRows
-        What was guessed of which canaries.
     holm_p : float or None
         `difference_p` after Holm over that family, in all models.
     """
@@ -112,24 +105,30 @@ class LabelRow:
     access: Access
     target: Truth
     tuned: bool
-    n: int
+    tried: Tried
     success: Estimate
     held_out: Estimate
     difference_p: float | None
     null_p: float | None
-    chance: float
-    ceiling: float | None
     bounds: Bounds
     vetoed: bool
     decides: bool
-    guesses: Guesses | None
-    judged_on: CanaryRows
     holm_p: float | None = None
 
     @property
     def oracle(self) -> bool:
         """Whether the attack is shown what it claims to infer."""
         return self.access == "oracle"
+
+    @property
+    def chance(self) -> float:
+        """1 / K."""
+        return 1.0 / self.tried.n_classes
+
+    @property
+    def ceiling(self) -> float | None:
+        """What ε allows at the canary label; None for the trained label, which has no ceiling."""
+        return ceiling(self.model.epsilon, self.tried.n_classes) if self.target == "secret" else None
 
     @property
     def excess(self) -> float | None:
@@ -150,26 +149,19 @@ class LabelRow:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite ε is the string "inf", the held-out canaries are called "placebo"."""
-        return {
-            "model": self.model.name, **self.settings.to_json(), "oracle": self.oracle, "access": self.access,
-            "tuned": self.tuned, "epsilon": epsilon_json(self.model.epsilon), "mechanism": self.model.mechanism,
-            "seed": self.model.seed, "target": self.target, "n": self.n, "success": self.success.to_json(),
-            "placebo": self.held_out.to_json(), "difference_p": self.difference_p, "holm_p": self.holm_p,
-            "null_p": self.null_p, "chance": self.chance, "ceiling": self.ceiling, **self.bounds.to_json(),
-            "vetoed": self.vetoed, "decides": self.decides,
-        }
+        return {"model": self.model.name, **self.settings.to_json(), "oracle": self.oracle,
+                "access": self.access, "tuned": self.tuned, "epsilon": epsilon_json(self.model.epsilon),
+                "mechanism": self.model.mechanism, "seed": self.model.seed, "target": self.target,
+                "n": self.tried.canary.size, "success": self.success.to_json(), "placebo": self.held_out.to_json(),
+                "difference_p": self.difference_p, "holm_p": self.holm_p, "null_p": self.null_p, "chance": self.chance,
+                "ceiling": self.ceiling, **self.bounds.to_json(), "vetoed": self.vetoed, "decides": self.decides}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlantedCanaries(Planted):
-    """The positive control: canaries that stood `repetitions` times in training.
+    """The positive control: `n` canaries that stood `repetitions` times in training, and the row that shows most.
 
-    Attributes
-    ----------
-    n : int
-    row : LabelRow or None
-        The row that shows most. `detected` is after Holm over all attacks on outputs, both labels and all numbers of
-        repetitions of the model.
+    `detected` is after Holm over all attacks on outputs, both labels and all numbers of repetitions of the model.
     """
 
     n: int
@@ -182,14 +174,51 @@ class PlantedCanaries(Planted):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Planned:
-    """An attack as it is to be run on canaries, with its null where that was asked for."""
+class Tried:
+    """What an attack guesses of n rows of K classes, and their labels (n,); no guesses where it cannot be run."""
 
-    attack: LabelAttack
-    canaries: CanaryRows
-    truth: Truth
-    tuned: bool
-    null_p: float | None
+    guesses: Guesses | None
+    canary: IntArray
+    trained: IntArray
+    n_classes: int
+    why: str = ""
+
+    def rate(self, truth: Truth, unit: str) -> Estimate:
+        """The share of right ones among the guesses made."""
+        if self.guesses is None or (truth == "trained" and (self.trained == UNKNOWN).any()):
+            return Estimate.unresolved(
+                self.why or "the label that would have been trained on is not known of every row", level=LEVEL, n=0,
+                unit=unit)
+        right = self.guesses.correct(self.canary if truth == "secret" else self.trained)
+        return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), level=LEVEL, unit=unit, of="guesses")
+
+
+def try_attack(attack: LabelAttack, rows: CanaryRows) -> Tried:
+    """The guesses of an attack on these rows, or why there are none."""
+    why = blocked(attack, rows)
+    return Tried(run(attack, rows) if why is None else None, rows.canary, rows.trained, rows.n_classes, why or "")
+
+
+def blocked(attack: LabelAttack, rows: CanaryRows) -> str | None:
+    """Why an attack cannot be run on these rows, in words that end a sentence; None where it can."""
+    if attack.looks_at == "trained" and (rows.trained == UNKNOWN).any():
+        return "the label that was trained on is not known"
+    clause = attack.needs(rows.view)
+    return None if clause is None else f"the attack cannot be run: {clause}"
+
+
+def compared(canary: Tried, held_out: Tried | None, truth: Truth, level: float) -> tuple[
+    Estimate, Estimate, float | None, bool]:
+    """Success on canaries and on held-out canaries, p of their difference, and whether the latter veto at `level`."""
+    success = canary.rate(truth, "canary")
+    control = (Estimate.unresolved(NOT_HELD_OUT, level=LEVEL, unit="placebo") if held_out is None else (
+        held_out.rate(truth, "placebo")))
+    if not control.resolved:
+        return success, control, None, False
+    p = difference_p(counts_of(success), counts_of(control)) if success.resolved else None
+    ends, chance = clopper_pearson(*counts_of(control), level), 1.0 / canary.n_classes
+    # 1 / K is not a binary fraction: a certain outcome must not be missed by a rounding.
+    return success, control, p, not ends.low - 1e-12 <= chance <= ends.high + 1e-12
 
 
 @lru_cache(maxsize=1 << 14)
@@ -201,48 +230,78 @@ def difference_p(success: tuple[int, int], held_out: tuple[int, int]) -> float:
     return fisher_exact(*success, *held_out)
 
 
+def counts_of(estimate: Estimate) -> tuple[int, int]:
+    """How many of how many a resolved share counts."""
+    assert estimate.value is not None
+    assert estimate.n is not None
+    return round(estimate.value * estimate.n), estimate.n
+
+
 def evaluation_sets(table: ScoreTable, target: int, *, planted: int = 0) -> EvaluationSets:
     """The canaries planted so many times, and the held-out ones. InputError where the model has no such canary."""
     found = [canary_rows(table, target, planted=planted)]
     if (table.canaries.role[target] == PLACEBO).any():
         found.append(canary_rows(table, target, held_out=True))
     kept = [_one_a_draw(rows) for rows in found]
-    return EvaluationSets(kept[0], kept[1] if len(kept) > 1 else None,
-                          all((rows.canary == rows.trained).all() for rows in kept),
-                          sum(map(len, found)) - sum(map(len, kept)))
+    return EvaluationSets(
+        kept[0], kept[1] if len(kept) > 1 else None, all((rows.canary == rows.trained).all() for rows in kept),
+        sum(map(len, found)) - sum(map(len, kept)))
 
 
 def _one_a_draw(rows: CanaryRows) -> CanaryRows:
     """The first row of each group whose rows share one canary label, or one shift of their labels; else all rows."""
-    if rows.group is None:
-        return rows
-    _, firsts, unit = np.unique(rows.group, return_index=True, return_inverse=True)
-    unit = unit.reshape(-1)
     for value in (rows.canary, (rows.canary - rows.original) % rows.n_classes):
-        if (value[firsts][unit] == value).all():
-            return replace(rows.take(np.sort(firsts).astype(np.int64)), group=None)
+        if (one := one_draw(rows, value)) is not None:
+            return replace(rows.take(np.sort(one[0])), group=None)
     # Rows that drew for themselves are units whatever their group.
     return replace(rows, group=None)
 
 
 def repetitions_of(table: ScoreTable, target: int) -> tuple[int, ...]:
     """How often planted canaries of a model stand in training, rising."""
-    copies = table.canaries.planted[target][table.canaries.role[target] == CANARY]
-    return tuple(int(one) for one in np.unique(copies[copies > 0]))
+    times = table.canaries.planted[target][table.canaries.role[target] == CANARY]
+    return tuple(int(one) for one in np.unique(times[times > 0]))
 
 
-def judge_model(
-    model: Model, sets: EvaluationSets, attacks: Sequence[LabelAttack], rng: Generator, *, permutations: int,
-    tune: bool = True, redraw: Redraw = "permute",
-) -> list[LabelRow]:
+def judge_model(model: Model, sets: EvaluationSets, attacks: Sequence[LabelAttack], rng: Generator, *,
+                permutations: int, tune: bool = True, redraw: Redraw = "permute") -> list[LabelRow]:
     """Every attack, and the tuned ones, on one model, about both labels where the table says both; before Holm.
 
     `permutations` draws for the nulls, 0 for none.
     """
-    planned = [one for truth in sets.truths
-               for one in _planned(sets.canaries, attacks, truth, rng, permutations, tune, redraw)]
-    veto = 1.0 - (1.0 - LEVEL) / max(1, len(planned))
-    return [_row(model, sets, one, veto, bounded=redraw == "permute") for one in planned]
+    planned = [(truth, *one) for truth in sets.truths for one in _planned(
+        sets.canaries, attacks, truth, rng, permutations, tune, redraw)]
+    veto, rows = 1.0 - (1.0 - LEVEL) / max(1, len(planned)), []
+    for truth, attack, canaries, is_tuned, null_p in planned:
+        tried = try_attack(attack, canaries)
+        control = None if sets.held_out is None else try_attack(attack, sets.held_out)
+        success, held_out, p, vetoed = compared(tried, control, truth, veto)
+        bounds = bounds_of(attack.access, truth, tried.guesses, tried.canary, tried.n_classes, vetoed=vetoed,
+                           bounded=redraw == "permute")
+        rows.append(LabelRow(
+            model, attack.settings, attack.access, truth, is_tuned, tried, success, held_out, p, null_p, bounds, vetoed,
+            attack.access == "outputs" and p is not None and not (truth == "trained" and sets.alike)))
+    return rows
+
+
+def _planned(rows: CanaryRows, attacks: Sequence[LabelAttack], truth: Truth, rng: Generator, permutations: int,
+             tune: bool, redraw: Redraw) -> list[tuple[LabelAttack, CanaryRows, bool, float | None]]:
+    """The attacks as they are, then those that are tuned on half of the canaries: the rest, whether tuned, null p."""
+    able = [attack for attack in attacks if blocked(attack, rows) is None]
+    nulls = (
+        redraw_nulls(able, rows, rng, draws=permutations, target=truth, redraw=redraw) if permutations and able else ())
+    p = {id(attack): null.p_value for attack, null in zip(able, nulls, strict=False)}
+    found = [(attack, rows, False, p.get(id(attack))) for attack in attacks]
+    if not tune or len(rows) < 2:
+        return found
+    first, second = halves(rows, rng)
+    grids: list[Sequence[LabelAttack]] = [tuple(map(LiaThreshold, CUTS))] if rows.n_classes == 2 else []
+    for grid in (*grids, *(delta_margins(source, rows.n_classes) for source in LOSS_LABELS)):
+        if blocked(grid[0], rows) is None:
+            null_p = (tuned_null(grid, first, second, rng, draws=permutations, target=truth, redraw=redraw).p_value
+                      if permutations else None)
+            found.append((tuned(grid, first, truth), second, True, null_p))
+    return found
 
 
 def with_holm(rows: Sequence[LabelRow]) -> list[LabelRow]:
@@ -252,91 +311,15 @@ def with_holm(rows: Sequence[LabelRow]) -> list[LabelRow]:
     return [replace(row, holm_p=float(next(adjusted))) if row.decides else row for row in rows]
 
 
-def planted_canaries(table: ScoreTable, target: int, attacks: Sequence[LabelAttack], rng: Generator
-                     ) -> tuple[PlantedCanaries, ...]:
+def planted_canaries(table: ScoreTable, target: int, attacks: Sequence[LabelAttack], rng: Generator) -> tuple[
+    PlantedCanaries, ...]:
     """One entry for each number of repetitions, rising; empty without planted canaries."""
     honest = [attack for attack in attacks if attack.access == "outputs"]
-    sizes, rows = {}, list[tuple[int, LabelRow]]()
-    for repetitions in repetitions_of(table, target):
-        sets = evaluation_sets(table, target, planted=repetitions)
-        sizes[repetitions] = len(sets.canaries)
-        rows += [(repetitions, row) for row in judge_model(table.models[target], sets, honest, rng, permutations=0,
-                                                           tune=False) if row.decides]
-    after = [(repetitions, row) for (repetitions, _), row in
-             zip(rows, with_holm([row for _, row in rows]), strict=True)]
-    found = []
-    for repetitions, n in sizes.items():
-        own = [row for of, row in after if of == repetitions]
+    sets = {times: evaluation_sets(table, target, planted=times) for times in repetitions_of(table, target)}
+    judged = [judge_model(table.models[target], one, honest, rng, permutations=0, tune=False) for one in sets.values()]
+    adjusted, found = iter(with_holm([row for rows in judged for row in rows])), []
+    for (times, one), rows in zip(sets.items(), judged, strict=True):
+        own = [row for row in (next(adjusted) for _ in rows) if row.decides]
         best = min(own, default=None, key=lambda row: (row.vetoed, row.holm_p, -(row.excess or 0.0)))
-        found.append(PlantedCanaries(repetitions, any(row.significant and row.leads for row in own), n, best))
+        found.append(PlantedCanaries(times, any(row.significant and row.leads for row in own), len(one.canaries), best))
     return tuple(found)
-
-
-def blocked(attack: LabelAttack, rows: CanaryRows) -> str | None:
-    """Why an attack cannot be run on these rows, in words that end a sentence; None where it can."""
-    if attack.access == "oracle" and attack.looks_at == "trained" and (rows.trained == UNKNOWN).any():
-        return "the label that was trained on is not known"
-    clause = attack.needs(rows.view)
-    return None if clause is None else f"the attack cannot be run: {clause}"
-
-
-def counts_of(estimate: Estimate) -> tuple[int, int]:
-    """How many of how many a resolved share counts."""
-    assert estimate.value is not None
-    assert estimate.n is not None
-    return round(estimate.value * estimate.n), estimate.n
-
-
-def excludes_chance(estimate: Estimate, chance: float, level: float) -> bool:
-    """Whether the exact interval of a resolved share, at this level, leaves chance out."""
-    ends = clopper_pearson(*counts_of(estimate), level)
-    # 1 / K is not a binary fraction: a certain outcome must not be missed by a rounding.
-    return not ends.low - 1e-12 <= chance <= ends.high + 1e-12
-
-
-def _planned(rows: CanaryRows, attacks: Sequence[LabelAttack], truth: Truth, rng: Generator, permutations: int,
-             tune: bool, redraw: Redraw) -> list[_Planned]:
-    """The attacks as they are, then those that are tuned on half of the canaries."""
-    able = [attack for attack in attacks if blocked(attack, rows) is None]
-    nulls = redraw_nulls(able, rows, rng, draws=permutations, target=truth, redraw=redraw
-                         ) if permutations and able else ()
-    p = {id(attack): null.p_value for attack, null in zip(able, nulls, strict=False)}
-    found = [_Planned(attack, rows, truth, False, p.get(id(attack))) for attack in attacks]
-    if not tune or len(rows) < 2:
-        return found
-    first, second = halves(rows, rng)
-    grids = [threshold_grid()] if rows.n_classes == 2 else []
-    grids += [delta_margin_grid(source, rows.n_classes) for source in LOSS_LABELS]
-    for grid in grids:
-        if blocked(grid[0], rows) is None:
-            null_p = tuned_null(grid, first, second, rng, draws=permutations, target=truth,
-                                redraw=redraw).p_value if permutations else None
-            found.append(_Planned(tuned(grid, first, truth), second, truth, True, null_p))
-    return found
-
-
-def _row(model: Model, sets: EvaluationSets, planned: _Planned, veto: float, *, bounded: bool) -> LabelRow:
-    attack, rows, truth = planned.attack, planned.canaries, planned.truth
-    success, guesses = _measured(attack, rows, truth, "canary")
-    control = Estimate.unresolved(NOT_HELD_OUT, level=LEVEL, unit="placebo")
-    if sets.held_out is not None:
-        control, _ = _measured(attack, sets.held_out, truth, "placebo")
-    both, chance = success.resolved and control.resolved, 1.0 / rows.n_classes
-    vetoed = control.resolved and excludes_chance(control, chance, veto)
-    return LabelRow(
-        model, attack.settings, attack.access, truth, planned.tuned, len(rows), success, control,
-        difference_p(counts_of(success), counts_of(control)) if both else None, planned.null_p,
-        chance, ceiling(model.epsilon, rows.n_classes) if truth == "secret" else None,
-        bounds_of(attack.access, truth, guesses, rows, vetoed=vetoed, bounded=bounded), vetoed,
-        attack.access == "outputs" and both and not (truth == "trained" and sets.alike), guesses, rows)
-
-
-def _measured(attack: LabelAttack, rows: CanaryRows, truth: Truth, unit: str) -> tuple[Estimate, Guesses | None]:
-    why = blocked(attack, rows)
-    if why is None and truth == "trained" and (rows.trained == UNKNOWN).any():
-        why = "the label that would have been trained on is not known of every row"
-    if why is not None:
-        return Estimate.unresolved(why, level=LEVEL, n=0, unit=unit), None
-    guesses = run(attack, rows)
-    right, made = int(guesses.correct(rows.truth(truth)).sum()), int(guesses.made.sum())
-    return rate_estimate(right, made, level=LEVEL, unit=unit, of="guesses"), guesses

@@ -50,10 +50,7 @@ def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, An
 
 
 def conditions(corpora: Sequence[str], study: Study, **options: Any) -> dict[str, list[dict[str, Any]]]:
-    """The record of every condition of each corpus, as `discreet.studies.blia.results.condition`; ∞ first.
-
-    `options` are those of `discreet.experiments.train`: engine, workers, address, quiet.
-    """
+    """The record of every condition of each corpus, as `discreet.studies.blia.results.condition`; ∞ first."""
     found = {}
     for name in corpora:
         experiments = experiments_of(name, study.setting.corpora[name], study)

@@ -1,74 +1,56 @@
 """All attacks on one condition, canaries pooled over seeds: a condition is a mechanism at an ε.
 
-Every seed draws canaries and secrets anew, so that the right guesses of all seeds are one count. Without memory it is
-binomial; with memory its interval takes the canaries of one model as independent. What the count proves about ε needs
-no such thing and holds as for one run (each guess is right with the chance of the ceiling at the most, whatever all
-other secrets are). Unlike `audit_labels` this takes a mechanism that is broken on purpose.
+Every seed draws canaries and their labels anew, so that the right guesses of all seeds are one count. Without memory it
+is binomial; with memory its interval takes the canaries of one model as independent. What the count proves about ε
+needs no such thing and holds as for one run (each guess is right with the chance of the ceiling at the most, whatever
+all other canary labels are). Unlike `audit_labels` this takes a mechanism that is broken on purpose.
 
 **The strongest attack** is chosen on every other canary and placebo and judged on those between: the largest of many
 would be large by chance, and its placebo small.
+
+**Is an attack stronger than LIA-Threshold?** Two questions, both of which must be answered well:
+
+1. Is it memory? Fisher's exact test of the attack's success on canaries against that on placebos, p < .01, and success
+   the larger. Of the guesses that the attack makes itself.
+2. Is it more? McNemar's exact test of which canaries are right under the attack alone and under the baseline alone,
+   Holm over all attacks compared, whatever became of the first question: the canaries that decide it are those of the
+   second, so that a family chosen by it would be chosen by what is then tested.
+
+LIA-Threshold has three types. An attack is stronger when it is so than each of them: its p is the largest of theirs,
+which needs no correction (an intersection–union test). Where an attack abstains, the baseline's guess stands in for its
+own: an attacker has that guess and would use it. Such a canary is right under both or under neither, hence the p is
+that of the canaries on which both guess, but it speaks of all of them: who guesses few canaries is not called stronger
+for the choice. A canary counts once for each seed: its label is drawn anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from discreet.audit.core.verdict import plain
-from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Truth, all_attacks, run
+from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Truth, all_attacks
 from discreet.audit.labels.bounds import ceiling, ladder_bound
-from discreet.audit.labels.comparison import compare_attacks
 from discreet.audit.labels.conformance import conformance_of, epsilon_json
 from discreet.audit.labels.memorisation import utility_of
-from discreet.audit.labels.rows import (
-    EvaluationSets,
-    blocked,
-    counts_of,
-    difference_p,
-    evaluation_sets,
-    excludes_chance,
-    repetitions_of,
-)
+from discreet.audit.labels.rows import Tried, compared, evaluation_sets, repetitions_of, try_attack
 from discreet.core.numbers import label_attack_name
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate
+from discreet.stats.testing import holm, mcnemar_exact
 from discreet.studies import averaged
 
 Part: TypeAlias = tuple[ScoreTable, int]
 """A table and the row of one of its targets."""
+Attempt: TypeAlias = tuple[LabelAttack, Tried, Tried]
+"""An attack, and what it guesses of all canaries and of all placebos."""
 
 ALPHA = 0.05
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tried:
-    """What one attack guesses of all canaries, or of all placebos, of all seeds, and the labels that it was asked for.
-
-    `canary` and `trained` are (n,); `guesses` is None where the attack cannot be run, for the reason in `why`.
-    """
-
-    guesses: Guesses | None
-    canary: IntArray
-    trained: IntArray
-    why: str | None = None
-
-    def rate(self, truth: Truth, unit: str) -> Estimate:
-        """The share of right ones among the guesses made."""
-        if self.guesses is None:
-            return Estimate.unresolved(self.why or "unresolved", n=0, unit=unit)
-        right = self.guesses.correct(self.canary if truth == "secret" else self.trained)
-        return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), unit=unit, of="guesses")
-
-    def half(self, first: int) -> Tried:
-        """Every other one, from the first (0) or the second (1) on; the order does not depend on canary labels."""
-        guesses = None if self.guesses is None else Guesses(self.guesses.label[first::2],
-                                                            self.guesses.confidence[first::2])
-        return Tried(guesses, self.canary[first::2], self.trained[first::2], self.why)
+CONTROL_ALPHA = 0.01
 
 
 def condition(parts: Sequence[Part]) -> dict[str, Any]:
@@ -83,61 +65,59 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
     """
     table, target = parts[0]
     model = table.models[target]
-    sides = [evaluation_sets(*part) for part in parts]
-    attacks = all_attacks(table.n_classes)
-    tried = [(attack, tried_on(attack, sides, "canary"), tried_on(attack, sides, "placebo")) for attack in attacks]
-    rows = _rows(tried, table.n_classes)
+    sets = [evaluation_sets(*part) for part in parts]
+    tried = [(attack, pooled([try_attack(attack, one.canaries) for one in sets]),
+              pooled([try_attack(attack, one.held_out) for one in sets if one.held_out is not None]))
+             for attack in all_attacks(table.n_classes)]
+    rows = attack_rows(tried)
     return {
         "mechanism": model.mechanism, "epsilon": epsilon_json(model.epsilon),
         "seeds": [one.models[row].seed for one, row in parts], "chance": 1.0 / table.n_classes,
-        "ceiling": ceiling(model.epsilon, table.n_classes), **_sizes(parts), "attacks": rows,
-        "chosen": chosen(tried, table.n_classes),
-        "epsilon_lower": _proved(tried, rows, table.n_classes).to_json(), "utility": _utility(parts),
-        "flips": flips(parts), "planted": planted(parts),
-        "stronger": [one.to_json() for one in _stronger(tried)],
-    }
+        "ceiling": ceiling(model.epsilon, table.n_classes), **_sizes(parts), "attacks": rows, "chosen": chosen(tried),
+        "epsilon_lower": _proved(tried, rows).to_json(), "utility": _utility(parts), "flips": _flips(parts),
+        "planted": _planted(parts), "stronger": stronger_attacks(tried)}
 
 
-def tried_on(attack: LabelAttack, sides: Sequence[EvaluationSets], side: str) -> Tried:
-    """One attack on the canaries, or on the placebos, of all seeds; each target is attacked by itself."""
-    rows = [one.canaries if side == "canary" else one.held_out for one in sides]
-    there = [one for one in rows if one is not None]
-    canary, trained = (np.concatenate([getattr(one, name) for one in there]) if there else
-                       np.zeros(0, dtype=np.int64) for name in ("canary", "trained"))
-    why = next((said for one in there if (said := blocked(attack, one)) is not None), None)
-    if why is not None or not there:
-        return Tried(None, canary, trained, why or "there are no held-out canaries")
-    guesses = [run(attack, one) for one in there]
-    return Tried(Guesses(np.concatenate([one.label for one in guesses]),
-                         np.concatenate([one.confidence for one in guesses])), canary, trained)
+def pooled(parts: Sequence[Tried]) -> Tried:
+    """What one attack guesses of the rows of all seeds; each target was attacked by itself."""
+    if not parts:
+        none = np.zeros(0, dtype=np.int64)
+        return Tried(None, none, none, 2, "there are no held-out canaries")
+    guesses = [one.guesses for one in parts if one.guesses is not None]
+    together = Guesses(np.concatenate([one.label for one in guesses]), np.concatenate(
+        [one.confidence for one in guesses])) if len(guesses) == len(parts) else None
+    return Tried(together, np.concatenate([one.canary for one in parts]), np.concatenate(
+        [one.trained for one in parts]), parts[0].n_classes, next((one.why for one in parts if one.why), ""))
 
 
-def _rows(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> list[dict[str, Any]]:
+def attack_rows(tried: Sequence[Attempt], truths: Sequence[Truth] = ("secret", "trained")) -> list[dict[str, Any]]:
+    """One row for each attack and each of the labels that guesses are compared with."""
     found = []
-    truths: tuple[Truth, ...] = ("secret", "trained")
-    # As in `audit.labels.rows`: a fair draw in twenty would take a finding away at 95% for each row.
-    level = 1.0 - ALPHA / (len(truths) * len(tried))
     for truth in truths:
         for attack, canary, placebo in tried:
-            success, control = canary.rate(truth, "canary"), placebo.rate(truth, "placebo")
-            both = success.resolved and control.resolved
-            found.append({
-                **attack.settings.to_json(), "access": attack.access, "oracle": attack.access == "oracle",
-                "target": truth, "success": success.to_json(), "placebo": control.to_json(),
-                "difference_p": difference_p(counts_of(success), counts_of(control)) if both else None,
-                "vetoed": control.resolved and excludes_chance(control, 1.0 / n_classes, level)})
+            # As in `audit.labels.rows`: a fair draw in twenty would take a finding away at 95% for each row.
+            success, control, p, vetoed = compared(canary, placebo, truth, 1.0 - ALPHA / (2 * len(tried)))
+            found.append({**attack.settings.to_json(), "access": attack.access, "oracle": attack.access == "oracle",
+                          "target": truth, "success": success.to_json(), "placebo": control.to_json(),
+                          "difference_p": p, "vetoed": vetoed})
     return found
 
 
-def chosen(tried: Sequence[tuple[LabelAttack, Tried, Tried]], n_classes: int) -> dict[str, Any] | None:
+def chosen(tried: Sequence[Attempt]) -> dict[str, Any] | None:
     """The row at the secret, on one half, of the attack on outputs that is `strongest` on the other; None without."""
     honest = [one for one in tried if one[0].access == "outputs"]
-    first, second = (_rows([(attack, canary.half(side), placebo.half(side)) for attack, canary, placebo in honest],
-                           n_classes)[:len(honest)] for side in (0, 1))
+    first, second = (attack_rows([(attack, _half(canary, start), _half(placebo, start))
+                                  for attack, canary, placebo in honest], ("secret",)) for start in (0, 1))
     # Whether a guess is made does not depend on a canary label.
     pairs = [(here, there) for here, there in zip(first, second, strict=True) if there["difference_p"] is not None]
     best = strongest(here for here, _ in pairs)
     return next((there for here, there in pairs if here is best), None)
+
+
+def _half(tried: Tried, start: int) -> Tried:
+    """Every other one, from the first (0) or the second (1) on; the order does not depend on canary labels."""
+    guesses = tried.guesses and Guesses(tried.guesses.label[start::2], tried.guesses.confidence[start::2])
+    return Tried(guesses, tried.canary[start::2], tried.trained[start::2], tried.n_classes, tried.why)
 
 
 def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -151,80 +131,95 @@ def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return max(there, key=lambda row: row["success"]["value"], default=None)
 
 
-def _proved(tried: Sequence[tuple[LabelAttack, Tried, Tried]], rows: Sequence[Mapping[str, Any]],
-            n_classes: int) -> Estimate:
+def _proved(tried: Sequence[Attempt], rows: Sequence[Mapping[str, Any]]) -> Estimate:
     """The best ladder bound of all attacks on outputs that no placebo vetoes, Bonferroni over all on outputs."""
     vetoed = [row["vetoed"] for row in rows if row["target"] == "secret"]
-    honest = [(canary, veto) for (attack, canary, _), veto in zip(tried, vetoed, strict=True)
+    honest = [(canary, canary.guesses, veto) for (attack, canary, _), veto in zip(tried, vetoed, strict=True)
               if attack.access == "outputs" and canary.guesses is not None and canary.guesses.made.any()]
-    found = []
-    for canary, veto in honest:
-        assert canary.guesses is not None
-        made = canary.guesses.made
-        if not veto:
-            found.append(ladder_bound(canary.guesses.correct(canary.canary)[made], canary.guesses.confidence[made],
-                                      n_classes, ALPHA / len(honest)))
+    found = [ladder_bound(guesses.correct(canary.canary)[guesses.made], guesses.confidence[guesses.made],
+                          canary.n_classes, ALPHA / len(honest)) for canary, guesses, veto in honest if not veto]
     if not found:
         return Estimate.unresolved("no attack on outputs alone that placebos leave standing made a guess",
                                    unit="canary")
     return max(found, key=lambda one: one.epsilon).estimate(ALPHA)
 
 
-def _stronger(tried: Sequence[tuple[LabelAttack, Tried, Tried]]) -> tuple[Any, ...]:
-    """Attacks on outputs that are not LIA-Threshold against all three types of it."""
-    canaries, placebos, baselines = dict[str, IntArray](), dict[str, IntArray](), dict[str, IntArray]()
-    labels, other = tried[0][1].canary, tried[0][2].canary
-    for attack, canary, placebo in tried:
-        if attack.access != "outputs" or canary.guesses is None or placebo.guesses is None:
-            continue
-        name = label_attack_name(attack.settings.to_json(), brief=True)
-        if attack.settings.attack == "lia_threshold":
-            baselines[name] = canary.guesses.label
-        else:
-            canaries[name], placebos[name] = canary.guesses.label, placebo.guesses.label
-    return compare_attacks(canaries, labels, placebos, other, baselines) if baselines and canaries else ()
+def stronger_attacks(tried: Sequence[Attempt]) -> list[dict[str, Any]]:
+    """Attacks on outputs that are not LIA-Threshold against all three types of it; none without either.
+
+    Of each: `attack`, the `baseline` that it beats least, `n` canaries, `right` and `baseline_right` ones (with the
+    baseline's guess where the attack abstains), success of its own guesses, `difference_p`, canaries right under
+    one of the two alone, McNemar's `paired_p` (1 where it does not lead) and after Holm, `stronger`.
+    """
+    honest = {label_attack_name(attack.settings.to_json(), brief=True): (attack, canary, placebo, canary.guesses.label)
+              for attack, canary, placebo in tried
+              if attack.access == "outputs" and canary.guesses is not None and placebo.guesses is not None}
+    baselines = {name: guess for name, (attack, _, _, guess) in honest.items()
+                 if attack.settings.attack == "lia_threshold"}
+    found = [_against(name, canary, placebo, guess, baselines)
+             for name, (_, canary, placebo, guess) in honest.items() if baselines and name not in baselines]
+    adjusted = holm([one["paired_p"] for one in found]).tolist() if found else []
+    for one, p in zip(found, adjusted, strict=True):
+        memory = one["difference_p"] is not None and one["difference_p"] < CONTROL_ALPHA and (
+            one["success"]["value"] > one["placebo"]["value"])
+        one |= {"holm_p": p, "stronger": bool(memory and p < ALPHA)}
+    return found
+
+
+def _against(name: str, canary: Tried, placebo: Tried, guess: IntArray, baselines: Mapping[str, IntArray]
+             ) -> dict[str, Any]:
+    pairs = {}
+    for baseline, other in baselines.items():
+        attack, base = np.where(guess < 0, other, guess) == canary.canary, other == canary.canary
+        alone = int((attack & ~base).sum()), int((base & ~attack).sum())
+        # Two-sided, but for who lags: that is no evidence of a lead, and must not use up Holm's steps.
+        pairs[baseline] = mcnemar_exact(*alone) if alone[0] > alone[1] else 1.0, *alone, int(base.sum())
+    hardest = max(pairs, key=lambda baseline: pairs[baseline][0])
+    paired_p, only_attack, only_baseline, right = pairs[hardest]
+    success, control, p, _ = compared(canary, placebo, "secret", 1.0 - ALPHA)
+    return {"attack": name, "baseline": hardest, "n": int(canary.canary.size),
+            "right": right + only_attack - only_baseline, "baseline_right": right, "success": success.to_json(),
+            "placebo": control.to_json(), "difference_p": p, "only_attack": only_attack,
+            "only_baseline": only_baseline, "paired_p": paired_p}
 
 
 def _sizes(parts: Sequence[Part]) -> dict[str, Any]:
     """Rows of the first seed; canaries and placebos of all seeds together, planted ones left out."""
-    table, target = parts[0]
-    planted_too = [np.bincount(one.canaries.role[row], minlength=4) for one, row in parts]
-    alone = [int(((one.canaries.role[row] == CANARY) & (one.canaries.planted[row] == 0)).sum()) for one, row in parts]
-    return {"n_trained": int(np.isin(table.canaries.role[target], (CANARY, TRAIN)).sum()), "n_canaries": sum(alone),
-            "n_placebos": int(sum(one[PLACEBO] for one in planted_too)),
-            "n_heldout": int(planted_too[0][HELDOUT])}
+    roles = [table.canaries.role[target] for table, target in parts]
+    planted = [table.canaries.planted[target] > 0 for table, target in parts]
+    return {"n_trained": int(np.isin(roles[0], (CANARY, TRAIN)).sum()),
+            "n_canaries": sum(int(((role == CANARY) & ~out).sum()) for role, out in zip(roles, planted, strict=True)),
+            "n_placebos": sum(int((role == PLACEBO).sum()) for role in roles),
+            "n_heldout": int((roles[0] == HELDOUT).sum())}
 
 
 def _utility(parts: Sequence[Part]) -> dict[str, Any]:
     """As `utility_of`, means over seeds."""
     each = [utility_of(*part) for part in parts]
-    train = {name: averaged([[one["train_accuracy"][name]] for one in each]) for name in
-             ("trained", "secret", "original")}
-    return dict(plain({"train_accuracy": train, "test_accuracy": averaged([[one["test_accuracy"]] for one in each])}))
+    return dict(plain({"train_accuracy": {name: averaged([[one["train_accuracy"][name]] for one in each])
+                                          for name in ("trained", "secret", "original")},
+                       "test_accuracy": averaged([[one["test_accuracy"]] for one in each])}))
 
 
-def flips(parts: Sequence[Part]) -> dict[str, Any]:
+def _flips(parts: Sequence[Part]) -> dict[str, Any]:
     """Labels that the mechanism changed, of all that were to be trained on: `{"expected", "observed", "ok"}`.
 
     `ok` is whether every seed conforms to its ε; `expected` is None where a prior decides.
     """
     rows = [conformance_of(*part) for part in parts]
-    changed, n = (sum(numbers) for numbers in zip(*(
-        (round((one.observed.value or 0.0) * (one.observed.n or 0)), one.observed.n or 0) for one in rows),
-        strict=True))
-    return {"expected": None if rows[0].at_least else rows[0].expected_flip,
-            "observed": rate_estimate(changed, n, unit="label", of="labels").to_json(),
+    changed = sum(round((one.observed.value or 0.0) * (one.observed.n or 0)) for one in rows)
+    observed = rate_estimate(changed, sum(one.observed.n or 0 for one in rows), unit="label", of="labels")
+    return {"expected": None if rows[0].at_least else rows[0].expected_flip, "observed": observed.to_json(),
             "ok": all(one.ok for one in rows)}
 
 
-def planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """How often the likeliest class of planted canaries is their secret, by how often they stand in training."""
     found = []
     for copies in sorted({copies for part in parts for copies in repetitions_of(*part)}):
-        right = n = 0
-        for table, target in parts:
-            rows = table.canaries.planted[target] == copies
-            right += int((np.argmax(table.logits[target, rows, 0], axis=1) == table.canaries.label[target][rows]).sum())
-            n += int(rows.sum())
-        found.append({"copies": copies, "success": rate_estimate(right, n, unit="canary", of="canaries").to_json()})
+        right = [table.logits[target, rows, 0].argmax(axis=1) == table.canaries.label[target][rows]
+                 for table, target in parts for rows in (table.canaries.planted[target] == copies,)]
+        found.append({"copies": copies, "success": rate_estimate(
+            sum(int(one.sum()) for one in right), sum(one.size for one in right), unit="canary", of="canaries"
+        ).to_json()})
     return found

@@ -32,16 +32,13 @@ class Work:
         Of the corpus, at random; all of them if not given.
     planted_each : int
         Canaries that stand in training 1, 4 and 16 times, so many of each: the positive control.
-    mechanisms : tuple of str
-        `rr_halved` is the one that is broken on purpose.
-    epsilons : tuple of float
-        As the paper has them, ∞ the first.
+    mechanisms, epsilons : tuple
+        `rr_halved` is the one that is broken on purpose; ε as the paper has them, ∞ the first.
     seeds : tuple of int
         Each assigns canaries and draws noise anew.
-    references : int
-        Models of an attacker for each of `references_at`, which serve all others of the seed too.
-    references_at : tuple of float
-        Values of ε; at those other than ∞ for plain randomised response.
+    references, references_at : int, tuple of float
+        Models of an attacker for each of these ε (at those other than ∞ for plain randomised response), which serve
+        all others of the seed too.
     halved : bool
         Images of half the rows and columns, each pixel the mean of four.
     """
@@ -62,17 +59,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One scale.
-
-    Attributes
-    ----------
-    corpora : mapping of str to Work
-    prevalence : str
-        The corpus of the sweep over the share of class 1.
-    prevalent : Work
-        What is trained for each of those shares, at ε = ∞ alone.
-    shares : tuple of float
-    """
+    """One scale: what is trained on which corpus; and at ε = ∞ alone for each share of class 1 of one of them."""
 
     corpora: Mapping[str, Work]
     prevalence: str
@@ -91,11 +78,6 @@ class Setting:
             name: narrowed(work) for name, work in self.corpora.items() if corpora is None or name in corpora})
 
 
-def _setting(given: Mapping[str, Any]) -> Setting:
-    return Setting({name: _work(name, one) for name, one in given["corpora"].items()}, given["prevalence"],
-                   _work(given["prevalence"], given["prevalent"]))
-
-
 def _work(corpus: str, given: Mapping[str, Any]) -> Work:
     recipe = dict(given["recipe"])
     if recipe.get("until_accuracy") == "paper":
@@ -105,35 +87,28 @@ def _work(corpus: str, given: Mapping[str, Any]) -> Work:
     return Work(**{**given, "recipe": recipe})
 
 
-SETTINGS: Mapping[str, Setting] = {scale: _setting(given) for scale, given in read_settings("blia").items()}
+SETTINGS: Mapping[str, Setting] = {
+    scale: Setting({name: _work(name, one) for name, one in given["corpora"].items()}, given["prevalence"],
+                   _work(given["prevalence"], given["prevalent"])) for scale, given in read_settings("blia").items()}
 """By scale: smoke, small, paper; read from `settings.yaml`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Where a study's data lie.
+    """A setting, the folder of public data (none is needed for what is made up), and where results are kept.
 
-    Attributes
-    ----------
-    data : Path or None
-        The folder of public data; none is needed for what is made up.
-    out : Path
-        Corpora (with their rows) are written to `out`/data, results to `out`/store.
+    Corpora (with their rows) are written to `out`/data, results to `out`/store.
     """
 
     setting: Setting
     data: Path | None
     out: Path
 
-    def file(self, corpus: str, work: Work, prevalence: float | None = None) -> DataFile:
-        """A corpus on disk."""
-        return DataFile.of(write_corpus(CORPORA[corpus], self.data or Path(), self.out / "data", rows=work.rows,
-                                        prevalence=prevalence, halved=work.halved))
-
 
 def experiments_of(corpus: str, work: Work, study: Study, prevalence: float | None = None) -> list[LabelExperiment]:
     """An experiment for each seed: no mechanism, and each mechanism at each finite ε."""
-    data = study.file(corpus, work, prevalence)
+    data = DataFile.of(write_corpus(CORPORA[corpus], study.data or Path(), study.out / "data", rows=work.rows,
+                                    prevalence=prevalence, halved=work.halved))
     target = "labels" if CORPORA[corpus].kind == "array" else "label"
     return [LabelExperiment(
         data, target, work.recipe, arms_of(work.mechanisms, work.epsilons), seed, canaries=work.canaries,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isclose
+from math import isclose
 from typing import Any, TypeAlias
 
 from discreet.core.numbers import label_attack_name
@@ -28,15 +28,7 @@ MEMORISED = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table, figure or section.
-
-    Attributes
-    ----------
-    rows : callable
-        From the conditions of its corpora to the rows of the table.
-    benchmark : str, optional
-        Whose corpora it needs; all of them if not given.
-    """
+    """One table, figure or section: its rows from the conditions of the corpora of its benchmark, or of all."""
 
     name: str
     title: str
@@ -69,33 +61,27 @@ def line(one: Condition) -> dict[str, Any]:
     """What the tables say of one condition: the paper's figures, ours by its definitions, and honest attacks.
 
     The paper's attacks are LIA-Threshold at ½ and LIA-Delta-Margin with the loss at the secret, which is an oracle;
-    both are about the secret, the canary's label before the mechanism.
+    both are about the secret, the canary's label before the mechanism. Attacks on outputs have `holm_p`, their
+    `difference_p` after Holm over all of them; None where there is none.
     """
-    epsilon = inf if one["epsilon"] == "inf" else float(one["epsilon"])
-    benchmark = CORPORA[one["corpus"]].benchmark
+    corpus, names = CORPORA[one["corpus"]], ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained",
+                                             "n_canaries", "n_placebos", "chance", "ceiling", "flips", "planted",
+                                             "epsilon_lower")
     secret = [row for row in one["attacks"] if row["target"] == "secret"]
-    trained = [row for row in one["attacks"] if row["target"] == "trained"]
-    honest = [_said(row) for row in secret if row["access"] == "outputs" and row["success"]["value"] is not None]
-    threshold_trained = _said(_one(trained, attack="lia_threshold", threshold="fixed"))
-    return {
-        **{name: one[name] for name in ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained", "n_canaries",
-                                        "n_placebos", "chance", "ceiling", "flips", "planted", "epsilon_lower")},
-        "stands_for": CORPORA[one["corpus"]].stands_for, "paper": paper_values(benchmark, epsilon),
-        "train_accuracy": one["utility"]["train_accuracy"], "test_accuracy": one["utility"]["test_accuracy"],
-        "threshold": _said(_one(secret, attack="lia_threshold", threshold="fixed")),
-        "delta_margin": _said(_one(secret, attack="lia_delta_margin", loss_labels="secret", margin="p1-second",
-                                   alpha=1.0, beta=1.0)),
-        **_held(honest, threshold_trained), "strongest": _said(one["chosen"]),
-    }
-
-
-def _held(honest: Sequence[dict[str, Any] | None], threshold_trained: dict[str, Any] | None) -> dict[str, Any]:
-    """Attacks on outputs with `holm_p`, their `difference_p` after Holm over all of them; None where there is none."""
-    family = [*honest, threshold_trained]
+    fixed = {"attack": "lia_threshold", "threshold": "fixed"}
+    family = [_said(row) for row in secret if row["access"] == "outputs" and row["success"]["value"] is not None]
+    family.append(_said(_one([row for row in one["attacks"] if row["target"] == "trained"], **fixed)))
     p = {place: row["difference_p"] for place, row in enumerate(family) if row and row["difference_p"] is not None}
     held = dict(zip(p, holm(list(p.values())).tolist(), strict=True)) if p else {}
-    rows = [row and {**row, "holm_p": held.get(place)} for place, row in enumerate(family)]
-    return {"honest": rows[:-1], "threshold_trained": rows[-1]}
+    *honest, threshold_trained = (row and {**row, "holm_p": held.get(place)} for place, row in enumerate(family))
+    return {
+        **{name: one[name] for name in names}, "stands_for": corpus.stands_for,
+        "paper": paper_values(corpus.benchmark, float(one["epsilon"])),
+        "train_accuracy": one["utility"]["train_accuracy"], "test_accuracy": one["utility"]["test_accuracy"],
+        "threshold": _said(_one(secret, **fixed)),
+        "delta_margin": _said(_one(secret, attack="lia_delta_margin", loss_labels="secret", margin="p1-second",
+                                   alpha=1.0, beta=1.0)),
+        "honest": honest, "threshold_trained": threshold_trained, "strongest": _said(one["chosen"])}
 
 
 def _one(rows: Iterable[Mapping[str, Any]], **asked: Any) -> Mapping[str, Any] | None:
@@ -162,9 +148,7 @@ def prevalence(conditions: Sequence[Condition]) -> Rows:
 
 
 TABLES: Mapping[str, Table] = {table.name: table for table in (
-    Table("table 2", "Without noise", without_noise),
-    *(Table(number, f"{name} over ε", by_epsilon, benchmark) for benchmark, (number, name) in BENCHMARKS.items()),
-    Table("figure 2", "Success over ε", by_epsilon),
-    Table("section utility", "Which mechanism, which ε?", utility),
-    Table("section stronger", "Stronger than LIA-Threshold?", stronger),
-)}
+    Table("table 2", "Without noise", without_noise), *(Table(number, f"{name} over ε", by_epsilon, benchmark)
+                                                        for benchmark, (number, name) in BENCHMARKS.items()),
+    Table("figure 2", "Success over ε", by_epsilon), Table("section utility", "Which mechanism, which ε?", utility),
+    Table("section stronger", "Stronger than LIA-Threshold?", stronger))}

@@ -15,12 +15,9 @@ from discreet.audit.labels.attacks.lia_delta_margin import (
     MARGINS,
     RATIOS,
     TUNED,
-    OracleDeltaMargin,
-    OriginalDeltaMargin,
-    PredictedDeltaMargin,
+    DeltaMargin,
     delta_margin,
-    delta_margin_grid,
-    lia_delta_margin,
+    delta_margins,
 )
 
 RNG = np.random.default_rng
@@ -74,44 +71,15 @@ def test_each_source_takes_its_own_labels(make_view: Any) -> None:
     predicted = np.argmax(view.log_p, axis=1)
     oracle = OracleView(view, secret, trained)
     found = {
-        "predicted": lia_delta_margin(loss_labels="predicted").guess(view),
-        "original": lia_delta_margin(loss_labels="original").guess(PrivilegedView(view, original)),
-        "secret": lia_delta_margin(loss_labels="secret").guess(oracle),
-        "trained": lia_delta_margin(loss_labels="trained").guess(oracle),
+        "predicted": DeltaMargin("predicted").guess(view),
+        "original": DeltaMargin("original").guess(PrivilegedView(view, original)),
+        "secret": DeltaMargin("secret").guess(oracle),
+        "trained": DeltaMargin("trained").guess(oracle),
     }
     for source, labels in {"predicted": predicted, "original": original, "secret": secret, "trained": trained}.items():
         expected = delta_margin(view.log_p, labels, 1.0, 1.0, "p1-second")
         assert found[source].label.tolist() == expected.label.tolist()
     assert len({tuple(one.label.tolist()) for one in found.values()}) == 4
-
-
-def test_the_source_has_no_default_and_says_what_it_is() -> None:
-    with pytest.raises(TypeError, match="loss_labels"):
-        lia_delta_margin()  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="loss_labels is 'guessed'"):
-        lia_delta_margin(loss_labels="guessed")  # type: ignore[call-overload]
-    built = [lia_delta_margin(loss_labels=source) for source in LOSS_LABELS]
-    assert [one.access for one in built] == ["outputs", "privileged", "oracle", "oracle"]
-    assert [one.settings.loss_labels for one in built] == list(LOSS_LABELS)
-    kinds = (PredictedDeltaMargin, OriginalDeltaMargin, OracleDeltaMargin, OracleDeltaMargin)
-    assert all(isinstance(one, kind) for one, kind in zip(built, kinds, strict=True))
-
-
-def test_what_is_printed() -> None:
-    two, ten = ([one.settings for one in all_attacks(k) if one.settings.attack == "lia_delta_margin"] for k in (2, 10))
-    assert len(two) == 2 * len(ten) == 4 * 2 * len(RATIOS)
-    assert {(one.loss_labels, one.margin, one.beta) for one in two} == {
-        (source, margin, ratio) for source in LOSS_LABELS for margin in MARGINS for ratio in RATIOS}
-    assert {one.alpha for one in two} == {1.0}
-
-
-@pytest.mark.parametrize("bad", [{"alpha": 0.0}, {"beta": -1.0}, {"beta": inf}, {"alpha": float("nan")},
-                                 {"margin": "top"}])
-def test_settings_that_cannot_be(bad: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        lia_delta_margin(loss_labels="predicted", **bad)
-    with pytest.raises(ValueError, match="expected"):
-        delta_margin(np.log([[0.5, 0.5]]), np.array([0]), **{"alpha": 1.0, "beta": 1.0, "margin": "p1-second", **bad})
 
 
 LEAST_RATIO = 0.37336461770167406
@@ -143,8 +111,23 @@ def test_below_the_least_ratio_one_is() -> None:
     assert delta_margin(log_p, np.array([0]), 1.0, LEAST_RATIO * (1 - 1e-6), "p1-second").label[0] == 1
 
 
-def test_grids_begin_with_the_paper_s_settings() -> None:
-    first = delta_margin_grid("predicted", 2)[0].settings
-    assert (first.alpha, first.beta, first.margin) == (1.0, 1.0, "p1-second")
-    assert len(set(delta_margin_grid("secret", 2))) == 2 * len(TUNED)
-    assert len(delta_margin_grid("secret", 3)) == len(TUNED)
+def test_the_source_says_what_the_attack_may_see() -> None:
+    built = [DeltaMargin(source) for source in LOSS_LABELS]
+    assert [one.access for one in built] == ["outputs", "privileged", "oracle", "oracle"]
+    assert [one.settings.loss_labels for one in built] == list(LOSS_LABELS)
+
+
+def test_what_is_printed_and_what_is_tried() -> None:
+    two, ten = ([one.settings for one in all_attacks(k) if one.settings.attack == "lia_delta_margin"] for k in (2, 10))
+    assert len(two) == 2 * len(ten) == 4 * 2 * len(RATIOS)
+    assert {(one.loss_labels, one.margin, one.alpha, one.beta) for one in two} == {
+        (source, margin, 1.0, ratio) for source in LOSS_LABELS for margin in MARGINS for ratio in RATIOS}
+    assert delta_margins("predicted", 2)[0] == DeltaMargin("predicted")
+    assert [len(set(delta_margins("secret", k))) for k in (2, 3)] == [2 * len(TUNED), len(TUNED)]
+
+
+@pytest.mark.parametrize("bad", [{"alpha": 0.0}, {"beta": -1.0}, {"beta": inf}, {"alpha": float("nan")},
+                                 {"margin": "top"}, {"loss_labels": "guessed"}])
+def test_settings_that_cannot_be(bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        DeltaMargin(**{"loss_labels": "predicted", **bad})

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.audit.labels.attacker_view import View, all_attacks
-from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold, Likeliest, best_class, threshold_grid
+from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold, Likeliest, best_class
 
 P1 = st.lists(st.sampled_from([0.01, 0.2, 0.4999, 0.5, 0.5001, 0.7, 0.93, 1.0 - 1e-9]), min_size=1, max_size=30)
 
@@ -67,17 +67,6 @@ def test_thresholds_that_cannot_be(threshold: Any) -> None:
         LiaThreshold(threshold)
 
 
-def test_two_classes_only() -> None:
-    with pytest.raises(ValueError, match="3 classes"):
-        LiaThreshold().guess(View(np.log(np.full((2, 3), 1 / 3))))
-    assert not [one for one in all_attacks(3) if one.settings.attack == "lia_threshold"]
-
-
-def test_all_three_types_are_printed() -> None:
-    found = [one.settings.threshold for one in all_attacks(2) if one.settings.attack == "lia_threshold"]
-    assert found == ["fixed", "mean", "median"]
-
-
 @pytest.mark.parametrize("kind", ["fixed", "mean", "median"])
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_as_an_obvious_loop(make_view: Any, kind: Any, classes: int) -> None:
@@ -108,12 +97,13 @@ def test_of_equals_the_last() -> None:
     assert Likeliest().guess(View(np.log([[0.5, 0.5]]))).label.tolist() == [1]
 
 
-def test_for_more_than_two_classes() -> None:
-    assert [len([one for one in all_attacks(k) if one.settings.attack == "likeliest"]) for k in (2, 3)] == [0, 3]
+def test_two_classes_or_more() -> None:
+    with pytest.raises(ValueError, match="3 classes"):
+        LiaThreshold().guess(View(np.log(np.full((2, 3), 1 / 3))))
     with pytest.raises(ValueError, match="threshold is"):
         Likeliest("half")  # type: ignore[arg-type]
-
-
-def test_the_grid_begins_with_one_half() -> None:
-    assert threshold_grid()[0] == LiaThreshold(0.5)
-    assert len(set(threshold_grid())) == len(threshold_grid()) == len(CUTS)
+    for name, of in (("lia_threshold", 2), ("likeliest", 3)):
+        printed = {k: [one.settings.threshold for one in all_attacks(k) if one.settings.attack == name] for k in (2, 3)}
+        assert printed == {of: ["fixed", "mean", "median"], 5 - of: []}
+    assert CUTS[0] == 0.5
+    assert len(set(CUTS)) == len(CUTS) == 49

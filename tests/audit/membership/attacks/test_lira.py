@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import norm
 
 from discreet.audit.membership.attack import References, View
-from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline, log_ratio
+from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline
 from discreet.audit.membership.attacks.reference import Reference
+from discreet.scores.signals import log_ratio
 from discreet.scores.table import ReferenceKind
 
 EvaluationSets = tuple[list[float], list[float]]

@@ -8,7 +8,7 @@ where p₁ >= τ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -21,26 +21,21 @@ THRESHOLDS: tuple[Threshold, ...] = get_args(Threshold)
 FIXED = 0.5
 NEAREST = 1e-12
 """τ as it enters the confidence lies so far from 0 and 1 at the least."""
-CUTS = tuple(cut / 50.0 for cut in range(1, 50))
-"""Thresholds that are tried in tuning, beside ½."""
+CUTS = (FIXED, *(cut / 50.0 for cut in range(1, 50) if cut != 25))
+"""Thresholds that are tried in tuning."""
 
 
 @dataclass(frozen=True, slots=True)
-class LiaThreshold:
-    """Guess 1 where p₁ >= τ, else 0; two classes.
+class LiaThreshold(LabelAttack):
+    """Guess 1 where p₁ >= τ, else 0; two classes. Confidence is how far the log odds of p₁ are from those of τ.
 
     Parameters
     ----------
     threshold : "fixed", "mean", "median" or a number in [0, 1]
         τ: ½, the mean or the median of p₁ over the rows at hand, or a number that was tuned on other rows.
-
-    Confidence is how far the log odds of p₁ are from those of τ.
     """
 
     threshold: Threshold | float = "fixed"
-
-    access: ClassVar[Literal["outputs"]] = "outputs"
-    classes: ClassVar[int | None] = 2
 
     def __post_init__(self) -> None:
         known = self.threshold in THRESHOLDS if isinstance(self.threshold, str) else 0.0 <= self.threshold <= 1.0
@@ -52,33 +47,31 @@ class LiaThreshold:
         """Attack and threshold."""
         return Settings("lia_threshold", threshold=self.threshold)
 
-    def needs(self, view: View) -> str | None:
-        """Nothing but outputs."""
-        return None
+    @property
+    def classes(self) -> int | None:
+        """Two."""
+        return 2
 
     def guess(self, view: View) -> Guesses:
         """A guess for every row. ValueError for another number of classes than two."""
         if view.n_classes != 2:
             raise ValueError(f"outputs of {view.n_classes} classes: expected two")
         p1 = np.exp(view.log_p[:, 1])
-        tau = float(np.mean(p1) if self.threshold == "mean" else np.median(p1) if self.threshold == "median" else
-                    FIXED if self.threshold == "fixed" else self.threshold)
+        tau = float(np.mean(p1) if self.threshold == "mean" else np.median(p1) if self.threshold == "median" else FIXED
+                    if self.threshold == "fixed" else self.threshold)
         odds = view.log_p[:, 1] - view.log_p[:, 0]
         inside = min(max(tau, NEAREST), 1.0 - NEAREST)
         return Guesses((p1 >= tau).astype(np.int64), np.abs(odds - np.log(inside) + np.log1p(-inside)))
 
 
 @dataclass(frozen=True, slots=True)
-class Likeliest:
+class Likeliest(LabelAttack):
     """Guess the class with the largest p_k − τ_k; of equals the last, as p₁ >= τ does.
 
     τ_k is 1 / K ("fixed"), the mean or the median of p_k over the rows at hand. Confidence is the gap to the second.
     """
 
     threshold: Threshold = "fixed"
-
-    access: ClassVar[Literal["outputs"]] = "outputs"
-    classes: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         if self.threshold not in THRESHOLDS:
@@ -89,40 +82,28 @@ class Likeliest:
         """Attack and threshold."""
         return Settings("likeliest", threshold=self.threshold)
 
-    def needs(self, view: View) -> str | None:
-        """Nothing but outputs."""
-        return None
-
     def guess(self, view: View) -> Guesses:
         """A guess for every row."""
         p = np.exp(view.log_p)
-        if self.threshold == "mean":
-            p = p - p.mean(axis=0)
-        elif self.threshold == "median":
-            p = p - np.median(p, axis=0)
-        return best_class(p)
+        if self.threshold == "fixed":
+            return best_class(p)
+        return best_class(p - (p.mean(axis=0) if self.threshold == "mean" else np.median(p, axis=0)))
 
 
 def best_class(scores: FloatArray) -> Guesses:
-    """The class with the largest of (n, K) finite scores, of equals the last; confidence is its lead over the second.
-    """
+    """The class with the largest of (n, K) finite scores, of equals the last; confidence is its lead."""
     last = scores.shape[1] - 1
     ordered = np.sort(scores, axis=1)
     return Guesses(last - np.argmax(scores[:, ::-1], axis=1).astype(np.int64), ordered[:, -1] - ordered[:, -2])
 
 
-def threshold_grid() -> tuple[LabelAttack, ...]:
-    """LIA-Threshold at ½ and at `CUTS`, ½ first: what is tried in tuning."""
-    return tuple(LiaThreshold(cut) for cut in (FIXED, *(cut for cut in CUTS if cut != FIXED)))
-
-
 @label_attacks.register("lia_threshold")
 class LiaThresholds:
-    """All three types of the paper."""
+    """All three types of the paper, for two classes."""
 
     def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """Fixed, mean and median for two classes."""
-        return tuple(LiaThreshold(kind) for kind in THRESHOLDS) if n_classes == 2 else ()
+        """Fixed, mean and median."""
+        return tuple(map(LiaThreshold, THRESHOLDS)) if n_classes == 2 else ()
 
 
 @label_attacks.register("likeliest")
@@ -130,5 +111,5 @@ class Likeliests:
     """For more than two classes; of two, LIA-Threshold says the same."""
 
     def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """Fixed, mean and median for more than two classes."""
-        return tuple(Likeliest(kind) for kind in THRESHOLDS) if n_classes > 2 else ()
+        """Fixed, mean and median."""
+        return tuple(map(Likeliest, THRESHOLDS)) if n_classes > 2 else ()

@@ -8,7 +8,7 @@ class. φ_k = log(p_k / (1 − p_k)); the score of class k is log N(φ_k; in) �
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from discreet.audit.labels.attacker_view import (
 )
 from discreet.audit.labels.attacks.lia_threshold import best_class
 from discreet.audit.labels.attacks.reference import NEEDS
-from discreet.audit.membership.attacks.lira import STD_FLOOR, log_ratio
 from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.scores.signals import STD_FLOOR, log_ratio, masked_moments
 
 Fit = Literal["own", "pooled", "shift", "offline"]
 FITS: tuple[Fit, ...] = get_args(Fit)
@@ -33,21 +33,18 @@ LEAST = {"own": (2, 2), "pooled": (1, 1), "shift": (0, 1), "offline": (0, 2)}
 
 
 class Moments(NamedTuple):
-    """Of each row and class, (n, K) each: mean and sum of squares about it on both sides, and how many models.
-
-    A mean over no model is NaN.
-    """
+    """Of each row and class, (n, K) each: mean, deviation (divisor n) and number of models with it, and without."""
 
     mean_in: FloatArray
-    squares_in: FloatArray
+    std_in: FloatArray
     n_in: IntArray
     mean_out: FloatArray
-    squares_out: FloatArray
+    std_out: FloatArray
     n_out: IntArray
 
 
 class Spread(NamedTuple):
-    """What all rows and classes have in common: how far "in" lies above "out", and the deviation on either side."""
+    """What all rows and classes have in common: how far "in" lies above "out", and the deviation of either."""
 
     shift: float
     std_in: float
@@ -55,22 +52,19 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LiraLabel:
+class LiraLabel(LabelAttack):
     """Abstains on rows for which a class has too few models; confidence is the lead of the best class, in nats.
 
     Parameters
     ----------
     fit : "own", "pooled", "shift" or "offline"
-        `own`: mean and deviation of each row and class by itself, two models a side (divisor n as Carlini's code).
-        `pooled`: means as such, one deviation a side for all rows: for few references. `shift`: also the way from "out"
-        to "in" is one for all, so that no row needs a model of every class: for many classes, or references that were
-        not trained on the row. `offline`: (φ − mean out) / deviation out, "in" plays no part.
+        `own`: mean and deviation of each row and class by itself, of two models each (as Carlini's code).
+        `pooled`: means as such, one deviation in and one out for all rows: for few references. `shift`: also the way
+        from "out" to "in" is one for all, so that no row needs a model of every class: for many classes, or references
+        that were not trained on the row. `offline`: (φ − mean out) / deviation out, "in" plays no part.
     """
 
     fit: Fit = "pooled"
-
-    access: ClassVar[Literal["outputs"]] = "outputs"
-    classes: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         if self.fit not in FITS:
@@ -85,9 +79,8 @@ class LiraLabel:
         """References: so many of every class, and of others, of at least one row; two to pool deviations from."""
         if view.references is None or not len(view.references):
             return NEEDS
-        least_in, least_out = LEAST[self.fit]
-        counted = _counts(view.references)
-        if not _complete(*counted, self.fit).any():
+        if not self._complete(*_counts(view.references)).any():
+            least_in, least_out = LEAST[self.fit]
             return (f"it needs for every class of a row {least_in} references trained with it and {least_out} trained "
                     f"without it and no row of {len(view):,} has them")
         if self.fit in ("pooled", "shift"):
@@ -102,12 +95,24 @@ class LiraLabel:
         if clause is not None or view.references is None:
             raise ValueError(f"the view does not suffice: {clause}")
         found = moments(view.references)
-        spread = None if self.fit in ("own", "offline") else (
-            common(found if view.pool is None else moments(view.pool)))
-        scores = class_scores(log_odds(view.log_p), found, self.fit, spread)
-        complete = _complete(found.n_in, found.n_out, self.fit)
+        complete = self._complete(found.n_in, found.n_out)
+        scores = self._scores(log_odds(view.log_p), found, view.pool or view.references)
         best = best_class(np.where(complete[:, None], scores, 0.0))
         return Guesses(np.where(complete, best.label, ABSTAINED), np.where(complete, best.confidence, 0.0))
+
+    def _scores(self, phi: FloatArray, found: Moments, pool: References) -> FloatArray:
+        """(n, K); meaningless where a row lacks models."""
+        if self.fit == "offline":
+            return np.asarray((phi - found.mean_out) / np.maximum(found.std_out, STD_FLOOR), dtype=np.float64)
+        if self.fit == "own":
+            return log_ratio(phi, found.mean_in, found.std_in, found.mean_out, found.std_out)
+        spread = common(moments(pool))
+        mean_in = found.mean_out + spread.shift if self.fit == "shift" else found.mean_in
+        return log_ratio(phi, mean_in, spread.std_in, found.mean_out, spread.std_out)
+
+    def _complete(self, n_in: IntArray, n_out: IntArray) -> BoolArray:
+        least_in, least_out = LEAST[self.fit]
+        return np.asarray(((n_in >= least_in) & (n_out >= least_out)).all(axis=1), dtype=np.bool_)
 
 
 def log_odds(log_p: FloatArray) -> FloatArray:
@@ -116,61 +121,36 @@ def log_odds(log_p: FloatArray) -> FloatArray:
     Of the likeliest class 1 − p is summed from the others, so that p = 1 after rounding still has finite odds.
     """
     top = np.argmax(log_p, axis=-1)[..., None]
-    others = log_p.copy()
+    others, rest = log_p.copy(), log_p.copy()
     np.put_along_axis(others, top, -np.inf, axis=-1)
     high = others.max(axis=-1, keepdims=True)
-    rest_of_top = high + np.log(np.exp(others - high).sum(axis=-1, keepdims=True))
-    rest = log_p.copy()
     np.put_along_axis(rest, top, np.log(0.5), axis=-1)
     rest = np.log1p(-np.exp(rest))
-    np.put_along_axis(rest, top, rest_of_top, axis=-1)
+    np.put_along_axis(rest, top, high + np.log(np.exp(others - high).sum(axis=-1, keepdims=True)), axis=-1)
     return np.asarray(log_p - rest, dtype=np.float64)
 
 
 def moments(references: References) -> Moments:
-    """Moments of φ over the references that were trained with each class, and over all others."""
-    phi = log_odds(references.log_p)
-    inside = _inside(references)
-    return Moments(*_side(phi, inside), *_side(phi, ~inside))
+    """Moments of φ over the references that were trained with each class, and over all others; NaN over none."""
+    phi, inside = log_odds(references.log_p), _inside(references)
+    return Moments(*masked_moments(phi, inside), *masked_moments(phi, ~inside))
 
 
 def common(found: Moments) -> Spread:
-    """The shift, averaged over rows and classes that have both sides, and deviations from all that have two models.
+    """The shift, averaged over rows and classes that have models with and without, and deviations from all with two.
 
-    Cells weigh by 1 / (1 / n_in + 1 / n_out), the precision of their own shift. ValueError where nothing is left.
+    Rows and classes weigh by 1 / (1 / n_in + 1 / n_out), the precision of their own shift. ValueError where nothing is
+    left.
     """
     both = (found.n_in > 0) & (found.n_out > 0)
-    freedom = [(np.maximum(n, 1) - 1).sum() for n in (found.n_in, found.n_out)]
+    freedom = [int((np.maximum(n, 1) - 1).sum()) for n in (found.n_in, found.n_out)]
     if not both.any() or not min(freedom):
-        raise ValueError("no row has two references on each side: expected more references")
+        raise ValueError("no row has two references with its class and two without: expected more references")
     n_in, n_out = found.n_in[both].astype(np.float64), found.n_out[both]
     shift = np.average(found.mean_in[both] - found.mean_out[both], weights=n_in * n_out / (n_in + n_out))
-    std_in, std_out = (float(np.sqrt(squares.sum() / free))
-                       for squares, free in zip((found.squares_in, found.squares_out), freedom, strict=True))
+    std_in, std_out = (float(np.sqrt(np.nansum(n * std * std) / free)) for n, std, free in zip(
+        (found.n_in, found.n_out), (found.std_in, found.std_out), freedom, strict=True))
     return Spread(float(shift), std_in, std_out)
-
-
-def class_scores(phi: FloatArray, found: Moments, fit: Fit, spread: Spread | None) -> FloatArray:
-    """(n, K) scores of the target's log odds (n, K); meaningless where a fit lacks models. `spread` as the fit needs.
-    """
-    if fit == "offline":
-        std = np.sqrt(found.squares_out / np.maximum(found.n_out, 1))
-        return np.asarray((phi - found.mean_out) / np.maximum(std, STD_FLOOR), dtype=np.float64)
-    if fit == "own":
-        return log_ratio(phi, found.mean_in, np.sqrt(found.squares_in / np.maximum(found.n_in, 1)),
-                         found.mean_out, np.sqrt(found.squares_out / np.maximum(found.n_out, 1)))
-    if spread is None:
-        raise ValueError(f"the fit {fit!r} has no spread: expected that of `common`")
-    mean_in = found.mean_out + spread.shift if fit == "shift" else found.mean_in
-    return log_ratio(phi, mean_in, np.float64(spread.std_in), found.mean_out, np.float64(spread.std_out))
-
-
-def _side(phi: FloatArray, chosen: BoolArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    n = chosen.sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(chosen, phi, 0.0).sum(axis=0) / n
-    away = np.where(chosen, phi - mean, 0.0)
-    return mean, (away * away).sum(axis=0), n
 
 
 def _inside(references: References) -> BoolArray:
@@ -183,15 +163,10 @@ def _counts(references: References) -> tuple[IntArray, IntArray]:
     return n_in, len(references) - n_in
 
 
-def _complete(n_in: IntArray, n_out: IntArray, fit: Fit) -> BoolArray:
-    least_in, least_out = LEAST[fit]
-    return np.asarray(((n_in >= least_in) & (n_out >= least_out)).all(axis=1), dtype=np.bool_)
-
-
 @label_attacks.register("lira_label")
 class LiraLabels:
     """Every fit."""
 
     def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
         """Four, for any number of classes."""
-        return tuple(LiraLabel(fit) for fit in FITS)
+        return tuple(map(LiraLabel, FITS))

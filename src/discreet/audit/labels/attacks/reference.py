@@ -7,16 +7,17 @@ there?" to "with which label?". Two classes: Kalemaj et al. 2025 (2511.14084) ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Settings, View, label_attacks
 from discreet.audit.labels.attacks.lia_threshold import best_class
 
+NEEDS = "it needs references with draws of their own and none were brought"
+
 
 @dataclass(frozen=True, slots=True)
-class ReferenceCalibrated:
+class ReferenceCalibrated(LabelAttack):
     """The class with the largest lead of the target's log probability over the references' mean log probability.
 
     All references count for a row. Each drew the row's label anew, so that their mean favours no class that chance
@@ -28,9 +29,6 @@ class ReferenceCalibrated:
     """
 
     centred: bool = False
-
-    access: ClassVar[Literal["outputs"]] = "outputs"
-    classes: ClassVar[int | None] = None
 
     @property
     def settings(self) -> Settings:
@@ -50,9 +48,6 @@ class ReferenceCalibrated:
             lead = lead - lead.mean(axis=1, keepdims=True)
             lead = lead - np.median(lead, axis=0)
         return best_class(lead)
-
-
-NEEDS = "it needs references with draws of their own and none were brought"
 
 
 @label_attacks.register("reference")

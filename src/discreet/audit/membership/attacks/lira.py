@@ -15,16 +15,12 @@ from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, References, Scale, View, attacks
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.signals import masked_moments, phi, query_mean
+from discreet.scores.signals import STD_FLOOR, log_ratio, masked_moments, phi, query_mean
 from discreet.scores.table import ReferenceKind
 from discreet.stats.arrays import scipy_module
 
 MIN_MODELS = 2
 """In-models, and out-models, that a deviation of a row's own needs."""
-
-STD_FLOOR = 1e-6
-"""Deviations are at least this. References that saturate agree to rounding (about 1e-15), which is no deviation to
-divide by; real ones spread by orders of magnitude more than the floor."""
 
 
 class _Lira(Attack):
@@ -97,16 +93,6 @@ class LiraOffline(_Lira):
         special = scipy_module("special", "offline LiRA")
         z = (phi(view.target, view.label) - mean) / np.maximum(std, STD_FLOOR)
         return query_mean(np.asarray(special.log_ndtr(z), dtype=np.float64))
-
-
-def log_ratio(
-    value: FloatArray, mean_in: FloatArray, std_in: FloatArray | float, mean_out: FloatArray,
-    std_out: FloatArray | float,
-) -> FloatArray:
-    """log N(value; mean_in, std_in) − log N(value; mean_out, std_out), shapes as broadcast; NaN where one is NaN."""
-    wide_in, wide_out = np.maximum(std_in, STD_FLOOR), np.maximum(std_out, STD_FLOOR)
-    z_in, z_out = (value - mean_in) / wide_in, (value - mean_out) / wide_out
-    return np.asarray(np.log(wide_out) - np.log(wide_in) + 0.5 * (z_out * z_out - z_in * z_in), dtype=np.float64)
 
 
 def _wide(models: BoolArray, values: FloatArray) -> BoolArray:

@@ -27,8 +27,8 @@ import numpy as np
 import torch
 
 from discreet.train import Data
-from discreet.train.networks.bank import NetworkRecipe, fit_bank
-from discreet.train.recipes.cnn import Cnn
+from discreet.train.networks import NetworkRecipe, fit_bank
+from discreet.train.recipes.images import Cnn
 from discreet.train.recipes.mlp import Mlp
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.errors import refused
 from tests.heavy import need
 
 from discreet.core.errors import InputError, UsageError
@@ -36,9 +37,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_one_request_and_then_an_error(asked: list[str]) -> None:
-    with pytest.raises(InputError, match=NO_NETWORK) as caught:
+    with refused(InputError, NO_NETWORK):
         local_only("acme/none")
-    assert "\n" not in str(caught.value)
     assert len(asked) == 1
 
 
@@ -73,7 +73,7 @@ def scored() -> None:
 
 def trained() -> None:
     need("torch")
-    need("discreet.train.transformer.loading").load_classifier(
+    need("discreet.train.transformer.classifier").load_classifier(
         "acme/none", n_classes=2, regime="full", seeds=np.random.SeedSequence(0))
 
 

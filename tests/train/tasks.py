@@ -26,3 +26,7 @@ def task(n: int, n_classes: int, seed: int = 0) -> Data:
 def nothing(like: Data) -> Data:
     """No rows."""
     return like.take(np.array([], dtype=np.int64))
+
+
+def seeds(count: int, entropy: int = 4) -> list[np.random.SeedSequence]:
+    return [np.random.SeedSequence(entropy, spawn_key=(m,)) for m in range(count)]

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +7,8 @@ import pytest
 from tests.train.tasks import nothing, task
 
 from discreet.core.errors import InputError, UsageError
-from discreet.train.base import (
-    Data,
-    checked_training,
-    child,
-)
-from discreet.train.saved import load_fitted, saving
-from discreet.train.spec import recipe_of
+from discreet.train import Data, TrainingPlan, checked_training, child
+from discreet.train.base import checked_weights, rows_of, texts_of
 
 
 def test_take_repeats() -> None:
@@ -72,49 +65,26 @@ def test_a_validation_without_a_class_is_fine() -> None:
     checked_training(data, data.take(np.array([0])), 3)
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    train = task(8, 2)
-    recipe = recipe_of("tfidf-mlp:columns=64,hidden=2,steps=2")
-    recipe.fit(train, nothing(train), 2, np.random.SeedSequence(0)).save(tmp_path / "model")
-    return tmp_path / "model"
+@pytest.mark.parametrize("odd", [np.ones((1, 6), dtype=int), np.full((2, 6), 0.5), np.full((2, 6), -1)])
+def test_impossible_weights(odd: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="expected whole numbers from 0 of shape"):
+        checked_weights(odd, np.arange(6) % 2, 2, 2)
 
 
-def refused(folder: Path, said: str, spec: str | None = None) -> None:
-    with pytest.raises(InputError, match=said) as caught:
-        load_fitted(folder, None if spec is None else recipe_of(spec))
-    assert "\n" not in str(caught.value)
+def test_kinds_of_inputs() -> None:
+    rows = np.zeros((2, 2, 3))
+    assert rows_of(rows, "r").shape == (2, 6)
+    with pytest.raises(UsageError, match=r"'r' takes texts and was given an array of shape \(2, 2, 3\)"):
+        texts_of(rows, "r")
+    with pytest.raises(UsageError, match="'r' takes an array"):
+        rows_of(["a"], "r")
 
 
-def test_folders_that_hold_no_such_model(saved: Path, tmp_path: Path) -> None:
-    load_fitted(saved)
-    refused(tmp_path, "holds no recipe.json")
-    refused(tmp_path / "none", "is no folder")
-    refused(saved, "recipe 'tfidf-mlp'; expected 'head'", "head")
-    refused(saved, "'tfidf-mlp' with other options; expected 'tfidf-mlp'", "tfidf-mlp")
-    (saved / "model.safetensors").unlink()
-    refused(saved, "is missing")
-    path = saved / "recipe.json"
-    path.write_bytes(path.read_bytes()[:-30])
-    refused(saved, "truncated or no JSON")
-
-
-@pytest.mark.parametrize(("key", "value", "said"), [
-    ("version", 2, "version 2"), ("format", "other", "no manifest of the format"), ("n_classes", 3, "was changed"),
-    ("n_classes", 1, "n_classes >= 2"), ("facts", {}, "was changed"), ("facts", None, "and facts"),
-    ("recipe", {"name": "gone"}, "no recipes plug-in is called 'gone'"), ("recipe", 3, "must give 'recipe'"),
-    ("recipe", {"name": "tfidf-mlp", "hidden": 4}, "was changed"), ("files", {}, "no model.safetensors|cannot be read"),
+@pytest.mark.parametrize("odd", [
+    {"rate": 0.0}, {"rate": float("nan")}, {"epochs": 0}, {"batch": 0}, {"micro_batch": 0, "batch": 4},
+    {"batch": 12, "micro_batch": 8}, {"micro_batch": 8}, {"decay": -1.0}, {"decay": float("inf")}, {"warmup": 1.5},
+    {"eval_every": 0}, {"patience": 0}, {"until_accuracy": 0.0}, {"until_accuracy": 1.01},
 ])
-def test_changed_manifests(saved: Path, key: str, value: Any, said: str) -> None:
-    path = saved / "recipe.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
-    if key == "files":
-        (saved / "model.safetensors").write_bytes(b"no")
-    refused(saved, said)
-
-
-def test_a_fact_with_text_is_not_saved(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="may hold the text"), saving(
-            tmp_path / "model", recipe_of("tfidf-mlp"), 2, {"text": "no"}):
-        raise AssertionError("nothing is to be written")
-    assert not (tmp_path / "model").exists()
+def test_impossible_plans(odd: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"({'|'.join(odd)}).*expected|expected.*({'|'.join(odd)})"):
+        TrainingPlan(**{"rate": 0.1, **odd})

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from tests.train.tasks import seeds
 
 pytest.importorskip("torch")
 
@@ -14,9 +15,9 @@ from discreet.mechanisms.labels.alibi import Alibi
 from discreet.mechanisms.labels.base import LabelMechanism, truth_probability
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.rr_top_k import RRTopK, RRWithPrior
-from discreet.train.base import child
+from discreet.train import child
 from discreet.train.labelled_training import NOISE, TRAINING, train_in_stages, train_labelled
-from discreet.train.networks.bank import fit_bank
+from discreet.train.networks import fit_bank
 from discreet.train.recipes.mlp import Mlp
 
 N, K = 60, 3
@@ -30,10 +31,6 @@ def problem(n: int = N, models: int = 3, n_classes: int = K) -> tuple[np.ndarray
     inputs = rng.normal(size=(n, 4)) * 0.3
     inputs[np.arange(n), truth] += 3.0
     return inputs, np.tile(truth, (models, 1))
-
-
-def seeds(count: int = 3) -> list[np.random.SeedSequence]:
-    return [np.random.SeedSequence(6, spawn_key=(m,)) for m in range(count)]
 
 
 @dataclass(frozen=True)
@@ -64,12 +61,12 @@ class Watched(LabelMechanism):
 def test_models_are_trained_on_what_is_released_and_on_nothing_else() -> None:
     inputs, labels = problem()
     mechanisms: list[LabelMechanism | None] = [None, RandomisedResponse(1.0, K), Watched()]
-    found = train_labelled(RECIPE, inputs, labels, mechanisms, K, seeds())
-    noise = np.random.default_rng(child(seeds()[1], NOISE))
+    found = train_labelled(RECIPE, inputs, labels, mechanisms, K, seeds(3))
+    noise = np.random.default_rng(child(seeds(3)[1], NOISE))
     wanted = [labels[0], RandomisedResponse(1.0, K).apply(labels[1], noise), (labels[2] + 1) % K]
     np.testing.assert_array_equal(found.trained, wanted)
     assert not found.stage.any()
-    again = fit_bank(RECIPE, inputs, np.array(wanted), K, [child(one, TRAINING) for one in seeds()])
+    again = fit_bank(RECIPE, inputs, np.array(wanted), K, [child(one, TRAINING) for one in seeds(3)])
     assert found.bank.logits(inputs).tobytes() == again.logits(inputs).tobytes()
     # The model of the watched mechanism says the label that it was told, not the secret one.
     assert (found.bank.logits(inputs)[2].argmax(axis=1) == (labels[2] + 1) % K).mean() > 0.9
@@ -157,7 +154,7 @@ def test_a_prior_that_a_model_learnt_lets_the_second_half_lie_less() -> None:
     """LP-2ST at a small ε on labels that the inputs tell: RRWithPrior erases less where the first model knows."""
     inputs, labels = problem(240, 3)
     recipe = Mlp(hidden=8, layers=1, epochs=20, batch=16, rate=0.02)
-    found = train_in_stages(recipe, inputs, labels, [RRWithPrior(1.0, K)] * 3, K, seeds())
+    found = train_in_stages(recipe, inputs, labels, [RRWithPrior(1.0, K)] * 3, K, seeds(3))
     told = [(found.trained == labels)[found.stage == number].mean() for number in range(2)]
     assert told[1] > told[0] + 0.1
 
@@ -178,14 +175,14 @@ def test_impossible_calls() -> None:
         (labels, [rr] * 3, {"soft": True}, "RandomisedResponse releases labels and no numbers"),
     ):
         with pytest.raises(ValueError, match=said):
-            train_labelled(RECIPE, inputs, given, mechanisms, K, seeds(), **options)  # type: ignore[arg-type]
+            train_labelled(RECIPE, inputs, given, mechanisms, K, seeds(3), **options)  # type: ignore[arg-type]
     for stages, said in ((1, "stages is 1"), (N + 1, "61 stages of 60 rows")):
         with pytest.raises(ValueError, match=said):
-            train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(), stages=stages)
+            train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(3), stages=stages)
     with pytest.raises(ValueError, match="temperature is 0"):
-        train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(), temperature=0.0)
+        train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(3), temperature=0.0)
     with pytest.raises(InputError, match="has no training row of the label 1"):
-        train_in_stages(RECIPE, inputs, np.zeros_like(labels), [None] * 3, K, seeds())
+        train_in_stages(RECIPE, inputs, np.zeros_like(labels), [None] * 3, K, seeds(3))
 
 
 def test_a_row_is_trained_on_as_often_as_it_weighs_by_one_released_label() -> None:

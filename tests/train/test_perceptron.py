@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.train.tasks import seeds
 
 from discreet.train import TrainedModel, TrainingPlan, perceptron
-from discreet.train.features import Centred, Scaling, Tfidf
-from discreet.train.perceptron import BLOCK, Perceptron, exact_product, fit_perceptrons, packed
+from discreet.train.perceptron import BLOCK, Centred, Perceptron, Scaling, Tfidf, exact_product, fit_perceptrons
 
 N, D, K = 40, 12, 3
 HIDDEN = 5
@@ -25,10 +25,6 @@ def problem(kind: str, seed: int = 0) -> tuple[Any, np.ndarray, type[Scaling]]:
         return rng.normal(size=(N, D)) + labels[:, None] * (np.arange(D) < 3), labels, Centred
     counts = rng.poisson(0.6, (N, D)) + (np.arange(D) % K == labels[:, None])
     return sparse.csr_matrix(counts.astype(float)), labels, Tfidf
-
-
-def seeds(count: int) -> list[np.random.SeedSequence]:
-    return [np.random.SeedSequence(7, spawn_key=(m,)) for m in range(count)]
 
 
 def same(one: TrainedModel, other: TrainedModel) -> bool:
@@ -51,7 +47,7 @@ def by_torch(features: Any, labels: np.ndarray, plan: TrainingPlan, seed: np.ran
     torch = pytest.importorskip("torch")
     scaled = scaling.fit(features, np.ones(labels.size)).apply(features)
     x = torch.tensor(scaled.toarray() if sparse.issparse(scaled) else scaled, dtype=torch.float64)
-    start = perceptron._initial(D, HIDDEN, K, seed)
+    start = perceptron.initial(D, HIDDEN, K, seed)
     w, b, w2, b2 = (torch.tensor(one, dtype=torch.float64, requires_grad=True) for one in start)
     groups = [{"params": [w, w2], "weight_decay": plan.decay}, {"params": [b, b2], "weight_decay": 0.0}]
     optimiser = torch.optim.Adam(groups, lr=plan.rate)
@@ -136,33 +132,6 @@ def test_without_patience_the_last_net_counts() -> None:
     assert (found.steps, found.best_step, found.validation_curve) == (30, 30, ())
 
 
-@pytest.mark.parametrize(("weights", "count", "said"), [
-    (np.ones((2, N), dtype=int), 1, "expected"), (np.ones((1, N - 1), dtype=int), 1, "expected"),
-    (np.full((1, N), 0.5), 1, "whole numbers from 0"), (np.full((1, N), -1), 1, "whole numbers from 0"),
-    (np.stack([np.ones(N, dtype=int), np.zeros(N, dtype=int)]), 2, "model 1 has no row"),
-])
-def test_impossible_weights(weights: np.ndarray, count: int, said: str) -> None:
-    features, labels, scaling = problem("dense")
-    with pytest.raises(ValueError, match=said):
-        fit(features, labels, weights, PLAN, seeds(count), scaling)
-
-
-def test_patience_without_validation() -> None:
-    features, labels, scaling = problem("dense")
-    plan = TrainingPlan(0.1, 2, patience=1)
-    for checks in (None, (features[:0], labels[:0])):
-        with pytest.raises(ValueError, match="without validation rows"):
-            fit(features, labels, np.ones((1, N), dtype=int), plan, seeds(1), scaling, checks)
-
-
-def test_what_is_not_done_here_is_refused() -> None:
-    features, labels, scaling = problem("dense")
-    for plan, name in ((TrainingPlan(0.1, batch=8), "batch"), (TrainingPlan(0.1, clip=1.0), "clip"),
-                       (TrainingPlan(0.1, until_accuracy=0.5), "until_accuracy")):
-        with pytest.raises(ValueError, match=f"{name} is .*: perceptrons follow only rate, epochs"):
-            fit(features, labels, np.ones((1, N), dtype=int), plan, seeds(1), scaling)
-
-
 def rows(kind: str, n: int, d: int, seed: int = 0) -> Any:
     made = np.random.default_rng(seed).normal(size=(n, d))
     if kind == "dense":
@@ -180,24 +149,3 @@ def test_product_and_each_row_alone(kind: str, n: int, d: int, k: int) -> None:
     for row in {0, n // 2, n - 1}:
         assert exact_product(left[row : row + 1], right).tobytes() == found[row].tobytes()
     assert exact_product(left[::-1], right)[::-1].tobytes() == found.tobytes()
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_packed_rows_multiply_model_by_model(kind: str) -> None:
-    parts = [rows(kind, n, 6, seed=n) for n in (4, 1, 5)]
-    side = packed(parts)
-    assert side.sizes == (4, 1, 5)
-    right = np.random.default_rng(0).normal(size=(3, 6, 2)).astype(np.float32)
-    left = np.zeros((3, 5, 2), dtype=np.float32)
-    out = np.full((3, 6, 2), np.nan, dtype=np.float32)
-    found = side.times(right)
-    assert found.shape == (3, 5, 2)
-    for m, part in enumerate(parts):
-        plain = part if kind == "dense" else part.toarray()
-        np.testing.assert_allclose(found[m, : len(plain)], plain @ right[m], atol=1e-5)
-        assert not found[m, len(plain) :].any()
-        left[m, : len(plain)] = np.random.default_rng(m).normal(size=(len(plain), 2))
-    side.back(left, out)
-    for m, part in enumerate(parts):
-        plain = part if kind == "dense" else part.toarray()
-        np.testing.assert_allclose(out[m], plain.T @ left[m, : len(plain)], atol=1e-5)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.errors import refused
 from tests.train.tasks import FILLER, TOPICS, nothing, task
 
 from discreet.core.errors import InputError, UsageError
@@ -17,7 +18,7 @@ from discreet.core.files import refuse_text
 from discreet.engine.task import versions_of
 from discreet.train import Data, Fitted, ManyRecipe, Recipe, load_fitted, recipe_of
 from discreet.train.base import recipes
-from discreet.train.features import hashed_counts
+from discreet.train.heads import hashed_counts
 
 N = 24
 
@@ -195,14 +196,12 @@ def test_a_spoilt_folder_is_refused(fit: Fit, recipe: Recipe, tmp_path: Path) ->
     whole = largest.read_bytes()
     for spoilt in (whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
         largest.write_bytes(spoilt)
-        with pytest.raises(InputError) as caught:
+        with refused(InputError, "model"):
             load_fitted(tmp_path / "model")
-        assert "\n" not in str(caught.value)
     largest.write_bytes(whole)
     other = recipe_of("tfidf-mlp" if recipe.name != "tfidf-mlp" else "tfidf-linear")
-    with pytest.raises(InputError, match=r"holds a model of the recipe .*; expected") as caught:
+    with refused(InputError, r"holds a model of the recipe .*; expected"):
         load_fitted(tmp_path / "model", other)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_repeated_row_is_repeated_data(fit: Fit, recipe: Recipe) -> None:
@@ -249,15 +248,13 @@ def test_impossible_data_are_refused_in_one_line(recipe: Recipe) -> None:
         empty = Data((*train.inputs[:5], " "), train.labels)
         cases.append((empty, nothing(train), 2, InputError, "row 5 is empty"))
     for given, checks, k, error, said in cases:
-        with pytest.raises(error, match=said) as caught:
+        with refused(error, said):
             recipe.fit(given, checks, k, seeds)
-        assert "\n" not in str(caught.value)
 
 
 def test_inputs_of_another_kind_are_refused(recipe: Recipe) -> None:
     rows = Data(np.random.default_rng(0).normal(size=(6, 3)), np.arange(6) % 2)
     data, said = (task(6, 2), "was given texts") if recipe.name in ROWS else (
         rows, "takes texts and was given an array")
-    with pytest.raises(UsageError, match=said) as caught:
+    with refused(UsageError, said):
         recipe.fit(data, nothing(data), 2, np.random.SeedSequence(0))
-    assert "\n" not in str(caught.value)

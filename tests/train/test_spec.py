@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pytest
+from tests.errors import refused
+from tests.train.tasks import nothing, task
 
-from discreet.core.errors import UsageError
-from discreet.train import options_of, recipe_of
+from discreet.core.errors import InputError, UsageError
+from discreet.train import load_fitted, options_of, recipe_of, saving
 from discreet.train.base import recipes
 from discreet.train.recipes.tfidf import TfidfMlp
 
@@ -70,12 +73,6 @@ def test_a_builtin_comes_back() -> None:
     assert recipe_of("tfidf-mlp:hidden=3,patience=2") == TfidfMlp(hidden=3, patience=2)
 
 
-def refused(spec: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as caught:
-        recipe_of(spec)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(("spec", "said"), [
     ("gone", "no recipes plug-in is called 'gone': expected one of cnn, .*tfidf-mlp"),
     ("sample:colour=red", "no option 'colour': expected base, regime, rank, rate, targets, fast, layers"),
@@ -92,7 +89,8 @@ def refused(spec: Any, said: str) -> None:
     ({"name": "sample", "base": 3}, "base is '3'; expected text"), ({"name": "sample", 3: 4}, "no option '3'"),
 ])
 def test_what_cannot_be(spec: Any, said: str) -> None:
-    refused(spec, said)
+    with refused(UsageError, said):
+        recipe_of(spec)
 
 
 @pytest.mark.parametrize(("ending", "content", "said"), [
@@ -103,4 +101,52 @@ def test_files_that_cannot_be(ending: str, content: str | None, said: str, tmp_p
     path = tmp_path / f"recipe.{ending}"
     if content is not None:
         path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    refused(str(path), said)
+    with refused(UsageError, said):
+        recipe_of(str(path))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    train = task(8, 2)
+    recipe = recipe_of("tfidf-mlp:columns=64,hidden=2,steps=2")
+    recipe.fit(train, nothing(train), 2, np.random.SeedSequence(0)).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def not_loaded(folder: Path, said: str, spec: str | None = None) -> None:
+    with refused(InputError, said):
+        load_fitted(folder, None if spec is None else recipe_of(spec))
+
+
+def test_folders_that_hold_no_such_model(saved: Path, tmp_path: Path) -> None:
+    load_fitted(saved)
+    not_loaded(tmp_path, "holds no recipe.json")
+    not_loaded(tmp_path / "none", "is no folder")
+    not_loaded(saved, "recipe 'tfidf-mlp'; expected 'head'", "head")
+    not_loaded(saved, "'tfidf-mlp' with other options; expected 'tfidf-mlp'", "tfidf-mlp")
+    (saved / "model.safetensors").unlink()
+    not_loaded(saved, "is missing")
+    path = saved / "recipe.json"
+    path.write_bytes(path.read_bytes()[:-30])
+    not_loaded(saved, "truncated or no JSON")
+
+
+@pytest.mark.parametrize(("key", "value", "said"), [
+    ("version", 2, "version 2"), ("format", "other", "no manifest of the format"), ("n_classes", 3, "was changed"),
+    ("n_classes", 1, "n_classes >= 2"), ("facts", {}, "was changed"), ("facts", None, "and facts"),
+    ("recipe", {"name": "gone"}, "no recipes plug-in is called 'gone'"), ("recipe", 3, "must give 'recipe'"),
+    ("recipe", {"name": "tfidf-mlp", "hidden": 4}, "was changed"), ("files", {}, "no model.safetensors|cannot be read"),
+])
+def test_changed_manifests(saved: Path, key: str, value: Any, said: str) -> None:
+    path = saved / "recipe.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    if key == "files":
+        (saved / "model.safetensors").write_bytes(b"no")
+    not_loaded(saved, said)
+
+
+def test_a_fact_with_text_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="may hold the text"), saving(
+            tmp_path / "model", recipe_of("tfidf-mlp"), 2, {"text": "no"}):
+        raise AssertionError("nothing is to be written")
+    assert not (tmp_path / "model").exists()

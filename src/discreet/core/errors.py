@@ -13,6 +13,8 @@ columns and ids, never the text of an answer: they end up in logs.
 
 from __future__ import annotations
 
+import warnings
+from importlib import import_module
 from typing import Any
 
 
@@ -57,3 +59,13 @@ class DetectorError(DiscreetError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detector, self.kind)
+
+
+def need(module: str, purpose: str, extra: str) -> Any:
+    """A package of an extra. Raises MissingExtraError, which says that `purpose` needs it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(module)
+    except ImportError:
+        raise MissingExtraError(purpose, extra, module.partition(".")[0]) from None

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from discreet.train.base import Data, FiledRecipe, Fitted, ManyRecipe, Recipe, checked_training, child
-    from discreet.train.plan import TrainedModel, TrainingPlan
-    from discreet.train.saved import load_fitted, saving
-    from discreet.train.spec import options_of, recipe_of
+    from discreet.train.base import Data, FiledRecipe, Fitted, ManyRecipe, Recipe, checked_training, options_of
+    from discreet.train.plan import TrainedModel, TrainingPlan, child
+    from discreet.train.spec import load_fitted, recipe_of, saving
 
 __all__ = ["Data", "FiledRecipe", "Fitted", "ManyRecipe", "Recipe", "TrainedModel", "TrainingPlan", "checked_training",
            "child", "load_fitted", "options_of", "recipe_of", "saving"]

@@ -1,4 +1,4 @@
-"""What a recipe is, what it is given, what it leaves, and the door for plug-ins.
+"""What a recipe is given and leaves, and the door for plug-ins.
 
 A recipe is one file in `recipes/`: a frozen dataclass whose fields are its options, with the members of `Recipe`,
 registered under its name with `@recipes.register("name")`. Options and defaults are plain JSON values (numbers,
@@ -7,36 +7,26 @@ strings, booleans, None, tuples of strings); an impossible value raises ValueErr
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, UsageError, need
 from discreet.core.folders import Manifest
 from discreet.core.registry import Registry
+from discreet.core.types import FloatArray, IntArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
 Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 """n texts, or an array of n rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """Labelled examples.
-
-    Attributes
-    ----------
-    inputs : tuple of str, or array (n, …)
-        Texts, or rows of finite numbers.
-    labels : array (n,)
-        Classes, whole numbers from 0.
+    """Labelled examples: n texts, or an array (n, …) of finite numbers, and n classes, whole numbers from 0.
 
     Raises ValueError where lengths or types disagree, InputError for NaN or infinity in an array.
     """
@@ -89,6 +79,12 @@ class Fitted(Protocol):
         """Write everything that `load_fitted` needs, whole or not at all; no text of the training data."""
 
 
+def options_of(recipe: Any) -> dict[str, Any]:
+    """`{"name": …, option: value, …}` of a recipe that is a dataclass; what `to_json` returns."""
+    values = {one.name: getattr(recipe, one.name) for one in fields(recipe)}
+    return {"name": recipe.name, **{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}}
+
+
 class Recipe(Protocol):
     """How a classifier is trained. A frozen dataclass; equal recipes train equal models from equal data and seeds.
 
@@ -116,6 +112,7 @@ class Recipe(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """`{"name": …, option: value, …}`: every option that can change the result; `recipe_of` reads it back."""
+        return options_of(self)
 
 
 @runtime_checkable
@@ -142,34 +139,15 @@ recipes: Registry[type[Recipe]] = Registry("recipes", builtin="discreet.train.re
 """Recipes by name: classes, built with their options."""
 
 
-def need(module: str, extra: str = "train", purpose: str = "training a transformer") -> Any:
-    """A package of an extra, or MissingExtraError."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return import_module(module)
-    except ImportError:
-        raise MissingExtraError(purpose, extra, module.partition(".")[0]) from None
-
-
 def need_torch() -> Any:
     """The package torch. Raises MissingExtraError."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("training a network", "fit", "torch") from None
-    return torch
+    return need("torch", "training a network", "fit")
 
 
 def files_of(folder: Path) -> dict[str, Path]:
     """Every file of a folder under its path in there, hidden ones left out."""
     there = ((path.relative_to(folder), path) for path in sorted(folder.rglob("*")) if path.is_file())
     return {name.as_posix(): path for name, path in there if not any(part.startswith(".") for part in name.parts)}
-
-
-def child(seeds: np.random.SeedSequence, place: int) -> np.random.SeedSequence:
-    """The seeds number `place` that `seeds` would spawn first, without changing `seeds`."""
-    return np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, place), pool_size=seeds.pool_size)
 
 
 def checked_rows(inputs: NDArray[Any]) -> NDArray[Any]:
@@ -212,12 +190,8 @@ def rows_of(inputs: Inputs, recipe: str) -> NDArray[Any]:
 def checked_training(train: Data, validation: Data, n_classes: int) -> None:
     """Refuse what no recipe can train on.
 
-    Raises
-    ------
-    UsageError
-        For fewer than two classes.
-    InputError
-        For a label beyond them, a class without a training row, or an empty text.
+    Raises UsageError for fewer than two classes; InputError for a label beyond them, a class without a training row,
+    or an empty text.
     """
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 2:
         raise UsageError(f"n_classes is {n_classes!r}: expected a whole number, at least 2")
@@ -225,33 +199,27 @@ def checked_training(train: Data, validation: Data, n_classes: int) -> None:
         if len(data) and int(data.labels.max()) >= n_classes:
             raise InputError(f"the {name} rows hold the label {int(data.labels.max())}: expected 0 to {n_classes - 1}; "
                              "give the number of classes that the data have")
-        if not isinstance(data.inputs, np.ndarray):
-            empty = [i for i, text in enumerate(data.inputs) if not text.strip()]
-            if empty:
-                raise InputError(f"the text of {name} row {empty[0]} is empty ({len(empty)} such rows): remove them")
+        empty = [] if isinstance(data.inputs, np.ndarray) else [i for i, t in enumerate(data.inputs) if not t.strip()]
+        if empty:
+            raise InputError(f"the text of {name} row {empty[0]} is empty ({len(empty)} such rows): remove them")
     without = np.flatnonzero(np.bincount(train.labels, minlength=n_classes) == 0)
     if without.size:
         raise InputError(f"no training row has the label {', '.join(map(str, without))}: expected rows of each of the "
                          f"{n_classes} classes; add some, or train on fewer classes")
 
 
-def checked_weights(weights: IntArray | None, models: int, n: int) -> IntArray:
+def checked_weights(weights: IntArray | None, labels: IntArray, models: int, n_classes: int) -> IntArray:
     """How often each of M models is trained on each of n rows, (M, n) int64; None: once.
 
-    Raises ValueError for another shape, and for negative or fractional weights.
+    `labels` are (n,), or (M, n). Raises ValueError for another shape, and negative or fractional weights; InputError
+    where the rows of a model hold a label beyond the classes, or lack a class.
     """
-    if weights is None:
-        return np.ones((models, n), dtype=np.int64)
-    given = np.asarray(weights)
-    if given.shape != (models, n) or given.dtype.kind not in "iu" or (given < 0).any():
-        raise ValueError(f"weights are {given.dtype} of shape {given.shape}: expected whole numbers from 0 of shape "
-                         f"({models}, {n})")
-    return given.astype(np.int64)
-
-
-def checked_classes(labels: IntArray, weights: IntArray, n_classes: int) -> None:
-    """Raise InputError where the rows (M, n) of a model hold a label beyond the classes, or lack a class."""
-    for model, (own, count) in enumerate(zip(np.broadcast_to(labels, weights.shape), weights, strict=True)):
+    shape = (models, labels.shape[-1])
+    counts = np.ones(shape, dtype=np.int64) if weights is None else np.asarray(weights)
+    if counts.shape != shape or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise ValueError(f"weights are {counts.dtype} of shape {counts.shape}: expected whole numbers from 0 of shape "
+                         f"{shape}")
+    for model, (own, count) in enumerate(zip(np.broadcast_to(labels, shape), counts, strict=True)):
         used = own[count > 0]
         if used.size and (int(used.min()) < 0 or int(used.max()) >= n_classes):
             raise InputError(f"model {model} has labels from {int(used.min())} to {int(used.max())}: expected 0 to "
@@ -260,3 +228,4 @@ def checked_classes(labels: IntArray, weights: IntArray, n_classes: int) -> None
         if without.size:
             raise InputError(f"model {model} has no training row of the label {without[0]}: expected rows of each of "
                              f"the {n_classes} classes; give more rows, or less label noise")
+    return counts.astype(np.int64)

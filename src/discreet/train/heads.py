@@ -1,38 +1,74 @@
-"""What the recipes with one hidden layer share: from data to many models, from a model to scores and a saved folder."""
+"""What the recipes with one hidden layer share: features, many models of the same data, scores and a saved folder.
+
+What is learnt from training rows (document frequencies, a mean) lives in a `Scaling`; the counts and embeddings
+themselves depend on one text each, so that they can be made once for many models.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.arrays import read_arrays, write_arrays
-from discreet.core.errors import InputError
+from discreet.core.arrays import write_arrays
+from discreet.core.errors import InputError, need
 from discreet.core.folders import Manifest
-from discreet.train.base import (
-    Data,
-    Fitted,
-    FloatArray,
-    Inputs,
-    IntArray,
-    checked_classes,
-    checked_training,
-    checked_weights,
-)
-from discreet.train.features import Matrix, Scaling, distinct, shaped
-from discreet.train.perceptron import Perceptron, fit_perceptrons
+from discreet.core.types import FloatArray, IntArray
+from discreet.train.base import Data, Fitted, Inputs, Recipe, checked_training, checked_weights
+from discreet.train.perceptron import Matrix, Perceptron, Scaling, fit_perceptrons
 from discreet.train.plan import TrainingPlan, check_positive
-from discreet.train.saved import ARRAYS, saving
-from discreet.train.spec import options_of
+from discreet.train.spec import ARRAYS, saved_arrays, saving
+
+
+def hashed_counts(texts: Sequence[str], features: int, ngrams: int = 1) -> Matrix:
+    """CSR (n, features) of 1 + ln(tf): words of two letters and more, folded to lower case, in n-grams up to `ngrams`.
+
+    Hashed (MurmurHash3 without signs): no vocabulary is learnt, and a saved model can hold no word.
+    """
+    hasher = need("sklearn.feature_extraction.text", "hashed TF-IDF", "audit").HashingVectorizer(
+        n_features=features, ngram_range=(1, ngrams), alternate_sign=False, norm=None, dtype=np.float64)
+    # The hasher cannot take an empty list.
+    counts = hasher.transform(texts or [""]).tocsr()[: len(texts)]
+    counts.sum_duplicates()
+    counts.data = 1.0 + np.log(counts.data)
+    return counts
+
+
+def distinct(data: Data) -> tuple[IntArray, IntArray]:
+    """First row of each distinct (input, label), rising, and for each row its place among them.
+
+    Training on a record k times and on one row of weight k is then the same sum, bit for bit.
+    """
+    labels, inputs = data.labels.tolist(), data.inputs
+    keys = zip(inputs if isinstance(inputs, tuple) else (row.tobytes() for row in inputs), labels, strict=True)
+    places: dict[tuple[Any, int], int] = {}
+    inverse = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+    _, first = np.unique(inverse, return_index=True)
+    return first.astype(np.int64), inverse
+
+
+class OneByOne(Recipe):
+    """A recipe whose `fit` is `fit_many` of one model, which trains on each row once."""
+
+    __slots__ = ()
+
+    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
+
+    @abstractmethod
+    def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
+                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
+        """See `discreet.train.base.ManyRecipe`; weights None = each row once."""
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRecipe(ABC):
+class HeadRecipe(OneByOne):
     """A recipe whose models are a scaling and one hidden layer on features of one input each.
 
     Options: `hidden` ReLU units; `steps` updates of Adam on all rows at once at the learning rate `rate`, with the L2
@@ -40,10 +76,7 @@ class HeadRecipe(ABC):
     (none: never), and the best model is kept.
     """
 
-    name: ClassVar[str]
-    libraries: ClassVar[tuple[str, ...]]
     scaling: ClassVar[type[Scaling]]
-    """How the features are scaled."""
 
     hidden: int = 32
     steps: int = 150
@@ -69,16 +102,9 @@ class HeadRecipe(ABC):
         """What the source of the features makes of a known text; None where it is a fixed function."""
         return None
 
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
-
     def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
-        """See `discreet.train.base.ManyRecipe`; weights None = each row once.
-
-        Features are made once for all models; equal records become one row that weighs as many.
-        """
+        """Features are made once for all models; equal records become one row that weighs as many."""
         rows, merged = merged_records(train, weights, validation, n_classes, len(seeds))
         plan = self.plan
         if plan.patience is not None and not len(validation):
@@ -94,25 +120,16 @@ class HeadRecipe(ABC):
 
     def load(self, folder: Path, manifest: Manifest) -> Fitted:
         """See `discreet.train.base.Recipe`."""
-        state, classes = read_arrays(folder / ARRAYS), manifest.fact("n_classes", int)
-        try:
-            dim, hidden = state["first"].shape
-            shapes = {"first": (dim, hidden), "first_bias": (hidden,), "second": (hidden, classes),
-                      "second_bias": (classes,)}
-            net = Perceptron(**{name: shaped(state, name, one).astype(np.float32) for name, one in shapes.items()})
-            scaling = self.scaling.restore(state, dim)
-        except (KeyError, ValueError) as error:
-            raise InputError(f"{folder}: an array of the saved model is missing or wrong: {error}; save the model "
-                             "again") from None
-        probe, wanted = self.probe(), state.get("probe")
-        if probe is not None and (wanted is None or wanted.shape != probe.shape or np.abs(wanted - probe).max() > 1e-3):
+        classes, probe = manifest.fact("n_classes", int), self.probe()
+        state = saved_arrays(folder, {
+            "first": (None, self.hidden), "first_bias": (self.hidden,), "second": (self.hidden, classes),
+            "second_bias": (classes,), **self.scaling.shapes, **({} if probe is None else {"probe": (None,)})})
+        if probe is not None and (state["probe"].shape != probe.shape or np.abs(state["probe"] - probe).max() > 1e-3):
             raise InputError(f"{folder} was trained on another encoder than the one that its recipe names here: "
                              "restore that encoder, or train again")
+        net = Perceptron(**{name: state[name].astype(np.float32) for name in Perceptron.__slots__})
+        scaling = self.scaling(**{name: state[name] for name in self.scaling.shapes})
         return FittedHead(self, scaling, net, manifest.facts["facts"])
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,8 +151,7 @@ class FittedHead:
 
     def save(self, folder: Path) -> None:
         """Write the arrays and `recipe.json`."""
-        arrays = {name: getattr(self.net, name) for name in Perceptron.__slots__} | self.scaling.state()
-        probe = self.recipe.probe()
+        arrays, probe = asdict(self.net) | asdict(self.scaling), self.recipe.probe()
         with saving(folder, self.recipe, self.net.second.shape[1], self.facts) as part:
             write_arrays(part / ARRAYS, arrays if probe is None else arrays | {"probe": probe})
 
@@ -150,9 +166,8 @@ class FittedHead:
 def merged_records(train: Data, weights: IntArray | None, validation: Data, n_classes: int, models: int
                    ) -> tuple[Data, IntArray]:
     """The distinct records of checked training data, and how often each model is trained on each of them."""
-    counts = checked_weights(weights, models, len(train))
     checked_training(train, validation, n_classes)
-    checked_classes(train.labels, counts, n_classes)
+    counts = checked_weights(weights, train.labels, models, n_classes)
     first, inverse = distinct(train)
     merged = np.zeros((models, first.size), dtype=np.int64)
     for row, into in zip(counts, merged, strict=True):

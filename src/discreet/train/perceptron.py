@@ -1,4 +1,4 @@
-"""Classifiers of one hidden layer, many trained side by side on weighted rows of the same features, without torch.
+"""Scaled features, and classifiers of one hidden layer on weighted rows of them, many trained side by side, no torch.
 
 A model does not depend on its neighbours: sparse products add row by row, dense ones are called per model on its own
 rows, and the rest is elementwise. So a bank of M equals M banks of one, bit for bit.
@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.train.base import FloatArray, IntArray, checked_weights, need
-from discreet.train.features import Matrix, Scaling
+from discreet.core.errors import need
+from discreet.core.types import FloatArray, IntArray
 from discreet.train.plan import BETA1, BETA2, EPSILON, TrainedModel, TrainingPlan
 
+Matrix: TypeAlias = Any
+"""An array (n, d), or a SciPy CSR matrix of that shape."""
 Single = NDArray[np.float32]
 
 FIRST_STD = 0.5
@@ -28,6 +31,64 @@ TOGETHER = 1 << 17
 """First-layer weights of the models that are trained together: more of them do not fit the processor's cache."""
 BLOCK = 256
 """Rows that an exact product is made of at a time, to stay in the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tfidf:
+    """Counts times idf (d,), rows brought to norm 1 (zero rows stay).
+
+    idf = ln((1 + N) / (1 + df)) + 1, scikit-learn's smooth form, where N is the sum of weights and df that of rows that
+    have the feature: a repeated record is as many documents.
+    """
+
+    shapes: ClassVar[dict[str, tuple[int | None, ...]]] = {"idf": (None,)}
+
+    idf: FloatArray
+
+    @classmethod
+    def fit(cls, features: Matrix, weights: FloatArray) -> Self:
+        """From counts (n, d), CSR, of which row i counts weights[i] > 0 times."""
+        seen = features.copy()
+        seen.data = np.ones_like(seen.data)
+        return cls(np.log((1.0 + weights.sum()) / (1.0 + np.asarray(seen.T @ weights))) + 1.0)
+
+    def apply(self, features: Matrix) -> Matrix:
+        """CSR (n, d) with rows of norm 1 or 0; a row depends on that row only, bit for bit."""
+        scaled = features.astype(np.float64)
+        scaled.data = scaled.data * self.idf[scaled.indices]
+        squares = scaled.copy()
+        squares.data = squares.data**2
+        # A product with ones adds each row in its own order, whatever the other rows are.
+        norms = np.sqrt(np.asarray(squares @ np.ones(features.shape[1])))
+        scaled.data = scaled.data / np.repeat(norms, np.diff(scaled.indptr))
+        return scaled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Centred:
+    """Rows less the weighted mean (d,), over the root mean square (1,) of what is left (1 where nothing is left)."""
+
+    shapes: ClassVar[dict[str, tuple[int | None, ...]]] = {"mean": (None,), "size": (1,)}
+
+    mean: FloatArray
+    size: FloatArray
+
+    @classmethod
+    def fit(cls, features: Matrix, weights: FloatArray) -> Self:
+        """From an array (n, d) of which row i counts weights[i] > 0 times."""
+        rows = np.asarray(features, dtype=np.float64)
+        share = weights / weights.sum()
+        mean = share @ rows
+        size = np.sqrt(share @ ((rows - mean) ** 2).sum(axis=1))
+        return cls(mean, np.array([size if size > 0.0 else 1.0]))
+
+    def apply(self, features: Matrix) -> Matrix:
+        """Array (n, d) with weighted mean 0 and mean squared norm 1 on the rows of `fit`."""
+        return (np.asarray(features, dtype=np.float64) - self.mean) / self.size
+
+
+Scaling: TypeAlias = Tfidf | Centred
+"""How features are scaled, learnt from training rows; its fields are arrays to save."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,47 +114,25 @@ def fit_perceptrons(features: Matrix, labels: IntArray, weights: IntArray, n_cla
                     validation: tuple[Matrix, IntArray] | None = None) -> list[tuple[Scaling, TrainedModel]]:
     """Train M models by Adam on all rows at once; `TrainedModel.state` has the fields of `Perceptron`.
 
-    Parameters
-    ----------
-    features : array or CSR (n, d)
-        Before scaling; each model's scaling is fitted on its own rows.
-    labels : array (n,)
-        Classes in [0, n_classes).
-    weights : array (M, n)
-        How often each model is trained on each row, whole numbers from 0; 0 = not at all.
-    hidden : int
-        ReLU units, at least 1.
-    plan : TrainingPlan
-        `epochs` updates on all rows; weight decay is a penalty on the weights and not on the biases.
-    seeds : sequence of M SeedSequence
-        Of the initial weights; nothing else is drawn.
-    validation : (features, labels), optional
-        Needed where `plan.patience` is given; shared by all models.
-
-    Raises ValueError where shapes disagree, a weight is negative or fractional, a model has no row, patience has no
-    validation rows, or the plan asks for what is not done here.
+    `features` are an array or CSR (n, d) before scaling, and each model's scaling is fitted on its own rows; `labels`
+    (n,) are in [0, n_classes); `weights` (M, n) say how often each model is trained on each row, and each has some row;
+    `hidden` are ReLU units. Of the plan, `epochs` updates on all rows, decay (a penalty on weights and not on biases)
+    and early stopping are followed. `seeds` are of the initial weights; nothing else is drawn. `validation`, features
+    and labels, is shared by all models, and needed and used where `plan.patience` is given.
     """
-    plan.refuse_others("perceptrons", "epochs", "decay", "eval_every", "patience")
-    if labels.shape != (features.shape[0],):
-        raise ValueError(f"labels have shape {labels.shape} for {features.shape[0]} rows: expected one each")
-    weights = checked_weights(weights, len(seeds), features.shape[0])
-    if (weights.sum(axis=1) == 0).any():
-        raise ValueError(f"model {int(np.argmin(weights.sum(axis=1)))} has no row of positive weight: expected some")
-    if plan.patience is None:
-        validation = None
-    elif validation is None or not validation[1].size:
-        raise ValueError("patience is given without validation rows: expected some, or patience None")
     together = max(1, TOGETHER // (features.shape[1] * hidden))
     found: list[tuple[Scaling, TrainedModel]] = []
     for start in range(0, len(seeds), together):
         part = slice(start, start + together)
         params = [np.stack(one) for one in zip(
-            *(_initial(features.shape[1], hidden, n_classes, one) for one in seeds[part]), strict=True)]
-        found += _Training(features, labels, weights[part], params, plan, scaling, validation).run()
+            *(initial(features.shape[1], hidden, n_classes, one) for one in seeds[part]), strict=True)]
+        found += _Training(features, labels, weights[part], params, plan, scaling,
+                           None if plan.patience is None else validation).run()
     return found
 
 
-def _initial(dim: int, hidden: int, n_classes: int, seeds: np.random.SeedSequence) -> tuple[Single, ...]:
+def initial(dim: int, hidden: int, n_classes: int, seeds: np.random.SeedSequence) -> tuple[Single, ...]:
+    """The fields of a `Perceptron` before training."""
     rng = np.random.default_rng(seeds)
     first = rng.normal(0.0, FIRST_STD, (dim, hidden))
     second = rng.normal(0.0, hidden**-0.5, (hidden, n_classes))
@@ -109,7 +148,7 @@ class _Training:
         own = [np.flatnonzero(row) for row in weights]
         self.scalings = [scaling.fit(features[own[m]], weights[m, own[m]].astype(np.float64)) for m in models]
         self.rows = packed([self.scalings[m].apply(features[own[m]]) for m in models])
-        most = max(rows.size for rows in own)
+        most = max(self.rows.sizes)
         self.share = np.zeros((len(own), most, 1), dtype=np.float32)
         self.truth = np.zeros((len(own), most, params[3].shape[1]), dtype=np.float32)
         self.ones = np.ones(most, dtype=np.float32)
@@ -118,8 +157,7 @@ class _Training:
             self.truth[m, np.arange(rows.size), labels[rows]] = 1.0
         self.gradients = [np.zeros_like(one) for one in params]
         self.moments = [(np.zeros_like(one), np.zeros_like(one), np.empty_like(one)) for one in params]
-        self.checks = None if validation is None else packed([one.apply(validation[0]) for one in self.scalings])
-        self.check_labels = None if validation is None else validation[1]
+        self.checks = validation and (packed([one.apply(validation[0]) for one in self.scalings]), validation[1])
         self.curves: list[list[tuple[int, float]]] = [[] for _ in models]
         self.best = [(0, self._state(m)) for m in models]
         self.ended = np.zeros(len(own), dtype=np.int64)
@@ -131,25 +169,21 @@ class _Training:
             for param, gradient, moments in zip(self.params, self.gradients, self.moments, strict=True):
                 _adam(param, gradient, *moments, step, plan.rate)
             if self.checks is not None and (step % plan.eval_every == 0 or step == plan.epochs):
-                self._evaluate(self.checks, step)
+                self._evaluate(*self.checks, step)
                 if self.ended.all():
                     break
-        found = []
-        for m, scaling in enumerate(self.scalings):
-            best_step, state = self.best[m] if self.checks is not None else (plan.epochs, self._state(m))
-            found.append((scaling, TrainedModel(int(self.ended[m]) or plan.epochs, plan.epochs, best_step, state,
-                                                tuple(self.curves[m]))))
-        return found
+        best = self.best if self.checks is not None else [(plan.epochs, self._state(m)) for m in range(len(self.best))]
+        return [(scaling, TrainedModel(int(end) or plan.epochs, plan.epochs, *kept, tuple(curve)))
+                for scaling, end, kept, curve in zip(self.scalings, self.ended, best, self.curves, strict=True)]
 
     def _forward(self, rows: SparseRows | DenseRows) -> tuple[Single, Single]:
         first, first_bias, second, second_bias = self.params
         hidden = rows.times(first)
         hidden += first_bias[:, None, :]
         np.maximum(hidden, 0.0, out=hidden)
-        logits = np.empty((*hidden.shape[:2], second.shape[2]), dtype=np.float32)
+        logits = np.zeros((*hidden.shape[:2], second.shape[2]), dtype=np.float32)
         for m, size in enumerate(rows.sizes):
             np.matmul(hidden[m, :size], second[m], out=logits[m, :size])
-            logits[m, size:] = 0.0
         logits += second_bias[:, None, :]
         return hidden, logits
 
@@ -173,19 +207,17 @@ class _Training:
             self.gradients[0] += np.float32(self.plan.decay) * first
             self.gradients[2] += np.float32(self.plan.decay) * second
 
-    def _evaluate(self, checks: SparseRows | DenseRows, step: int) -> None:
+    def _evaluate(self, checks: SparseRows | DenseRows, labels: IntArray, step: int) -> None:
         _, logits = self._forward(checks)
-        at = np.arange(logits.shape[1])
         for m in np.flatnonzero(self.ended == 0):
             given = logits[m].astype(np.float64)
             top = given.max(axis=1)
-            losses = np.log(np.exp(given - top[:, None]).sum(axis=1)) + top - given[at, self.check_labels]
+            losses = np.log(np.exp(given - top[:, None]).sum(axis=1)) + top - given[np.arange(labels.size), labels]
             loss, curve = float(losses.mean()), self.curves[m]
             if all(loss < earlier for _, earlier in curve):
                 self.best[m] = (step, self._state(int(m)))
             curve.append((step, loss))
-            since = sum(1 for at_step, _ in curve if at_step > self.best[m][0])
-            if self.plan.patience is not None and since >= self.plan.patience:
+            if sum(at > self.best[m][0] for at, _ in curve) >= (self.plan.patience or 0):
                 self.ended[m] = step
 
     def _state(self, model: int) -> dict[str, Single]:
@@ -239,56 +271,52 @@ def exact_product(rows: Matrix, right: NDArray[np.floating]) -> FloatArray:
     return out
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
-    """The rows of M models as one block-diagonal CSR matrix (M · most, M · d), and its transpose.
+    """The rows of M models, (n_m, d) each, as one block-diagonal CSR matrix (M · most, M · d), and its transpose.
 
     `sizes` are the rows of each model; those from there to `most` are empty.
     """
 
-    blocks: Matrix
-    transposed: Matrix
-    sizes: tuple[int, ...]
+    def __init__(self, features: Sequence[Matrix]) -> None:
+        self.sizes = [int(one.shape[0]) for one in features]
+        most, dim, csr = max(self.sizes), int(features[0].shape[1]), need("scipy.sparse", "hashed TF-IDF", "audit")
+        ends = np.concatenate([np.pad(np.diff(one.indptr), (0, most - one.shape[0])) for one in features])
+        columns = np.concatenate([one.indices.astype(np.int64) + m * dim for m, one in enumerate(features)])
+        data = np.concatenate([one.data for one in features]).astype(np.float32)
+        self._blocks = csr.csr_matrix((data, columns, np.concatenate([[0], np.cumsum(ends)])),
+                                      shape=(len(features) * most, len(features) * dim))
+        self._transposed = self._blocks.T.tocsr()
 
     def times(self, right: Single) -> Single:
-        """Each model's rows times its (d, h) of `right` (M, d, h): (M, most, h)."""
-        product = self.blocks @ right.reshape(-1, right.shape[2])
+        """Each model's rows times its (d, h) of `right` (M, d, h): (M, most, h), zero beyond a model's rows."""
+        product = self._blocks @ right.reshape(-1, right.shape[2])
         return np.asarray(product, dtype=np.float32).reshape(len(self.sizes), -1, right.shape[2])
 
     def back(self, left: Single, out: Single) -> None:
         """Into `out` (M, d, h): each model's transposed rows times its (most, h) of `left`."""
-        out[:] = (self.transposed @ left.reshape(-1, left.shape[2])).reshape(out.shape)
+        out[:] = (self._transposed @ left.reshape(-1, left.shape[2])).reshape(out.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DenseRows:
-    """The rows of M models, an array (sizes[m], d) each."""
+    """As `SparseRows`, of arrays."""
 
-    rows: tuple[Single, ...]
-    sizes: tuple[int, ...]
+    def __init__(self, features: Sequence[Matrix]) -> None:
+        self._rows = [np.ascontiguousarray(one, dtype=np.float32) for one in features]
+        self.sizes = [len(one) for one in self._rows]
 
     def times(self, right: Single) -> Single:
-        """As `SparseRows.times`; rows beyond a model's are zero."""
+        """As `SparseRows.times`."""
         out = np.zeros((len(self.sizes), max(self.sizes), right.shape[2]), dtype=np.float32)
         for m, size in enumerate(self.sizes):
-            np.matmul(self.rows[m], right[m], out=out[m, :size])
+            np.matmul(self._rows[m], right[m], out=out[m, :size])
         return out
 
     def back(self, left: Single, out: Single) -> None:
         """As `SparseRows.back`."""
         for m, size in enumerate(self.sizes):
-            np.matmul(self.rows[m].T, left[m, :size], out=out[m])
+            np.matmul(self._rows[m].T, left[m, :size], out=out[m])
 
 
 def packed(features: Sequence[Matrix]) -> SparseRows | DenseRows:
-    """The scaled features of M models, (n_m, d) each, all arrays or all CSR, as float32."""
-    sizes = tuple(int(one.shape[0]) for one in features)
-    if all(isinstance(one, np.ndarray) for one in features):
-        return DenseRows(tuple(np.ascontiguousarray(one, dtype=np.float32) for one in features), sizes)
-    most, dim = max(sizes), int(features[0].shape[1])
-    ends = np.concatenate([np.pad(np.diff(one.indptr), (0, most - one.shape[0])) for one in features])
-    columns = np.concatenate([one.indices.astype(np.int64) + m * dim for m, one in enumerate(features)])
-    data = np.concatenate([one.data for one in features]).astype(np.float32)
-    blocks = need("scipy.sparse", "audit", "hashed TF-IDF").csr_matrix(
-        (data, columns, np.concatenate([[0], np.cumsum(ends)])), shape=(len(sizes) * most, len(sizes) * dim))
-    return SparseRows(blocks, blocks.T.tocsr(), sizes)
+    """The scaled features of M models, all arrays or all CSR, in single precision."""
+    return DenseRows(features) if isinstance(features[0], np.ndarray) else SparseRows(features)

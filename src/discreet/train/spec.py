@@ -1,40 +1,54 @@
-"""What `--recipe` may say, and the recipe that it names.
+"""What `--recipe` may say, the recipe that it names, and the folders in which its models are saved.
 
 `tfidf-mlp`                                     a recipe with its defaults
 `transformer:base=minilm,regime=lora,rank=64`   with options; the parts of a list are separated by `+`
 `recipe.yaml`, `recipe.json`                    a file that holds `name` and options
 a mapping                                       the same, such as a recipe's `to_json()`
+
+A folder is written whole or not at all, and checked byte by byte when it is read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+import numpy as np
 import yaml
+from numpy.typing import NDArray
 
-from discreet.core.errors import UsageError
-from discreet.core.files import why
-from discreet.train.base import Recipe, recipes
+from discreet.core.arrays import read_arrays
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import dump_json, refuse_text, why
+from discreet.core.folders import atomic_folder, read_manifest, write_manifest
+from discreet.train.base import Fitted, Recipe, recipes
 
-FILES = (".yaml", ".yml", ".json")
+MANIFEST, FORM, VERSION = "recipe.json", "discreet-recipe", 1
+ARRAYS = "model.safetensors"
+"""Where the built-in recipes keep the arrays of a model."""
 _WITH_OPTIONS = re.compile(r"[\w-]+:\s*\w+\s*=")
 _WORDS = {"none": None, "true": True, "false": False}
+_CALLED = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: "none"}
+
+
+class _Word(str):
+    """The text of a value, as opposed to a string that a mapping holds."""
+
+    __slots__ = ()
 
 
 def recipe_of(spec: str | Mapping[str, Any]) -> Recipe:
     """The recipe that a value of `--recipe`, or a mapping, asks for; see the head of this module.
 
-    Raises
-    ------
-    UsageError
-        For an unknown name or option, a value of another type or out of range, or a file that cannot be read; one line
-        that lists what there is.
+    Raises UsageError for an unknown name or option, a value of another type or out of range, or a file that cannot be
+    read; one line that lists what there is.
     """
     given = dict(spec) if isinstance(spec, Mapping) else _parsed(spec)
     name = given.pop("name", None)
@@ -46,39 +60,86 @@ def recipe_of(spec: str | Mapping[str, Any]) -> Recipe:
     odd = [str(key) for key in given if key not in known]
     if odd:
         raise UsageError(f"the recipe {name!r} has no option {odd[0]!r}: expected {', '.join(known) or 'none'}")
-    values = {key: _value(name, key, value, hints[key]) for key, value in given.items()}
     try:
-        return maker(**values)
+        return maker(**{key: _value(key, value, hints[key]) for key, value in given.items()})
     except ValueError as error:
         raise UsageError(f"the recipe {name!r}: {error}") from None
 
 
-def options_of(recipe: Any) -> dict[str, Any]:
-    """`{"name": …, option: value, …}` of a recipe that is a dataclass; what `to_json` returns."""
-    values = {one.name: getattr(recipe, one.name) for one in fields(recipe)}
-    return {"name": recipe.name, **{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}}
+@contextmanager
+def saving(folder: Path, recipe: Recipe, n_classes: int, facts: Mapping[str, Any]) -> Iterator[Path]:
+    """Save a fitted model atomically: the block writes its files into the folder that is yielded.
+
+    `facts` are `Fitted.facts`. Raises UsageError where the folder cannot be written or holds something else, and
+    ValueError where a fact may hold text.
+    """
+    refuse_text(facts)
+    body = {"recipe": recipe.to_json(), "n_classes": int(n_classes), "facts": dict(facts)}
+    with atomic_folder(folder, MANIFEST) as part:
+        yield part
+        write_manifest(part, MANIFEST, FORM, VERSION, {**body, "body_sha256": _digest(body)})
+
+
+def load_fitted(folder: Path, recipe: Recipe | None = None) -> Fitted:
+    """The model that was saved in a folder, all its files verified; with `recipe`, only one trained by it.
+
+    Raises InputError where the folder holds none, or one that is truncated, changed, of another version, of a recipe
+    that is not installed, or not of `recipe`.
+    """
+    manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
+    spec = manifest.fact("recipe", dict)
+    if manifest.fact("n_classes", int) < 2 or not isinstance(manifest.facts.get("facts"), dict):
+        raise InputError(f"{folder}: the manifest must give n_classes >= 2 and facts: save the model again")
+    if recipe is not None and spec != recipe.to_json():
+        theirs = spec.get("name")
+        raise InputError(f"{folder} holds a model of the recipe {theirs!r}"
+                         + (" with other options" if theirs == recipe.name else "")
+                         + f"; expected {recipe.name!r} as given: name another folder, or train it again")
+    try:
+        maker = recipe_of(spec)
+    except UsageError as error:
+        raise InputError(f"{folder}: {error}") from None
+    if manifest.fact("body_sha256", str) != _digest({k: v for k, v in manifest.facts.items() if k != "body_sha256"}):
+        raise InputError(f"{folder / MANIFEST} was changed after it was saved: copy the whole folder again")
+    return maker.load(folder, manifest.verify())
+
+
+def saved_arrays(folder: Path, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, NDArray[Any]]:
+    """The arrays of a saved model; None in a shape stands for any size.
+
+    Raises InputError where one is missing, unexpected, not finite, or of another shape.
+    """
+    state = read_arrays(folder / ARRAYS)
+    odd = sorted(state.keys() ^ shapes.keys()) or [
+        name for name, shape in shapes.items() if len(shape) != state[name].ndim or not np.isfinite(state[name]).all()
+        or any(size not in (None, found) for size, found in zip(shape, state[name].shape, strict=True))]
+    if odd:
+        raise InputError(f"{folder}: {odd[0]!r} is missing, unexpected, not finite or of another shape than the recipe "
+                         "has it; save the model again")
+    return state
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    """SHA-256 of what the manifest says, in 64 hexadecimal digits."""
+    plain = json.loads(dump_json(body))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def _parsed(spec: str) -> dict[str, Any]:
     """Name and options of a string, or what a file holds."""
-    if Path(spec).suffix.lower() in FILES and not _WITH_OPTIONS.match(spec):
+    if Path(spec).suffix.lower() in (".yaml", ".yml", ".json") and not _WITH_OPTIONS.match(spec):
         return _read(Path(spec))
     name, colon, rest = spec.partition(":")
     parts = [part.partition("=") for part in rest.split(",")] if colon else []
     if not name or any(not key.strip() or not equals for key, equals, _ in parts):
         raise UsageError(f"the recipe {spec!r}: expected name, or name:option=value,option=value; names are "
                          f"{', '.join(recipes)}")
-    keys = [key.strip() for key, _, _ in parts]
-    twice = next((key for key in keys if keys.count(key) > 1 or key == "name"), None)
-    if twice is not None:
-        raise UsageError(f"the recipe {spec!r} gives {twice!r} twice: expected each option once")
-    return {"name": name.strip(), **{key: _Word(value.strip()) for key, (_, _, value) in zip(keys, parts, strict=True)}}
-
-
-class _Word(str):
-    """The text of a value, as opposed to a string that a mapping holds."""
-
-    __slots__ = ()
+    found: dict[str, Any] = {"name": name.strip()}
+    for key, _, value in parts:
+        if key.strip() in found:
+            raise UsageError(f"the recipe {spec!r} gives {key.strip()!r} twice: expected each option once")
+        found[key.strip()] = _Word(value.strip())
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -94,20 +155,17 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def _value(name: str, key: str, value: Any, hint: Any) -> Any:
-    """A value of the option's type. Raises UsageError."""
-    for kind in _kinds(hint):
+def _value(key: str, value: Any, hint: Any) -> Any:
+    """A value of the option's type. Raises ValueError."""
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    # None before text, so that the word "none" is None where that may be.
+    kinds = sorted(members, key=lambda kind: (kind is str, kind is not NoneType))
+    for kind in kinds:
         taken, found = _as(value, kind)
         if taken:
             return found
     shown = f"{str(value)!r}" if isinstance(value, str | int | float | NoneType) else f"a {type(value).__name__}"
-    raise UsageError(f"the recipe {name!r}: {key} is {shown}; expected {' or '.join(map(_called, _kinds(hint)))}")
-
-
-def _kinds(hint: Any) -> tuple[Any, ...]:
-    """The members of a union, None before text so that the word "none" is None where that may be."""
-    found = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return tuple(sorted(found, key=lambda kind: (kind is str, kind is not NoneType)))
+    raise ValueError(f"{key} is {shown}; expected {' or '.join(map(_called, kinds))}")
 
 
 def _as(value: Any, kind: Any) -> tuple[bool, Any]:
@@ -136,7 +194,4 @@ def _as(value: Any, kind: Any) -> tuple[bool, Any]:
 def _called(kind: Any) -> str:
     if get_origin(kind) is tuple:
         return "a list of words"
-    if get_origin(kind) is Literal:
-        return "one of " + ", ".join(map(str, get_args(kind)))
-    return {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: "none"}.get(
-        kind, str(kind))
+    return "one of " + ", ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else _CALLED[kind]

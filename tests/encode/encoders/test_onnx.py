@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.errors import refused
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import write_manifest
@@ -114,9 +115,8 @@ def test_files_that_cannot_be_run(hand_made: Path, tmp_path: Path, name: str) ->
     (folder / "encoder.json").unlink()
     facts = {"kind": "onnx", "name": "x", "dim": 16, "config": {"pooling": "mean", "max_tokens": 24}}
     write_manifest(folder, "encoder.json", "discreet-encoder", 1, facts)
-    with pytest.raises(InputError, match=f"{name}.* (cannot run it|is no tokenizer)") as caught:
+    with refused(InputError, f"{name}.* (cannot run it|is no tokenizer)"):
         load_encoder(folder)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("config", [

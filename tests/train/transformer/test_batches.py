@@ -1,14 +1,69 @@
+"""Prompts, and batches of token rows."""
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.errors import refused
 
-from discreet.core.errors import InputError
-from discreet.train.base import FloatArray, IntArray
-from discreet.train.transformer.batches import epoch_batches, length_batches, padded, padding_share, scored, unused
-from discreet.train.transformer.reading import Tokens
+from discreet.core.errors import InputError, UsageError
+from discreet.core.types import FloatArray, IntArray
+from discreet.train.transformer.reading import (
+    DEPRESSION,
+    NONE,
+    PROMPTS,
+    SAFETY,
+    Tokens,
+    epoch_batches,
+    length_batches,
+    padded,
+    padding_share,
+    prompt_of,
+    scored,
+    unused,
+)
+
+
+def test_the_prompts_of_the_paper_word_for_word() -> None:
+    assert SAFETY.text == ("You are a safety classifier. Read the following user message and determine whether it "
+                           "contains harmful content.")
+    assert DEPRESSION.text == ("You are a mental health screening classifier. Read the following text and determine "
+                               "whether it indicates signs of depression.")
+    assert (SAFETY.source, DEPRESSION.source) == ("paper, appendix F", "paper, appendix N.2")
+    assert {name for name, prompt in PROMPTS.items() if prompt.source.startswith("paper")} == {"safety", "depression"}
+
+
+def test_names() -> None:
+    assert prompt_of("auto", chat=True) is SAFETY
+    assert prompt_of("auto", chat=False) is NONE
+    assert all(prompt_of(name, chat=chat) is prompt for name, prompt in PROMPTS.items() for chat in (False, True))
+    with pytest.raises(UsageError, match="'sfaety': expected one of safety, depression, none, auto"):
+        prompt_of("sfaety", chat=True)
+
+
+def test_a_prompt_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.txt"
+    file.write_text("\n  You watch over a helpline.\nSay what you see – briefly. \n\n", encoding="utf-8")
+    for chat in (False, True):
+        found = prompt_of(f"@{file}", chat=chat)
+        assert (found.name, found.source) == ("@own.txt", "yours")
+        assert found.text == "You watch over a helpline.\nSay what you see – briefly."
+    file.write_text(" \n")
+    with pytest.raises(UsageError, match=r"own\.txt has 0 characters: expected 1 to 20,000"):
+        prompt_of(f"@{file}", chat=True)
+    file.write_text("x" * 20_001)
+    with pytest.raises(UsageError, match="20,001 characters"):
+        prompt_of(f"@{file}", chat=True)
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="no text in UTF-8"):
+        prompt_of(f"@{file}", chat=True)
+    for missing in ("@", f"@{tmp_path / 'none.txt'}"):
+        with refused(UsageError, r"cannot read the prompt in .*expected a text file"):
+            prompt_of(missing, chat=True)
 
 
 def tokens(*rows: list[int]) -> list[Tokens]:
@@ -19,14 +74,13 @@ def of_lengths(lengths: list[int]) -> list[Tokens]:
     return tokens(*([1 + place % 7] * length for place, length in enumerate(lengths)))
 
 
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(1, 9), st.integers(1, 4),
-       st.integers(0, 99))
-def test_an_epoch_holds_every_row_once(lengths: list[int], size: int, pool: int, seed: int) -> None:
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(1, 9), st.integers(0, 99))
+def test_an_epoch_holds_every_row_once(lengths: list[int], size: int, seed: int) -> None:
     rows = of_lengths(lengths)
-    found = epoch_batches(rows, size, np.random.default_rng(seed), pool=pool)
+    found = epoch_batches(rows, size, np.random.default_rng(seed))
     assert sorted(np.concatenate(found).tolist()) == list(range(len(rows)))
     assert sorted(map(len, found), reverse=True)[:-1] == [size] * (len(found) - 1)
-    same = epoch_batches(rows, size, np.random.default_rng(seed), pool=pool)
+    same = epoch_batches(rows, size, np.random.default_rng(seed))
     assert [batch.tolist() for batch in same] == [batch.tolist() for batch in found]
 
 
@@ -45,28 +99,6 @@ def test_little_padding_and_no_order_of_length() -> None:
     assert max(abs(np.corrcoef(epoch[1:], epoch[:-1])[0, 1]) for epoch in longest) < 0.3
     mates = {tuple(sorted(batch.tolist())) for epoch in bucketed for batch in epoch}
     assert len(mates) > 0.99 * 10 * 250
-
-
-def test_pools_are_what_is_sorted() -> None:
-    """With a pool of one batch there is nothing to sort: the epoch is a plain shuffle."""
-    rows = of_lengths(list(range(1, 41)))
-    spread = [np.ptp([len(rows[place]) for place in batch])
-              for batch in epoch_batches(rows, 4, np.random.default_rng(1), pool=1)]
-    sorted_spread = [np.ptp([len(rows[place]) for place in batch])
-                     for batch in epoch_batches(rows, 4, np.random.default_rng(1), pool=10)]
-    assert np.mean(spread) > 15
-    assert sorted_spread == [3] * 10
-
-
-def test_impossible_sizes() -> None:
-    rng = np.random.default_rng(0)
-    for rows, size, pool in (([], 1, 1), (of_lengths([1]), 0, 1), (of_lengths([1]), 1, 0)):
-        with pytest.raises(ValueError, match="expected at least 1"):
-            epoch_batches(rows, size, rng, pool=pool)
-    with pytest.raises(ValueError, match="expected at least 1"):
-        length_batches(of_lengths([1]), 0)
-    with pytest.raises(ValueError, match="expected at least 1"):
-        scored([], 1, 0, lambda ids, mask: np.zeros((1, 1)))
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=20), st.integers(1, 6))
@@ -114,8 +146,3 @@ def test_padding_stands_in_no_text(rows: list[list[int]], preferred: int | None)
     assert found not in there
     assert 0 <= found < 21
     assert preferred is None or preferred in there or found == preferred
-
-
-def test_no_token_is_left() -> None:
-    with pytest.raises(InputError, match="uses all 3 tokens"):
-        unused(tokens([0, 1], [2]), 2, 3)

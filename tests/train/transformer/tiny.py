@@ -1,4 +1,4 @@
-"""Tiny random base models with tokenisers trained on the spot, written as transformers saves them.
+"""Tiny random base models with tokenisers trained on the spot, written as transformers saves them, and loaded.
 
 Same seed, same folder. Each is written once per folder and loads in well under a second.
 """
@@ -9,8 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tests.heavy import need, quiet
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from discreet.core.types import FloatArray
+from discreet.train.transformer.classifier import LoadedClassifier, load_classifier
+from discreet.train.transformer.reading import Tokens, padded, scored
 
 CORPUS = [
     "The caller said that the river was high and asked where the nearest shelter is.",
@@ -111,7 +116,7 @@ def tiny_gemma_with_images(folder: Path, *, seed: int = 0, layers: int = 3) -> P
 
 
 def tiny_bert(folder: Path, *, seed: int = 0, layers: int = 3, body: str = "BertModel", **more: Any) -> Path:
-    """An encoder without a chat template, whose tokeniser file cuts and pads, as MiniLM's does."""
+    """An encoder without a chat template and without dropout, whose tokeniser file cuts and pads, as MiniLM's does."""
     normalizer, words = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
     found = Tokenizer(models.WordPiece(_pieces(normalizer, words), unk_token="[UNK]"))
     found.normalizer, found.pre_tokenizer = normalizer, words
@@ -122,7 +127,8 @@ def tiny_bert(folder: Path, *, seed: int = 0, layers: int = 3, body: str = "Bert
     found.enable_padding(length=7)
     tokenizer = _wrapped(found, None, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]")
     return _written(folder, "BertConfig", body, tokenizer, seed, {
-        "num_hidden_layers": layers, "pad_token_id": 0, **more})
+        "num_hidden_layers": layers, "pad_token_id": 0, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+        **more})
 
 
 def _pieces(normalizer: Any, words: Any) -> dict[str, int]:
@@ -158,3 +164,28 @@ def _written(folder: Path, config: str, model: str, tokenizer: Any, seed: int, o
         made.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
+
+
+def loaded(folder: Path | str, seed: int = 1, **more: Any) -> LoadedClassifier:
+    """A classifier of three classes, trained whole unless said otherwise."""
+    return load_classifier(str(folder), **{"n_classes": 3, "regime": "full", "rank": 4,
+                                      "seeds": np.random.SeedSequence(seed), **more})
+
+
+def outputs(model: LoadedClassifier, rows: list[Tokens], size: int = 16, *, hidden: bool = False) -> FloatArray:
+    """(n, 3) logits, or (n, d) representations."""
+    torch = need("torch")
+
+    def score(ids: Any, mask: Any) -> FloatArray:
+        with torch.no_grad():
+            found = model(torch.from_numpy(ids), torch.from_numpy(mask))[int(hidden)]
+        assert found.dtype == torch.float32
+        return np.asarray(found.numpy(), dtype=np.float64)
+
+    return scored(rows, size, model.pad, score)
+
+
+def tensors(rows: list[Tokens], pad: int) -> tuple[Any, Any]:
+    """Ids and mask of one batch."""
+    ids, mask = (need("torch").from_numpy(part) for part in padded(rows, pad))
+    return ids, mask

@@ -17,13 +17,22 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import need as package
 from discreet.core.types import FloatArray
 from discreet.encode.models import local_only, quiet
 from discreet.scores.adapters.scorer import Dtype, Settings
-from discreet.train.base import need as package
-from discreet.train.transformer.batches import length_batches, padded, unused
-from discreet.train.transformer.loading import called, dtype_name, missing_weights
-from discreet.train.transformer.reading import AUTO, Reader, Tokens, prompt_of, share_seen, token_limit
+from discreet.train.transformer.classifier import called, dtype_name, missing_weights
+from discreet.train.transformer.reading import (
+    AUTO,
+    Reader,
+    Tokens,
+    length_batches,
+    padded,
+    prompt_of,
+    share_seen,
+    token_limit,
+    unused,
+)
 
 ADAPTER = "adapter_config.json"
 HEADS = ("score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight")

@@ -17,7 +17,7 @@ from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.results import paper_rows, supplementary_task
 from discreet.studies.mia.settings import Condition, Setting, Study, experiment_of
 from discreet.studies.mia.tables import TABLES, sizes_of_models
-from discreet.train.features import embedder
+from discreet.train.recipes.head import embedder
 
 QUERIES = (1, 16, 256)
 AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")

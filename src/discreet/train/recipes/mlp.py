@@ -10,8 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.train.base import Inputs, need_torch, recipes, rows_of
-from discreet.train.networks.bank import ManyNetworksRecipe
-from discreet.train.networks.base import Network, States, Tensor, he_normal, zeros
+from discreet.train.loop import Network, States, Tensor, he_normal
+from discreet.train.networks import ManyNetworksRecipe
+
+
+class Layers(Network):
+    """ReLU layers and a head. Rows are (M, B, d) floats."""
+
+    together = 64
+
+    def initial(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Weights and biases, layer by layer."""
+        widths, found = (*self.shape, *self.options.widths, self.n_classes), {}
+        for layer, (wide, narrow) in enumerate(pairwise(widths)):
+            last = layer + 2 == len(widths)
+            found[f"weight{layer}"] = he_normal(rng, wide, narrow, fan=wide, gain=1.0 if last else 2.0)
+            found[f"bias{layer}"] = np.zeros((1, narrow))
+        return found
+
+    def forward(self, states: States, rows: Tensor, *, training: bool) -> tuple[Tensor, Tensor]:
+        """Logits, and the last hidden layer."""
+        torch, last, hidden = need_torch(), self.options.layers, rows
+        for layer in range(last):
+            hidden = torch.baddbmm(states[f"bias{layer}"], hidden, states[f"weight{layer}"]).relu_()
+        return torch.baddbmm(states[f"bias{last}"], hidden, states[f"weight{last}"]), hidden
 
 
 @recipes.register("mlp")
@@ -25,50 +47,24 @@ class Mlp(ManyNetworksRecipe):
     """
 
     name: ClassVar[str] = "mlp"
-    libraries: ClassVar[tuple[str, ...]] = ("discreet.train", "torch")
     takes_texts: ClassVar[bool] = False
+    architecture: ClassVar[type[Network]] = Layers
 
     batch: int = 32
     hidden: int = 64
     layers: int = 2
 
     def __post_init__(self) -> None:
-        if self.layers < 1 or self.hidden >> (self.layers - 1) < 1:
+        if self.layers < 1 or self.widths[-1] < 1:
             raise ValueError(f"{self.layers} layers of {self.hidden} units and half as many each: expected a layer at "
                              "the least, and a unit in each")
         ManyNetworksRecipe.__post_init__(self)
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Units of the hidden layers."""
+        return tuple(self.hidden >> layer for layer in range(self.layers))
+
     def read(self, inputs: Inputs) -> NDArray[Any]:
         """(n, d)."""
         return np.ascontiguousarray(rows_of(inputs, self.name), dtype=np.float32)
-
-    def network(self, shape: tuple[int, ...], n_classes: int) -> Network:
-        """The perceptron."""
-        return Layers((*shape, *(self.hidden >> layer for layer in range(self.layers)), n_classes))
-
-
-@dataclass(frozen=True, slots=True)
-class Layers:
-    """`widths` are those of inputs, hidden layers and classes. Rows are (M, B, d) floats."""
-
-    widths: tuple[int, ...]
-
-    together: ClassVar[int] = 64
-    buffers: ClassVar[frozenset[str]] = frozenset()
-
-    def initial(self, rng: np.random.Generator) -> dict[str, NDArray[np.float32]]:
-        """See `discreet.train.networks.base.Network`."""
-        found = {}
-        for layer, (wide, narrow) in enumerate(pairwise(self.widths)):
-            last = layer + 2 == len(self.widths)
-            found[f"weight{layer}"] = he_normal(rng, wide, narrow, fan=wide, gain=1.0 if last else 2.0)
-            found[f"bias{layer}"] = zeros(1, narrow)
-        return found
-
-    def forward(self, states: States, rows: Tensor, *, training: bool) -> tuple[Tensor, Tensor]:
-        """See `discreet.train.networks.base.Network`."""
-        torch, last = need_torch(), len(self.widths) - 2
-        hidden = rows
-        for layer in range(last):
-            hidden = torch.baddbmm(states[f"bias{layer}"], hidden, states[f"weight{layer}"]).relu_()
-        return torch.baddbmm(states[f"bias{last}"], hidden, states[f"weight{last}"]), hidden

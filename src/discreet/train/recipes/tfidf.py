@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.core.arrays import read_arrays, write_arrays
-from discreet.core.errors import InputError, UsageError
+from discreet.core.arrays import write_arrays
+from discreet.core.errors import UsageError, need
 from discreet.core.folders import Manifest
-from discreet.train.base import Data, Fitted, FloatArray, Inputs, IntArray, need, recipes, texts_of
-from discreet.train.features import Matrix, Scaling, Tfidf, hashed_counts, shaped
-from discreet.train.heads import HeadRecipe, merged_records
-from discreet.train.perceptron import exact_product
-from discreet.train.saved import ARRAYS, saving
-from discreet.train.spec import options_of
+from discreet.core.types import FloatArray, IntArray
+from discreet.train.base import Data, Fitted, Inputs, recipes, texts_of
+from discreet.train.heads import HeadRecipe, OneByOne, hashed_counts, merged_records
+from discreet.train.perceptron import Matrix, Scaling, Tfidf, exact_product
+from discreet.train.plan import check_above
+from discreet.train.spec import ARRAYS, saved_arrays, saving
 
 
 @recipes.register("tfidf-mlp")
@@ -51,7 +50,7 @@ class TfidfMlp(HeadRecipe):
 
 @recipes.register("tfidf-linear")
 @dataclass(frozen=True, slots=True)
-class TfidfLinear:
+class TfidfLinear(OneByOne):
     """The optimum is unique: seeds and validation rows change nothing.
 
     Options: `C` > 0, the inverse penalty (scikit-learn's: squared norm over 2, against C times the *sum* of log
@@ -66,35 +65,30 @@ class TfidfLinear:
     ngrams: int = 1
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.C) and self.C > 0.0):
-            raise ValueError(f"C is {self.C}: expected a finite number above 0")
+        check_above(self, "C")
         _check_hashing(self.columns, self.ngrams)
 
     def features(self, inputs: Inputs) -> Matrix:
         """Hashed counts (n, d)."""
         return hashed_counts(texts_of(inputs, self.name), self.columns, self.ngrams)
 
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
-
     def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
-        """See `discreet.train.base.ManyRecipe`; only the counts are shared. Weights None = each row once."""
+        """Only the counts are shared."""
         rows, merged = merged_records(train, weights, validation, n_classes, len(seeds))
         features = self.features(rows.inputs)
         return [self._fit(features, rows.labels, row, n_classes) for row in merged]
 
     def _fit(self, features: Matrix, labels: IntArray, weights: IntArray, n_classes: int) -> Fitted:
-        purpose = "logistic regression"
-        model = need("sklearn.linear_model", "audit", purpose).LogisticRegression(
+        model = need("sklearn.linear_model", "logistic regression", "audit").LogisticRegression(
             C=self.C, solver="lbfgs", max_iter=2000, tol=1e-6)
         own = np.flatnonzero(weights)
-        scaling = Tfidf.fit(features[own], weights[own].astype(np.float64))
+        counts = weights[own].astype(np.float64)
+        scaling = Tfidf.fit(features[own], counts)
         with warnings.catch_warnings():
             # Whether it converged is among the facts.
-            warnings.simplefilter("ignore", need("sklearn.exceptions", "audit", purpose).ConvergenceWarning)
-            model.fit(scaling.apply(features[own]), labels[own], sample_weight=weights[own].astype(np.float64))
+            warnings.simplefilter("ignore")
+            model.fit(scaling.apply(features[own]), labels[own], sample_weight=counts)
         coefficients, intercepts = np.asarray(model.coef_).T, np.asarray(model.intercept_)
         if n_classes == 2:
             coefficients = np.hstack([-coefficients / 2, coefficients / 2])
@@ -106,18 +100,9 @@ class TfidfLinear:
 
     def load(self, folder: Path, manifest: Manifest) -> Fitted:
         """See `discreet.train.base.Recipe`."""
-        state, classes = read_arrays(folder / ARRAYS), manifest.fact("n_classes", int)
-        try:
-            return FittedLinear(self, Tfidf.restore(state, self.columns),
-                                shaped(state, "slopes", (self.columns, classes)), shaped(state, "offsets", (classes,)),
-                                manifest.facts["facts"])
-        except (KeyError, ValueError) as error:
-            raise InputError(f"{folder}: an array of the saved model is missing or wrong: {error}; save the model "
-                             "again") from None
-
-    def to_json(self) -> dict[str, Any]:
-        """Name and options."""
-        return options_of(self)
+        classes = manifest.fact("n_classes", int)
+        state = saved_arrays(folder, {"idf": (self.columns,), "slopes": (self.columns, classes), "offsets": (classes,)})
+        return FittedLinear(self, Tfidf(state["idf"]), state["slopes"], state["offsets"], manifest.facts["facts"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +125,7 @@ class FittedLinear:
 
     def save(self, folder: Path) -> None:
         """Write the arrays, under the names that earlier versions read, and `recipe.json`."""
-        arrays = {"slopes": self.coefficients, "offsets": self.intercepts} | self.scaling.state()
+        arrays = {"slopes": self.coefficients, "offsets": self.intercepts} | asdict(self.scaling)
         with saving(folder, self.recipe, self.intercepts.size, self.facts) as part:
             write_arrays(part / ARRAYS, arrays)
 

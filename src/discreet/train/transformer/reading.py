@@ -1,15 +1,19 @@
-"""Texts to token ids as a classifier reads them, behind its prompt, the same in training and in scoring.
+"""Texts to token ids as a classifier reads them, behind its prompt, in training and in scoring; and to batches.
 
 One prompt belongs to one model: it is part of the saved recipe, and whatever the model reads, in training or in
 scoring, single-turn or a bundle of conversations, it reads behind that prompt ("every example is paired with the same
 system instruction", appendix F). Scores behind another prompt are scores of another model.
+
+Texts of like length go together, padded on the right, so that little computation is wasted. A row does not depend on
+the others of its batch: padding follows the text, where no causal model looks and the mask hides it from the rest, and
+`LoadedClassifier` pools decoders at the last token that the mask shows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,27 +22,34 @@ import numpy as np
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
-from discreet.train.base import IntArray
+from discreet.core.types import FloatArray, IntArray
 
 AUTO = "auto"
 FILE = "@"
 """Before the name of a file that holds a prompt."""
 LONGEST = 20_000
+UNBOUNDED = 10**6
+"""A tokeniser without a limit says 10^30."""
+DATE_PARTS = {"%Y": "2024", "%y": "24", "%m": "07", "%-m": "7", "%d": "26", "%-d": "26", "%B": "July", "%b": "Jul",
+              "%A": "Friday", "%a": "Fri", "%j": "208", "%H": "00", "%I": "12", "%M": "00", "%S": "00", "%p": "AM"}
+"""What templates take for today: the day that Llama's own fall back on."""
+NOW = ("{%- macro strftime_now(format) -%}{{ format"
+       + "".join(f".replace('{part}', '{value}')" for part, value in DATE_PARTS.items()) + " }}{%- endmacro %}\n")
+"""Before a template: it stands in for the clock that transformers gives to templates, which takes no other. The end of
+the line goes with the block, and leaves a template at the beginning of one, where it was."""
+PROBE = "qzxj"
+"""Stands for the document where prompt and marks are measured."""
+REMEMBERED = 2**25
+"""Token ids that a reader keeps, in all, so as to read no text twice: a quarter of a gigabyte."""
+WAY = "frame kept, head and tail of the document"
+"""Part of the digest: scores that were kept from another way of reading are not these."""
+POOL = 50
+"""Batches of an epoch that are drawn together and sorted by length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A system instruction.
-
-    Attributes
-    ----------
-    name : str
-        As options and saved recipes say it.
-    text : str
-        Empty where there is none.
-    source : str
-        The paper's appendix, "ours", or "yours" for one from a file.
-    """
+    """A system instruction: its name in options and saved recipes, its text (empty: none), and who wrote it."""
 
     name: str
     text: str
@@ -66,16 +77,12 @@ def prompt_of(name: str, *, chat: bool) -> Prompt:
     """
     if name == AUTO:
         return SAFETY if chat else NONE
-    if name.startswith(FILE):
-        return _from_file(Path(name.removeprefix(FILE)))
-    found = PROMPTS.get(name)
-    if found is None:
-        raise UsageError(f"the prompt is {name[:20]!r}: expected one of {', '.join([*PROMPTS, AUTO])}, or @F for the "
-                         "content of the file F")
-    return found
-
-
-def _from_file(path: Path) -> Prompt:
+    if not name.startswith(FILE):
+        if name not in PROMPTS:
+            raise UsageError(f"the prompt is {name[:20]!r}: expected one of {', '.join([*PROMPTS, AUTO])}, or @F for "
+                             "the content of the file F")
+        return PROMPTS[name]
+    path = Path(name.removeprefix(FILE))
     try:
         text = path.read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -87,35 +94,11 @@ def _from_file(path: Path) -> Prompt:
     return Prompt(f"{FILE}{path.name}", text, "yours")
 
 
-UNBOUNDED = 10**6
-"""A tokeniser without a limit says 10^30."""
-DATE_PARTS = {"%Y": "2024", "%y": "24", "%m": "07", "%-m": "7", "%d": "26", "%-d": "26", "%B": "July", "%b": "Jul",
-              "%A": "Friday", "%a": "Fri", "%j": "208", "%H": "00", "%I": "12", "%M": "00", "%S": "00", "%p": "AM"}
-"""What templates take for today: the day that Llama's own fall back on."""
-NOW = ("{%- macro strftime_now(format) -%}{{ format"
-       + "".join(f".replace('{part}', '{value}')" for part, value in DATE_PARTS.items()) + " }}{%- endmacro %}\n")
-"""Before a template: it stands in for the clock that transformers gives to templates, which takes no other. The end of
-the line goes with the block, and leaves a template at the beginning of one, where it was."""
-PROBE = "qzxj"
-"""Stands for the document where prompt and marks are measured."""
-REMEMBERED = 2**25
-"""Token ids that a reader keeps, in all, so as to read no text twice: a quarter of a gigabyte."""
-WAY = "frame kept, head and tail of the document"
-"""Part of the digest: scores that were kept from another way of reading are not these."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
-    """Token ids of one text.
+    """Token ids (n,) of one text, prompt and marks among them, read only.
 
-    Attributes
-    ----------
-    ids : (n,) int64, read only
-        What the model sees: prompt, marks and document.
-    before : int
-        How many there were before the document was cut.
-    frame : int
-        How many of them are prompt and marks.
+    `before` is how many there were before the document was cut, `frame` how many of them are prompt and marks.
     """
 
     ids: IntArray
@@ -141,12 +124,8 @@ class Reader:
 
     A text is tokenised once, however often it is asked for.
 
-    Raises
-    ------
-    InputError
-        With `chat`, where the tokeniser has no template, or one that cannot be rendered.
-    UsageError
-        Where prompt and marks leave no token to the document.
+    Raises InputError with `chat` where the tokeniser has no template, or one that cannot be rendered; UsageError where
+    prompt and marks leave no token to the document.
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int, name: str, *, chat: bool = False, prompt: Prompt = NONE
@@ -206,11 +185,10 @@ class Reader:
 
     def _takes_system(self) -> bool:
         try:
-            rendered = self._turns([("system", self.prompt.text), ("user", PROBE)])
+            return self.prompt.text in self._turns([("system", self.prompt.text), ("user", PROBE)])
         except Exception:
             # What a template raises, it writes itself.
             return False
-        return self.prompt.text in rendered
 
     def _frame(self) -> tuple[list[int], list[int]]:
         """Token ids before and after every document."""
@@ -241,8 +219,11 @@ class Reader:
             return_token_type_ids=False, verbose=False)["input_ids"]
         return rows
 
-    def _cut(self, given: list[int]) -> Tokens:
-        ids = given or [self._filler()]
+    def _cut(self, ids: list[int]) -> Tokens:
+        if not ids:
+            # A text of which the tokeniser leaves nothing.
+            named = (getattr(self._tokenizer, f"{name}_token_id", None) for name in ("unk", "bos", "eos"))
+            ids = [next((token for token in named if token is not None), 0)]
         head = _common(ids, self._head)
         tail = _common(ids[head:][::-1], self._tail[::-1])
         found = np.array(ids, dtype=np.int64)
@@ -252,22 +233,11 @@ class Reader:
         found.setflags(write=False)
         return Tokens(found, len(ids), head + tail)
 
-    def _filler(self) -> int:
-        """Stands for a text of which the tokeniser leaves nothing."""
-        for name in ("unk_token_id", "bos_token_id", "eos_token_id"):
-            if (found := getattr(self._tokenizer, name, None)) is not None:
-                return int(found)
-        return 0
-
 
 def _common(ids: Sequence[int], expected: Sequence[int]) -> int:
     """Length of the common beginning: where a document's edge merges with a mark, that token is the document's."""
-    found = 0
-    for one, other in zip(ids, expected, strict=False):
-        if one != other:
-            break
-        found += 1
-    return found
+    return next((place for place, (one, other) in enumerate(zip(ids, expected, strict=False)) if one != other),
+                min(len(ids), len(expected)))
 
 
 def token_limit(tokenizer: Any, config: Any) -> int | None:
@@ -278,12 +248,82 @@ def token_limit(tokenizer: Any, config: Any) -> int | None:
     if places is not None and places > 0:
         pad = getattr(config, "pad_token_id", None)
         # RoBERTa's places are counted from its padding id on.
-        first = pad + 1 if "roberta" in str(config.model_type) and pad is not None else 0
-        limits.append(int(places) - first)
-    return min(limits) if limits else None
+        limits.append(int(places) - (pad + 1 if "roberta" in str(config.model_type) and pad is not None else 0))
+    return min(limits, default=None)
 
 
 def share_seen(rows: Sequence[Tokens]) -> float:
     """Tokens of the documents that were kept, of all; in [0, 1], and 1 where there are none."""
     total = sum(row.before - row.frame for row in rows)
     return sum(len(row) - row.frame for row in rows) / total if total else 1.0
+
+
+def epoch_batches(rows: Sequence[Tokens], size: int, rng: np.random.Generator) -> list[IntArray]:
+    """Places of one epoch's batches, every row in one of them: [(size,), …], one of them maybe shorter.
+
+    Rows are shuffled and cut into pools of `POOL` batches; each pool is sorted by length and cut into batches, whose
+    order is shuffled over the whole epoch. The same state of `rng` gives the same batches.
+    """
+    lengths, shuffled = _lengths(rows), rng.permutation(len(rows))
+    found: list[IntArray] = []
+    for start in range(0, len(rows), size * POOL):
+        drawn = shuffled[start : start + size * POOL]
+        found += _split(drawn[np.argsort(lengths[drawn], kind="stable")], size)
+    return [found[place] for place in rng.permutation(len(found))]
+
+
+def length_batches(rows: Sequence[Tokens], size: int) -> list[IntArray]:
+    """Places of batches for scoring, longest first: what does not fit into memory fails at once."""
+    return _split(np.argsort(-_lengths(rows), kind="stable"), size)
+
+
+def padded(rows: Sequence[Tokens], pad: int) -> tuple[IntArray, IntArray]:
+    """(n, longest) ids and mask, padded on the right: in a causal model no text can see what follows it."""
+    mask = (np.arange(max(map(len, rows))) < _lengths(rows)[:, None]).astype(np.int64)
+    ids = np.full(mask.shape, pad, dtype=np.int64)
+    ids[mask == 1] = np.concatenate([row.ids for row in rows])
+    return ids, mask
+
+
+def scored(rows: Sequence[Tokens], size: int, pad: int, score: Callable[[IntArray, IntArray], FloatArray]
+           ) -> FloatArray:
+    """(n, d) results in the order of `rows`, n >= 1, computed `size` at a time by length.
+
+    `score` maps (b, longest) ids and mask to (b, d).
+    """
+    batches = length_batches(rows, size)
+    found = np.concatenate([score(*padded([rows[place] for place in places], pad)) for places in batches])
+    back: FloatArray = np.empty(found.shape)
+    back[np.concatenate(batches)] = found
+    return back
+
+
+def padding_share(batches: Sequence[IntArray], rows: Sequence[Tokens]) -> float:
+    """Positions that are padding, of all that are computed; in [0, 1)."""
+    lengths = _lengths(rows)
+    computed = sum(len(places) * int(lengths[places].max()) for places in batches)
+    return 1 - sum(int(lengths[places].sum()) for places in batches) / computed
+
+
+def unused(rows: Sequence[Tokens], preferred: int | None, vocabulary: int) -> int:
+    """A token id that no text of the batch holds, the preferred one if it is such.
+
+    A classifier without a padding token of its own reads the last token that is not padding; with a token that stands
+    in no text that is the last of each text, in every version of transformers.
+    """
+    there = np.unique(np.concatenate([row.ids for row in rows]))
+    if preferred is not None and preferred not in there:
+        return preferred
+    free = np.setdiff1d(np.arange(min(vocabulary, there.size + 1)), there)
+    if not free.size:
+        raise InputError(f"a batch of {len(rows)} texts uses all {vocabulary:,} tokens, and none is left to pad with; "
+                         "give the model a padding token, or make the batch smaller")
+    return int(free[0])
+
+
+def _lengths(rows: Sequence[Tokens]) -> IntArray:
+    return np.array([len(row) for row in rows], dtype=np.int64)
+
+
+def _split(places: IntArray, size: int) -> list[IntArray]:
+    return [places[start : start + size] for start in range(0, len(places), size)]

@@ -1,4 +1,4 @@
-"""The training loop of all networks here: many models in one program, each on rows, labels and an order of its own.
+"""What a network is, and the loop that trains many in one program, each on rows, labels and an order of its own.
 
 A model does not depend on its neighbours, but for the last bits: a product may round differently in another
 batch. The result depends on the arguments and the number of threads; torch's generators are not touched.
@@ -6,17 +6,24 @@ batch. The result depends on the arguments and the number of threads; torch's ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import UsageError
-from discreet.train.base import FloatArray, IntArray, child, need, need_torch
-from discreet.train.networks.base import Network, Tensor
-from discreet.train.plan import BETA1, BETA2, EPSILON, StateDict, TrainedModel, TrainingPlan
+from discreet.core.types import FloatArray, IntArray
+from discreet.train.base import need_torch
+from discreet.train.plan import BETA1, BETA2, EPSILON, StateDict, TrainedModel, TrainingPlan, child
 
+Tensor: TypeAlias = Any
+"""A torch tensor; torch is not there in a bare installation."""
+States: TypeAlias = Mapping[str, Tensor]
+"""M models' parameters and buffers by name, (M, …) each."""
 Retarget: TypeAlias = Callable[[IntArray, FloatArray], FloatArray]
 """From places of m models among all and their logits (m, n, K) to their soft targets (m, n, K), rows that sum to 1."""
 
@@ -24,29 +31,48 @@ SCORED = 256
 """Rows that are scored at a time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Network(ABC):
+    """An architecture: the options of a recipe, the shape of a row, and the number of classes.
+
+    `together` is how many models one program may train, 1 where there is nothing to gain; `buffers` are names in the
+    state that are no parameters: they follow the data and have no gradient.
+    """
+
+    options: Any
+    shape: tuple[int, ...]
+    n_classes: int
+
+    together: ClassVar[int] = 1
+    buffers: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def initial(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """One model's state before training, always the same names in the same order."""
+
+    @abstractmethod
+    def forward(self, states: States, rows: Tensor, *, training: bool) -> tuple[Tensor, Tensor]:
+        """Logits (M, B, K) and what the head is given (M, B, h), of rows (M, B, …).
+
+        In training, buffers are updated in place.
+        """
+
+
+def he_normal(rng: np.random.Generator, *shape: int, fan: int, gain: float = 2.0) -> NDArray[np.float32]:
+    """Normal numbers of variance gain / fan (He et al. 2015, equation 10, for gain 2)."""
+    return rng.normal(0.0, (gain / fan) ** 0.5, shape).astype(np.float32)
+
+
 def train_networks(network: Network, inputs: NDArray[Any], targets: IntArray | FloatArray, rows: Sequence[IntArray],
                    n_classes: int, plan: TrainingPlan, seeds: Sequence[np.random.SeedSequence],
                    retarget: Retarget | None = None) -> list[TrainedModel]:
-    """Train M models.
+    """Train M models on `inputs` (n, …), of the type that the network takes.
 
-    Parameters
-    ----------
-    inputs : array (n, …)
-        Shared by all models, of the type that the network takes.
-    targets : array (M, n) of whole numbers, or (M, n, K)
-        Each model's labels, or its soft labels, whose rows sum to 1.
-    rows : sequence of M arrays
-        The row numbers that each model is trained on; a row may repeat.
-    plan : TrainingPlan
-        Weight decay is a penalty on all parameters.
-    seeds : sequence of M SeedSequence
-        Of the initial weights and of the order of the rows.
-    retarget : function, optional
-        Asked before each epoch but the first; needs soft targets.
-
-    Raises UsageError where training diverges, ValueError where the plan asks for what is not done here.
+    `targets` are each model's labels (M, n), or soft labels (M, n, K) whose rows sum to 1; `rows` the row numbers that
+    each is trained on, which may repeat; `seeds` are of the initial weights and of the order of the rows. Of the plan,
+    epochs, batch, decay (a penalty on all parameters) and `until_accuracy` are followed. `retarget` is asked before
+    each epoch but the first, and needs soft targets. Raises UsageError where training diverges.
     """
-    plan.refuse_others("networks", "epochs", "batch", "decay", "until_accuracy")
     torch = need_torch()
     groups: dict[int, list[int]] = {}
     for model, own in enumerate(rows):
@@ -106,7 +132,7 @@ class _Run:
         self._set_targets(targets)
         self._orders = [np.random.default_rng(child(one, 1)) for one in seeds]
         self._place([network.initial(np.random.default_rng(child(one, 0))) for one in seeds])
-        self._adam = need("torch.optim.adam", "fit", "training a network").adam
+        self._adam = import_module("torch.optim.adam").adam
         self._step = torch.zeros((), device=self._device)
         self._running: list[list[float]] = [[] for _ in rows]
         self._after: list[list[float]] = [[] for _ in rows]
@@ -119,8 +145,8 @@ class _Run:
     def _place(self, initial: Sequence[StateDict]) -> None:
         """Put all parameters side by side, so that Adam is one call whatever the number of models and layers."""
         torch = self._torch
-        self._states = {name: torch.from_numpy(np.stack([one[name] for one in initial])).to(self._device)
-                        for name in initial[0]}
+        stacked = {name: np.stack([one[name] for one in initial], dtype=np.float32) for name in initial[0]}
+        self._states = {name: torch.from_numpy(one).to(self._device) for name, one in stacked.items()}
         names = [name for name in self._states if name not in self._network.buffers]
         sizes = [self._states[name].numel() for name in names]
         self._flat = torch.cat([self._states[name].reshape(-1) for name in names])
@@ -197,9 +223,10 @@ class _Run:
         (-((truth * torch.log_softmax(logits, -1)).sum(-1) * share).sum()).backward()
         with torch.no_grad():
             # The function behind `torch.optim.Adam`, whose bookkeeping costs more than the step.
-            self._adam([self._flat], [self._gradients], *([one] for one in self._moments), [], [self._step],
-                       foreach=False, fused=True, amsgrad=False, beta1=BETA1, beta2=BETA2, lr=self._plan.rate,
-                       weight_decay=self._plan.decay, eps=EPSILON, maximize=False)
+            self._adam(
+                [self._flat], [self._gradients], *([one] for one in self._moments), [], [self._step], foreach=False,
+                fused=True, amsgrad=False, beta1=BETA1, beta2=BETA2, lr=self._plan.rate,
+                weight_decay=self._plan.decay, eps=EPSILON, maximize=False)
         return logits.detach()
 
     def _state(self, model: int) -> StateDict:

@@ -9,13 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from discreet.train.networks.base import Network  # noqa: E402
-from discreet.train.recipes import cnn  # noqa: E402
-from discreet.train.recipes.cnn import Convolutions  # noqa: E402
-from discreet.train.recipes.mlp import Layers  # noqa: E402
-from discreet.train.recipes.resnet import ResidualNetwork  # noqa: E402
-from discreet.train.recipes.rnn import Recurrent, trimmed  # noqa: E402
-from discreet.train.recipes.token_transformer import TransformerEncoder  # noqa: E402
+from discreet.train.loop import Network  # noqa: E402
+from discreet.train.recipes.images import TOGETHER, Cnn, Resnet18  # noqa: E402
+from discreet.train.recipes.mlp import Mlp  # noqa: E402
+from discreet.train.recipes.tokens import Rnn, TokenTransformer, trimmed  # noqa: E402
 
 
 def begun(network: Network, models: int = 1) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -28,7 +25,7 @@ def begun(network: Network, models: int = 1) -> tuple[list[dict[str, Any]], dict
 
 
 def test_perceptrons_are_stacks_of_linear_layers() -> None:
-    network = Layers((4, 6, 5, 3))
+    network = Mlp(hidden=6, layers=2).network((4,), 3)
     starts, params = begun(network, 2)
     rows = torch.tensor(np.random.default_rng(1).normal(size=(2, 5, 4)))
     logits, hidden = network.forward(params, rows, training=False)
@@ -40,7 +37,7 @@ def test_perceptrons_are_stacks_of_linear_layers() -> None:
 
 
 def test_cnn_models_are_the_groups_of_one_convolution() -> None:
-    network = Convolutions((2, 9, 8), 3, 5, 4)
+    network = Cnn(width=3, hidden=5).network((2, 9, 8), 4)
     starts, params = begun(network, 3)
     images = torch.tensor(np.random.default_rng(1).normal(size=(3, 6, 2, 9, 8)))
     logits, hidden = network.forward(params, images, training=False)
@@ -59,8 +56,8 @@ def test_cnn_models_are_the_groups_of_one_convolution() -> None:
 
 
 def test_a_gpu_takes_several_cnns(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = Convolutions((1, 8, 8), 2, 2, 2)
-    for there, together in ((True, cnn.TOGETHER), (False, 1)):
+    network = Cnn(width=2, hidden=2).network((1, 8, 8), 2)
+    for there, together in ((True, TOGETHER), (False, 1)):
         monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
         assert network.together == together
 
@@ -68,7 +65,7 @@ def test_a_gpu_takes_several_cnns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 @pytest.mark.parametrize("pool", ["mean", "last"])
 def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
-    network = Recurrent(11, 4, 3, 2, kind, pool)
+    network = Rnn(vocabulary=11, embedding=4, hidden=3, kind=kind, pool=pool).network((7,), 2)
     (one,), params = begun(network)
     made: Any = (torch.nn.LSTM if kind == "lstm" else torch.nn.GRU)(4, 3, batch_first=True).double()
     with torch.no_grad():
@@ -84,8 +81,9 @@ def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
 
 
 def test_a_text_of_no_word_has_a_score() -> None:
-    for network in (Recurrent(5, 2, 3, 2, "lstm", "mean"), Recurrent(5, 2, 3, 2, "gru", "last"),
-                    TransformerEncoder(5, 4, 6, 1, 2, 2)):
+    small: dict[str, Any] = {"vocabulary": 5, "tokens": 4}
+    for recipe in (Rnn(**small), Rnn(kind="gru", pool="last", **small), TokenTransformer(width=6, heads=2, **small)):
+        network = recipe.network((4,), 2)
         logits, hidden = network.forward(begun(network)[1], torch.zeros(1, 3, 4, dtype=torch.int64), training=False)
         assert torch.isfinite(logits).all()
         assert torch.isfinite(hidden).all()
@@ -98,7 +96,7 @@ def test_trimmed() -> None:
 
 
 def test_encoder_is_that_of_torch_on_each_text_alone() -> None:
-    network = TransformerEncoder(11, 6, 8, 2, 2, 3)
+    network = TokenTransformer(vocabulary=11, tokens=6, width=8, layers=2, heads=2).network((6,), 3)
     (one,), params = begun(network)
     layers = []
     for layer in range(2):
@@ -146,7 +144,7 @@ def residual(image: Any, one: dict[str, Any], width: int) -> Any:
 
 
 def test_resnet_is_its_blocks_written_out() -> None:
-    network = ResidualNetwork(3, 2, 4)
+    network = Resnet18(width=2).network((3, 12, 12), 4)
     (one,), params = begun(network)
     images = torch.tensor(np.random.default_rng(1).normal(size=(5, 3, 12, 12)))
     with torch.no_grad():
@@ -155,14 +153,14 @@ def test_resnet_is_its_blocks_written_out() -> None:
 
 
 def test_resnet_has_the_published_size() -> None:
-    network = ResidualNetwork(3, 64, 10)
+    network = Resnet18(width=64).network((3, 32, 32), 10)
     numbers = network.initial(np.random.default_rng(0))
     assert sum(one.size for name, one in numbers.items() if name not in network.buffers) == 11_173_962
     assert sum("weight" in name for name in numbers) == 20
 
 
 def test_resnet_follows_the_data_in_training_only() -> None:
-    network = ResidualNetwork(1, 1, 2)
+    network = Resnet18(width=1).network((1, 12, 12), 2)
     params = begun(network)[1]
     images = torch.tensor(np.random.default_rng(1).normal(size=(1, 8, 1, 12, 12)))
     before = params["stem.mean"].clone()

@@ -228,7 +228,7 @@ def test_bfloat16_on_a_processor_comes_close_to_float32(bert: Path, regime: Regi
 
 def test_weights_of_another_shape_are_refused_in_one_line(bert: Path) -> None:
     model = loaded(bert, regime="lora")
-    good = state_of(model)
+    good: dict[str, Any] = dict(state_of(model))
     name = next(iter(good))
     for spoilt, said in (
         ({k: v for k, v in good.items() if k != name}, "lack"),

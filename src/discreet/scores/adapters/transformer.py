@@ -223,7 +223,7 @@ def _classifier(spec: str, dtype: Dtype, own: frozenset[str] = frozenset(), **mo
 
 
 def _adapted(spec: str, folder: Path, dtype: Dtype) -> tuple[Any, str]:
-    peft = package("peft", "train", "scoring with a PEFT adapter")
+    peft = package("peft", "scoring with a PEFT adapter", "train")
     config = called(spec, peft.PeftConfig.from_pretrained, str(folder))
     if str(getattr(config.task_type, "value", config.task_type)) != "SEQ_CLS":
         raise InputError(f"{spec}: its task type is {config.task_type}; expected SEQ_CLS, a sequence classifier")

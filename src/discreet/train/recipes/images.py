@@ -117,7 +117,7 @@ class ResidualNetwork(Network):
 
     def initial(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Convolutions and their normalisations, the head."""
-        found = {}
+        found: dict[str, NDArray[Any]] = {}
         for name, channels, out, size in self._convolutions():
             found[f"{name}.weight"] = he_normal(rng, out, channels, size, size, fan=size * size * out)
             found |= {f"{name}.scale": np.ones(out), f"{name}.shift": np.zeros(out),

@@ -21,7 +21,8 @@ class Layers(Network):
 
     def initial(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Weights and biases, layer by layer."""
-        widths, found = (*self.shape, *self.options.widths, self.n_classes), {}
+        widths = (*self.shape, *self.options.widths, self.n_classes)
+        found: dict[str, NDArray[Any]] = {}
         for layer, (wide, narrow) in enumerate(pairwise(widths)):
             last = layer + 2 == len(widths)
             found[f"weight{layer}"] = he_normal(rng, wide, narrow, fan=wide, gain=1.0 if last else 2.0)

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from discreet.core.errors import InputError, UsageError
-from discreet.domains.domain import ALWAYS, IDENTIFYING, SHARED, Domain, DomainClass, Term, table_rows
-from discreet.domains.reading import check_tables, read_domain
+from discreet.domains.domain import ALWAYS, IDENTIFYING, SHARED, Domain, DomainClass, Term, read_domain, table_rows
 
 __all__ = ["ALWAYS", "IDENTIFYING", "SHARED", "Domain", "DomainClass", "DomainLike", "Term", "builtin_domains",
            "is_domain", "load_domain", "save_facts", "saved_domain", "table_rows"]
@@ -39,9 +38,9 @@ def builtin_domains() -> tuple[str, ...]:
 
 
 def load_domain(domain: DomainLike) -> Domain:
-    """The domain of that name, or in that folder.
+    """The domain of that name, or in that folder; a `Domain` comes back as it is.
 
-    A name goes before a folder that is called the same; "./medical" is always a folder. A `Domain` comes back as it is.
+    A name goes before a folder that is called the same; "./medical" is always a folder.
 
     Raises
     ------
@@ -59,9 +58,7 @@ def load_domain(domain: DomainLike) -> Domain:
         lacks = f"{folder} lacks policy.yaml or classes.yaml" if folder.is_dir() else f"unknown domain {str(domain)!r}"
         raise UsageError(f"{lacks}: expected one of {', '.join(builtin_domains())}, or the path of a folder with "
                          "policy.yaml and classes.yaml")
-    found = read_domain(folder, builtin=False)
-    check_tables(found)
-    return found
+    return read_domain(folder, builtin=False)
 
 
 def is_domain(folder: Path) -> bool:

@@ -1,4 +1,7 @@
-"""What a domain is: its classes, terms, patterns, templates and policy, as the files of its folder say them."""
+"""What a domain is: its classes, terms, patterns, templates and policy, read from the files of its folder.
+
+Every mistake in a file is named by file and key.
+"""
 
 from __future__ import annotations
 
@@ -38,29 +41,18 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class DomainClass:
-    """A class of quasi-identifiers that a domain has of its own.
+    """A class of quasi-identifiers of a domain: `name` in evidence ("visit"), `label` in records ("VISIT_PATTERN").
 
-    Attributes
-    ----------
-    name : str
-        What evidence calls it ("visit").
-    label : str
-        What synthetic records call it ("VISIT_PATTERN").
-    terms : tuple of str
-        Kinds of `terms.tsv` and `suffixes.tsv` that state it.
-    patterns : tuple of (str, str)
-        Why a match counts, and the regular expression, in which case is ignored. The value is the first group where
-        the expression has one, else the whole match.
-    carries_over : bool
-        Whether a note without a subject says it of the person that the sentence before was about.
-    of_relative : str or None
-        Where stating it of a relative says something of the family of the other person: what it is then called.
+    `terms` are the kinds of `terms.tsv` and `suffixes.tsv` that state it. `patterns` are why a match counts and the
+    regular expression (case ignored); the value is its first group, or else the whole match. `carries_over`: a note
+    without a subject says it of the person of the sentence before. `of_relative`: what it is called where it is stated
+    of a relative and so tells of the family of the other person.
     """
 
     name: str
     label: str
     terms: tuple[str, ...]
-    patterns: tuple[tuple[str, str], ...] = ()
+    patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
     carries_over: bool = False
     of_relative: str | None = None
 
@@ -69,24 +61,10 @@ class DomainClass:
 class Domain:
     """A domain as its folder describes it; terms and templates are read on first use.
 
-    Attributes
-    ----------
-    name : str
-        As `policy.yaml` says.
-    shared : tuple of str
-        Which of the classes in `SHARED` it uses.
-    classes : tuple of DomainClass
-        The classes of its own.
-    person, people : str
-        What the person concerned is called ("patient", "patients").
-    policy : mapping
-        The content of `policy.yaml`; `discreet.guard.policy` reads it.
-    other_terms : tuple of str
-        Kinds of terms that state no class.
-    lower_case_terms : frozenset of str
-        Terms of up to three letters that count in lower case too; others count in capitals only ("MS", not "Ms.").
-    suffix_reason : str
-        Why a word counts whose ending `suffixes.tsv` lists.
+    `shared` names the classes of `SHARED` that it uses, `classes` are its own; `person` and `people` say what those
+    concerned are called ("patient", "patients"); `policy` is what `policy.yaml` says. `other_terms` are
+    kinds of terms that state no class. `lower_case_terms` of up to three letters count in lower case too, others in
+    capitals only ("MS", not "Ms."). `suffix_reason` says why a word counts whose ending is listed.
     """
 
     name: str
@@ -147,8 +125,8 @@ class Domain:
 
     @cached_property
     def patterns(self) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
-        """Class, reason and compiled expression of every pattern."""
-        return tuple((one.name, why, re.compile(text, re.I)) for one in self.classes for why, text in one.patterns)
+        """Class, reason and expression of every pattern."""
+        return tuple((one.name, why, pattern) for one in self.classes for why, pattern in one.patterns)
 
     @cached_property
     def terms(self) -> Mapping[str, Term]:
@@ -165,11 +143,6 @@ class Domain:
         rows = [(key, kind) for key, kind in self._rows("suffixes.tsv")]
         return ({key[1:]: kind for key, kind in rows if key.startswith("-")},
                 {key: kind for key, kind in rows if not key.startswith("-")})
-
-    @cached_property
-    def suffix_lengths(self) -> tuple[int, ...]:
-        """Lengths of the endings, the longest first."""
-        return tuple(sorted({len(suffix) for suffix in self.suffixes[0]}, reverse=True))
 
     @cached_property
     def templates(self) -> Mapping[str, Any]:
@@ -190,7 +163,7 @@ class Domain:
         return digest.hexdigest()
 
     def save(self, folder: Path) -> None:
-        """Copy the files of the domain into a folder, so that `load_domain` finds it there."""
+        """Copy the files of the domain into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
             if self.folder.joinpath(name).is_file():
@@ -236,3 +209,104 @@ def read_yaml(folder: Traversable, name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError(f"{file}: expected keys with values; start from a copy of a built-in domain's {name}")
     return data
+
+
+MONEY = (r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousand|lakhs?|crores?)\b)?"
+         r"|\d(?:[\d,.]*\d)?\s?(?:k\b|dollars|euros|pounds|lakhs?))")
+"""A sum of money: what `{money}` stands for in the patterns of `classes.yaml`."""
+
+_CLASS_KEYS = ("label", "terms", "phrases", "patterns", "carries_over", "of_relative")
+_KEYS = ("person", "people", "shared", "classes", "other_terms", "lower_case_terms", "suffix_reason")
+
+
+def read_domain(folder: Traversable, *, builtin: bool) -> Domain:
+    """The domain of a folder. Raises InputError."""
+    policy, said = read_yaml(folder, "policy.yaml"), read_yaml(folder, "classes.yaml")
+    name = policy.get("domain")
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+        raise InputError(f"{folder}/policy.yaml: domain is {name!r}; expected a name in lower-case letters")
+    where = f"{folder}/classes.yaml"
+    _known_keys(where, said, _KEYS)
+    own = said.get("classes")
+    if not isinstance(own, dict) or not own:
+        raise InputError(f"{where}: classes must map names to settings; expected at least one class")
+    shared = _words(where, "shared", said.get("shared", list(SHARED)))
+    if unknown := [one for one in shared if one not in SHARED]:
+        raise InputError(f"{where}: shared names {unknown[0]!r}; expected some of {', '.join(SHARED)}")
+    classes = tuple(_class(f"{where}, {name}", name, body or {}) for name, body in own.items())
+    kinds = [kind for one in classes for kind in one.terms]
+    for what, listed in (("label", [one.label for one in classes]), ("kind", kinds)):
+        if twice := sorted({one for one in listed if listed.count(one) > 1}):
+            raise InputError(f"{where}: two classes have the {what} {twice[0]!r}; expected each {what} once")
+    domain = Domain(
+        name, folder, builtin, shared, classes, _text(where, "person", said.get("person", "person")),
+        _text(where, "people", said.get("people", "people")), policy,
+        _words(where, "other_terms", said.get("other_terms", [])),
+        frozenset(_words(where, "lower_case_terms", said.get("lower_case_terms", []))),
+        _text(where, "suffix_reason", said.get("suffix_reason", "known ending")),
+    )
+    if not builtin:
+        _check_tables(domain)
+    return domain
+
+
+def _class(where: str, name: object, body: object) -> DomainClass:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in (*SHARED, *ALWAYS):
+        raise InputError(f"{where}: expected a class name in lower-case letters other than "
+                         f"{', '.join((*SHARED, *ALWAYS))}")
+    if not isinstance(body, dict):
+        raise InputError(f"{where}: expected a mapping of some of {', '.join(_CLASS_KEYS)}")
+    _known_keys(where, body, _CLASS_KEYS)
+    label = _text(where, "label", body.get("label", name.upper()))
+    if not re.fullmatch(r"[A-Z][A-Z0-9_]*", label) or label in SHARED.values():
+        raise InputError(f"{where}: label is {label!r}; expected capitals, and none of {', '.join(SHARED.values())}")
+    phrases = _words(where, "phrases", body.get("phrases", []))
+    patterns = [(f"{name} phrase", rf"\b(?:{'|'.join(phrases)})\b")] if phrases else []
+    for one in body.get("patterns", []):
+        if not isinstance(one, dict) or set(one) != {"why", "regex"}:
+            raise InputError(f"{where}: patterns must be a list of mappings with the keys why and regex")
+        patterns.append((_text(where, "why", one["why"]),
+                         _text(where, "regex", one["regex"]).replace("{money}", MONEY)))
+    relative = body.get("of_relative")
+    return DomainClass(
+        name, label, _words(where, "terms", body.get("terms", [name])),
+        tuple((why, _expression(where, regex)) for why, regex in patterns),
+        bool(body.get("carries_over", False)), None if relative is None else _text(where, "of_relative", relative),
+    )
+
+
+def _expression(where: str, regex: str) -> re.Pattern[str]:
+    try:
+        return re.compile(regex, re.I)
+    except re.error as error:
+        raise InputError(f"{where}: {regex[:60]!r} is no regular expression: {error}") from None
+
+
+def _check_tables(domain: Domain) -> None:
+    """Read the tables of a folder and take its hash, so that a mistake is found before anything is judged."""
+    kinds = {*domain.class_of_kind, *domain.other_terms}
+    suffixes, exceptions = domain.suffixes
+    found = [("terms.tsv", t.surface, t.kind) for t in domain.terms.values()]
+    found += [("suffixes.tsv", word, kind) for word, kind in {**suffixes, **exceptions}.items() if kind != "-"]
+    for name, word, kind in found:
+        if kind not in kinds:
+            raise InputError(f"{domain.folder}/{name}: {word!r} is of the kind {kind!r}; expected one of "
+                             f"{', '.join(sorted(kinds))}, or name the kind under other_terms in classes.yaml")
+    _ = domain.hash
+
+
+def _known_keys(where: str, said: Mapping[Any, Any], known: tuple[str, ...]) -> None:
+    if unknown := [str(key) for key in said if key not in known]:
+        raise InputError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(known)}")
+
+
+def _text(where: str, key: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where}: {key} is {value!r}; expected text")
+    return value
+
+
+def _words(where: str, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
+        raise InputError(f"{where}: {key} is {value!r}; expected a list of words")
+    return tuple(value)

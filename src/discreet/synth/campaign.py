@@ -47,10 +47,7 @@ _AXES = ("qi", "framing", "placement", "subtype", "opening", "register")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What came of a few specifications: records in their order, and how it went.
-
-    `short` counts specifications that were given up; `drafts` and `kept` say what share of drafts was good.
-    """
+    """What came of a few specifications: `short` of them were given up; `kept` of the `drafts` were good."""
 
     records: tuple[Record, ...]
     drafts: int
@@ -68,32 +65,19 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
                  watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> dict[str, Any]:
     """Write the partitions of a plan into `out` and return the manifest.
 
-    Parameters
-    ----------
-    plan : Plan
-        What to write.
-    out : Path
-        A new or empty folder, or one where the same plan was begun: finished shards are not written again, and the
-        files come out as if it had run in one go. A finished campaign is left as it is.
-    generator : Generator, optional
-        The registered one of the plan's name by default.
-    check : callable, optional
-        Says why a record fails; `Validator(plan.domain)` by default. Going on needs the one it was begun with.
-    watch : callable, optional
-        Wraps the list of shards, to show progress.
+    `out` is a new or empty folder, or one where the same plan was begun: finished shards are not written again, and the
+    files come out as if it had run in one go. `generator` is the registered one of the plan's name by default. `check`
+    says why a record fails (`Validator(plan.domain)` by default; going on needs the one it was begun with). `watch`
+    wraps the list of shards, to show progress.
 
-    Raises
-    ------
-    UsageError
-        `out` holds something else, or the generator has no such writer profile.
+    Raises UsageError where `out` holds something else, or the generator has no such writer profile.
     """
     writer = generators[plan.generator] if generator is None else generator
     for name in sorted({b.profile for b in plan.batches if b.n} - set(writer.profiles)):
         raise UsageError(f"the generator {plan.generator!r} has no writer profile {name!r}: expected some of "
                          f"{', '.join(writer.profiles)}")
     key = f"{plan.key()}-{plan.domain.hash[:16]}-{writer.version}"
-    done = _opened(plan, out, key)
-    if done is not None:
+    if (done := _opened(plan, out, key)) is not None:
         return done
     judge = check or Validator(plan.domain)
     written = [(job[1], _shard(job, plan, writer, judge, out, key)) for job in watch(list(_jobs(plan)))]

@@ -147,16 +147,13 @@ class Generator(Protocol):
     @property
     def profiles(self) -> tuple[str, ...]:
         """The names that `Spec.profile` may have, in a fixed order."""
-        ...
 
     @property
     def version(self) -> str:
         """Changes whenever drafts may come out differently, so that a campaign never goes on with stale ones."""
-        ...
 
     def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
         """A draft for `spec`, which names `domain`. What it is worth is the validator's business."""
-        ...
 
 
 generators: Registry[Generator] = Registry("generators", builtin="discreet.synth.grammar")

@@ -123,9 +123,9 @@ def suffix_kind(domain: Domain, word: str) -> str | None:
     for form in dict.fromkeys((word.lower(), singular(word.lower()))):
         if form in exceptions:
             return exceptions[form] if exceptions[form] != "-" else None
-        for length in domain.suffix_lengths:
-            if len(form) >= length + 3 and form[-length:] in suffixes:
-                return suffixes[form[-length:]]
+        for start in range(3, len(form)):
+            if form[start:] in suffixes:
+                return suffixes[form[start:]]
     return None
 
 

@@ -55,6 +55,10 @@ class Hit:
     validity: int = SHAPED
     distance: int = 0
 
+    def at(self, start: int, end: int) -> Hit:
+        """The same hit at another place."""
+        return Hit(self.type, start, end, self.validity, self.distance)
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -63,12 +67,11 @@ class Facts:
     text: str = field(repr=False)
     lower: str = field(repr=False)
     digits: int
-    has_at: bool
 
     @classmethod
     def of(cls, text: str) -> Facts:
         """The facts of a normalised text."""
-        return cls(text, lower_of_same_length(text), sum(map(len, _DIGITS.findall(text))), "@" in text)
+        return cls(text, lower_of_same_length(text), sum(map(len, _DIGITS.findall(text))))
 
     def distance(self, start: int, end: int, cue: re.Pattern[str], *, reach: int = _REACH) -> int | None:
         """Characters between a value and the cue that names it, or None where none does.
@@ -118,16 +121,13 @@ class Recogniser(Protocol):
     @property
     def types(self) -> tuple[str, ...]:
         """Every type that `find` may yield, lower-case."""
-        ...
 
     @property
     def priority(self) -> int:
         """Decides between hits that are alike in all else; higher wins."""
-        ...
 
     def find(self, facts: Facts) -> Iterable[Hit]:
         """The hits in `facts.text`, in any order."""
-        ...
 
 
 Find = Callable[[Facts], Iterable[Hit]]
@@ -152,9 +152,8 @@ class Recognising:
         return self.look(facts)
 
 
-def recogniser(
-    *types: str, digits: int = 0, stems: tuple[str, ...] = (), priority: int = 0
-) -> Callable[[Find], Recogniser]:
+def recogniser(*types: str, digits: int = 0, stems: tuple[str, ...] = (), priority: int = 0
+               ) -> Callable[[Find], Recogniser]:
     """Decorator: a function of `Facts` becomes a recogniser of `types`.
 
     `digits` is the least number of digits, and `stems` the lower-case strings one of which, a text must have.
@@ -179,27 +178,18 @@ def find_direct(prepared: Prepared, *, types: Collection[str] | None = None) -> 
     DetectorError
         A recogniser broke; the message names it and the kind of failure, never the text.
     """
-    chosen = _chosen(types)
-    found: list[tuple[Hit, int]] = []
-    for hit, priority in _hits(prepared.text, chosen):
-        start, end = prepared.span(hit.start, hit.end)
-        found.append((Hit(hit.type, start, end, hit.validity, hit.distance), priority))
+    chosen = recognisers.items()
+    if not chosen:
+        raise UsageError("no recogniser of direct identifiers is installed, expected those of discreet: reinstall it")
+    if types is not None:
+        known = known_types()
+        if unknown := sorted(set(types).difference(known)):
+            raise UsageError(f"no recogniser finds the type {unknown[0]!r}: expected some of {', '.join(known)}")
+        chosen = [(name, item) for name, item in chosen if not set(types).isdisjoint(item.types)]
+    found = [(hit.at(*prepared.span(hit.start, hit.end)), rank) for hit, rank in _hits(prepared.text, chosen)]
     if prepared.decoded:
         found += _decoded_hits(prepared, chosen)
-    if types is not None:
-        found = [(hit, priority) for hit, priority in found if hit.type in types]
-    return _resolve(found)
-
-
-def _chosen(types: Collection[str] | None) -> list[tuple[str, Recogniser]]:
-    items = recognisers.items()
-    if not items:
-        raise UsageError("no recogniser of direct identifiers is installed, expected those of discreet: reinstall it")
-    if types is None:
-        return items
-    if unknown := sorted(set(types).difference(*(item.types for _, item in items))):
-        raise UsageError(f"no recogniser finds the type {unknown[0]!r}: expected some of {', '.join(known_types())}")
-    return [(name, item) for name, item in items if not set(types).isdisjoint(item.types)]
+    return _resolve([(hit, rank) for hit, rank in found if types is None or hit.type in types])
 
 
 def _hits(text: str, chosen: list[tuple[str, Recogniser]]) -> Iterator[tuple[Hit, int]]:
@@ -230,7 +220,7 @@ def _decoded_hits(prepared: Prepared, chosen: list[tuple[str, Recogniser]]) -> I
         k = bisect_right(ends, hit.start)
         if k < len(starts) and starts[k] < hit.end <= ends[k]:
             run = prepared.decoded[k]
-            yield Hit(hit.type, run.start, run.end, hit.validity, hit.distance), priority
+            yield hit.at(run.start, run.end), priority
 
 
 def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:

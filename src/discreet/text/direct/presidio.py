@@ -18,18 +18,9 @@ from discreet.core.errors import MissingExtraError
 from discreet.text.direct.detect import BOUND, CHECKED, SHAPED, Facts, Hit
 
 ENTITIES: Mapping[str, str] = {
-    "US_SSN": "ssn",
-    "US_ITIN": "itin",
-    "CREDIT_CARD": "card",
-    "IBAN_CODE": "iban",
-    "ABA_ROUTING_NUMBER": "aba_routing",
-    "US_BANK_NUMBER": "bank_account",
-    "US_NPI": "npi",
-    "MEDICAL_LICENSE": "dea",
-    "EMAIL_ADDRESS": "email",
-    "PHONE_NUMBER": "phone",
-    "IP_ADDRESS": "ip",
-    "URL": "url",
+    "US_SSN": "ssn", "US_ITIN": "itin", "CREDIT_CARD": "card", "IBAN_CODE": "iban", "ABA_ROUTING_NUMBER": "aba_routing",
+    "US_BANK_NUMBER": "bank_account", "US_NPI": "npi", "MEDICAL_LICENSE": "dea", "EMAIL_ADDRESS": "email",
+    "PHONE_NUMBER": "phone", "IP_ADDRESS": "ip", "URL": "url",
 }
 """Presidio's entities to the types of layer 1; others keep their name in lower case."""
 
@@ -40,24 +31,12 @@ _LONGEST = 2**31 - 1
 class PresidioRecogniser:
     """Presidio's analyzer behind the `Recogniser` protocol.
 
-    Parameters
-    ----------
-    recognizers : sequence of presidio_analyzer.EntityRecognizer, optional
-        What to run; by default the twelve that have a pattern or a check digit and share a type with layer 1.
-    threshold : float in [0, 1]
-        Least score that counts. Presidio scores a bare nine-digit number .05 and the same behind "SSN" .4 or more.
-    priority : int
-        Against other recognisers' hits that are alike in all else.
-
-    Raises
-    ------
-    MissingExtraError
-        presidio-analyzer is not installed.
+    `recognizers` (of presidio_analyzer) are by default the twelve that have a pattern or a check digit and share a type
+    with layer 1. `threshold`, in [0, 1], is the least score that counts: Presidio scores a bare nine-digit number .05
+    and the same behind "SSN" .4 or more. Raises MissingExtraError where presidio-analyzer is not installed.
     """
 
-    def __init__(
-        self, *, recognizers: Sequence[Any] | None = None, threshold: float = 0.4, priority: int = -1
-    ) -> None:
+    def __init__(self, *, recognizers: Sequence[Any] | None = None, threshold: float = 0.4, priority: int = -1) -> None:
         self._engine = pattern_engine(recognizers)
         self._entities = sorted(self._engine.get_supported_entities("en"))
         self._threshold = threshold
@@ -67,9 +46,7 @@ class PresidioRecogniser:
     def find(self, facts: Facts) -> Iterator[Hit]:
         """Presidio's results at or over the threshold; score 1 counts as checked, .6 or more as bound."""
         text = _SURROGATE.sub("?", facts.text)
-        for result in self._engine.analyze(
-            text, "en", entities=self._entities, score_threshold=self._threshold
-        ):
+        for result in self._engine.analyze(text, "en", entities=self._entities, score_threshold=self._threshold):
             validity = CHECKED if result.score >= 1 else BOUND if result.score >= 0.6 else SHAPED
             yield Hit(_type(result.entity_type), result.start, result.end, validity)
 
@@ -103,15 +80,8 @@ def pattern_engine(recognizers: Sequence[Any] | None = None) -> Any:
             self.nlp = {"en": tokeniser}
 
         def _doc_to_nlp_artifact(self, doc: Any, language: str) -> Any:
-            return NlpArtifacts(
-                entities=[],
-                tokens=doc,
-                tokens_indices=[token.idx for token in doc],
-                lemmas=[token.lower_ for token in doc],
-                nlp_engine=self,
-                language=language,
-                scores=[],
-            )
+            return NlpArtifacts(entities=[], tokens=doc, tokens_indices=[token.idx for token in doc],
+                                lemmas=[token.lower_ for token in doc], nlp_engine=self, language=language, scores=[])
 
     logging.getLogger("presidio-analyzer").addFilter(_tells_no_text)
     registry = RecognizerRegistry(supported_languages=["en"])
@@ -133,13 +103,9 @@ def pattern_recognizers() -> list[Any]:
         def validate_result(self, pattern_text: str) -> bool:
             return extract(pattern_text).fqdn != ""
 
-    others = (
-        predefined.UsSsnRecognizer, predefined.UsItinRecognizer, predefined.CreditCardRecognizer,
-        predefined.IbanRecognizer, predefined.AbaRoutingRecognizer, predefined.UsBankRecognizer,
-        predefined.UsNpiRecognizer, predefined.MedicalLicenseRecognizer, predefined.PhoneRecognizer,
-        predefined.IpRecognizer, predefined.UrlRecognizer,
-    )  # fmt: skip
-    return [OfflineEmailRecognizer(), *(recognizer() for recognizer in others)]
+    others = ("UsSsn", "UsItin", "CreditCard", "Iban", "AbaRouting", "UsBank", "UsNpi", "MedicalLicense", "Phone", "Ip",
+              "Url")
+    return [OfflineEmailRecognizer(), *(getattr(predefined, f"{name}Recognizer")() for name in others)]
 
 
 def _tells_no_text(record: logging.LogRecord) -> bool:

@@ -132,11 +132,9 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
 
 
 def _subject(context: Context, referent: Referent) -> Subject:
-    """The subject of a referent: "you" in instruction is nobody in particular, "you are a litigator" is somebody.
-
-    Where the question does not hold the attribute, the guard cannot know that the reader is that person, so a
-    particular "you" counts as a third person; `find_evidence` marks what the question holds as the asker's.
-    """
+    """The subject of a referent: "you" in instruction is nobody in particular, "you are a litigator" is somebody."""
+    # Where the question does not hold the attribute, nothing says that the reader is that person: a particular "you"
+    # counts as a third person; `find_evidence` marks what the question holds as the asker's.
     if referent.subject != "asker":
         return referent.subject
     begin, end = context.doc.sentence_of(referent.first)
@@ -148,10 +146,8 @@ def _subject(context: Context, referent: Referent) -> Subject:
 
 
 def _holding(context: Context, at: int, first: int, last: int, mention: Mention) -> Referent | None:
-    """The referent whose noun phrase holds the mention, or that the mention holds, or whose phrase it opens.
-
-    "with a friend" and "a niece" hold the relative, not the one who has them, so a family mention never binds so.
-    """
+    """The referent whose noun phrase holds the mention, or that the mention holds, or whose phrase it opens."""
+    # "with a friend" and "a niece" hold the relative, not the one who has them: a family mention never binds so.
     lowers, family = context.doc.lowers, mention.kind == "family"
     for referent in context.referents[max(0, at - 1) : at + 3]:
         if referent.form in ("noun", "name", "plural") and referent.first <= first and last <= referent.last:
@@ -216,10 +212,8 @@ def cases(doc: Doc) -> list[tuple[int, int]]:
 
 
 def _parties(context: Context) -> frozenset[str]:
-    """Persons whom a text calls a party, or names as the caption does, in the sentence of a decided case or the next.
-
-    A party noun further off is one's own matter beside a citation, and so is anybody whom the text calls its client.
-    """
+    """Whom a text calls a party, or names as the caption does, in the sentence of a decided case or the next."""
+    # A party noun further off is one's own matter beside a citation, and so is anybody whom the text calls its client.
     spans = cases(context.doc)
     if not spans:
         return frozenset()

@@ -24,7 +24,6 @@ _JOINS = _WORDS["joins"]
 _NO_NAME = _WORDS["not in a name"]
 _GOVERNS = _WORDS["governs"]
 _TAIL_STOPS = _WORDS["relatives"] | {"is", "was", ";", ":"}
-_APPOSING = frozenset([",", "(", "-", "–", "—"])
 _BULLETS = frozenset(["-", "*", "•", ",", ";", ":", "|", "("])
 NEGATED = _WORDS["negations"]
 PLACE_JOINS = _WORDS["place joins"]
@@ -57,9 +56,7 @@ def is_said_of_person(context: Context, verb: int) -> bool:
     while at >= begin and (doc.lowers[at] in _SKIPPED or doc.lowers[at].endswith("ly")):
         if doc.lowers[at] == "to" and doc.lowers[at - 1] not in _WORDS["before to"]:
             return False
-        # A mark right behind a person opens an aside: "Ann, now living in …".
-        aside = at > 0 and doc.lowers[at] in _APPOSING and referent_over(context, at - 1) is not None
-        if doc.lowers[at] in _JOINS and not aside:
+        if doc.lowers[at] in _JOINS:
             break
         at -= 1
     if at < begin:
@@ -109,7 +106,7 @@ def _has_tail(context: Context, begin: int, at: int) -> bool:
     found = context.referents
     last = bisect_left(found, at + 1, key=lambda r: r.first)
     own = next((r for r in reversed(found[max(0, last - 3) : last]) if r.first >= begin and not r.possessive), None)
-    if own is None or at + 1 - own.last > 7 or not is_particular(own) or own.form == "pronoun":
+    if own is None or not is_particular(own):
         return False
     tail = doc.lowers[own.last : at + 1]
     if tail and tail[0] == "," and doc.lowers[at + 1] != ",":

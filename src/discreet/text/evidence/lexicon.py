@@ -33,8 +33,7 @@ THEY = _WORDS["they"]
 OFFICIALS = _WORDS["officials"]
 FUNCTION = _WORDS["function"]
 PERSON_NOUNS: dict[str, str | None] = {
-    **dict.fromkeys(_WORDS["person nouns"]),
-    **dict.fromkeys(_WORDS["person nouns m"], "m"),
+    **dict.fromkeys(_WORDS["person nouns"]), **dict.fromkeys(_WORDS["person nouns m"], "m"),
     **dict.fromkeys(_WORDS["person nouns f"], "f"),
 }
 PLURAL_NOUNS = _WORDS["plural nouns"]

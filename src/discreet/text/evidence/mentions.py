@@ -106,7 +106,6 @@ class Tagger(Protocol):
 
     def find(self, context: Context) -> Iterable[Mention]:
         """Every mention in the text; overlaps and repetitions are allowed."""
-        ...
 
 
 taggers: Registry[Tagger] = Registry("taggers", builtin="discreet.text.evidence.taggers")

@@ -15,7 +15,8 @@ from discreet.text.resources import patterns, words
 
 _WORDS, _PEOPLE = words("occupations"), words("referents")
 _AGENT_NOUN = patterns("occupations")["agent noun"]
-_GENERIC_PRONOUN = re.compile(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b")
+GENERIC_PRONOUN = re.compile(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b")
+"""Nobody in particular: "he or she", "his/her"."""
 _STANDINGS = frozenset(["retired", "student", "unemployed", "homemaker", "military"])
 _NO_JOB_ENDINGS = ("tion", "ment", "ness", "ity", "ing", "ed", "ism", "ance", "ence", "s")
 _AFTER_PERSON = lex.PHRASE_BREAKS | lex.MODALS | lex.PAST_AUX
@@ -33,17 +34,14 @@ def is_agent_noun(word: str) -> bool:
         return False
     if len(word) < 3 or word in NO_TRADE or word in lex.demonyms():
         return False
-    listed = lex.occupations().get(word)
-    return _AGENT_NOUN.match(word) is not None or (
-        listed is not None and listed.flag != "r" and word not in lex.NOT_JOBS
-    )
+    listed = word in lex.occupations() and lex.occupations()[word].flag != "r" and word not in lex.NOT_JOBS
+    return listed or _AGENT_NOUN.match(word) is not None
 
 
 def job_phrase(doc: Doc, first: int, *, strict: bool) -> tuple[int, int] | None:
     """Tokens [first, last) of the noun phrase that begins at `first` (after its article), if it can be a trade.
 
-    Up to six tokens, ended by a mark, a function word, a number, or a participle after the head. `strict` asks that
-    the head has the form of an agent noun; otherwise any noun passes that is not known to be no trade.
+    `strict` asks that the head has the form of an agent noun; otherwise any noun passes that is not known to be none.
     """
     last = _noun_phrase_end(doc, first)
     if last == first or doc.lowers[last - 1] == "-":
@@ -81,11 +79,9 @@ def _noun_phrase_end(doc: Doc, first: int) -> int:
 
 def job_value(doc: Doc, first: int, last: int) -> tuple[str, str]:
     """The value of a trade and its flag: as the list has it for the longest listed ending, else the head noun."""
-    for k in range(first, last):
-        job = lex.occupations().get(" ".join(doc.lowers[k:last]))
-        if job is not None:
-            return job.canonical, job.flag
-    return doc.lowers[last - 1], ""
+    listed = (lex.occupations().get(" ".join(doc.lowers[k:last])) for k in range(first, last))
+    job = next((job for job in listed if job is not None), None)
+    return (job.canonical, job.flag) if job is not None else (doc.lowers[last - 1], "")
 
 
 def is_job(word: str) -> bool:
@@ -95,10 +91,7 @@ def is_job(word: str) -> bool:
 
 
 def is_aged(doc: Doc, i: int) -> bool:
-    """Whether an age makes a word a person: "a 44-year-old thatcher", "a 62-year-old heavy smoker".
-
-    In "a 34-year-old from Omaha" the age itself stands for the person.
-    """
+    """Whether an age makes a word a person ("a 44-year-old thatcher") or is one ("a 34-year-old from Omaha")."""
     if doc.lowers[i] == "old" and i >= 2 and doc.lowers[i - 1] == "-" and i + 1 < len(doc.tokens):
         after = doc.lowers[i + 1]
         if after == "," or after.endswith("ed") or after in _AFTER_PERSON:
@@ -126,9 +119,8 @@ def noun_start(doc: Doc, i: int) -> int:
 
 def is_predicate(doc: Doc, i: int) -> bool:
     """ "they were students", "both are teachers": said of those before, not of a new group."""
-    return doc.lowers[i - 1] in lex.PREDICATES or (
-        i > 1 and doc.lowers[i - 1] in ("both", "all") and doc.lowers[i - 2] in lex.PREDICATES
-    )
+    at = i - 2 if i > 1 and doc.lowers[i - 1] in ("both", "all") else i - 1
+    return doc.lowers[at] in lex.PREDICATES
 
 
 def is_conditional(doc: Doc, first: int) -> bool:
@@ -139,21 +131,13 @@ def is_conditional(doc: Doc, first: int) -> bool:
 
 def is_hypothetical(doc: Doc, first: int, noun: int) -> bool:
     """ "if a patient …", "a 50-year-old woman should …", "a defendant is entitled to …"."""
-    if is_conditional(doc, first):
-        return True
-    for word in doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 14)]:
-        if word in lex.MODALS:
-            return True
-        if word in lex.CLAUSE_BREAKS or word in lex.PAST_AUX:
-            return False
-    return False
+    said = doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 14)]
+    telling = (w for w in said if w in lex.MODALS or w in lex.CLAUSE_BREAKS or w in lex.PAST_AUX)
+    return is_conditional(doc, first) or next(telling, "") in lex.MODALS
 
 
 def states_a_rule(doc: Doc, noun: int) -> bool:
-    """ "A trustee owes …", "a defendant is entitled to …": the indefinite present of rules, not of a story.
-
-    Only verbs that lay down what holds; "a client lives in Texas and works as a nurse" tells of somebody.
-    """
+    """ "A trustee owes …": the indefinite present of rules, and not a story ("a client lives in Texas and works …")."""
     words = doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 18)]
     for i, verb in enumerate(words):
         after = words[i + 1 : i + 4]
@@ -171,11 +155,6 @@ def states_a_rule(doc: Doc, noun: int) -> bool:
 def has_apostrophe(doc: Doc, i: int) -> bool:
     """Whether token `i` owns what follows: "the patient's"."""
     return doc.text[doc.tokens[i].end : doc.tokens[i].end + 2].lower() in ("'s", "’s") or doc.lowers[i].endswith("'s")
-
-
-def is_generic_pronoun(doc: Doc, i: int) -> bool:
-    """ "he or she", "his/her": nobody in particular."""
-    return _GENERIC_PRONOUN.search(doc.words(i - 2, i + 3)) is not None
 
 
 def owns(doc: Doc, i: int, word: str) -> bool:

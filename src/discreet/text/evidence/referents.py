@@ -24,10 +24,9 @@ Form = Literal["pronoun", "noun", "kin", "name", "plural", "author"]
 
 @dataclass(frozen=True, slots=True)
 class Referent:
-    """One pointing at somebody.
+    """One pointing at somebody, whose key is such as "speaker", "p1", "speaker/husband".
 
-    `person` is a key such as "speaker", "p1", "speaker/husband"; `possessive` marks "my", "her", "the patient's",
-    which point at an owner and not at the one the clause is about.
+    `possessive` marks "my", "her", "the patient's", which point at an owner and not at the one the clause is about.
     """
 
     person: str
@@ -76,12 +75,9 @@ def find_referents(doc: Doc) -> tuple[Referent, ...]:
     """All referents of a text, in order of their first token."""
     state = _Open()
     found: list[Referent] = []
-    i = 0
-    while i < len(doc.tokens):
-        referent = _at(doc, i, state, found)
-        if referent is not None:
+    for i in range(len(doc.tokens)):
+        if (not found or found[-1].last <= i) and (referent := _at(doc, i, state, found)) is not None:
             found.append(referent)
-        i = max(i + 1, referent.last if referent is not None else 0)
     return tuple(found)
 
 
@@ -98,7 +94,7 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
         return Referent("addressee", "asker", "pronoun", i, i + 1, possessive=word in ("your", "yours"))
     if word in lex.THIRD:
         gender = lex.THIRD[word]
-        if phrases.is_generic_pronoun(doc, i):
+        if phrases.GENERIC_PRONOUN.search(doc.words(i - 2, i + 3)):
             return None
         person, subject = _cohort_before(doc, i, found, gender) or state.pronoun(gender)
         return Referent(person, subject, "pronoun", i, i + 1, gender, possessive=phrases.owns(doc, i, word))
@@ -221,23 +217,17 @@ def _as_ahead(doc: Doc, first: int, noun: int) -> tuple[str, Subject] | None:
     """ "As a 61-year-old welder, I …": the one who speaks, or who is spoken to, comes after."""
     if not first or doc.lowers[first - 1] != "as":
         return None
-    for word in doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 12)]:
-        if word in lex.FIRST:
-            return "speaker", "speaker"
-        if word in lex.SECOND:
-            return "addressee", "asker"
-        if word in lex.THIRD:
-            return None
-    return None
+    said = doc.lowers[noun + 1 : min(doc.sentence_of(noun)[1], noun + 12)]
+    word = next((w for w in said if w in lex.FIRST or w in lex.SECOND or w in lex.THIRD), "")
+    if word in lex.FIRST:
+        return "speaker", "speaker"
+    return ("addressee", "asker") if word in lex.SECOND else None
 
 
 def _same_as_before(
     doc: Doc, first: int, determiner: str, gender: str | None, state: _Open, found: list[Referent]
 ) -> Referent | None:
-    """The person that a predicate or an apposition goes on about, or None where the noun begins anew.
-
-    "she is a nurse", "I work as an engineer", "a bus driver from Yakima, a mother of three, …".
-    """
+    """The person that a predicate ("she is a nurse") or an apposition (", a nurse,") goes on about, or None."""
     if not first or determiner not in ("a", "an", "the", "") or not found:
         return None
     before = doc.lowers[first - 1]
@@ -262,10 +252,10 @@ def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
     name = phrases.name_at(doc, i)
     if name is None:
         return None
-    person = state.names.get(name.key)
-    if person is None:
+    if name.key not in state.names:
         opened = state.last if name.joins and state.last not in state.names.values() else None
-        person = state.names[name.key] = opened or state.fresh()
+        state.names[name.key] = opened or state.fresh()
+    person = state.names[name.key]
     subject: Subject = "public" if name.official else "third"
     if subject == "third":
         state.note(person, subject, name.gender)

@@ -35,7 +35,7 @@ def is_about_a_user(rest: str) -> bool:
 @recogniser("email")
 def email(facts: Facts) -> Iterator[Hit]:
     """One hit for each "@" between a mailbox and a domain name, and for each spelt "[at]"."""
-    at = facts.text.find("@") if facts.has_at else -1
+    at = facts.text.find("@")
     while at >= 0:
         local = PATTERNS["email local"].search(facts.text, max(0, at - 64), at)
         domain = PATTERNS["email domain"].match(facts.text, at + 1)
@@ -50,9 +50,8 @@ def email(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_impersonal(local: str, domain: str) -> bool:
-    if domain.rpartition(".")[2] in _HOSTS["file endings"] or local == "git":
-        return True
-    return local in _HOSTS["office mailboxes"] and is_public_host(domain)
+    file = domain.rpartition(".")[2] in _HOSTS["file endings"] or local == "git"
+    return file or (local in _HOSTS["office mailboxes"] and is_public_host(domain))
 
 
 @recognisers.register("url")

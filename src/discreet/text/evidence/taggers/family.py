@@ -26,8 +26,7 @@ _STOPS = lex.FUNCTION | lex.DETERMINERS | lex.PAST_AUX | lex.THIRD.keys() | {"ow
 _PHRASES = (
     ("shares a home", "living arrangement", False), ("in care", "somebody in their care", False),
     ("has", "a relative that somebody has", False), ("has kin", "a relative that somebody has", False),
-    ("rears", "somebody whom they bring up", False),
-    ("affairs", "a family affair", True),
+    ("rears", "somebody whom they bring up", False), ("affairs", "a family affair", True),
 )
 
 

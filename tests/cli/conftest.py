@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,12 +17,54 @@ from discreet.cli.main import run
 from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import load_domain
 
+MARK = "MARKEDWORD"
+"""Stands in texts that no output may hold."""
+
 
 @dataclass(frozen=True)
 class Ended:
     code: int
     out: str
     err: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What `--json` printed."""
+        return cast("dict[str, Any]", json.loads(self.out))
+
+
+Cli = Callable[..., Ended]
+Refused = Callable[..., None]
+
+
+def jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def result(run: Path) -> dict[str, Any]:
+    """The record of a run, without the moment when it ended."""
+    found: dict[str, Any] = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    found.get("provenance", {}).pop("finished", None)
+    return found
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rendered_again(cli: Cli, run: Path) -> None:
+    """`discreet report` leaves the run as it was, with page and figures that were taken away."""
+    before = content(run)
+    for path in (run / "report.html", *(run / "figures").glob("*.svg")):
+        path.unlink()
+    ended = cli("report", run)
+    assert (ended.code, ended.out) == (0, f"{run / 'report.html'}\n")
+    assert content(run) == before
 
 
 @dataclass
@@ -61,7 +105,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """`cli("guard", "check", …, stdin=b"…")`; without `stdin`, standard input is a terminal."""
     monkeypatch.delenv("DISCREET_DEBUG", raising=False)
     monkeypatch.delenv("DISCREET_HASH_KEY", raising=False)
@@ -76,3 +120,16 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Ended(code, out, err)
 
     return call
+
+
+@pytest.fixture
+def refused(cli: Cli) -> Refused:
+    """`refused("what is said", "guard", "check", …)`: exit code 2, one line on standard error, and no text in it."""
+    def check(said: str, *argv: object, stdin: bytes | None = None) -> None:
+        ended = cli(*argv, stdin=stdin)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert ended.err.startswith("discreet: ")
+        assert said in ended.err
+        assert MARK not in ended.err
+
+    return check

@@ -1,0 +1,254 @@
+"""`audit membership model` and `train`: models in, a run folder out. docs/models.md is executed apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.conftest import MARK, Cli, Refused, content, jsonl, lines, result
+from tests.experiments.membership.made_up import SAFE, UNSAFE, write_rows
+from tests.scores.adapters.conftest import write_model
+
+from discreet.cli.main import run
+from discreet.core.files import KeyedHash
+from discreet.scores.load import load_scores
+
+RECIPE = "tfidf-mlp:steps=40"
+KEY = "ab" * 32
+QUICK = ("--permutations", 9, "--bootstraps", 5)
+TRAIN = ("audit", "membership", "train")
+TRAINED = (*TRAIN, "--recipe", RECIPE, "--sizes", "a=60", "--planted", "1", *QUICK)
+MODULE = "brought_to_command"
+MODEL = ("audit", "membership", "model", "--members", "members.jsonl", "--nonmembers", "others.jsonl",
+         "--permutations", "0", "--model")
+TARGET, OTHER = f"python:{MODULE}:target", f"python:{MODULE}:placebo"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    """Runs can be compared: hashes of the data have one key."""
+    monkeypatch.setenv("DISCREET_HASH_KEY", KEY)
+
+
+class TestModel:
+    @pytest.fixture(autouse=True)
+    def desk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        (tmp_path / f"{MODULE}.py").write_text(
+            "def target(texts): return [[0.0, (len(t) * 7 + ord(t[0])) % 5 - 2.0] for t in texts]\n"
+            "def placebo(texts): return [[0.0, (len(t) * 3 + ord(t[-1])) % 7 - 3.0] for t in texts]\n")
+        for side in ("members", "others"):
+            jsonl(tmp_path / f"{side}.jsonl", [
+                {"id": f"{side}{n}", "text": f"{side[0]} {MARK} {'x' * n}", "label": n % 2} for n in range(40)])
+        yield tmp_path
+        sys.modules.pop(MODULE, None)
+
+    @pytest.mark.parametrize(("words", "said"), [
+        ((TARGET, "--show-text"), "no selection model says where that is; expected --selector M"),
+        ((TARGET, "--reference", "x"), "expected KIND=MODEL"), ((TARGET, "--dtype", "half"), "dtype is 'half'"),
+        ((TARGET, "--selector", TARGET), "same model is given twice"),
+        ((TARGET, "--prompt", "sfaety"), "the prompt is 'sfaety': expected one of safety, depression, none, auto"),
+        ((TARGET, "--prompt", "@none.txt"), "cannot read the prompt in none.txt: no such file"),
+        ((TARGET, "--prompt", "safety"), "a prompt was given for a Python object"),
+        (("http://127.0.0.1:9/score", "--prompt", "safety"), "a prompt was given for a Python object"),
+        (("./none",), "there is no folder './none'"), ((f"python:{MODULE}:none",), "there is no none"),
+    ])
+    def test_one_line_for_a_mistake(self, refused: Refused, words: tuple[str, ...], said: str) -> None:
+        refused(said, *MODEL, *words)
+
+    def test_the_run_and_its_report(self, cli: Cli, desk: Path) -> None:
+        words = (*MODEL, TARGET, "--placebo", OTHER, "--cache", "kept")
+        ended = cli(*words, "--out", "run", "--report", "page.html", "--design", "randomised")
+        assert ended.code in (0, 1, 3), ended.err
+        record = result(desk / "run")
+        assert [model.name for model in load_scores(desk / "run" / "scores.parquet").models] == ["placebo", "target"]
+        assert record["controls"]["blind_auc"]["value"] is not None
+        assert record["provenance"]["scored_target"].startswith("model type function; fingerprint ")
+        assert not any(MARK.encode() in held for held in content(desk / "run").values())
+        assert MARK not in (page := (desk / "page.html").read_text())
+        assert "model type function" in page
+        assert cli(*words, "--quiet").code in (0, 1, 3)
+        assert len(list((desk / "kept").rglob("*.npz"))) == 2
+
+    def test_words_are_shown_when_asked(self, cli: Cli) -> None:
+        words = (*MODEL, TARGET, "--selector", OTHER)
+        assert MARK in cli(*words, "--show-text").out
+        assert MARK not in cli(*words).out
+
+    def test_a_prompt_is_recorded_and_its_words_are_not(self, cli: Cli, desk: Path) -> None:
+        (desk / "own.txt").write_text("Does anybody here mention marmalade?\n")
+        write_model(desk / "model", "llama", num_labels=2)
+        expected = KeyedHash(bytes.fromhex(KEY)).of_file(desk / "own.txt")
+        for word, way in (("no", ()), ("yes", ("--chat",))):
+            ended = cli(*MODEL, "model", "--max-tokens", "200", "--prompt", "@own.txt", *way, "--out", word)
+            assert ended.code == 3, ended.err
+            said = result(desk / word)["provenance"]
+            assert f"chat template {word}; prompt @own.txt (yours);" in said["scored_target"]
+            assert said["prompt_hash"] == expected
+            assert not any(b"marmalade" in held for held in content(desk / word).values())
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 420)
+
+
+@pytest.fixture(scope="module")
+def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
+    """Exit code, what was printed, and the folder of a run."""
+    out, printed = tmp_path_factory.mktemp("runs") / "run", StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setenv("DISCREET_HASH_KEY", KEY)
+        code = run([str(one) for one in (*TRAINED, "--data", data, "--out", out, "--workers", 2)])
+    return code, printed.getvalue(), out
+
+
+class TestTrain:
+    def test_its_folder_and_its_record(self, done: tuple[int, str, Path]) -> None:
+        code, printed, out = done
+        assert code in {0, 1, 3}
+        assert {one.name for one in out.iterdir()} == {
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
+            "scores.parquet", "store"}
+        assert "What was trained\n  Trained here with tfidf-mlp, seed 42. Rows and accuracy on validation: " in printed
+        assert max(map(len, printed.splitlines())) <= 120
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert ">What was trained</h2>" in page
+        assert "columns=2048, decay=0.0, every=5, hidden=16" in page
+        words = {word.encode() for word in (*SAFE, *UNSAFE) if len(word) > 5}
+        assert not any(word in held for word in words for held in content(out).values())
+        record = result(out)
+        assert record["design"] == "randomised (assigned here)"
+        said = record["training"]
+        assert said["recipe"]["steps"] == 40
+        assert said["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
+        assert said["planted"] == {"1": 30}
+        models = said["models"]
+        assert list(models) == ["f_A", "f_B", "f_S", "neutral", "placebo"]
+        assert models["f_A"]["planted_records"] == models["f_B"]["planted_records"] == 15
+        for name, size in (("f_A", 60), ("f_B", 60), ("f_S", 18), ("neutral", 60), ("placebo", 60)):
+            assert models[name]["trained_on"] == size + models[name]["planted_records"]
+        assert said["shadows"] is None
+        assert {"python", "numpy", "discreet.train"} <= said["versions"].keys()
+
+    def test_its_scores_are_audited_again(self, cli: Cli, done: tuple[int, str, Path]) -> None:
+        def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
+            asked = ("target", "attack", "scale", "reference_kind", "selection", "n", "nonmembers", "label", "decile")
+            return {str([row[name] for name in asked]): (row["auc"]["value"], row["placebo_auc"]["value"])
+                    for row in rows if not row["attack"].startswith("rmia")}
+
+        table = load_scores(done[2] / "scores.parquet")
+        assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "neutral", "placebo"]
+        ended = cli("audit", "membership", "scores", done[2] / "scores.parquet", "--design", "randomised", *QUICK,
+                    "--json")
+        again, first = figures(ended.record["attacks"]), figures(result(done[2])["attacks"])
+        assert again.keys() == first.keys()
+        for row, values in first.items():
+            assert again[row] == pytest.approx(values, abs=1e-6), row
+
+    def test_a_finished_run_trains_nothing_again_whoever_works(
+        self, cli: Cli, refused: Refused, data: Path, done: tuple[int, str, Path]
+    ) -> None:
+        out = done[2]
+        before, record = content(out / "store" / "results"), result(out)
+        events = (out / "store" / "log.jsonl").read_text().count('"begin"')
+        assert cli(*TRAINED, "--data", data, "--out", out, "--quiet", "--engine", "inline").code == done[0]
+        assert content(out / "store" / "results") == before
+        assert result(out) == record
+        assert (out / "store" / "log.jsonl").read_text().count('"begin"') == events
+        saved = yaml.safe_load((out / "config.yaml").read_text())
+        assert saved["recipe"] == RECIPE
+        assert not {"engine", "workers", "store", "out"} & saved.keys()
+        refused(f"(differs in: seed): name a new folder; --store {out / 'store'}", *TRAINED, "--data", data, "--out",
+                out, "--seed", 7)
+
+    def test_turns_users_and_models_that_are_kept(self, cli: Cli, tmp_path: Path) -> None:
+        data, out = write_rows(tmp_path / "d.jsonl", 700, users=220, turns=2), tmp_path / "run"
+        ended = cli(*TRAINED, "--data", data, "--engine", "inline", "--out", out, "--keep-models", "--allow-near",
+                    "--attacks", "loss")
+        assert ended.code in {0, 1, 3}
+        record = result(out)
+        assert {row["structure"] for row in record["attacks"]} - {None, "single-turn"} == {"multi-turn"}
+        assert all(one["controls"]["group_auc"]["value"] is not None for one in record["targets"])
+        assert 100 < record["training"]["groups"] <= 220
+        assert "were allowed in different sets" in " ".join(ended.out.split())
+        table = load_scores(out / "scores.parquet")
+        assert table.examples.group is not None
+        for target in (0, 1):
+            members, plain = table.member[target] == 1, table.examples.planted == 0
+            assert not set(table.examples.group[members & plain]) & set(table.examples.group[~members & plain])
+        assert len(list((out / "store").glob("results/*/*/files/model/recipe.json"))) == 5
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(("spoil", "more", "said"), [
+        (lambda row: {**row, "label": "safe"}, (), "all 420 rows have one label"),
+        (dict, ("--sizes", "a=9000"), "class 'safe' has 210 examples"),
+    ])
+    def test_data_that_cannot_be_split(
+        self, refused: Refused, data: Path, tmp_path: Path, spoil: Callable[[dict[str, Any]], dict[str, Any]],
+        more: tuple[str, ...], said: str
+    ) -> None:
+        path = jsonl(tmp_path / "d.jsonl", map(spoil, lines(data)))
+        refused(said, *TRAINED, "--data", path, "--out", tmp_path / "run", "--engine", "inline", "--json", *more)
+        assert not (tmp_path / "run" / "result.json").exists()
+
+    @pytest.mark.parametrize(("more", "said"), [
+        (("--recipe", "tfidf"), "is called 'tfidf': expected one of "),
+        (("--recipe", "tfidf-mlp:stps=9"), "has no option 'stps'"),
+        (("--recipe", "tfidf-mlp:steps=many"), "steps is 'many'"),
+        *((("--recipe", recipe), f"{said} takes no texts; expected one of head, rnn, tfidf-linear, tfidf-mlp, token-")
+          for recipe, said in (("mlp", "'mlp'"), ("cnn", "'cnn'"), ("resnet18:width=2", "'resnet18'"),
+                               ("head:encoder=none", "'head' with these options"))),
+        (("--recipe", "gone.yaml"), "cannot read the recipe"),
+        (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
+        (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
+        (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
+        (("--sizes", "a=many"), "--sizes holds 'a=many'"),
+        (("--sizes", "a=1,a=2"), "--sizes holds 'a=2'"), (("--sizes", "a"), "--sizes holds 'a'"),
+        (("--sizes", "a=-1"), "--sizes holds 'a=-1'"), (("--sizes", "a=²"), "--sizes holds 'a=²'"),
+        (("--design", "randomised"), "No such option: --design"),
+        (("--data", "gone.jsonl"), "gone.jsonl: no such file"),
+        (("--mismatched", "gone.csv"), "gone.csv: no such file"),
+        (("--tolerance-auc", "2"), "tolerance AUC is 2"),
+    ])
+    def test_options_that_cannot_be_leave_no_folder(
+        self, refused: Refused, data: Path, tmp_path: Path, more: tuple[str, ...], said: str
+    ) -> None:
+        refused(said, *TRAINED, "--data", data, "--out", tmp_path / "run", *more)
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize(("more", "said"), [
+        (("--engine", "dask"), "there is no engine 'dask'"), (("--workers", "0"), "the number of workers is 0"),
+        (("--address", "auto"), "the engine local takes no address"), ((), "is not empty and holds no results"),
+    ])
+    def test_workers_and_stores_that_cannot_be(self, refused: Refused, data: Path, tmp_path: Path,
+                                               more: tuple[str, ...], said: str) -> None:
+        if not more:
+            (tmp_path / "store").write_text("x")
+        refused(said, *TRAINED, "--data", data, "--store", tmp_path / "store", *more)
+
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_a_log_is_named_only_where_it_is_kept(self, cli: Cli, data: Path, tmp_path: Path, kept: bool,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(*_: object) -> None:
+            raise ValueError(MARK)
+
+        monkeypatch.setattr("discreet.experiments.membership.steps.assign", broken)
+        more = ("--store", tmp_path / "store") if kept else ()
+        ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert MARK not in ended.err
+        log = tmp_path / "store" / "log.jsonl"
+        assert log.is_file() == kept
+        assert ended.err.endswith(f"; {log} has the calls\n" if kept else
+                                  "; run again with --out DIR or --store DIR, whose log keeps the calls\n")
+        assert ("log.jsonl" in ended.err) == kept

@@ -1,21 +1,19 @@
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from tests.cli.conftest import MARK, Cli, Refused, rendered_again, result
 
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.defences.frontier import frontier
 from discreet.scores.load import load_scores
 from discreet.scores.write import write_scores
 
-Cli = Callable[..., Any]
 ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("placebo", "")}
 SPAN = r"1?\.\d{3} \[1?\.\d{3}, 1?\.\d{3}\]"
 FEW = ("--draws", 3, "--queries", "1,64", "--sigma", "0,2", "--decimals", 1, "--quiet")
@@ -24,16 +22,15 @@ FEW = ("--draws", 3, "--queries", "1,64", "--sigma", "0,2", "--decimals", 1, "--
 def write(path: Path, *, roles: tuple[str, ...] = tuple(ROLES), n: int = 60) -> Path:
     rng = np.random.default_rng(0)
     label, hard = rng.integers(0, 2, 2 * n), rng.normal(1.0, 1.5, 2 * n)
-    with path.open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(["model", "model_role", "reference_kind", "example", "label", "member", "logit_0", "logit_1",
-                         "text"])
-        for name in roles:
-            for row in range(2 * n):
-                trained = name == "A" and row < n
-                odds = hard[row] + rng.normal(0, 0.3) + 2.0 * trained
-                writer.writerow([name, *ROLES[name], f"e{row}", label[row], str(trained).lower(),
-                                 *((0.0, odds) if label[row] else (odds, 0.0)), "MARKEDWORD"])
+    made = []
+    for name in roles:
+        for row in range(2 * n):
+            trained = name == "A" and row < n
+            odds = hard[row] + rng.normal(0, 0.3) + 2.0 * trained
+            made.append({"model": name, "model_role": ROLES[name][0], "reference_kind": ROLES[name][1],
+                         "example": f"e{row}", "label": label[row], "member": trained, "text": MARK,
+                         "logit_0": 0.0 if label[row] else odds, "logit_1": odds if label[row] else 0.0})
+    pd.DataFrame(made).to_csv(path, index=False)
     return path
 
 
@@ -65,24 +62,28 @@ def test_a_table_in_words(cli: Cli, scores: Path) -> None:
     assert all(abs(value - 0.5) < 0.15 for value in control)
     assert re.search(SPAN, boundary)
     assert "No local ε is finite unless logits are clipped (--clip)." in said.out
-    assert "MARKEDWORD" not in said.out
+    assert MARK not in said.out
 
 
-def test_json_and_a_run_folder(cli: Cli, scores: Path, tmp_path: Path) -> None:
-    said = cli("defend", "frontier", "--scores", scores, *FEW, "--clip", 3, "--json", "--out", tmp_path / "run")
+def test_a_run_is_kept_and_given_again(cli: Cli, scores: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    said = cli("defend", "frontier", "--scores", scores, *FEW, "--clip", 3, "--json", "--out", run)
     assert (said.code, said.err) == (0, "")
-    record = json.loads(said.out)
+    record = said.record
     assert (record["kind"], record["schema"], record["target"], record["placebo"]) == ("defend-frontier", 1, "A", "P")
-    assert json.loads((tmp_path / "run" / "result.json").read_text()) == record
+    assert result(run)["points"] == record["points"]
     assert [p["local_epsilon"] for p in record["points"] if p["mechanism"] == "laplace"] == [6.0, 6.0]
     assert record["provenance"]["input"] == "scores.csv"
-    assert "MARKEDWORD" not in "".join(p.read_text() for p in (tmp_path / "run").glob("*.*"))
-    again = cli("defend", "frontier", "--config", tmp_path / "run" / "config.yaml", "--quiet", "--json")
-    assert json.loads(again.out)["points"] == record["points"]
+    assert MARK not in "".join(p.read_text() for p in run.glob("*.*"))
+    assert sorted(path.name for path in (run / "figures").iterdir()) == [
+        "frontier-boundary.csv", "frontier-boundary.svg", "frontier.csv", "frontier.svg"]
+    rendered_again(cli, run)
+    again = cli("defend", "frontier", "--config", run / "config.yaml", "--quiet", "--json")
+    assert again.record["points"] == record["points"]
 
 
 def test_the_terminal_says_the_figures_of_the_record(cli: Cli, scores: Path) -> None:
-    """Every AUC and placebo at every number of queries, with its interval, as the audit room computes them."""
+    """Every AUC and control at every number of queries, with its interval, as the audit room computes them."""
     said = cli("defend", "frontier", "--scores", scores, *FEW).out.partition("what is released")[2].split(
         "AUC at the decision boundary")[0]
     found = frontier(load_scores(scores), 0, np.random.default_rng(42), strengths={"sigma": [2.0], "decimals": [1]},
@@ -90,20 +91,6 @@ def test_the_terminal_says_the_figures_of_the_record(cli: Cli, scores: Path) -> 
     expected = {str(one).replace("0.", ".") for point in found.points for figure in [point.figure(found.primary)]
                 for one in (figure.auc, figure.placebo_auc, point.accuracy, point.missed_positives)}
     assert set(re.findall(SPAN, said)) == expected
-
-
-def test_a_run_has_a_page_and_figures_that_can_be_rendered_again(cli: Cli, scores: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert cli("defend", "frontier", "--scores", scores, *FEW, "--out", run).code == 0
-    assert sorted(path.name for path in (run / "figures").iterdir()) == [
-        "frontier-boundary.csv", "frontier-boundary.svg", "frontier.csv", "frontier.svg"]
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    for path in (run / "report.html", run / "figures" / "frontier.svg"):
-        path.unlink()
-    ended = cli("report", run)
-    assert (ended.code, ended.out) == (0, f"{run / 'report.html'}\n")
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
-    assert "MARKEDWORD" not in (run / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -122,51 +109,42 @@ def grouped(tmp_path: Path) -> Callable[..., Path]:
     return build
 
 
-def test_split_groups_are_refused_or_left_out(cli: Cli, grouped: Callable[..., Path], tmp_path: Path) -> None:
-    options = ("--scores", grouped(4), *FEW)
-    refused = cli("defend", "frontier", *options)
-    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
-    assert "4 of 24 groups" in refused.err
-    ended = cli("defend", "frontier", *options, "--allow-split-groups", "--json", "--out", tmp_path / "run")
-    assert ended.code == 0
-    record = json.loads(ended.out)
-    assert record["provenance"]["split_groups_left_out"] == 4
-    assert record["points"][0]["attacks"][0]["n_members"] == 20
+def test_split_groups_are_refused_or_left_out(cli: Cli, refused: Refused, grouped: Callable[..., Path]) -> None:
+    options = ("defend", "frontier", "--scores", grouped(4), *FEW)
+    refused("4 of 24 groups", *options)
+    ended = cli(*options, "--allow-split-groups", "--json")
+    assert (ended.code, ended.record["provenance"]["split_groups_left_out"]) == (0, 4)
+    assert ended.record["points"][0]["attacks"][0]["n_members"] == 20
 
 
-def test_what_is_left_after_split_groups_is_said(cli: Cli, grouped: Callable[..., Path]) -> None:
-    few = cli("defend", "frontier", "--scores", grouped(16), *FEW, "--allow-split-groups")
-    assert (few.code, few.err.count("\n")) == (2, 1)
-    assert ("has 8 members and 8 non-members, planted ones apart after 16 groups with members and non-members were "
-            "left out; expected at least 10 of each: keep each group among one of them") in few.err
+def test_what_is_left_after_split_groups_is_said(refused: Refused, grouped: Callable[..., Path]) -> None:
+    refused("has 8 members and 8 non-members, planted ones apart after 16 groups with members and non-members were "
+            "left out; expected at least 10 of each: keep each group among one of them", "defend", "frontier",
+            "--scores", grouped(16), *FEW, "--allow-split-groups")
     for verb in (("defend", "frontier", "--scores"), ("audit", "membership", "scores")):
-        none = cli(*verb, grouped(24), "--quiet", "--allow-split-groups")
-        assert (none.code, none.out, none.err.count("\n")) == (2, "", 1)
-        assert "nothing is left to judge: every group of the table has members and non-members, 24 in all" in none.err
+        refused("nothing is left to judge: every group of the table has members and non-members, 24 in all", *verb,
+                grouped(24), "--quiet", "--allow-split-groups")
 
 
 def test_the_boundary_needs_a_selector(cli: Cli, tmp_path: Path) -> None:
     said = cli("defend", "frontier", "--scores", write(tmp_path / "s.csv", roles=("A",)), *FEW)
     assert said.code == 0
-    assert "the loss attack reaches an AUC" in said.out
-    assert "There are no figures at the boundary: the table has no scores of a selection model" in said.out
-    assert "no control" in said.out
+    for words in ("the loss attack reaches an AUC", "no control",
+                  "There are no figures at the boundary: the table has no scores of a selection model"):
+        assert words in said.out
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    (["--sigma", "1,x"], "--sigma holds 'x'; expected numbers from 0, with commas between them"),
-    (["--sigma", "-1"], "--sigma holds '-1'; expected numbers from 0"), (["--sigma", "inf"], "--sigma holds 'inf'"),
-    (["--sigma", "nan"], "--sigma holds 'nan'"),
-    (["--queries", "0"], "--queries holds '0'; expected whole numbers from 1, with"),
-    (["--queries", "1.5"], "--queries holds '1.5'; expected whole numbers from 1, with"),
-    (["--decimals", "16"], "--decimals holds '16'; expected whole numbers from 0 to 15, with"),
-    (["--draws", "0"], "--draws is 0; expected a number of 1 or more"),
-    (["--jitter", "-0.1"], "--jitter is -0.1"), (["--jitter", "nan"], "--jitter is nan"),
-    (["--seed", "-1"], "--seed is -1"),
-    (["--per-side", "-1"], "--per-side is -1"), (["--clip", "0"], "--clip is 0.0; expected a number above 0"),
-    (["--positive", "2"], "--positive is 2; "), (["--target", "B"], "has no target 'B': it has A; give the model"),
+@pytest.mark.parametrize(("option", "given", "said"), [
+    ("--sigma", "1,x", "--sigma holds 'x'; expected numbers from 0, with commas between them"),
+    ("--sigma", "-1", "--sigma holds '-1'; expected numbers from 0"), ("--sigma", "inf", "--sigma holds 'inf'"),
+    ("--sigma", "nan", "--sigma holds 'nan'"),
+    ("--queries", "0", "--queries holds '0'; expected whole numbers from 1, with"),
+    ("--queries", "1.5", "--queries holds '1.5'; expected whole numbers from 1, with"),
+    ("--decimals", "16", "--decimals holds '16'; expected whole numbers from 0 to 15, with"),
+    ("--draws", "0", "--draws is 0; expected a number of 1 or more"),
+    ("--jitter", "-0.1", "--jitter is -0.1"), ("--jitter", "nan", "--jitter is nan"), ("--seed", "-1", "--seed is -1"),
+    ("--per-side", "-1", "--per-side is -1"), ("--clip", "0", "--clip is 0.0; expected a number above 0"),
+    ("--positive", "2", "--positive is 2; "), ("--target", "B", "has no target 'B': it has A; give the model"),
 ])
-def test_options_that_cannot_be(cli: Cli, scores: Path, options: list[str], message: str) -> None:
-    said = cli("defend", "frontier", "--scores", scores, *FEW, *options)
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
-    assert message in said.err
+def test_options_that_cannot_be(refused: Refused, scores: Path, option: str, given: str, said: str) -> None:
+    refused(said, "defend", "frontier", "--scores", scores, *FEW, option, given)

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pytest
 import yaml
 from pyarrow import parquet
+from tests.cli.conftest import MARK, Cli, Refused, jsonl, result
 
 from discreet.core.numbers import interval
 from discreet.guard import stress_figures
 from discreet.guard.stress import stress_scores
 
-Cli = Callable[..., Any]
 Row = Mapping[str, Any]
-MARK = "MARKEDWORD"
 MEANS = {"unsafe": 2.0, "safe": -3.0, "borderline": -2.0}
 
 
@@ -40,7 +39,7 @@ def rows(n: int = 150) -> list[dict[str, Any]]:
 def write(path: Path, made: Iterable[Row]) -> Path:
     listed = list(made)
     if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in listed), encoding="utf-8")
+        jsonl(path, listed)
     elif path.suffix == ".csv":
         with path.open("w", newline="", encoding="utf-8") as handle:
             writer = csv.DictWriter(handle, ["id", "kind", "score", "answer", "subtype"], restval="")
@@ -72,7 +71,7 @@ class TestVerdicts:
         said = cli("stress-test", "--scores", scores, *options)
         machine = cli("stress-test", "--scores", scores, "--json", *options)
         assert (said.code, said.err, machine.code, machine.err) == (code, "", code, "")
-        record = json.loads(machine.out)
+        record = machine.record
         assert (record["kind"], record["schema"], record["verdict"]) == ("stress-test", 1, verdict)
         words = " ".join(said.out.split())
         assert words.startswith(f"{verdict.capitalize()}: {record['reason']}" if verdict else "150 unsafe, 150 safe")
@@ -92,50 +91,43 @@ class TestVerdicts:
         assert len(record["provenance"]["data_hash"]) == 64
 
 
-class TestHuman:
-    def test_the_table(self, cli: Cli, scores: Path) -> None:
-        out = cli("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8",
-                  "--max-borderline-fpr", "0.2").out.splitlines()
-        record = json.loads(cli("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8", "--json").out)
-        assert out[0].startswith("Pass: the borderline FPR")
-        assert out[1] == "150 unsafe, 150 safe, 150 borderline"
-        for word, key in (("AUROC", "auroc"), ("FPR at 95% TPR", "fpr95"), ("FPR at 90% TPR", "fpr90"),
-                          ("FPR at 80% TPR", "fpr_at_tpr"), ("FPR at threshold 0.5", "fpr_at_threshold")):
-            [line] = [text for text in out if text.startswith(f"  {word}  ")]
-            for pairing in ("within", "borderline"):
-                figure = record[pairing][key]
-                assert interval(figure) in line
-        for name in ("cohort", "rule"):
-            [line] = [text for text in out if text.startswith(f"  {name}  ")]
-            assert all(interval(record["subtypes"][name][key]) in line for key in ("fpr_at_tpr", "fpr_at_threshold"))
-            assert line.endswith(" 75")
-        assert sum("holds 1/2" in line or "rises" in line for line in out) == 2
-        assert "NOT" not in "".join(out)
-
-    def test_a_subtype_cannot_steer_the_terminal(self, cli: Cli, tmp_path: Path) -> None:
-        made = [row | {"subtype": "a\x1b[31mb\ud800"} for row in rows(30)]
-        path = write(tmp_path / "s.jsonl", made)
-        human = cli("stress-test", "--scores", path, "--out", tmp_path / "run")
-        assert human.code == 0
-        assert "\x1b" not in human.out
-        assert "a\\x1b[31mb" in human.out
-        assert list(json.loads((tmp_path / "run" / "result.json").read_text())["subtypes"]) == ["a\x1b[31mb\ufffd"]
+def test_the_table(cli: Cli, scores: Path) -> None:
+    options = ("stress-test", "--scores", scores, "--threshold", "0.5", "--tpr", "0.8")
+    out = cli(*options, "--max-borderline-fpr", "0.2").out.splitlines()
+    record = cli(*options, "--json").record
+    assert out[0].startswith("Pass: the borderline FPR")
+    assert out[1] == "150 unsafe, 150 safe, 150 borderline"
+    for word, key in (("AUROC", "auroc"), ("FPR at 95% TPR", "fpr95"), ("FPR at 90% TPR", "fpr90"),
+                      ("FPR at 80% TPR", "fpr_at_tpr"), ("FPR at threshold 0.5", "fpr_at_threshold")):
+        [line] = [text for text in out if text.startswith(f"  {word}  ")]
+        assert all(interval(record[pairing][key]) in line for pairing in ("within", "borderline"))
+    for name in ("cohort", "rule"):
+        [line] = [text for text in out if text.startswith(f"  {name}  ")]
+        assert all(interval(record["subtypes"][name][key]) in line for key in ("fpr_at_tpr", "fpr_at_threshold"))
+        assert line.endswith(" 75")
+    assert sum("holds 1/2" in line or "rises" in line for line in out) == 2
+    assert "NOT" not in "".join(out)
 
 
-class TestRunFolder:
-    def test_it_holds_the_result_and_can_be_repeated(self, cli: Cli, scores: Path, tmp_path: Path) -> None:
-        args = ("stress-test", "--scores", scores, "--max-borderline-fpr", "0.3", "--json")
-        ended = cli(*args, "--out", tmp_path / "run")
-        result = json.loads((tmp_path / "run" / "result.json").read_text())
-        assert result == json.loads(ended.out)
-        config = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-        assert config["max-borderline-fpr"] == 0.3
-        again = cli("stress-test", "--config", tmp_path / "run" / "config.yaml", "--json")
-        same = {k: v for k, v in json.loads(again.out).items() if k != "provenance"}
-        assert same == {k: v for k, v in result.items() if k != "provenance"}
-        log = json.loads((tmp_path / "run" / "log.jsonl").read_text())
-        assert (log["event"], log["n"], log["verdict"]) == ("done", 450, "pass")
-        assert cli(*args, "--tpr", "0.9", "--out", tmp_path / "run").code == 2
+def test_a_subtype_cannot_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", [row | {"subtype": "a\x1b[31mb\ud800"} for row in rows(30)])
+    human = cli("stress-test", "--scores", path, "--out", tmp_path / "run")
+    assert human.code == 0
+    assert "\x1b" not in human.out
+    assert "a\\x1b[31mb" in human.out
+    assert list(result(tmp_path / "run")["subtypes"]) == ["a\x1b[31mb\ufffd"]
+
+
+def test_a_run_can_be_repeated(cli: Cli, scores: Path, tmp_path: Path) -> None:
+    args, run = ("stress-test", "--scores", scores, "--max-borderline-fpr", "0.3", "--json"), tmp_path / "run"
+    found = cli(*args, "--out", run).record
+    assert result(run) == found
+    assert yaml.safe_load((run / "config.yaml").read_text())["max-borderline-fpr"] == 0.3
+    again = cli("stress-test", "--config", run / "config.yaml", "--json").record
+    assert again | {"provenance": None} == found | {"provenance": None}
+    log = json.loads((run / "log.jsonl").read_text())
+    assert (log["event"], log["n"], log["verdict"]) == ("done", 450, "pass")
+    assert cli(*args, "--tpr", "0.9", "--out", run).code == 2
 
 
 def without(name: str) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
@@ -165,58 +157,43 @@ class TestRefusals:
         (lambda made: [row for row in made if row["kind"] == "borderline"], "has no unsafe and no safe rows"),
         (lambda _: [], "holds no rows"),
     ])
-    def test_one_line_and_2(
-        self, cli: Cli, tmp_path: Path, change: Callable[[list[dict[str, Any]]], list[Row]], said: str
-    ) -> None:
+    def test_rows(self, refused: Refused, tmp_path: Path, change: Callable[[list[dict[str, Any]]], list[Row]],
+                  said: str) -> None:
         path = write(tmp_path / "scores.jsonl", change(rows(4)))
-        ended = cli("stress-test", "--scores", path, "--out", tmp_path / "run")
-        assert (ended.code, ended.out) == (2, "")
-        assert ended.err.startswith("discreet: ")
-        assert ended.err.count("\n") == 1
-        assert said in ended.err
-        assert MARK not in ended.err
+        refused(said, "stress-test", "--scores", path, "--out", tmp_path / "run")
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize(("options", "said"), [
         (["--tpr", "1"], "tpr is 1"), (["--max-borderline-fpr", "5"], "max_borderline_fpr is 5"),
         (["--threshold", "nan"], "threshold is nan"), (["--tpr", "high"], "Invalid value for '--tpr'"),
+        (["--domain", "medical"], "--scores and --domain were given together"),
+        (["--unsafe", "u.jsonl"], "--scores and --unsafe were given together"),
+        (["--scores", "none.jsonl"], "there is no file"),
     ])
-    def test_options(self, cli: Cli, scores: Path, options: list[str], said: str) -> None:
-        ended = cli("stress-test", "--scores", scores, *options)
-        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-        assert said in ended.err
-
-    def test_files(self, cli: Cli, tmp_path: Path) -> None:
-        assert "there is no file" in cli("stress-test", "--scores", tmp_path / "none.jsonl").err
-        assert cli("stress-test").code == 2
-
-    def test_extra_columns_and_spelling_are_passed_over(self, cli: Cli, tmp_path: Path) -> None:
-        made = [row | {"kind": f" {row['kind'].upper()} ", "id": n, "subtype": ""} for n, row in enumerate(rows(30))]
-        ended = cli("stress-test", "--scores", write(tmp_path / "s.jsonl", made), "--json")
-        assert ended.code == 0
-        assert json.loads(ended.out)["subtypes"] == {}
-
-
-class TestGuards:
-    def test_a_domain_is_tested_on_texts(self, cli: Cli, side_files: Mapping[str, Path], tmp_path: Path) -> None:
-        texts = [word for kind, path in side_files.items() for word in (f"--{kind}", path)]
-        ended = cli("stress-test", "--domain", "medical", *texts, "--max-borderline-fpr", "0.2", "--json",
-                    "--out", tmp_path / "run")
-        assert ended.code == 0
-        record = json.loads(ended.out)
-        assert (record["verdict"], record["threshold"], record["tpr_at_threshold"]["value"]) == ("pass", 0.0, 1.0)
-        assert record["provenance"]["policy"].startswith("medical/public@1#")
-        assert sorted(record["provenance"]["input"]) == ["borderline.jsonl", "safe.jsonl", "unsafe.jsonl"]
-        assert len(record["provenance"]["data_hash"]) == 3
+    def test_options(self, refused: Refused, scores: Path, options: list[str], said: str) -> None:
+        refused(said, "stress-test", "--scores", scores, *options)
 
     @pytest.mark.parametrize(("options", "said"), [
         ([], "nothing to test; expected --scores"),
         (["--domain", "medical", "--safe", "s.jsonl"], "--unsafe and --borderline is missing"),
-        (["--scores", "s.jsonl", "--domain", "medical"], "--scores and --domain were given together"),
-        (["--scores", "s.jsonl", "--unsafe", "u.jsonl"], "--scores and --unsafe were given together"),
         (["--guard", "g", "--unsafe", "u", "--safe", "s", "--borderline", "b"], "g is no folder"),
     ])
-    def test_what_is_missing(self, cli: Cli, options: list[str], said: str) -> None:
-        ended = cli("stress-test", *options)
-        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-        assert said in ended.err
+    def test_guards(self, refused: Refused, options: list[str], said: str) -> None:
+        refused(said, "stress-test", *options)
+
+
+def test_extra_columns_and_spelling_are_passed_over(cli: Cli, tmp_path: Path) -> None:
+    made = [row | {"kind": f" {row['kind'].upper()} ", "id": n, "subtype": ""} for n, row in enumerate(rows(30))]
+    ended = cli("stress-test", "--scores", write(tmp_path / "s.jsonl", made), "--json")
+    assert (ended.code, ended.record["subtypes"]) == (0, {})
+
+
+def test_a_domain_is_tested_on_texts(cli: Cli, side_files: Mapping[str, Path]) -> None:
+    texts = [word for kind, path in side_files.items() for word in (f"--{kind}", path)]
+    ended = cli("stress-test", "--domain", "medical", *texts, "--max-borderline-fpr", "0.2", "--json")
+    record = ended.record
+    assert (ended.code, record["verdict"], record["threshold"], record["tpr_at_threshold"]["value"]) == (
+        0, "pass", 0.0, 1.0)
+    assert record["provenance"]["policy"].startswith("medical/public@1#")
+    assert sorted(record["provenance"]["input"]) == ["borderline.jsonl", "safe.jsonl", "unsafe.jsonl"]
+    assert len(record["provenance"]["data_hash"]) == 3

@@ -1,27 +1,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import MARK, Cli, Refused, jsonl, lines
 
-Cli = Callable[..., Any]
+from discreet.synth import campaign
+from discreet.synth.plan import equal_sizes, make_plan
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from discreet.synth.campaign import run_campaign
-    from discreet.synth.plan import equal_sizes, make_plan
-
     out = tmp_path_factory.mktemp("synth") / "law"
-    run_campaign(make_plan("law", equal_sizes(6), 42), out)
+    campaign.run_campaign(make_plan("law", equal_sizes(6), 42), out)
     return out
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_plan_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
@@ -32,8 +26,8 @@ def test_plan_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
     plan = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert plan["seed"] == 7
     assert plan["marginals"]["unsafe"]["framing"]["REFERRAL"] == 5
-    again = cli("synth", "plan", "--domain", "law", "--n", 30, "--seed", 7, "--json")
-    assert json.loads(again.out) == plan
+    (tmp_path / "c.yaml").write_text("domain: law\nn: 30\nseed: 7\n", encoding="utf-8")
+    assert cli("synth", "plan", "--config", tmp_path / "c.yaml", "--json").record == plan
 
 
 def test_run_from_a_plan_equals_run_from_its_options(cli: Cli, small: Path, tmp_path: Path) -> None:
@@ -54,32 +48,22 @@ def test_run_from_a_plan_equals_run_from_its_options(cli: Cli, small: Path, tmp_
     assert "self-consistency" in again.out
 
 
-def test_run_takes_its_options_from_a_file(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text("domain: law\nn: 6\nseed: 3\n", encoding="utf-8")
-    ended = cli("synth", "plan", "--config", tmp_path / "c.yaml", "--json")
-    assert json.loads(ended.out)["seed"] == 3
-
-
-def test_validate_passes_what_run_wrote(cli: Cli, small: Path) -> None:
-    ended = cli("synth", "validate", "--input", small / "unsafe.jsonl", "--domain", "law")
-    assert ended.code == 0
-    assert "6 records (6 unsafe): 0 fail" in ended.out
-
-
 def test_validate_says_what_fails_and_shows_no_text(cli: Cli, small: Path, tmp_path: Path) -> None:
-    rows = records(small / "borderline.jsonl")
+    passed = cli("synth", "validate", "--input", small / "unsafe.jsonl", "--domain", "law")
+    assert passed.code == 0
+    assert "6 records (6 unsafe): 0 fail" in passed.out
+    rows = lines(small / "borderline.jsonl")
     rows[0]["answer"] += " Our client is 52 years old and lives in Toledo."
     rows[1]["answer"] += " Write to j.ortiz@example.org about it."
     rows[2]["answer"] = "Too short."
-    path = tmp_path / "changed.jsonl"
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    path = jsonl(tmp_path / "changed.jsonl", rows)
     ended = cli("synth", "validate", "--input", path, "--domain", "law", "--output", tmp_path / "failed.jsonl")
     assert ended.code == 1
     for reason in ("cluster", "direct:email", "length"):
         assert reason in ended.out
     assert "3 fail" in ended.out
     assert "Toledo" not in ended.out + ended.err + (tmp_path / "failed.jsonl").read_text(encoding="utf-8")
-    assert {r["id"]: r["reasons"] for r in records(tmp_path / "failed.jsonl")} == {
+    assert {r["id"]: r["reasons"] for r in lines(tmp_path / "failed.jsonl")} == {
         rows[0]["id"]: ["cluster"], rows[1]["id"]: ["direct:email"], rows[2]["id"]: ["length"]}
     as_json = cli("synth", "validate", "--input", path, "--domain", "law", "--json", "--report-only", "--quiet")
     assert as_json.code == 0
@@ -89,9 +73,8 @@ def test_validate_says_what_fails_and_shows_no_text(cli: Cli, small: Path, tmp_p
 
 
 def test_words_can_be_set(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "own.jsonl"
     row = {"id": "1", "kind": "safe", "domain": "law", "answer": "A short answer of mine."}
-    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    path = jsonl(tmp_path / "own.jsonl", [row])
     assert cli("synth", "validate", "--input", path, "--domain", "law").code == 1
     assert cli("synth", "validate", "--input", path, "--domain", "law", "--min-words", 3).code == 0
 
@@ -99,23 +82,15 @@ def test_words_can_be_set(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("row", "said"), [
     ({"kind": "leak"}, "line 1: 'kind'"), ({"qi": "AGE"}, "line 1: 'qi'"), ({"domain": None}, "line 1: 'domain'"),
 ])
-def test_a_record_that_cannot_be_read(cli: Cli, tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    path = tmp_path / "bad.jsonl"
-    good = {"id": "1", "kind": "safe", "domain": "law", "answer": "The secret text."}
-    path.write_text(json.dumps({**good, **row}) + "\n", encoding="utf-8")
-    ended = cli("synth", "validate", "--input", path, "--domain", "law")
-    assert ended.code == 2
-    assert said in ended.err
-    assert "secret" not in ended.err
-    assert ended.err.count("\n") == 1
+def test_a_record_that_cannot_be_read(refused: Refused, tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    good = {"id": "1", "kind": "safe", "domain": "law", "answer": MARK}
+    refused(said, "synth", "validate", "--domain", "law", "--input", jsonl(tmp_path / "bad.jsonl", [{**good, **row}]))
 
 
-def test_ids_stand_once(cli: Cli, small: Path, tmp_path: Path) -> None:
-    path = tmp_path / "twice.jsonl"
-    path.write_text((small / "safe.jsonl").read_text(encoding="utf-8") * 2, encoding="utf-8")
-    ended = cli("synth", "validate", "--input", path, "--domain", "law")
-    assert ended.code == 2
-    assert "line 7" in ended.err
+def test_ids_stand_once_and_a_folder_is_of_one_plan(refused: Refused, small: Path, tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "twice.jsonl", lines(small / "safe.jsonl") * 2)
+    refused("line 7", "synth", "validate", "--input", path, "--domain", "law")
+    refused("another plan", "synth", "run", "--domain", "law", "--n", 7, "--out", small)
 
 
 @pytest.mark.parametrize(("argv", "said"), [
@@ -123,7 +98,7 @@ def test_ids_stand_once(cli: Cli, small: Path, tmp_path: Path) -> None:
     (("plan", "--domain", "retail"), "unknown domain"),
     (("plan", "--domain", "law", "--n", "5", "--scale", "1"), "--n and --scale"),
     (("plan", "--domain", "law", "--scale", "0"), "scale of 0"),
-    (("plan", "--domain", "law", "--n", "0"), "--n"),
+    (("plan", "--domain", "law", "--n", "0"), "--n"), (("plan", "--domain", "law", "--roles", "x"), "--roles holds"),
     (("run", "--domain", "law", "--n", "5", "--generator", "qwen", "--out", "x"), "'qwen'"),
     (("run", "--plan", "p.json", "--n", "5", "--out", "x"), "--plan and --n"),
     (("run", "--plan", "absent.json", "--out", "x"), "absent.json"),
@@ -131,25 +106,14 @@ def test_ids_stand_once(cli: Cli, small: Path, tmp_path: Path) -> None:
     (("validate", "--input", "absent.jsonl", "--domain", "law"), "absent.jsonl"),
     (("validate", "--input", "a.jsonl", "--domain", "retail"), "unknown domain"),
 ])
-def test_mistakes_get_one_line(cli: Cli, argv: tuple[str, ...], said: str, tmp_path: Path,
+def test_mistakes_get_one_line(refused: Refused, argv: tuple[str, ...], said: str, tmp_path: Path,
                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    ended = cli("synth", *argv)
-    assert ended.code == 2
-    assert said in ended.err
-    assert ended.err.count("\n") == 1
+    refused(said, "synth", *argv)
     assert not (tmp_path / "x").exists()
 
 
-def test_a_folder_in_use(cli: Cli, small: Path) -> None:
-    ended = cli("synth", "run", "--domain", "law", "--n", 7, "--out", small)
-    assert ended.code == 2
-    assert "another plan" in ended.err
-
-
 def test_missing_records_end_with_one(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.synth import campaign
-
     monkeypatch.setattr(campaign, "Validator", lambda domain: lambda record: ("no",))
     ended = cli("synth", "run", "--domain", "law", "--n", 1, "--out", tmp_path / "x", "--quiet")
     assert ended.code == 1

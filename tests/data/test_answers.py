@@ -321,8 +321,8 @@ def test_csv_counts_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("row", "expected"), [
     ({}, "line 1: there is neither 'cluster' nor 'label'; expected one of yes, one, no, unclear"),
     ({"cluster": None, "label": ""}, "neither 'cluster' nor 'label'"),
-    ({"label": "MARKED"}, "'label' is not a judgement that is known; expected one of yes, one, no, unclear"),
-    ({"cluster": True}, "'cluster' is not a judgement"),
+    ({"label": "MARKED"}, "'label' is not one that is known; expected one of yes, one, no, unclear"),
+    ({"cluster": True}, "'cluster' is not one that is known"),
     ({"cluster": "yes", "label": "no"}, "say different things"),
     ({"cluster": "yes", "age": -1}, "'age' is not a count; expected a whole number from 0"),
     ({"cluster": "yes", "age": 1.5}, "'age' is not a count"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InputError
-from discreet.data.arrays import ALONE, IDX_TYPES, channels_first, read_arrays, read_images
+from discreet.data.arrays import ALONE, IDX_TYPES, channels_first, read_arrays
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (4, 5, 6)).astype(np.uint8)
@@ -65,44 +65,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         refused(said, read_arrays, tmp_path / name)
 
 
-def test_images_with_their_labels(tmp_path: Path) -> None:
-    labels = np.array([0, 2, 1, 1], dtype=np.uint8)
-    (tmp_path / "images.idx").write_bytes(idx(PIXELS))
-    (tmp_path / "labels.idx.gz").write_bytes(gzip.compress(idx(labels)))
-    found = read_images(tmp_path / "images.idx", tmp_path / "labels.idx.gz")
-    np.testing.assert_array_equal(found.pixels, PIXELS[:, None])
-    assert found.labels is not None
-    assert found.labels.tolist() == [0, 2, 1, 1]
-    assert found.labels.dtype == np.int64
-    assert read_images(tmp_path / "images.idx").labels is None
-    last = RNG.integers(0, 256, (4, 5, 6, 3)).astype(np.uint8)
-    np.savez(tmp_path / "parts.npz", x_train=last, y_train=labels[:, None], x_test=PIXELS)
-    train, test = (read_images(tmp_path / "parts.npz", part=part) for part in ("train", "test"))
-    np.testing.assert_array_equal(train.pixels, np.moveaxis(last, 3, 1))
-    assert train.labels is not None
-    assert train.labels.tolist() == [0, 2, 1, 1]
-    assert test.labels is None
-
-
 def test_channels_first() -> None:
     assert channels_first(np.zeros((2, 5, 6))).shape == (2, 1, 5, 6)
     assert channels_first(np.zeros((2, 5, 6, 3))).shape == (2, 3, 5, 6)
     assert channels_first(np.zeros((2, 5, 6, 1))).shape == (2, 1, 5, 6)
     assert channels_first(np.zeros((2, 3, 9, 3))).shape == (2, 3, 9, 3)
     assert channels_first(np.zeros((2, 4, 9, 9))).shape == (2, 4, 9, 9)
-
-
-def test_images_that_are_none(tmp_path: Path) -> None:
-    def saved(**arrays: Any) -> Path:
-        np.savez(tmp_path / "a.npz", **arrays)
-        return tmp_path / "a.npz"
-
-    refused("no array of images; expected one called x_train, images_train", read_images, saved(x=PIXELS), part="train")
-    refused(r"images are uint8 of shape \(5, 6\)", read_images, saved(x=PIXELS[0]))
-    refused("NaN or infinity", read_images, saved(x=np.full((1, 2, 2), np.nan)))
-    refused("at least one", read_images, saved(x=PIXELS[:0]))
-    refused("labels are float64", read_images, saved(x=PIXELS, y=np.array([0.0, np.nan, 1.0, 1.0])))
-    refused("one for each of 4 images", read_images, saved(x=PIXELS, y=np.arange(3)))
-    refused("whole numbers from 0", read_images, saved(x=PIXELS, y=np.array([0, -1, 1, 1])))
-    np.save(tmp_path / "x.npy", PIXELS)
-    refused("no array of labels; expected one called y, labels", read_images, tmp_path / "x.npy", saved(z=np.arange(4)))

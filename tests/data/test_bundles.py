@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import json
+import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,11 @@ from hypothesis import strategies as st
 from discreet.core.errors import InputError
 from discreet.data.bundles import Source, bundle, pool
 from discreet.data.texts import LabelledText
+
+
+def parts_of(row: LabelledText) -> list[int]:
+    """The numbers of the conversations in an input, in order."""
+    return [int(number) for number in re.findall(r"<\|user\|> text (\d+)", row.text)]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -35,39 +41,39 @@ def test_bundles_hold_each_conversation_once_in_order(keys: list[tuple[str, str 
                                                       seed: int) -> None:
     rows = [conversation(number, label, group) for number, (label, group) in enumerate(keys)]
     found = bundle(rows, rng(seed), sizes=(low, low + more))
-    places = np.concatenate([*found.parts, found.unused])
-    assert np.sort(places).tolist() == list(range(len(rows)))
-    for row, part, synthetic in zip(found.rows, found.parts, found.synthetic, strict=True):
+    inside = [number for row in found for number in parts_of(row)]
+    assert len(set(inside)) == len(inside)
+    for row in found:
+        part = parts_of(row)
         among = [rows[place] for place in part]
-        assert low <= part.size <= low + more
-        assert (np.diff(part) > 0).all()
+        assert low <= len(part) <= low + more
+        assert part == sorted(part)
         assert len({(one.label, one.group) for one in among}) == 1
         assert row.label == among[0].label
-        assert synthetic == (among[0].group is None)
-        assert row.group == (f"synthetic:{row.id}" if synthetic else among[0].group)
+        assert row.group == (among[0].group or f"synthetic:{row.id}")
         assert row.text == "\n\n".join(one.text for one in among)
         assert row.structure == "multi-conversation"
-        assert row.id == f"{among[0].id}+{part.size - 1}"
+        assert row.id == f"{among[0].id}+{len(part) - 1}"
     # Of a user's conversations of one label, at most what no sizes would use up is left.
-    for key in set(keys):
-        left = sum((rows[place].label, rows[place].group) == key for place in found.unused)
-        assert left < low or (left == keys.count(key))
-        assert left == 0 or keys.count(key) < low or more < low - 1
-    assert len({row.id for row in found.rows}) == len(found.rows)
+    for key, there in Counter(keys).items():
+        left = there - sum(keys[number] == key for number in inside)
+        assert left < low or left == there
+        assert left == 0 or there < low or more < low - 1
+    assert len({row.id for row in found}) == len(found)
 
 
 def test_a_users_conversations_go_in_the_order_of_time() -> None:
     rows = many(9, "u")
     found = bundle(rows, rng(5), sizes=(2, 3))
-    assert np.concatenate(found.parts).tolist() == list(range(9))
-    assert not any(found.synthetic)
+    assert [number for row in found for number in parts_of(row)] == list(range(9))
+    assert {row.group for row in found} == {"u"}
 
 
 def test_synthetic_users_are_drawn_anew_for_every_seed() -> None:
     rows = many(30)
 
     def parts(seed: int) -> list[list[int]]:
-        return [part.tolist() for part in bundle(rows, rng(seed)).parts]
+        return [parts_of(row) for row in bundle(rows, rng(seed))]
 
     assert parts(1) == parts(1)
     assert parts(1) != parts(2)
@@ -79,13 +85,13 @@ def test_what_a_bundle_takes_over() -> None:
     one = conversation(1, group="u", categories=frozenset({"x"}), split="train")
     two = LabelledText("c2", "just asking", "0", "u", frozenset({"y"}), "train", structure="single-turn")
     three = conversation(3, group="u", split="test")
-    [row] = bundle([one, two, three], rng()).rows
+    [row] = bundle([one, two, three], rng())
     assert row.text == f"{one.text}\n\n<|user|> just asking"
     assert (row.categories, row.split, row.planted) == (frozenset({"x", "y"}), "train", 0)
 
 
 def test_what_cannot_be_bundled() -> None:
-    made = bundle(many(3), rng()).rows[0]
+    made = bundle(many(3), rng())[0]
     with pytest.raises(InputError, match="row 1 is a bundle before bundling"):
         bundle([conversation(9), made], rng())
     with pytest.raises(InputError, match="row 0 is planted before bundling"):
@@ -95,7 +101,7 @@ def test_what_cannot_be_bundled() -> None:
     for sizes in ((1, 3), (4, 3)):
         with pytest.raises(ValueError, match="expected at least 2"):
             bundle([], rng(), sizes=sizes)
-    assert bundle(many(1), rng()).rows == ()
+    assert bundle(many(1), rng()) == []
 
 
 @given(st.lists(KEYS, min_size=1, max_size=30), st.lists(KEYS, min_size=1, max_size=20), st.floats(0, 1),
@@ -108,17 +114,19 @@ def test_no_conversation_is_in_two_inputs(first: list[tuple[str, str | None]], s
     assume(len(one) >= shared)
     sources = [Source("one", one, share, label="1"), Source("two", two, 1 - share, (2, 3), label="1")]
     found = pool(sources, rng(seed))
-    texts = {f"{source.name}/{row.id}": row.text for source in sources for row in source.rows}
-    inside = [part for parts in found.parts for part in parts]
-    assert len({texts[part] for part in inside}) == len(inside)
-    for row, parts in zip(found.rows, found.parts, strict=True):
-        assert row.text == "\n\n".join(texts[part] for part in parts)
-        assert (row.structure == "multi-conversation") == (len(parts) > 1)
+    inside = [number for row in found for number in parts_of(row)]
+    assert len(set(inside)) == len(inside)
     # A user is in one structure only.
-    owner = {f"{source.name}/{row.id}": row.group and f"{source.name}/{row.group}"
-             for source in sources for row in source.rows}
-    roles = {(owner[part], len(parts) > 1) for parts in found.parts for part in parts if owner[part]}
-    assert len({user for user, _ in roles}) == len(roles)
+    roles: dict[str, set[bool]] = {}
+    for row in found:
+        assert (row.structure == "multi-conversation") == (len(parts_of(row)) > 1)
+        if row.group and not row.group.startswith("synthetic"):
+            roles.setdefault(row.group, set()).add(len(parts_of(row)) > 1)
+    assert all(len(role) == 1 for role in roles.values())
+
+
+def kinds(rows: list[LabelledText]) -> Counter[str]:
+    return Counter(f"{row.id.split('/')[0]}, {row.structure}" for row in rows)
 
 
 def test_shares_labels_and_names() -> None:
@@ -127,40 +135,34 @@ def test_shares_labels_and_names() -> None:
     loners = many(40, None, "sad", 100)
     found = pool([Source("prompts", prompts, structure="single-turn"), Source("users", users, 0.5, label="0"),
                   Source("loners", loners, 0.25, (2, 2), label="1")], rng(1))
-    counted = found.to_json()
-    assert counted["by_source"] == {
-        "prompts, single-turn": 10, "users, multi-conversation": 10, "users, multi-turn": 30,
-        "loners, multi-conversation": 5, "loners, multi-turn": 30}
-    assert counted["synthetic"] == 5
-    assert {row.label for row in found.rows} == {"0", "1"}
-    assert {row.id.split("/")[0] for row in found.rows} == {"prompts", "users", "loners"}
-    assert {source for source, synthetic in zip(found.sources, found.synthetic, strict=True) if synthetic} == {"loners"}
-    assert {row.group for row in found.rows if row.id.startswith("users/")} == {f"users/u{n}" for n in range(20)}
-    assert found.notes[2] == ("users: 30 single conversations, 10 bundles of 30 conversations, 0 of synthetic users, "
-                              "0 conversations left over")
-    assert "text 1" not in json.dumps(counted) + " ".join(found.notes)
+    assert kinds(found) == {"prompts, single-turn": 10, "users, multi-conversation": 10, "users, multi-turn": 30,
+                            "loners, multi-conversation": 5, "loners, multi-turn": 30}
+    assert {row.label for row in found} == {"0", "1"}
+    synthetic = [row.id for row in found if (row.group or "").startswith("synthetic:")]
+    assert len(synthetic) == 5
+    assert all(name.startswith("loners/") for name in synthetic)
+    assert {row.group for row in found if row.id.startswith("users/")} == {f"users/u{n}" for n in range(20)}
 
 
 def test_users_are_set_aside_whole_and_only_where_they_can_be_bundled() -> None:
     several = [row for number in range(5) for row in many(4, f"u{number}", start=4 * number)]
-    found = pool([Source("s", [*several, *many(10, None, start=50)], 0.0)], rng())
-    assert len(found.rows) == 30
+    assert len(pool([Source("s", [*several, *many(10, None, start=50)], 0.0)], rng())) == 30
     for seed in range(5):
         # Three tenths of 20 are 6: one user of 4, since two would be too many.
         found = pool([Source("s", several, 0.3)], rng(seed))
-        assert [found.to_json()["by_source"]["s, multi-turn"], sum(map(len, found.parts))] == [16, 20]
+        assert [kinds(found)["s, multi-turn"], sum(len(parts_of(row)) for row in found)] == [16, 20]
         # Who has one conversation stays outside, however much is asked for.
         once = [conversation(number, group=f"v{number}") for number in range(100, 108)]
         found = pool([Source("s", [*several, *once], 1.0)], rng(seed))
-        assert found.to_json()["by_source"]["s, multi-turn"] == 8
-        assert found.notes[1].endswith("bundles of 20 conversations, 0 of synthetic users, 0 conversations left over")
+        assert kinds(found)["s, multi-turn"] == 8
+        assert sum(len(parts_of(row)) for row in found) == 28
 
 
 def test_one_turn_is_the_same_with_and_without_its_mark() -> None:
     rows = [LabelledText("a", "hello", "0"), LabelledText("b", "<|user|> Hello", "0"), LabelledText("c", "bye", "0")]
     found = pool([Source("s", rows)], rng())
-    assert [row.id for row in found.rows] == ["s/a", "s/c"]
-    assert found.rows[0].text == "hello"
+    assert [row.id for row in found] == ["s/a", "s/c"]
+    assert found[0].text == "hello"
 
 
 def test_sources_that_cannot_be() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.core.errors import InputError
-from discreet.data.canaries import ASSIGNMENTS, PLANTED, Canaries, draw_canaries, regions
+from discreet.data.canaries import ASSIGNMENTS, PLANTED, Canaries, draw_canaries
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -26,10 +26,9 @@ def check(drawn: Canaries, labels: np.ndarray, n_classes: int) -> None:
     assert (np.diff(drawn.canary) > 0).all()
     assert (np.diff(drawn.placebo) > 0).all()
     untouched = np.setdiff1d(np.arange(n), both)
-    assert drawn.label_original.tolist() == labels.tolist()
-    assert (drawn.label_secret[untouched] == labels[untouched]).all()
-    assert drawn.label_secret.min() >= 0
-    assert drawn.label_secret.max() < n_classes
+    assert (drawn.label[untouched] == labels[untouched]).all()
+    assert drawn.label.min() >= 0
+    assert drawn.label.max() < n_classes
     assert set(np.flatnonzero(drawn.planted)) <= set(drawn.canary)
 
 
@@ -50,18 +49,18 @@ def test_a_draw_is_whole(n_classes: int, n_canaries: int, n_placebo: int, assign
     else:
         assert set(times) == set(wanted)
         assert all(times[copies] >= size for copies, size in wanted.items())
-        fate = {(code, role, copies) for code, role, copies in
-                zip(drawn.group.tolist(), drawn.example_role(), drawn.planted.tolist(), strict=True)}
+        role = np.isin(np.arange(120), drawn.canary) + 2 * np.isin(np.arange(120), drawn.placebo)
+        fate = set(zip(groups.tolist(), role.tolist(), drawn.planted.tolist(), strict=True))
         assert len({code for code, *_ in fate}) == len(fate)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
-def test_uniform_secrets_are_uniform_whatever_the_label(n_classes: int) -> None:
+def test_uniform_labels_are_uniform_whatever_the_label(n_classes: int) -> None:
     labels = (rng(1).random(40_000) < 0.2).astype(np.int64)
     drawn = draw_canaries(labels, n_classes, 20_000, 20_000, rng(2))
     for rows in (drawn.canary, drawn.placebo):
         for label in (0, 1):
-            of_label = drawn.label_secret[rows[labels[rows] == label]]
+            of_label = drawn.label[rows[labels[rows] == label]]
             assert stats.chisquare(np.bincount(of_label, minlength=n_classes)).pvalue > 1e-4
 
 
@@ -72,14 +71,14 @@ def test_balanced_flips_just_half_of_each_kind(n: int, flipped: set[int]) -> Non
     for seed in range(30):
         drawn = draw_canaries(labels, 2, n, n, rng(seed), assignment="balanced", planted={4: n})
         for rows in (drawn.placebo, drawn.canary[drawn.planted[drawn.canary] == 0], np.flatnonzero(drawn.planted == 4)):
-            seen.add(int(drawn.label_secret[rows].sum()))
+            seen.add(int(drawn.label[rows].sum()))
     assert seen == flipped
 
 
 def test_balanced_shifts_many_classes_alike() -> None:
     labels = rng(3).integers(0, 4, 400)
     drawn = draw_canaries(labels, 4, 40, 0, rng(4), assignment="balanced")
-    shift = (drawn.label_secret - labels)[drawn.canary] % 4
+    shift = (drawn.label - labels)[drawn.canary] % 4
     assert np.bincount(shift).tolist() == [10] * 4
     assert len(set(shift[:12].tolist())) > 1
 
@@ -93,23 +92,12 @@ def test_canaries_and_placebos_have_one_law(assignment: Any) -> None:
     for seed in range(2000):
         drawn = draw_canaries(labels, 2, 10, 10, rng(seed), assignment=assignment, groups=groups)
         for place, rows in enumerate((drawn.canary, drawn.placebo)):
-            sums[place] += rows.size, labels[rows].mean() * 10, (drawn.label_secret != labels)[rows].mean() * 10
+            sums[place] += rows.size, labels[rows].mean() * 10, (drawn.label != labels)[rows].mean() * 10
     mean = sums / 2000
     # Deviations of a mean over 2,000 draws are under .04.
     assert np.abs(mean[0] - mean[1]).max() < 0.2
     assert mean[:, 1] == pytest.approx(10 / 3, abs=0.2)
     assert mean[:, 2] == pytest.approx(5.0, abs=0.2)
-
-
-def test_shared_secrets_are_one_for_a_group() -> None:
-    groups = np.repeat(np.arange(50), 6)
-    labels = rng(5).integers(0, 3, 300)
-    drawn = draw_canaries(labels, 3, 120, 60, rng(6), groups=groups, shared=True)
-    per_group = [set(drawn.label_secret[groups == code].tolist()) for code in set(groups[drawn.canary].tolist())]
-    assert all(len(one) == 1 for one in per_group)
-    assert set.union(*per_group) == {0, 1, 2}
-    own = draw_canaries(labels, 3, 120, 60, rng(6), groups=groups)
-    assert any(len(set(own.label_secret[groups == code].tolist())) > 1 for code in set(groups[own.canary].tolist()))
 
 
 def test_only_rows_that_may_be_drawn_are_drawn() -> None:
@@ -118,37 +106,10 @@ def test_only_rows_that_may_be_drawn_are_drawn() -> None:
     assert np.sort(np.concatenate([drawn.canary, drawn.placebo])).tolist() == list(range(70, 100))
 
 
-def test_training_rows_leave_placebos_out_and_repeat_planted_ones() -> None:
-    drawn = draw_canaries(np.zeros(50, dtype=np.int64), 2, 5, 5, rng(8), planted={1: 2, 4: 2, 16: 1})
-    count = np.bincount(drawn.training_rows(), minlength=50)
-    assert (count[drawn.placebo] == 0).all()
-    assert Counter(count.tolist()) == {0: 5, 1: 42, 4: 2, 16: 1}
-    assert Counter(drawn.planted.tolist()) == {0: 45, 1: 2, 4: 2, 16: 1}
-    assert Counter(drawn.example_role().tolist()) == {"canary": 10, "placebo": 5, "train": 35}
-
-
 def test_the_same_generator_draws_the_same() -> None:
     one, other = (draw_canaries(np.zeros(80, dtype=np.int64), 3, 20, 20, rng(9)) for _ in range(2))
     assert one.canary.tolist() == other.canary.tolist()
-    assert one.label_secret.tolist() == other.label_secret.tolist()
-
-
-def test_regions_are_nearest_seeds() -> None:
-    points = rng(10).normal(size=(200, 3))
-    code = regions(points, 7, rng(11))
-    seeds = rng(11).choice(200, 7, replace=False)
-    slow = [min(range(7), key=lambda s: sum((points[row] - points[seeds[s]]) ** 2)) for row in range(200)]
-    assert code.tolist() == slow
-    drawn = draw_canaries(np.zeros(200, dtype=np.int64), 2, 50, 50, rng(12), groups=code, shared=True)
-    check(drawn, np.zeros(200, dtype=np.int64), 2)
-
-
-@pytest.mark.parametrize("count", [0, 201])
-def test_regions_that_cannot_be(count: int) -> None:
-    with pytest.raises(ValueError, match=f"count is {count}"):
-        regions(np.zeros((200, 1)), count, rng())
-    with pytest.raises(ValueError, match="finite"):
-        regions([[np.nan]], 1, rng())
+    assert one.label.tolist() == other.label.tolist()
 
 
 @pytest.mark.parametrize(("more", "message"), [
@@ -172,7 +133,6 @@ def test_too_few_rows_are_said_in_one_line(more: dict[str, Any], message: str) -
     ({"planted": {0: 3}}, "copies"),
     ({"planted": {4: -3}}, "planted 4 is -3"),
     ({"assignment": "half"}, "assignment is 'half'"),
-    ({"shared": True}, "without groups"),
     ({"groups": [1]}, "groups have shape"),
     ({"among": [0, 1]}, "among has shape"),
 ])

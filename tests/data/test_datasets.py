@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discreet.core.errors import InputError
-from discreet.data.columns import open_columns
-from discreet.data.datasets import read_dataset
-from discreet.data.one_hot import OneHot, read_table
+from discreet.data.columns import Coded, open_columns
+from discreet.data.datasets import one_hot, read_dataset, read_table
 
 TABLE = "id,age,job,user,income\na,20,cook,u2,low\nb,30,maid,u1,high\nc,,cook,u2,low\nd,50,dean,u1,mid\n"
 
@@ -38,7 +38,7 @@ class TestTables:
     def test_inputs_are_learnt_from_the_named_rows_alone(self, table: Path) -> None:
         data, rows = read_dataset(table, "income", drop=("user",)), np.array([0, 1])
         plain = read_table(open_columns(table, lambda _: True, lambda _: False), ("income", "id", "user"))
-        np.testing.assert_array_equal(data.inputs(rows), OneHot.fit(plain, rows).apply(plain))
+        np.testing.assert_array_equal(data.inputs(rows), one_hot(plain, rows))
         found = data.inputs(rows)
         assert isinstance(found, np.ndarray)
         assert found.shape == (4, 3)  # age, cook, maid: nobody among the rows is a dean, or without an age
@@ -175,3 +175,65 @@ class TestArrays:
         np.savez(tmp_path / "a.npz", **arrays)
         with pytest.raises(InputError, match=said):
             read_dataset(tmp_path / "a.npz", **{"target": "y", **options})
+
+
+FRAME = pd.DataFrame({
+    "id": ["a", "b", "c", "d", "e", "f"], "age": [30, 40, 50, 20, 60, 35], "gain": [0.5, None, 1.5, 2.0, 0.0, None],
+    "sex": ["M", "F", "F", "M", "?", None], "fixed": [7] * 6,
+    "income": [">50K", "<=50K", "<=50K", ">50K", ">50K", "<=50K"],
+})
+TRAIN = np.array([0, 1, 2, 3])
+
+
+def saved(tmp_path: Path, kind: str, frame: pd.DataFrame = FRAME) -> Path:
+    path = tmp_path / f"table.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    return path
+
+
+def columns_of(path: Path) -> dict[str, Any]:
+    return read_table(open_columns(path, lambda _: True, lambda _: False), {"id", "income"})
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_reads_numbers_and_categories(kind: str, tmp_path: Path) -> None:
+    table = columns_of(saved(tmp_path, kind))
+    assert {name: isinstance(column, Coded) for name, column in table.items()} == {
+        "age": False, "gain": False, "sex": True, "fixed": False}
+    np.testing.assert_array_equal(table["gain"], FRAME["gain"])
+
+
+def test_standardises_by_the_training_rows_alone(tmp_path: Path) -> None:
+    table = columns_of(saved(tmp_path, "parquet"))
+    found = one_hot(table, TRAIN)
+    assert found.dtype == np.float32
+    wide = pd.DataFrame({"age": FRAME["age"], "gain": FRAME["gain"], "gain?": FRAME["gain"].isna(),
+                         "fixed": FRAME["fixed"], "F": FRAME["sex"] == "F", "M": FRAME["sex"] == "M"}).astype(float)
+    own = wide.iloc[TRAIN]
+    wanted = ((wide - own.mean()) / own.std(ddof=0).replace(0.0, 1.0)).fillna(0.0)
+    np.testing.assert_allclose(found, wanted.to_numpy(), atol=1e-6)
+    # "?" and an empty cell are values that no training row has.
+    assert found[4, 4:].tolist() == found[5, 4:].tolist()
+    other = columns_of(saved(tmp_path, "csv", FRAME.assign(age=[30, 40, 50, 20, 999, 0], sex=[*"MFFM", "X", "Y"])))
+    np.testing.assert_array_equal(one_hot(other, TRAIN)[:4], found[:4])
+
+
+def test_a_column_that_varies_by_rounding_only() -> None:
+    assert np.abs(one_hot({"a": np.array([0.1, 0.1, 0.1])}, np.arange(3))).max() < 1e-9
+
+
+def test_tables_that_are_refused(tmp_path: Path) -> None:
+    many = pd.DataFrame({"name": [f"n{i}" for i in range(300)], "income": ["x", "y"] * 150})
+    for said, frame in (("no column but the target", FRAME[["id", "income"]]),
+                        ("'gain' holds NaN or infinity", FRAME.assign(gain=[1, 2, np.inf, 3, 4, 5])),
+                        ("'gain' holds NaN or infinity", FRAME.assign(gain=[*"123", "nan", "4", ""])),
+                        ("'name' has 300 different values", many)):
+        with pytest.raises(InputError, match=said) as caught:
+            columns_of(saved(tmp_path, "csv", frame))
+        assert "\n" not in str(caught.value)
+        assert ">50K" not in str(caught.value)

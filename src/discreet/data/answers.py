@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -15,20 +14,21 @@ from discreet.core.errors import InputError
 from discreet.core.records import Answer, Turn
 from discreet.data.rows import (
     Place,
-    Row,
+    clean,
     is_csv_header,
     iter_csv,
     iter_json_lines,
     iter_rows,
     json_type,
     stdin_lines,
+    string_cell,
+    unique,
+    word_cell,
 )
 
 REQUIRED = ("id", "answer")
 COLUMNS = (*REQUIRED, "question", "sources", "conversation")
 STDIN = "standard input"
-# JSON can spell half a surrogate pair, which no file can hold; one character for one keeps every offset.
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class AnswerStream(Iterator[Answer]):
@@ -70,18 +70,6 @@ def _answers(path: Path) -> Iterator[Answer]:
     return (answer for _, answer in unique(iter_rows(path, COLUMNS, REQUIRED), answer_from_row, lambda a: a.id))
 
 
-def unique(rows: Iterable[Row], read: Callable[[Place, Mapping[str, Any]], Any],
-           key: Callable[[Any], str]) -> Iterator[tuple[Place, Any]]:
-    """Rows as records, with InputError naming both places when an id comes twice."""
-    seen: dict[str, int] = {}
-    for place, row in rows:
-        record = read(place, row)
-        first = seen.setdefault(key(record), place.number)
-        if first != place.number:
-            place.fail(f"the id of this row was used before, in {place.unit} {first}; ids must be unique")
-        yield place, record
-
-
 def answer_from_row(place: Place, row: Mapping[str, Any]) -> Answer:
     """One row as an answer; columns that are not ours are passed over."""
     for name in REQUIRED:
@@ -90,14 +78,8 @@ def answer_from_row(place: Place, row: Mapping[str, Any]) -> Answer:
     answer = row["answer"]
     if not isinstance(answer, str):
         place.fail(f"'answer' is {json_type(answer)}; expected a string")
-    return Answer(id=_id(place, row["id"]), answer=clean(answer), question=_question(place, row.get("question")),
-                  sources=_sources(place, row.get("sources")),
-                  conversation=_conversation(place, row.get("conversation")))
-
-
-def clean(text: str) -> str:
-    """`text` with each lone surrogate replaced by U+FFFD, of the same length."""
-    return LONE_SURROGATE.sub("\ufffd", text)
+    return Answer(_id(place, row["id"]), clean(answer), string_cell(place, "question", row.get("question")),
+                  _sources(place, row.get("sources")), _conversation(place, row.get("conversation")))
 
 
 def _id(place: Place, value: Any) -> str:
@@ -107,14 +89,6 @@ def _id(place: Place, value: Any) -> str:
     if not name.strip():
         place.fail("'id' is empty; every row needs a name of its own")
     return name
-
-
-def _question(place: Place, value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str):
-        place.fail(f"'question' is {json_type(value)}; expected a string or null")
-    return clean(value)
 
 
 def _sources(place: Place, value: Any) -> tuple[str, ...]:
@@ -264,24 +238,17 @@ def read_labelled(path: Path | str) -> list[LabelledAnswer]:
 
 def labelled_from_row(place: Place, row: Mapping[str, Any]) -> LabelledAnswer:
     """One row as a labelled answer."""
-    return LabelledAnswer(
-        answer=answer_from_row(place, row), cluster=_cluster(place, row), counts=_counts(place, row),
-        subject=_subject(place, row.get("subject")),
-        **{name: _stratum(place, name, row.get(name)) for name in STRATA},
-    )
-
-
-def _cluster(place: Place, row: Mapping[str, Any]) -> Cluster:
-    given = {name: row[name] for name in ("cluster", "label") if row.get(name) not in (None, "")}
-    if not given:
+    said = {name: found for name in ("cluster", "label")
+            if (found := word_cell(place, name, row.get(name), CLUSTERS)) is not None}
+    if not said:
         place.fail(f"there is neither 'cluster' nor 'label'; expected one of {', '.join(CLUSTERS)}")
-    found = [cluster for value in given.values() for cluster in CLUSTERS if _word(value) == cluster]
-    if len(found) < len(given):
-        bad = next(name for name, value in given.items() if _word(value) not in CLUSTERS)
-        place.fail(f"{bad!r} is not a judgement that is known; expected one of {', '.join(CLUSTERS)}")
-    if len(set(found)) > 1:
+    if len(set(said.values())) > 1:
         place.fail("'cluster' and 'label' say different things; keep one of them")
-    return found[0]
+    # A domain that is a whole number is a count.
+    strata = {name: None if name == "domain" and _whole(row.get(name)) is not None else
+              string_cell(place, name, row.get(name)) for name in STRATA}
+    return LabelledAnswer(answer_from_row(place, row), next(iter(said.values())), _counts(place, row),
+                          word_cell(place, "subject", row.get("subject"), LABELLED_SUBJECTS), **strata)
 
 
 def _counts(place: Place, row: Mapping[str, Any]) -> dict[str, int]:
@@ -295,27 +262,6 @@ def _counts(place: Place, row: Mapping[str, Any]) -> dict[str, int]:
             place.fail(f"{name!r} is not a count; expected a whole number from 0, where 3 stands for three or more")
         counts[name] = number
     return counts
-
-
-def _subject(place: Place, value: Any) -> LabelledSubject | None:
-    if value is None or value == "":
-        return None
-    known = next((subject for subject in LABELLED_SUBJECTS if _word(value) == subject), None)
-    if known is None:
-        place.fail(f"'subject' is not one that is known; expected one of {', '.join(LABELLED_SUBJECTS)}")
-    return known
-
-
-def _stratum(place: Place, name: str, value: Any) -> str | None:
-    if value is None or value == "" or (name == "domain" and _whole(value) is not None):
-        return None
-    if not isinstance(value, str):
-        place.fail(f"{name!r} is {json_type(value)}; expected a string")
-    return clean(value)
-
-
-def _word(value: Any) -> str:
-    return value.strip().lower() if isinstance(value, str) else ""
 
 
 def _whole(value: Any) -> int | None:

@@ -10,7 +10,6 @@ import gzip
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.files import why
-from discreet.core.types import IntArray
 
 ALONE = "data"
 """The name of the one array of a .npy or IDX file."""
@@ -27,14 +25,6 @@ IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x
 PIXELS, CLASSES = ("x", "images", "inputs", ALONE), ("y", "labels", "targets")
 """How arrays of images and of their classes are called; with a part, such as "train", `x_train` and so on."""
 ENDINGS = ".npz, .npy, .idx, .idx1-ubyte or .idx3-ubyte, the last three also with .gz"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Images:
-    """Images (n, C, H, W) and their classes (n,), None where the file has none."""
-
-    pixels: NDArray[Any] = field(repr=False)
-    labels: IntArray | None = field(default=None, repr=False)
 
 
 def read_arrays(path: Path | str) -> dict[str, NDArray[Any]]:
@@ -64,31 +54,6 @@ def read_arrays(path: Path | str) -> dict[str, NDArray[Any]]:
     raise InputError(f"{where} has an ending that is not known; expected {ENDINGS}")
 
 
-def read_images(path: Path | str, labels: Path | str | None = None, *, part: str | None = None) -> Images:
-    """Images of a file, and their classes from the same .npz or from the file `labels`.
-
-    `part`, such as "train", names the arrays `x_train` and `y_train` of an archive. Channels may come last in the file
-    where there are 1 or 3 of them. Raises InputError as `read_arrays`, where an array is missing or of another shape,
-    for numbers that are not finite, and for labels that are no whole numbers from 0, one for each image.
-    """
-    found = read_arrays(path)
-    pixels = _named(found, PIXELS, part)
-    if pixels is None:
-        raise InputError(f"{path} has no array of images; expected one called {_spoken(PIXELS[:3], part)}")
-    if pixels.ndim not in (3, 4) or pixels.dtype.kind not in "biuf" or not pixels.shape[0]:
-        raise InputError(f"{path}: the images are {pixels.dtype} of shape {pixels.shape}; expected numbers (n, H, W), "
-                         "(n, C, H, W) or (n, H, W, C), at least one")
-    if not np.isfinite(pixels).all():
-        raise InputError(f"{path}: the images hold NaN or infinity; expected finite numbers")
-    if labels is not None:
-        given = _named(read_arrays(labels), (*CLASSES, ALONE), part)
-        if given is None:
-            raise InputError(f"{labels} has no array of labels; expected one called {_spoken(CLASSES, part)}")
-    else:
-        given = _named(found, CLASSES, part)
-    return Images(channels_first(pixels), None if given is None else _classes(labels or path, given, len(pixels)))
-
-
 def channels_first(pixels: NDArray[Any]) -> NDArray[Any]:
     """Images (n, H, W), (n, C, H, W) or, with 1 or 3 channels, (n, H, W, C) as (n, C, H, W)."""
     if pixels.ndim == 3:
@@ -109,19 +74,3 @@ def _idx(path: Path, raw: bytes) -> NDArray[Any]:
         raise InputError(f"{path} holds {body:,} bytes behind its head, which announces {wanted:,}; copy it again")
     flat = np.frombuffer(raw, dtype=kind, offset=4 + 4 * raw[3])
     return flat.reshape(shape).astype(flat.dtype.newbyteorder("="))
-
-
-def _named(found: dict[str, NDArray[Any]], names: tuple[str, ...], part: str | None) -> NDArray[Any] | None:
-    wanted = [name if part is None or name == ALONE else f"{name}_{part}" for name in names]
-    return next((found[name] for name in wanted if name in found), None)
-
-
-def _spoken(names: tuple[str, ...], part: str | None) -> str:
-    return ", ".join(name if part is None else f"{name}_{part}" for name in names)
-
-
-def _classes(path: Path | str, labels: NDArray[Any], n: int) -> IntArray:
-    if labels.shape not in ((n,), (n, 1)) or labels.dtype.kind not in "biu" or int(labels.min()) < 0:
-        raise InputError(f"{path}: the labels are {labels.dtype} of shape {labels.shape}; expected whole numbers from "
-                         f"0, one for each of {n:,} images")
-    return labels.reshape(n).astype(np.int64)

@@ -2,15 +2,15 @@
 
 The paper on training-set membership of safety classifiers concatenates the conversations of a user in order of time
 (section 5.1), and divides a source between its multi-turn and its multi-conversation role before it bundles, so that
-no conversation is in two inputs. Where a source names no users, a seeded rule makes them up, and the bundle says so:
-it is synthetic, and shows nothing about what users really write over time.
+no conversation is in two inputs. Where a source names no users, a seeded rule makes them up, and their names begin with
+"synthetic:": they show nothing about what users really write over time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -21,28 +21,7 @@ from discreet.data.duplicates import without_duplicates
 from discreet.data.texts import MULTI_CONVERSATION, LabelledText, joined, marked
 
 SIZES = (2, 4)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bundles:
-    """Inputs of several conversations each.
-
-    Attributes
-    ----------
-    rows : tuple of m LabelledText
-        With structure "multi-conversation"; the id is that of the first conversation, "+" and how many follow.
-    parts : tuple of m int64 arrays
-        The numbers, rising, of the rows that each was made of; no row is in two.
-    synthetic : tuple of m bool
-        Whether the user was made up.
-    unused : (u,) int64
-        Rows that are in no bundle: users with fewer conversations of a label than the smallest bundle, and remainders.
-    """
-
-    rows: tuple[LabelledText, ...]
-    parts: tuple[IntArray, ...]
-    synthetic: tuple[bool, ...]
-    unused: IntArray
+_Run: TypeAlias = tuple[str | None, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +40,14 @@ class Source:
     structure: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool:
-    """Examples of several sources and structures; no conversation is in two of them.
-
-    Attributes
-    ----------
-    rows : tuple of n LabelledText
-        Ids and groups are those of the source behind its name and "/".
-    sources : tuple of n str
-    parts : tuple of n tuples of str
-        Ids of the conversations in each row: its own id alone, or those of a bundle in order.
-    synthetic : tuple of n bool
-    notes : tuple of str
-        What was left out, by source; counts only.
-    """
-
-    rows: tuple[LabelledText, ...]
-    sources: tuple[str, ...]
-    parts: tuple[tuple[str, ...], ...]
-    synthetic: tuple[bool, ...]
-    notes: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Counts of rows by source and structure."""
-        kinds = [(source, row.structure or "not said") for source, row in zip(self.sources, self.rows, strict=True)]
-        return {"rows": len(self.rows), "synthetic": sum(self.synthetic),
-                "by_source": {f"{source}, {structure}": kinds.count((source, structure))
-                              for source, structure in sorted(set(kinds))}, "notes": list(self.notes)}
-
-
-def bundle(rows: Sequence[LabelledText], rng: Generator, *, sizes: tuple[int, int] = SIZES) -> Bundles:
+def bundle(rows: Sequence[LabelledText], rng: Generator, *, sizes: tuple[int, int] = SIZES) -> list[LabelledText]:
     """Bundles of `sizes[0]` to `sizes[1]` conversations, each of one user, one label and one split, in row order.
 
     Conversations of a user (`LabelledText.group`) go in the order of the table, which must be that of time, in runs of
     a size drawn uniformly. Rows without a group are given to synthetic users: shuffled within their label, cut into
     runs by the same rule, and put back into the order of the table within each. A conversation without marks is one
-    turn of the user. Every bundle keeps its user as `group`; a synthetic user has one bundle.
+    turn of the user. A bundle keeps its user as `group`; its id is that of its first conversation, "+" and how many
+    follow. Remainders, and users with fewer conversations of a label than the smallest bundle, are in none.
 
     Raises InputError for rows that are bundles already or planted, and for a row whose id is that of a bundle;
     ValueError unless 2 <= sizes[0] <= sizes[1].
@@ -109,27 +59,23 @@ def bundle(rows: Sequence[LabelledText], rng: Generator, *, sizes: tuple[int, in
         if row.structure == MULTI_CONVERSATION or row.planted:
             raise InputError(f"row {number} is {'planted' if row.planted else 'a bundle'} before bundling; expected "
                              f"single conversations that are not planted")
-    runs = {key: np.array(places, dtype=np.int64) for key, places in _by_user(rows).items()}
-    made: list[tuple[IntArray, bool]] = []
-    for (group, _, _), places in runs.items():
-        order = places if group is not None else rng.permutation(places)
-        made += [(np.sort(part), group is None) for part in _cut(order, low, high, rng)]
-    made.sort(key=lambda one: int(one[0][0]))
-    used = np.concatenate([part for part, _ in made]) if made else np.zeros(0, dtype=np.int64)
-    bundled = tuple(_bundled([rows[place] for place in part]) for part, _ in made)
+    parts: list[IntArray] = []
+    for (group, _, _), places in _by_user(rows).items():
+        run = np.array(places, dtype=np.int64)
+        parts += [np.sort(part) for part in _cut(run if group is not None else rng.permutation(run), low, high, rng)]
+    bundled = [_bundled([rows[place] for place in part]) for part in sorted(parts, key=lambda part: int(part[0]))]
     if taken := len({row.id for row in rows} & {row.id for row in bundled}):
         raise InputError(f"{taken:,} rows have the id of a bundle, which ends in '+' and a number; expected other ids")
-    return Bundles(bundled, tuple(part for part, _ in made), tuple(synthetic for _, synthetic in made),
-                   np.setdiff1d(np.arange(len(rows)), used))
+    return bundled
 
 
-def pool(sources: Sequence[Source], rng: Generator) -> Pool:
-    """All sources as one table of single conversations and bundles.
+def pool(sources: Sequence[Source], rng: Generator) -> list[LabelledText]:
+    """All sources as one table of single conversations and bundles; ids and groups begin with the source and "/".
 
     Texts that stand in any two places are first cut to one, over all sources (`without_duplicates`, on the text as it
     stands in a bundle). Then each source is divided, whole users at a time and label by label, and only after that
     bundled; so no conversation is in two bundles or two structures. Only users who have enough conversations of one
-    label are set aside; what cannot be bundled is left out and counted.
+    label are set aside; what cannot be bundled is left out.
 
     Raises InputError where a source has no rows or the name of another, and as `bundle`; ValueError for a share
     outside [0, 1].
@@ -141,28 +87,16 @@ def pool(sources: Sequence[Source], rng: Generator) -> Pool:
              for source in sources for row in source.rows]
     _, found = without_duplicates([replace(row, text=marked(row.text)) for row in named])
     dropped = set(found.dropped.tolist())
-    notes = [f"over all sources, {found}"]
-    rows: list[tuple[LabelledText, str, tuple[str, ...], bool]] = []
+    rows: list[LabelledText] = []
     begin = 0
     for source in sources:
         end = begin + len(source.rows)
         kept = [named[place] for place in range(begin, end) if place not in dropped]
         begin = end
         aside = _set_aside(kept, source, rng)
-        alone = [row for row, taken in zip(kept, aside, strict=True) if not taken]
-        several = [row for row, taken in zip(kept, aside, strict=True) if taken]
-        made = bundle(several, rng, sizes=source.sizes)
-        rows += [(row, source.name, (row.id,), False) for row in alone]
-        rows += [(row, source.name, tuple(several[place].id for place in part), synthetic)
-                 for row, part, synthetic in zip(made.rows, made.parts, made.synthetic, strict=True)]
-        notes.append(f"{source.name}: {len(alone):,} single conversations, {len(made.rows):,} bundles of "
-                     f"{len(several) - made.unused.size:,} conversations, {sum(made.synthetic):,} of synthetic users, "
-                     f"{made.unused.size:,} conversations left over")
-    return Pool(tuple(row for row, *_ in rows), tuple(name for _, name, _, _ in rows),
-                tuple(parts for _, _, parts, _ in rows), tuple(synthetic for *_, synthetic in rows), tuple(notes))
-
-
-_Run: TypeAlias = tuple[str | None, str, str | None]
+        rows += [row for row, taken in zip(kept, aside, strict=True) if not taken]
+        rows += bundle([row for row, taken in zip(kept, aside, strict=True) if taken], rng, sizes=source.sizes)
+    return rows
 
 
 def _run_of(row: LabelledText) -> _Run:
@@ -196,22 +130,21 @@ def _bundled(rows: Sequence[LabelledText]) -> LabelledText:
 
 def _set_aside(rows: Sequence[LabelledText], source: Source, rng: Generator) -> list[bool]:
     """Which rows are for bundles: of each label about the share asked for, all rows of a user or none."""
-    users: dict[str, dict[str | int, list[int]]] = {}
-    by_group: dict[str | int, list[int]] = {}
+    users: dict[str | int, list[int]] = {}
     for place, row in enumerate(rows):
-        by_group.setdefault(row.group if row.group is not None else place, []).append(place)
+        users.setdefault(row.group if row.group is not None else place, []).append(place)
     counts = {key: len(places) for key, places in _by_user(rows).items()}
-    for user, places in by_group.items():
+    able: dict[str, list[list[int]]] = {}
+    for user, places in users.items():
         if isinstance(user, int) or max(counts[_run_of(rows[place])] for place in places) >= source.sizes[0]:
-            users.setdefault(rows[places[0]].label, {})[user] = places
+            able.setdefault(rows[places[0]].label, []).append(places)
     aside = [False] * len(rows)
-    for label, of_label in users.items():
+    for label, of_label in able.items():
         wanted = round(source.bundled * sum(row.label == label for row in rows))
-        able = list(of_label.values())
-        for number in rng.permutation(len(able)):
-            if wanted >= len(able[number]):
-                wanted -= len(able[number])
-                for place in able[number]:
+        for number in rng.permutation(len(of_label)):
+            if wanted >= len(of_label[number]):
+                wanted -= len(of_label[number])
+                for place in of_label[number]:
                     aside[place] = True
     return aside
 

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
@@ -39,44 +39,21 @@ class Canaries:
     ----------
     canary, placebo : (c,), (p,) int64
         Row numbers, rising, disjoint. Planted canaries are among `canary`.
-    label_original : (N,) int64
-        As given.
-    label_secret : (N,) int64
+    label : (N,) int64
         After the redraw; of rows that are neither canary nor placebo, as given. What a mechanism is applied to.
     planted : (N,) int64
         How often a planted canary stands in training; 0 for all other rows.
-    group : (N,) int64
-        Rows with one code share their fate: together canary, placebo or neither. Every row its own without groups.
     """
 
     canary: IntArray
     placebo: IntArray
-    label_original: IntArray
-    label_secret: IntArray
+    label: IntArray
     planted: IntArray
-    group: IntArray
-
-    def example_role(self) -> NDArray[np.object_]:
-        """(N,) "canary", "placebo" or "train", as a table of scores calls them."""
-        role = np.full(self.label_original.size, "train", dtype=np.object_)
-        role[self.canary], role[self.placebo] = "canary", "placebo"
-        return role
-
-    def training_rows(self) -> IntArray:
-        """The rows to train on, rising: each but the placebos, planted ones as often as they are to stand there.
-
-        Take features and *released* labels at these rows: copies of a row carry one released label. A mechanism that
-        is applied to every copy anew spends its ε as often.
-        """
-        times = np.maximum(self.planted, 1)
-        times[self.placebo] = 0
-        return np.repeat(np.arange(times.size, dtype=np.int64), times)
 
 
 def draw_canaries(
     labels: ArrayLike, n_classes: int, n_canaries: int, n_placebo: int, rng: Generator, *,
-    assignment: Assignment = "uniform",
-    planted: Mapping[int, int] | None = None, groups: ArrayLike | None = None, shared: bool = False,
+    assignment: Assignment = "uniform", planted: Mapping[int, int] | None = None, groups: ArrayLike | None = None,
     among: ArrayLike | None = None,
 ) -> Canaries:
     """Assign canaries and placebo canaries from one random order of the rows, and redraw their labels.
@@ -93,54 +70,31 @@ def draw_canaries(
     planted : mapping of int to int
         Further canaries: how many are to stand so many times in training, `{1: 50, 4: 50, 16: 50}`.
     groups : (N,)
-        Users, documents, or regions as `regions` makes them: a group is canary, placebo or neither as a whole.
-    shared : bool
-        One canary label for all rows of a group (one shift of their labels by `balanced`): labels that are wrong
-        together, as of one careless annotator or one region.
-        The independent unit of an audit is then the group.
+        Users, documents or regions: a group is canary, placebo or neither as a whole.
     among : (N,) bool
         Rows that may be drawn. A group counts by its rows among them; its other rows stay as they are.
 
-    Raises
-    ------
-    InputError
-        Where the rows (or groups) do not suffice.
-    ValueError
-        Arrays that do not go together, labels that cannot be, `shared` without groups, numbers below 0.
+    Raises InputError where the rows (or groups) do not suffice, ValueError for arrays that do not go together, labels
+    that cannot be, numbers below 0.
     """
     given = _labels(labels, n_classes)
     if assignment not in ASSIGNMENTS:
         raise ValueError(f"assignment is {assignment!r}: expected one of {', '.join(ASSIGNMENTS)}")
-    if shared and groups is None:
-        raise ValueError("shared canary labels without groups: expected groups, whose rows share one")
     wanted = _wanted(n_canaries, n_placebo, planted or {})
-    group = units_of(groups, given.size)
-    assigned = _assigned(group, _among(among, given.size), [size for _, size in wanted], rng)
+    free = np.ones(given.size, dtype=np.bool_) if among is None else np.asarray(among)
+    if free.shape != given.shape or free.dtype != np.bool_:
+        raise ValueError(f"among has shape {free.shape} and type {free.dtype}: expected ({given.size},) booleans")
+    assigned = _assigned(units_of(groups, given.size), np.flatnonzero(free), [size for _, size in wanted], rng)
     drawn, times = given.copy(), np.zeros_like(given)
     for rows, (copies, _) in zip(assigned, wanted, strict=True):
-        drawn[rows] = _redrawn(given[rows], group[rows] if shared else None, n_classes, assignment, rng)
+        if assignment == "uniform":
+            drawn[rows] = rng.integers(0, n_classes, rows.size)
+        else:
+            # Which shifts come once more where K does not divide the number of labels is drawn too.
+            shift = rng.permutation(rng.permutation(n_classes)[np.arange(rows.size) % n_classes])
+            drawn[rows] = (given[rows] + shift) % n_classes
         times[rows] = copies
-    canary = np.sort(np.concatenate([assigned[0], *assigned[2:]]))
-    return Canaries(canary, assigned[1], given, drawn, times, group)
-
-
-def regions(features: ArrayLike, count: int, rng: Generator) -> IntArray:
-    """Regions of feature space, (N,) codes 0 … count − 1: each row goes to the nearest of `count` rows drawn at random.
-
-    `features` (N, d) finite, on scales that may be compared; Euclidean distance, the first of equals. For canaries that
-    are wrong together in one place (`draw_canaries(groups=regions(…), shared=True)`).
-    """
-    points = np.asarray(features, dtype=np.float64)
-    if points.ndim != 2 or not np.isfinite(points).all():
-        raise ValueError(f"features have shape {points.shape}: expected finite numbers (N, d)")
-    if not 1 <= count <= len(points):
-        raise ValueError(f"count is {count}: expected a number from 1 to {len(points)}, the number of rows")
-    best, code = np.full(len(points), np.inf), np.zeros(len(points), dtype=np.int64)
-    for number, seed in enumerate(rng.choice(len(points), count, replace=False)):
-        distance = ((points - points[seed]) ** 2).sum(axis=1)
-        nearer = distance < best
-        best[nearer], code[nearer] = distance[nearer], number
-    return code
+    return Canaries(np.sort(np.concatenate([assigned[0], *assigned[2:]])), assigned[1], drawn, times)
 
 
 def _labels(labels: ArrayLike, n_classes: int) -> IntArray:
@@ -165,15 +119,6 @@ def _wanted(n_canaries: int, n_placebo: int, planted: Mapping[int, int]) -> list
     return [(0, n_canaries), (0, n_placebo), *planted.items()]
 
 
-def _among(among: ArrayLike | None, n: int) -> IntArray:
-    if among is None:
-        return np.arange(n, dtype=np.int64)
-    given = np.asarray(among)
-    if given.shape != (n,) or given.dtype != np.bool_:
-        raise ValueError(f"among has shape {given.shape} and type {given.dtype}: expected ({n},) booleans")
-    return np.flatnonzero(given)
-
-
 def _assigned(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -> list[IntArray]:
     """Rows of each kind, rising.
 
@@ -196,16 +141,3 @@ def _assigned(group: IntArray, free: IntArray, wanted: list[int], rng: Generator
         assigned.append(np.sort(free[by_rank[ends[start]:ends[end]]]))
         start = end
     return assigned
-
-
-def _redrawn(labels: IntArray, group: IntArray | None, n_classes: int, assignment: Assignment, rng: Generator
-             ) -> IntArray:
-    """The canary labels of rows with `labels`; with `group` one a group (by `balanced`, one shift a group)."""
-    unit = np.arange(labels.size) if group is None else np.unique(group, return_inverse=True)[1].reshape(-1)
-    count = int(unit.max(initial=-1)) + 1
-    if assignment == "uniform":
-        return rng.integers(0, n_classes, count)[unit]
-    # Which shifts come once more where K does not divide the number of labels is drawn too.
-    shift = rng.permutation(rng.permutation(n_classes)[np.arange(count) % n_classes])
-    redrawn: IntArray = (labels + shift[unit]) % n_classes
-    return redrawn

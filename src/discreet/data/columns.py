@@ -10,8 +10,9 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -20,8 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import FloatArray, IntArray
-from discreet.data.answers import clean
-from discreet.data.rows import SUFFIXES, Place, iter_rows, json_type, reading
+from discreet.data.rows import Place, clean, format_of, iter_rows, json_type, reading
 
 CodeArray = NDArray[np.int32]
 
@@ -153,8 +153,6 @@ def written(value: Any) -> str | None:
 Names = Callable[[str], bool]
 
 BATCH = 1 << 16
-FORMATS = {".parquet": "parquet", ".csv": "csv", ".csv.gz": "csv", ".jsonl": "json", ".jsonl.gz": "json",
-           ".ndjson": "json", ".ndjson.gz": "json"}
 CSV_PLACE = re.compile(r"CSV column #(\d+)")
 
 
@@ -166,15 +164,9 @@ def open_columns(path: Path, keep: Names, numeric: Names, expected: str = "") ->
     says, for a column that stands twice, and for CSV without such columns; MissingExtraError without pyarrow.
     """
     need_arrow()
-    kind = next((FORMATS[end] for end in FORMATS if path.name.lower().endswith(end)), None)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; expected a file that ends in {SUFFIXES}")
-    if not path.exists():
-        raise InputError(f"there is no file {path}; check the name")
-    if not path.is_file() or kind is None:
-        raise InputError(f"{path} has an ending that is not known, or is no regular file; expected {SUFFIXES}")
-    opened = _csv(path, keep, numeric, expected) if kind == "csv" else {
-        "parquet": _parquet, "json": _json}[kind](path, keep, numeric)
+    kind = format_of(path)
+    opened = (_csv(path, keep, numeric, expected) if kind == "csv" else _json(path, keep, numeric) if kind == "json"
+              else _parquet(path, keep))
     if opened.rows == 0:
         raise InputError(f"{path} holds no rows; expected at least one")
     return opened
@@ -222,7 +214,7 @@ def _kept(path: Path, header: list[str], keep: Names) -> tuple[str, ...]:
     return kept
 
 
-def _parquet(path: Path, keep: Names, numeric: Names) -> ColumnFile:
+def _parquet(path: Path, keep: Names) -> ColumnFile:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -283,63 +275,42 @@ def _csv_header(path: Path) -> list[str]:
 
 
 def _json(path: Path, keep: Names, numeric: Names) -> ColumnFile:
+    """Rows to columns, a batch at a time: a row as a dict takes fifty times the room."""
     import pyarrow as pa
 
-    batches = _JsonBatches(keep, numeric)
-    for place, row in iter_rows(path, (), ()):
-        batches.add(place, row)
-    batches.flush()
-    chunks = {name: pa.chunked_array(parts) for name, parts in batches.chunks.items()}
-    return ColumnFile(path, tuple(chunks), batches.rows, chunks.__getitem__)
+    types: dict[str, str] = {}
+    chunks: dict[str, list[Any]] = {}
+    given, rows = iter_rows(path, (), ()), 0
+    while batch := [{name: _number(place, name, value) if numeric(name) else _name(place, name, value, types)
+                     for name, value in row.items() if keep(name)} for place, row in islice(given, BATCH)]:
+        for name in dict.fromkeys((*chunks, *(key for row in batch for key in row))):
+            kind = pa.float64() if numeric(name) else pa.string()
+            before = chunks.setdefault(name, [pa.nulls(rows, kind)] if rows else [])
+            before.append(pa.array([row.get(name) for row in batch], kind))
+        rows += len(batch)
+    columns = {name: pa.chunked_array(parts) for name, parts in chunks.items()}
+    return ColumnFile(path, tuple(columns), rows, columns.__getitem__)
 
 
-class _JsonBatches:
-    """Rows to columns, a batch at a time: a row as a dict takes fifty times the room."""
+def _number(place: Place, name: str, value: Any) -> float | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        place.fail(f"{name!r} is {json_type(value)}; expected a number")
+    try:
+        return None if value is None else float(value)
+    except OverflowError:
+        return float("inf")
 
-    def __init__(self, keep: Names, numeric: Names) -> None:
-        self._keep, self._numeric = keep, numeric
-        self._batch: list[Mapping[str, Any]] = []
-        self._types: dict[str, str] = {}
-        self.chunks: dict[str, list[Any]] = {}
-        self.rows = 0
 
-    def add(self, place: Place, row: Mapping[str, Any]) -> None:
-        kept: dict[str, Any] = {}
-        for name, value in row.items():
-            if self._keep(name):
-                kept[name] = self._number(place, name, value) if self._numeric(name) else self._text(place, name, value)
-        self._batch.append(kept)
-        if len(self._batch) == BATCH:
-            self.flush()
-
-    def _number(self, place: Place, name: str, value: Any) -> float | None:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            place.fail(f"{name!r} is {json_type(value)}; expected a number")
-        try:
-            return None if value is None else float(value)
-        except OverflowError:
-            return float("inf")
-
-    def _text(self, place: Place, name: str, value: Any) -> str | None:
-        if isinstance(value, list):
-            if not all(isinstance(item, str) for item in value):
-                place.fail(f"{name!r} is a list with other things than strings in it; expected strings")
-            return clean(LIST_MARK.join(value))
-        if not (value is None or isinstance(value, str | int | float)):
-            place.fail(f"{name!r} is {json_type(value)}; expected a string, a number, true, false or null")
-        if value is not None:
-            kind = json_type(value)
-            if self._types.setdefault(name, kind) != kind:
-                place.fail(f"{name!r} is {kind} here and {self._types[name]} before; give a column one type")
-        named = written(value)
-        return None if named is None else clean(named)
-
-    def flush(self) -> None:
-        import pyarrow as pa
-
-        for name in dict.fromkeys((*self.chunks, *(key for row in self._batch for key in row))):
-            kind = pa.float64() if self._numeric(name) else pa.string()
-            before = self.chunks.setdefault(name, [pa.nulls(self.rows, kind)] if self.rows else [])
-            before.append(pa.array([row.get(name) for row in self._batch], kind))
-        self.rows += len(self._batch)
-        self._batch.clear()
+def _name(place: Place, name: str, value: Any, types: dict[str, str]) -> str | None:
+    """A cell as a name; `types` keeps what kind of cell each column had first."""
+    if isinstance(value, list):
+        if not all(isinstance(item, str) for item in value):
+            place.fail(f"{name!r} is a list with other things than strings in it; expected strings")
+        return clean(LIST_MARK.join(value))
+    if not (value is None or isinstance(value, str | int | float)):
+        place.fail(f"{name!r} is {json_type(value)}; expected a string, a number, true, false or null")
+    kind = json_type(value)
+    if value is not None and types.setdefault(name, kind) != kind:
+        place.fail(f"{name!r} is {kind} here and {types[name]} before; give a column one type")
+    named = written(value)
+    return None if named is None else clean(named)

@@ -6,7 +6,7 @@ which categories there are) is learnt from the rows that are named for it and fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
-from discreet.core.types import BoolArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.data.arrays import ALONE, CLASSES, PIXELS, channels_first, read_arrays
 from discreet.data.columns import Coded, ColumnFile, open_columns, written
-from discreet.data.one_hot import OneHot, read_table
 
 Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 Kind = Literal["table", "text", "array"]
@@ -29,6 +28,8 @@ ID, TEXT, GROUP = "id", "text", "group"
 REST = "other"
 """What the class of all values that were not named positive is called."""
 MIDDLE = np.float32(127.5)
+MOST = 256
+"""Categories of a column; more are names or texts, of which each row would learn its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,7 @@ class Dataset:
     def inputs(self, learn_on: IntArray) -> Inputs:
         """What a recipe is given, N texts or an array (N, …), learnt from the rows with these numbers, at least one.
 
-        Of a table see `OneHot`. Images of whole numbers, taken as 0 … 255, come as −1 … 1 with channels first; rows of
+        Of a table see `one_hot`. Images of whole numbers, taken as 0 … 255, come as −1 … 1 with channels first; rows of
         numbers with a fraction are less their mean over their spread; other arrays are as in the file.
         """
         at = np.asarray(learn_on, dtype=np.int64)
@@ -128,12 +129,75 @@ def _features(opened: ColumnFile, target: str, aside: Collection[str | None]
     """What inputs are made of: the texts where there is a column of them, else the other columns."""
     if TEXT not in opened.names or target == TEXT:
         table = read_table(opened, [name for name in opened.names if name in aside])
-        return lambda learn_on: OneHot.fit(table, learn_on).apply(table), "table"
+        return partial(one_hot, table), "table"
     texts = opened.coded(TEXT)
     if (texts.codes < 0).any():
         opened.fail(f"{TEXT!r} is empty; expected a text in each row", int(np.argmax(texts.codes < 0)))
     said = tuple(texts.names[code] for code in texts.codes.tolist())
     return lambda _: said, "text"
+
+
+def read_table(opened: ColumnFile, aside: Collection[str] = ()) -> dict[str, FloatArray | Coded]:
+    """The columns of a file but those `aside`: numbers (n,), NaN where a cell is empty, where all others are numbers.
+
+    Raises InputError for NaN and infinity, where no column is left, and for a column of more than 256 categories.
+    """
+    found: dict[str, FloatArray | Coded] = {}
+    for name in opened.names:
+        if name in aside:
+            continue
+        column = opened.coded(name).ordered()
+        values = _values(column)
+        if values is None:
+            if len(column.names) > MOST:
+                opened.fail(f"the column {name!r} has {len(column.names):,} different values; expected numbers or at "
+                            f"most {MOST} categories; name it among the columns to drop")
+            found[name] = column
+        elif not np.isfinite(values[column.codes >= 0]).all():
+            # A column of numbers in which a cell says "nan" would be read as one of categories.
+            opened.fail(f"the column {name!r} holds NaN or infinity; expected finite numbers: leave a cell empty where "
+                        "there is none")
+        else:
+            found[name] = values
+    if not found:
+        opened.fail("there is no column but the target and those that are dropped; expected features")
+    return found
+
+
+def _values(column: Coded) -> FloatArray | None:
+    """A column of numbers, NaN where it is empty; None where a value is no number, or where there is none."""
+    try:
+        numbers = [float(name) for name in column.names]
+    except ValueError:
+        return None
+    return np.array([*numbers, np.nan])[column.codes] if numbers else None
+
+
+def one_hot(table: Mapping[str, FloatArray | Coded], rows: IntArray) -> NDArray[np.float32]:
+    """All n rows as an array (n, d), learnt from those with the numbers `rows`.
+
+    A number is less its mean over its standard deviation, both of the training rows (1 where they do not vary); an
+    empty cell is the mean, and is told by a column of its own where a training row has one. A category is a column for
+    each value that a training row has, 1 or 0 and then standardised alike; other values are 0 before that.
+    """
+    found: list[FloatArray] = []
+    for column in (one for one in table.values() if not isinstance(one, Coded)):
+        found.append(column)
+        if np.isnan(column[rows]).any():
+            found.append(np.isnan(column).astype(np.float64))
+    for names in (one for one in table.values() if isinstance(one, Coded)):
+        found += [(names.codes == code).astype(np.float64) for code in np.unique(names.codes[rows]) if code >= 0]
+    raw = np.stack(found, axis=1)
+    known = raw[rows]
+    counted = np.maximum(1, (~np.isnan(known)).sum(axis=0))
+    mean = np.nansum(known, axis=0) / counted
+    spread = _spread(mean, np.sqrt(np.nansum((known - mean) ** 2, axis=0) / counted))
+    return np.ascontiguousarray(np.nan_to_num((raw - mean) / spread, nan=0.0), dtype=np.float32)
+
+
+def _spread(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """What to divide by: equal cells may leave a deviation of rounding errors."""
+    return np.where(deviation > 1e-12 * np.abs(mean), deviation, 1.0)
 
 
 def _refuse_missing(source: str, what: str, missing: BoolArray) -> None:
@@ -210,10 +274,8 @@ def _scaled(rows: NDArray[Any], learn_on: IntArray) -> Inputs:
         return np.asarray(rows.astype(np.float32) / MIDDLE - np.float32(1.0))
     if rows.ndim == 2 and rows.dtype.kind == "f":
         known = rows[learn_on].astype(np.float64)
-        mean, spread = known.mean(axis=0), known.std(axis=0)
-        # Equal cells may leave a spread of rounding errors.
-        spread = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
-        return np.asarray((rows - mean) / spread, dtype=np.float32)
+        mean = known.mean(axis=0)
+        return np.asarray((rows - mean) / _spread(mean, known.std(axis=0)), dtype=np.float32)
     return rows
 
 

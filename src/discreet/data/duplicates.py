@@ -18,9 +18,6 @@ from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import IntArray
 from discreet.data.texts import LabelledText
 
-__all__ = ["Duplicates", "find_duplicates", "first_seen", "merged_groups", "near_clusters", "near_groups",
-           "without_duplicates"]
-
 WORDS, AT_LEAST = 5, 0.8
 BANDS, BAND_ROWS = 32, 4
 """A pair at Jaccard .8 is missed with probability (1 − .8⁴)³² < 10⁻⁷."""
@@ -94,32 +91,18 @@ def find_duplicates(rows: Sequence[LabelledText], *, near: bool = False) -> Dupl
     return Duplicates(len(rows), repeated, np.flatnonzero(conflict[text]), int(conflict.sum()), clusters)
 
 
-def without_duplicates(rows: Sequence[LabelledText], *, near: bool = False
-                       ) -> tuple[list[LabelledText], Duplicates]:
+def without_duplicates(rows: Sequence[LabelledText]) -> tuple[list[LabelledText], Duplicates]:
     """The first row of every text, in order, without texts that have two labels; and what was found.
 
-    Near duplicates stay: they are one group of `near_groups`. Raises InputError where nothing is left.
+    Near duplicates stay. Raises InputError where nothing is left.
     """
-    found = find_duplicates(rows, near=near)
+    found = find_duplicates(rows)
     dropped = set(found.dropped.tolist())
     kept = [row for place, row in enumerate(rows) if place not in dropped]
     if rows and not kept:
         raise InputError(f"all {len(rows):,} rows have texts that stand in the table with two labels; expected one "
                          f"label for each text")
     return kept, found
-
-
-def near_groups(rows: Sequence[LabelledText], *, groups: ArrayLike | None = None) -> IntArray:
-    """Rows that must stay on one side of a split, as group numbers (n,), numbered in order of first appearance.
-
-    Rows of one user or document (`LabelledText.group`) and rows of nearly the same text are together, and whatever a
-    chain of both reaches. `groups` (n,) in place of the rows' own. Every other row is a group of its own.
-    """
-    texts = near_clusters([row.text_key for row in rows])
-    if groups is not None:
-        return merged_groups(texts, groups)
-    own = [("user", row.group) if row.group is not None else ("row", place) for place, row in enumerate(rows)]
-    return merged_groups(texts, first_seen(own))
 
 
 def merged_groups(*partitions: ArrayLike) -> IntArray:
@@ -136,33 +119,29 @@ def merged_groups(*partitions: ArrayLike) -> IntArray:
     return _components(np.concatenate(firsts), np.tile(places, len(given)), places.size)
 
 
-def near_clusters(texts: Sequence[str], *, words: int = WORDS, at_least: float = AT_LEAST, seed: int = 0) -> IntArray:
+def near_clusters(texts: Sequence[str]) -> IntArray:
     """Cluster of each text, (n,) int64, numbered from 0 in order of first appearance.
 
-    Two texts are near when the sets of their shingles (`words` words in a row; the whole text where it has fewer) have
-    Jaccard similarity of `at_least` or more; a cluster is all that a chain of near texts reaches. MinHash finds the
-    candidates (Broder 1997; datasketch), the exact similarity decides. Words are runs of letters and digits; case is
-    the caller's (give `LabelledText.text_key`). Texts without a word are equal or nothing.
-    Raises ValueError for `words` below 1 and `at_least` outside [.8, 1], which the bands are made for;
-    MissingExtraError without datasketch.
+    Two texts are near when the sets of their shingles (5 words in a row; the whole text where it has fewer) have
+    Jaccard similarity of .8 or more; a cluster is all that a chain of near texts reaches. MinHash finds the candidates
+    (Broder 1997; datasketch), the exact similarity decides. Words are runs of letters and digits; case is the caller's
+    (give `LabelledText.text_key`). Texts without a word are equal or nothing. MissingExtraError without datasketch.
     """
-    if words < 1 or not AT_LEAST <= at_least <= 1.0:
-        raise ValueError(f"words is {words} and at_least {at_least}: expected words from 1 and a share in [.8, 1]")
     try:
         from datasketch import MinHash, MinHashLSH
     except ImportError:
         raise MissingExtraError("finding near duplicates", "audit", "datasketch") from None
     spoken = [tuple(WORD.findall(text)) or (text,) for text in texts]
     same, distinct = first_seen(spoken), list(dict.fromkeys(spoken))
-    sets = [frozenset(" ".join(text[start:start + words]).encode("utf-8", "surrogatepass")
-                      for start in range(max(1, len(text) - words + 1))) for text in distinct]
+    sets = [frozenset(" ".join(text[start:start + WORDS]).encode("utf-8", "surrogatepass")
+                      for start in range(max(1, len(text) - WORDS + 1))) for text in distinct]
     index = MinHashLSH(num_perm=BANDS * BAND_ROWS, params=(BANDS, BAND_ROWS))
     joined: list[tuple[int, int]] = []
-    for number, (one, signature) in enumerate(zip(sets, MinHash.generator(
-            sets, num_perm=BANDS * BAND_ROWS, seed=seed % 2**32), strict=True)):
+    signatures = MinHash.generator(sets, num_perm=BANDS * BAND_ROWS, seed=0)
+    for number, (one, signature) in enumerate(zip(sets, signatures, strict=True)):
         for other in index.query(signature):
             shared = len(one & sets[other])
-            if shared / (len(one) + len(sets[other]) - shared) >= at_least:
+            if shared / (len(one) + len(sets[other]) - shared) >= AT_LEAST:
                 joined.append((other, number))
         index.insert(number, signature, check_duplication=False)
     pairs = np.array(joined, dtype=np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Files and standard input to rows: one mapping a row, with the line that it came from.
+"""Files and standard input to rows, one mapping a row with the line that it came from, and cells to values.
 
 JSON Lines and CSV (plain or gzip) and Parquet are read as a stream, so that a file may be larger than memory. Every
 error names the file, the line and what to do, and never quotes a cell: a cell may be the text of an answer.
@@ -9,18 +9,27 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 from discreet.core.errors import InputError, MissingExtraError
 
+T = TypeVar("T")
+Word = TypeVar("Word", bound=str)
+
+# JSON can spell half a surrogate pair, which no file can hold; one character for one keeps every offset.
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 MAX_CELL = 64 * 2**20
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".csv.gz": "csv", ".jsonl": "json", ".jsonl.gz": "json",
+           ".ndjson": "json", ".ndjson.gz": "json"}
 SUFFIXES = ".jsonl, .ndjson, .csv (each also with .gz) or .parquet"
 OTHER_NAMES = {
     "answer": ("answers", "response", "output", "completion", "generation", "prediction", "text", "Answer"),
@@ -47,15 +56,58 @@ class Place:
 Row = tuple[Place, Mapping[str, Any]]
 
 
+def clean(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD, of the same length."""
+    return LONE_SURROGATE.sub("\ufffd", text)
+
+
+def absent(value: Any) -> bool:
+    """Whether a cell says nothing: null, not a number (as pandas writes null), or empty."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def string_cell(place: Place, column: str, value: Any) -> str | None:
+    """A cell that is a string; None for null and the empty string."""
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        place.fail(f"{column!r} is {json_type(value)}; expected a string or null")
+    return clean(value)
+
+
+def word_cell(place: Place, column: str, value: Any, words: Collection[Word]) -> Word | None:
+    """A cell that is one of a few words, in any case; None where it is empty."""
+    if absent(value):
+        return None
+    said = value.strip().lower() if isinstance(value, str) else ""
+    found = next((word for word in words if word == said), None)
+    if found is None:
+        place.fail(f"{column!r} is not one that is known; expected one of {', '.join(words)}")
+    return found
+
+
+def unique(rows: Iterable[Row], read: Callable[[Place, Mapping[str, Any]], T], key: Callable[[T], str]
+           ) -> Iterator[tuple[Place, T]]:
+    """Rows as records, with InputError naming both places when an id comes twice."""
+    seen: dict[str, int] = {}
+    for place, row in rows:
+        record = read(place, row)
+        first = seen.setdefault(key(record), place.number)
+        if first != place.number:
+            place.fail(f"the id of this row was used before, in {place.unit} {first}; ids must be unique")
+        yield place, record
+
+
 def iter_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
     """Rows of a JSON Lines, CSV or Parquet file; CSV cells are strings, others keep their JSON type.
 
     `columns` limits what is read of a Parquet file. Raises InputError for whatever keeps the file from being rows
     that have the `required` columns.
     """
-    read = _reader(path)
     empty = True
-    for place, row in read(path, columns, required):
+    for place, row in _rows(path, columns, required):
         empty = False
         for name in required:
             if name not in row:
@@ -76,21 +128,29 @@ def iter_json_lines(lines: Iterable[bytes], source: str) -> Iterator[Row]:
             yield place, _json_object(text, place)
 
 
-def _reader(path: Path) -> Callable[[Path, Collection[str], Collection[str]], Iterator[Row]]:
+def _rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
+    kind = format_of(path, ", or use '-' to read standard input", ", or plain text on standard input")
+    if kind == "parquet":
+        yield from _parquet_rows(path, columns, required)
+        return
+    with _open(path) as handle:
+        lines = _lines(handle, str(path))
+        yield from (iter_json_lines(lines, str(path)) if kind == "json" else
+                    iter_csv(lines, str(path), columns, required))
+
+
+def format_of(path: Path, else_: str = "", or_: str = "") -> str:
+    """"json", "csv" or "parquet". Raises InputError for what is no file, or has an ending that is not known."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; expected a file that ends in {SUFFIXES}")
     if not path.exists():
-        raise InputError(f"there is no file {path}; check the name, or use '-' to read standard input")
+        raise InputError(f"there is no file {path}; check the name{else_}")
     if not path.is_file():
-        raise InputError(f"{path} is a pipe or a device; expected a regular file, or '-' to read standard input")
-    name = path.name.lower()
-    if name.endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")):
-        return _json_rows
-    if name.endswith((".csv", ".csv.gz")):
-        return _csv_rows
-    if name.endswith(".parquet"):
-        return _parquet_rows
-    raise InputError(f"{path} has an ending that is not known; expected {SUFFIXES}, or plain text on standard input")
+        raise InputError(f"{path} is a pipe or a device; expected a regular file{else_}")
+    found = next((FORMATS[end] for end in FORMATS if path.name.lower().endswith(end)), None)
+    if found is None:
+        raise InputError(f"{path} has an ending that is not known; expected {SUFFIXES}{or_}")
+    return found
 
 
 @contextmanager
@@ -137,32 +197,20 @@ def _decode(line: bytes, offset: int, source: str) -> str:
                          f"for example with iconv -f WINDOWS-1252 -t UTF-8") from None
 
 
-def _json_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
-    with _open(path) as handle:
-        yield from iter_json_lines(_lines(handle, str(path)), str(path))
-
-
 def _json_object(text: str, place: Place) -> Mapping[str, Any]:
+    def no_constant(name: str) -> NoReturn:
+        place.fail(f"JSON that cannot be read ({name}); expected one object a line")
+
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=no_constant)
     except json.JSONDecodeError as error:
         place.fail(f"not JSON ({error.msg.lower()} at column {error.colno}); expected one object a line")
     except (ValueError, RecursionError) as error:
-        place.fail(f"JSON that cannot be read ({_kind(error)}); expected one object a line")
+        what = "nested too deeply" if isinstance(error, RecursionError) else "a number that is too long"
+        place.fail(f"JSON that cannot be read ({what}); expected one object a line")
     if not isinstance(value, dict):
         place.fail(f"{json_type(value)}; expected one object a line, like {{\"id\": \"1\", \"answer\": \"…\"}}")
     return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _kind(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    word = str(error)
-    return word if word in ("NaN", "Infinity", "-Infinity") else "a number that is too long"
 
 
 def json_type(value: Any) -> str:
@@ -172,18 +220,12 @@ def json_type(value: Any) -> str:
     return names.get(type(value), f"a {type(value).__name__}")
 
 
-def _csv_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
-    with _open(path) as handle:
-        yield from iter_csv(_lines(handle, str(path)), str(path), columns, required)
-
-
 def iter_csv(lines: Iterable[bytes], source: str, columns: Collection[str],
              required: Collection[str]) -> Iterator[Row]:
     """Rows of CSV as bytes, below a header with the `required` columns; none of `columns` may be there twice."""
     reader = csv.reader(_decoded(lines, source), strict=True)
-    header = _next_record(reader, source)
-    while header == []:
-        header = _next_record(reader, source)
+    while (header := _next_record(reader, source)) == []:
+        pass
     if header is None:
         return
     top = Place(source, "line", 1)

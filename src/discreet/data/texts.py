@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
 from discreet.core.errors import InputError
 from discreet.core.records import Turn
-from discreet.data.answers import clean, turn_cells, unique
-from discreet.data.rows import Place, iter_rows, json_type
+from discreet.data.answers import turn_cells
+from discreet.data.rows import Place, absent, clean, iter_rows, json_type, unique, word_cell
 
 REQUIRED = ("id", "label")
 COLUMNS = (*REQUIRED, "text", "turns", "group", "category", "split", "planted", "structure")
@@ -104,14 +103,14 @@ def _text(place: Place, row: Mapping[str, Any], prefer: Literal["text", "turns"]
 
 def _name(place: Place, column: str, value: Any) -> str | None:
     """A string or whole number as a stripped string; None for null and empty cells."""
-    if value is None or (isinstance(value, float) and isnan(value)):
+    if absent(value):
         return None
     if isinstance(value, float) and value.is_integer():
         # pandas writes whole numbers beside a null as 1.0.
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         place.fail(f"{column!r} is {json_type(value)}; expected a string or a whole number")
-    return clean(str(value)).strip() or None
+    return clean(str(value)).strip()
 
 
 def _categories(place: Place, value: Any) -> frozenset[str]:
@@ -186,13 +185,6 @@ def joined(texts: Sequence[str]) -> str:
     return BETWEEN_CONVERSATIONS.join(map(marked, texts))
 
 
-def absent(value: Any) -> bool:
-    """Whether a cell says nothing: null, not a number (as pandas writes null), or empty."""
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or (isinstance(value, float) and isnan(value))
-
-
 def read_turns(place: Place, value: Any) -> tuple[Turn, ...]:
     """The cell `turns` of a row: a list of {role, text} (or content), or such a list as JSON in a CSV cell.
 
@@ -219,12 +211,8 @@ def read_turns(place: Place, value: Any) -> tuple[Turn, ...]:
 
 def read_structure(place: Place, value: Any) -> str | None:
     """The cell `structure` of a row, in any case and with "_" or " " for "-"; None where it is empty."""
-    if absent(value):
-        return None
-    said = "-".join(value.strip().lower().replace("_", " ").replace("-", " ").split()) if isinstance(value, str) else ""
-    if said not in STRUCTURES:
-        place.fail(f"'structure' is not one that is known; expected one of {', '.join(STRUCTURES)}")
-    return said
+    said = "-".join(value.replace("_", " ").replace("-", " ").split()) if isinstance(value, str) else value
+    return word_cell(place, "structure", said, STRUCTURES)
 
 
 def texts_of_examples(path: Path | str, examples: Iterable[str]) -> dict[str, str]:
@@ -242,9 +230,9 @@ def texts_of_examples(path: Path | str, examples: Iterable[str]) -> dict[str, st
 
 
 def _id_and_text(place: Place, row: Mapping[str, Any]) -> tuple[str, str]:
-    name, text = row.get("id", row.get("example")), row["text"]
-    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        place.fail(f"'id' is {'empty' if name == '' else json_type(name)}; expected a string or a whole number")
-    if not isinstance(text, str):
-        place.fail(f"'text' is {json_type(text)}; expected a string")
-    return str(name), text
+    name = _name(place, "id", row.get("id", row.get("example")))
+    if name is None:
+        place.fail("'id' is null or empty; expected a string or a whole number")
+    if not isinstance(row["text"], str):
+        place.fail(f"'text' is {json_type(row['text'])}; expected a string")
+    return name, row["text"]

@@ -13,8 +13,8 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import progress
 from discreet.core.records import Answer
 from discreet.core.unicode import prepare
-from discreet.data.answers import COLUMNS, REQUIRED, answer_from_row, unique
-from discreet.data.rows import Place, Row, iter_rows
+from discreet.data.answers import COLUMNS, REQUIRED, answer_from_row
+from discreet.data.rows import Place, Row, iter_rows, unique
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Read, counts_directly, read_answer
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, IntArray
-from discreet.data.columns import FORMATS, CodeArray, Coded, ColumnFile, Frame, frame_columns, open_columns
+from discreet.data.columns import CodeArray, Coded, ColumnFile, Frame, frame_columns, open_columns
+from discreet.data.rows import FORMATS
 
 ObjectArray = NDArray[np.object_]
 Key = Literal["model", "example"]

@@ -11,9 +11,8 @@ import numpy as np
 
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import FloatArray
-from discreet.data.answers import unique
 from discreet.data.columns import Frame
-from discreet.data.rows import Place, Row, iter_rows, json_type
+from discreet.data.rows import Place, Row, iter_rows, json_type, unique
 
 Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]
 """A JSON Lines, CSV or Parquet file, a data frame, or mappings."""

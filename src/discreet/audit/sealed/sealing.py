@@ -24,9 +24,8 @@ from discreet.audit.sealed.opening import Opening, Source, Unit
 from discreet.audit.sealed.scores import Rows, rows_of
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, dump_json, why
-from discreet.data.answers import clean, unique
 from discreet.data.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
-from discreet.data.rows import Place, json_type
+from discreet.data.rows import Place, clean, json_type, unique
 
 COINS_KIND = "discreet.coins"
 COMMITMENT_KIND = "discreet.commitment"

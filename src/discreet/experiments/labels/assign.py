@@ -42,13 +42,13 @@ def assign(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rn
                           planted={times: each for times in planted if each})
     role = np.full(n, TRAIN, dtype=np.int8)
     role[held], role[drawn.canary], role[drawn.placebo] = HELDOUT, CANARY, PLACEBO
-    plain = drawn.label_secret[(role == CANARY) & (drawn.planted == 0)]
+    plain = drawn.label[(role == CANARY) & (drawn.planted == 0)]
     count = np.bincount(plain, minlength=len(classes))
     if (count == 0).any():
         raise InputError(f"class {classes[int(count.argmin())][:40]!r} has no canary among "
                          f"{counted(plain.size, 'canary', 'canaries')} of {len(classes)} classes; draw more canaries, "
                          "or make the target binary")
-    return {"role": role, "secret": drawn.label_secret, "planted": drawn.planted, "sizes": {
+    return {"role": role, "secret": drawn.label, "planted": drawn.planted, "sizes": {
         "rows": n, "train": int((role == TRAIN).sum()), "canary": int(plain.size),
         "planted": {str(times): int((drawn.planted == times).sum()) for times in planted},
         "placebo": int((role == PLACEBO).sum()), "heldout": int(held.sum())}}

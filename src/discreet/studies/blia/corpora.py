@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
-from discreet.data.arrays import read_images
+from discreet.data.arrays import ALONE, channels_first, read_arrays
 from discreet.data.rows import iter_rows
 from discreet.studies import need_files, write_once
 
@@ -53,11 +53,13 @@ class Corpus:
         need_files(there, self.files)
         if self.kind == "array":
             # Two files are images and their labels, one holds both in parts.
-            parts = ([read_images(there / self.files[0], there / self.files[1])] if len(self.files) == 2 else
-                     [read_images(there / self.files[0], part=part) for part in ("train", "test")])
-            labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-            return Rows(np.concatenate([part.pixels for part in parts]),
-                        np.isin(labels, self.positive).astype(np.int64), list(map(str, range(labels.size))))
+            if len(self.files) == 2:
+                pixels, labels = (read_arrays(there / file)[ALONE] for file in self.files)
+            else:
+                found = read_arrays(there / self.files[0])
+                pixels, labels = (np.concatenate([found[f"{name}_train"], found[f"{name}_test"]]) for name in "xy")
+            return Rows(channels_first(pixels), np.isin(labels.reshape(-1), self.positive).astype(np.int64),
+                        list(map(str, range(len(pixels)))))
         names = (*self.columns, "id", "label")
         rows = [row for file in self.files for _, row in iter_rows(there / file, names, names)]
         columns = {name: [str(row[name]) for row in rows] for name in self.columns}

@@ -125,7 +125,7 @@ def multi_turn(folder: Path, rng: Generator) -> list[LabelledText]:
 def multi_conversation(folder: Path, rng: Generator) -> list[LabelledText]:
     """Bundles of emotional support conversations against bundles of chit-chat; all users are synthetic."""
     unsafe = _support(folder)
-    bundles = [bundle(rows, rng, sizes=BUNDLED).rows for rows in (unsafe, sample(_benign(folder), len(unsafe), rng))]
+    bundles = [bundle(rows, rng, sizes=BUNDLED) for rows in (unsafe, sample(_benign(folder), len(unsafe), rng))]
     return [row for side in bundles for row in side]
 
 
@@ -138,7 +138,7 @@ def pooled(folder: Path, rng: Generator) -> list[LabelledText]:
                Source("support", support, bundled=1.0, sizes=BUNDLED),
                Source("benign", sample(benign, 500 + len(support), rng), bundled=len(support) / (500 + len(support)),
                       sizes=BUNDLED))
-    return list(pool(sources, rng).rows)
+    return pool(sources, rng)
 
 
 def depression(folder: Path, rng: Generator) -> list[LabelledText]:

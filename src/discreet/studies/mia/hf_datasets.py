@@ -93,8 +93,8 @@ def multi_turn(folder: Path, rng: Generator) -> list[LabelledText]:
 
 def support(folder: Path, rng: Generator) -> list[LabelledText]:
     """Bundles of emotional support and of therapy sessions, by patient, against bundles of WildChat's users."""
-    unsafe = bundle(list(_in_need()), rng, sizes=BUNDLED).rows
-    safe = bundle(list(wildchat("bundles")), rng, sizes=SIZES).rows
+    unsafe = bundle(list(_in_need()), rng, sizes=BUNDLED)
+    safe = bundle(list(wildchat("bundles")), rng, sizes=SIZES)
     return [*unsafe, *sample(safe, len(unsafe), rng)]
 
 
@@ -106,7 +106,7 @@ def pooled(folder: Path, rng: Generator) -> list[LabelledText]:
                Source("conversations", sample(list(wildchat("multi-turn")), EACH, rng)),
                Source("support", need, bundled=1.0, sizes=BUNDLED),
                Source("users", _whole_users(wildchat("bundles"), len(need)), bundled=1.0))
-    return list(pool(sources, rng).rows)
+    return pool(sources, rng)
 
 
 def depression(folder: Path, rng: Generator) -> list[LabelledText]:

@@ -24,7 +24,7 @@ from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, dump_json, progress, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.core.registry import Registry
-from discreet.data.answers import clean
+from discreet.data.rows import clean
 from discreet.data.texts import MARKS, LabelledText, read_texts
 from discreet.experiments.membership.experiment import MOST_COPIES
 

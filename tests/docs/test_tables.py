@@ -66,8 +66,8 @@ def test_registries(page: str, header: str, registry: Any) -> None:
 def test_figures_of_the_frontier() -> None:
     none = Estimate.unresolved("no")
     spec = RowSpec("loss", "p", None)
-    point = Point("none", None, None, "none", 1, "same", None, None, none, none,
-                  (Figure(spec, 0, 0, none, none, none),))
+    point = Point("none", None, None, "none", 1, "same", None, None,
+                  {"accuracy": none, "missed_positives": none}, (Figure(spec, 0, 0, none, none, none),))
     said = Frontier("A", None, 1, 1, 0.1, None, spec, (point,), ()).to_json()["points"][0]
     assert len(found := named(PAGE["defend"], "| figure |")) == 9
     assert found <= {*said, *said["utility"], *said["attacks"][0]}

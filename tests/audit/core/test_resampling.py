@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.audit.core.resampling import PermutedRow, joint_tpr, masked_auc, max_t
-from discreet.audit.membership.selection import boundary
+from discreet.audit.membership.evaluation_sets import boundary
 from discreet.stats import auroc, bootstrap_weights, max_t_p, tpr_at_fpr
 from discreet.stats.arrays import midranks
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.defences.bench import NO_PLACEBO, Case
+from discreet.audit.defences.bench import Case
 from discreet.audit.defences.figures import SHOWN, Figure, auc_and_tpr, figure_of, over_draws
-from discreet.audit.membership.rows import RowSpec
+from discreet.audit.membership.rows import NO_PLACEBO, RowSpec
 from discreet.core.records import Estimate
 from discreet.stats import RocCore
 
@@ -76,8 +76,8 @@ def test_too_few_for_a_rate_at_five_per_cent() -> None:
     rng = np.random.default_rng(0)
     found = figure([rng.normal(size=30) for _ in range(SHOWN + 2)])
     assert found.auc.resolved
-    assert found.spread is not None
-    assert found.spread.draws == SHOWN + 2
+    assert found.auc_spread is not None
+    assert found.auc_spread.draws == SHOWN + 2
     assert "20" in str(found.tpr_at_5pct_fpr.reason)
     assert found.tpr_spread is None
     assert found.placebo_auc.reason == NO_PLACEBO
@@ -85,7 +85,7 @@ def test_too_few_for_a_rate_at_five_per_cent() -> None:
 
 def test_what_has_no_figures_says_why() -> None:
     reasoned = figure([np.zeros(30)], "no selector")
-    assert (reasoned.auc.reason, reasoned.tpr_at_5pct_fpr.reason, reasoned.spread) == (
+    assert (reasoned.auc.reason, reasoned.tpr_at_5pct_fpr.reason, reasoned.auc_spread) == (
         "no selector", "no selector", None)
     members_only = figure([np.arange(4.0)], member=np.ones(4, dtype=np.bool_))
     assert not members_only.auc.resolved

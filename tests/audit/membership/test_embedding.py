@@ -25,7 +25,7 @@ from discreet.audit.membership.embedding import (
     load_vectors,
     picture,
 )
-from discreet.audit.membership.selection import true_class_p
+from discreet.audit.membership.evaluation_sets import true_class_p
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.scores.table import ScoreTable
 
@@ -48,7 +48,6 @@ class TestWhere:
         table = made()
         found = there(table)
         p = true_class_p(table, table.of_role("selection"))
-        assert p is not None
         np.testing.assert_array_equal(found.p_true, p[found.rows])
         np.testing.assert_array_equal(found.member, table.member[0][found.rows] == 1)
         assert (np.diff(found.rows) > 0).all()
@@ -60,15 +59,6 @@ class TestWhere:
                 assert set(np.flatnonzero(cell & found.at_boundary)) == set(lowest)
         assert table.examples.split is not None
         assert "calibration" not in table.examples.split[found.rows]
-
-    def test_the_three_sets_part_the_records(self) -> None:
-        found = there(made())
-        places = np.concatenate(list(found.sets.values()))
-        assert sorted(places.tolist()) == list(range(found.rows.size))
-        assert tuple(found.sets) == SETS
-        assert found.member[found.sets["boundary members"]].all()
-        assert not found.member[found.sets["boundary non-members"]].any()
-        assert not found.at_boundary[found.sets["random"]].any()
 
     def test_of_a_group_one_record_is_looked_at(self) -> None:
         table, _ = made(group_size=4).without_split_groups()
@@ -87,11 +77,9 @@ class TestWhere:
             assert np.isin(lowest, few.p_true[few.label == label]).all()
         assert there(table, most=10).rows.size >= 400
 
-    def test_nobody_selects_for_the_target(self) -> None:
+    def test_what_has_no_boundary(self) -> None:
         with pytest.raises(InputError, match="no scores of a selection model"):
             there(made(selector=0))
-
-    def test_too_few_to_compare(self) -> None:
         table = made()
         # All members are of one label, all others of the other: no label has both.
         alike = replace(table, examples=replace(table.examples, label=(table.member[0] == 1).astype(np.int64)))
@@ -254,14 +242,13 @@ def test_files_that_are_not_that(tmp_path: Path) -> None:
         assert "expected 'example' and e0, e1, …" in refused(tmp_path / "c.parquet")
 
 
-def test_the_least_likely_of_each_label_and_side() -> None:
-    table = simulated_table(World(members=30, others=0, clean=30, selector=10, paired=0), np.random.default_rng(0))
+def test_the_least_likely_of_each_label_and_set() -> None:
+    table = made(members=30, clean=30, selector=10)
     texts = {name: f"text of {name}" for name in table.examples.id}
     found = boundary_records(table, texts, each=2)
     assert [(one["label"], one["side"]) for one in found] == [
         (label, side) for label in (0, 1) for side in ("member", "non-member") for _ in range(2)]
     p = true_class_p(table, table.of_role("selection"))
-    assert p is not None
     rows = [row for row in range(70) if table.examples.label[row] == 1 and table.member[0, row] == 1]
     least = sorted(rows, key=lambda row: p[row])[:2]
     mine = found[4:6]
@@ -271,13 +258,10 @@ def test_the_least_likely_of_each_label_and_side() -> None:
 
 
 def test_nothing_without_a_selector_and_no_record_without_text() -> None:
-    table = simulated_table(World(members=5, others=0, clean=5, selector=0, paired=0), np.random.default_rng(0))
+    table = made(members=5, clean=5, selector=0)
     assert boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
-    table = simulated_table(World(members=5, others=0, clean=5, selector=5, paired=0), np.random.default_rng(0))
+    table = made(members=5, clean=5, selector=5)
     assert [one["id"] for one in boundary_records(table, {"e3": "t"})] == ["e3"]
-
-
-def test_nothing_by_a_selector_that_may_have_been_trained_on_the_records() -> None:
-    table = simulated_table(World(members=5, others=0, clean=5, selector=5, paired=0), np.random.default_rng(0))
+    # Nor by a selector that may have been trained on the records.
     table.member[table.of_role("selection")[0]] = -1
     assert boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []

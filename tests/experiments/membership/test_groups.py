@@ -11,12 +11,11 @@ import pytest
 from tests.experiments.membership.made_up import experiment_on
 
 from discreet.audit.core.resampling import Units
+from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.audit import audit_membership
-from discreet.audit.membership.blind import blind_auc
-from discreet.audit.membership.controls import group_level
+from discreet.audit.membership.controls import blind_auc, group_level
 from discreet.audit.membership.evaluation_sets import evaluation_sets
-from discreet.audit.membership.rows import Scores
-from discreet.audit.membership.verdict import AuditInputs, claims_of
+from discreet.audit.membership.verdict import claims_of
 from discreet.core.design import ASSIGNED
 from discreet.experiments import MembershipExperiment, Trained, train
 from discreet.scores.load import load_scores
@@ -94,7 +93,7 @@ def test_clusters_of_texts_are_nobodys_records(near: Trained[MembershipExperimen
         sides, units = evaluation_sets(one, 0, np.random.default_rng(0)), Units.of(one)
         scored = Scores("loss", "p", None, np.zeros(len(one.examples)))
         assert "near-duplicate texts" in (group_level(scored, sides, units).reason or "")
-        assert not any("person" in said for said in claims_of(AuditInputs.of(one, sides, ASSIGNED, texts=True)).can)
+        assert not any("person" in said for said in claims_of(one, sides, ASSIGNED, texts=True).can)
 
 
 def test_users_are_the_unit_where_they_are_given(tmp_path: Path) -> None:

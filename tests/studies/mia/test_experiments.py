@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit.membership.evaluation_sets import evaluation_sets
-from discreet.audit.membership.selection import boundary, true_class_p
+from discreet.audit.membership.evaluation_sets import boundary, evaluation_sets, true_class_p
 from discreet.core.errors import UsageError
 from discreet.data.texts import read_texts
 from discreet.engine import Store, run

@@ -109,13 +109,16 @@ def _models(
     nobody, calibration = np.zeros(split.size, dtype=np.int64), np.where(split == "calibration", 1, 0)
     halves = [rng.integers(0, 2, split.size if group is None else int(group.max()) + 1) for _ in range(world.shadows)]
     yield "target", None, np.where((split == "train") | ((split == "planted") & (coin == IN)), 1, 0)
-    yield from [("reference", "paired", np.where(split == "reference", 1, 0))] * world.paired
-    yield from [("reference", "neutral", nobody)] * world.neutral
+    for _ in range(world.paired):
+        yield "reference", "paired", np.where(split == "reference", 1, 0)
+    for _ in range(world.neutral):
+        yield "reference", "neutral", nobody
     for half in halves:
         yield "shadow", "population", np.where(calibration == 1, 0, half if group is None else half[group])
     if world.selector:
         yield "selection", None, calibration
-    yield from [("placebo", None, nobody)] * world.placebos
+    for _ in range(world.placebos):
+        yield "placebo", None, nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +159,8 @@ def simulated_labels(world: LabelWorld, rng: Generator) -> ScoreTable:
     features = world.signal * one_hot[original] + world.spread * rng.normal(size=(n, world.n_classes))
     truth = truth_probability(world.epsilon, world.n_classes)
     planted = np.zeros((1 + world.references, n), dtype=np.int64)
-    for place, copies in enumerate(world.planted):
-        planted[0, place * (world.canaries // 10) : (place + 1) * (world.canaries // 10)] = copies
+    for place, repetitions in enumerate(world.planted):
+        planted[0, place * (world.canaries // 10) : (place + 1) * (world.canaries // 10)] = repetitions
     models, labels, trained, logits = [], [], [], []
     role = np.full(planted.shape, CANARY, dtype=np.int8)
     role[0, world.canaries :] = PLACEBO

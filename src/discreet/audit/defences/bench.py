@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.core.resampling import Units
-from discreet.audit.membership.attack import Scale, View, attacks, target_view
-from discreet.audit.membership.estimates import able_kinds
-from discreet.audit.membership.evaluation_sets import EvaluationSets, NonMembers
-from discreet.audit.membership.rows import NO_SELECTOR, RowSpec, Scores, membership_codes, spec_of
-from discreet.audit.membership.selection import Selector
+from discreet.audit.membership.attack import Scale, Scores, View, attacks, target_view
+from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector
+from discreet.audit.membership.rows import JudgedRow, RowSpec, judged_row
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.mechanisms.base import canonical
-from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
+from discreet.scores.table import ReferenceKind, ScoreTable
 
-NO_PLACEBO = ("the table has no control model: score the examples with a model trained on neither set (model_role "
-              "'placebo')")
 ALIKE = 0.9
 """Two attacks are one where one's scores never fall as the other's rise, and take so many of its distinct values."""
 
@@ -44,8 +41,7 @@ class Outputs:
                    canonical(str(name) for name in table.examples.id[rows]), Units.of(table).at(rows))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AttackRun:
+class AttackRun(NamedTuple):
     """An attack in one scale with one kind of references."""
 
     attack: str
@@ -98,24 +94,34 @@ class Bench:
     def of(cls, table: ScoreTable, sets: EvaluationSets, names: Sequence[str], n: int, per_set: int | None,
            rng: Generator) -> Bench:
         """`n` members and non-members per label at the boundary; at most `per_set` of either in all, drawn once."""
-        whole = _first_query(target_view(table, sets))
+        most = len(table.examples) if per_set is None else per_set
+        # The first query alone is defended: the others of a table are other inputs to the interface.
+        whole = _view(target_view(table, sets), slice(None))
         runs, selector = list(_runs(names, whole)), Selector.of(table, sets, rng)
-        chosen = [case for place, (run, scores) in enumerate(runs)
-                  for case in _cases(table, sets, run, scores, place, selector, n, per_set, rng)]
-        used = np.unique(np.concatenate([case.rows for case in chosen])) if chosen else np.zeros(0, dtype=np.int64)
+        units, chosen = Units.of(table), list[Case]()
+        for place, (run, scores) in enumerate(runs):
+            chosen += [Case(row.spec, place, row.rows, row.truth, units.at(row.rows), row.reason)
+                       for row in _rows(table, sets, run, scores, selector, n, most, rng)]
+        used = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(case.rows for case in chosen)]))
         others = np.setdiff1d(np.arange(len(table.examples)), whole.judged)
         if not any(attacks[name].reads_others for name in names):
             others = others[:0]
         population = np.intersect1d(others, whole.population)
-        useful, note = _utility_rows(table, sets)
-        if per_set is not None and useful.size > 2 * per_set:
-            useful = np.sort(rng.permutation(useful)[: 2 * per_set])
+        # Utility: rows of split "eval" that the target did not train on, else all clean non-members.
+        useful, split = sets.clean[None], table.examples.split
+        where = "the non-members: no such row is of a split 'eval'."
+        if split is not None and (split[useful] == "eval").any():
+            useful, where = useful[split[useful] == "eval"], "the split 'eval'."
+        rows = np.concatenate([used, population, np.setdiff1d(others, population)])
+        view = replace(_view(whole, rows), population=np.arange(population.size) + used.size,
+                       judged=np.arange(used.size))
         return cls(
             Outputs.of(table, sets.target, used), Outputs.of(table, sets.target, population),
             None if sets.placebo is None else table.logits[sets.placebo, np.append(used, population), 0],
-            Outputs.of(table, sets.target, useful), _at(whole, used, population, np.setdiff1d(others, population)),
-            tuple(run for run, _ in runs), tuple(replace(case, rows=np.searchsorted(used, case.rows))
-                                                 for case in chosen), (note, *sets.notes))
+            Outputs.of(table, sets.target, Units(None).some(useful, 2 * most, rng)), view,
+            tuple(run for run, _ in runs),
+            tuple(replace(case, rows=np.searchsorted(used, case.rows)) for case in chosen),
+            (f"Accuracy and missed positives are those on {where}", *sets.notes))
 
     def scores(self, log_p: FloatArray) -> list[FloatArray]:
         """(n,) scores by each run, of the answers (n + z, K) to the judged examples and the population."""
@@ -133,29 +139,20 @@ class Bench:
         return (honest or whole)[0]
 
 
-def _first_query(view: View) -> View:
-    """The first query alone is defended: the others of a table are other inputs to the interface."""
-    references = {kind: replace(one, log_p=one.log_p[:, :, :1]) for kind, one in view.references.items()}
-    return replace(view, target=view.target[:, :1], references=references)
-
-
-def _at(view: View, used: IntArray, population: IntArray, others: IntArray) -> View:
-    """The view of these rows, in this order; only `used` are judged."""
-    rows = np.concatenate([used, population, others])
-    references = {kind: replace(one, log_p=one.log_p[:, rows], member=one.member[:, rows])
+def _view(view: View, rows: IntArray | slice) -> View:
+    """The first query of these rows, in this order."""
+    references = {kind: replace(one, log_p=one.log_p[:, rows, :1], member=one.member[:, rows])
                   for kind, one in view.references.items()}
-    return View(view.target[rows], view.label[rows], references, np.arange(population.size) + used.size,
-                np.arange(used.size))
+    return replace(view, target=view.target[rows, :1], label=view.label[rows], references=references)
 
 
 def _runs(names: Sequence[str], view: View) -> Iterator[tuple[AttackRun, FloatArray]]:
     """Every attack that can run, with its clean scores; of runs that rank alike the first.
 
-    Honest references are neutral ones, else population; with references the logit scale, the verdict's, comes first.
-    """
+    Honest references are neutral ones, else population; with references the logit scale, the verdict's, comes first."""
     seen: list[FloatArray] = []
     for name in names:
-        able, _ = able_kinds(attacks[name], view)
+        able = attacks[name].able(view)
         honest: ReferenceKind = "neutral" if "neutral" in able else "population"
         kinds: tuple[ReferenceKind | None, ...] = (None, honest, "paired")
         for kind in (one for one in kinds if one in able):
@@ -176,37 +173,14 @@ def _rank_alike(one: FloatArray, other: FloatArray) -> bool:
         bool((np.diff(a[np.argsort(b, kind="stable")]) >= -1e-12).all()) for a, b in ((one, other), (other, one)))
 
 
-def _cases(
-    table: ScoreTable, sets: EvaluationSets, run: AttackRun, scores: FloatArray, place: int, selector: Selector,
-    n: int, per_set: int | None, rng: Generator,
-) -> Iterator[Case]:
+def _rows(
+    table: ScoreTable, sets: EvaluationSets, run: AttackRun, scores: FloatArray, selector: Selector, n: int, most: int,
+    rng: Generator,
+) -> Iterator[JudgedRow]:
     """Global, then boundary; the paper's non-members for a paired reference."""
-    which: NonMembers = "reference_train" if run.kind == "paired" and sets.reference_train.size else "clean"
-    found = Scores(run.attack, run.scale, run.kind, scores)
-    member, units = membership_codes(sets, found, which), Units.of(table)
-    spec = replace(spec_of(table, sets.target, found), nonmembers=which, target_structure=None)
-
-    def case(spec: RowSpec, rows: IntArray, reason: str | None = None) -> Case:
-        return Case(spec, place, rows, member[rows] == 1, units.at(rows), reason)
-
-    yield case(spec, _limited(member, per_set, rng))
-    spec = replace(spec, selection="boundary", n=n)
-    if selector.ranking is None:
-        yield case(spec, np.zeros(0, dtype=np.int64), NO_SELECTOR)
-    else:
-        yield case(spec, selector.boundary(np.flatnonzero(member >= 0), member, n, "independent"))
-
-
-def _limited(member: MemberArray, per_set: int | None, rng: Generator) -> IntArray:
-    both = [np.flatnonzero(member == code) for code in (1, 0)]
-    if per_set is not None:
-        both = [rows if rows.size <= per_set else rng.permutation(rows)[:per_set] for rows in both]
-    return np.sort(np.concatenate(both))
-
-
-def _utility_rows(table: ScoreTable, sets: EvaluationSets) -> tuple[IntArray, str]:
-    """Rows of split "eval" that the target did not train on, else all clean non-members."""
-    clean, split = sets.clean[None], table.examples.split
-    if split is not None and (held_out := clean[split[clean] == "eval"]).size:
-        return held_out, "Accuracy and missed positives are those on the split 'eval'."
-    return clean, "Accuracy and missed positives are those on the non-members: no such row is of a split 'eval'."
+    papers = run.kind == "paired" and sets.reference_train.size > 0
+    row = judged_row(table, sets, Scores(*run, scores), "reference_train" if papers else "clean")
+    row = replace(row, spec=replace(row.spec, structure=None))
+    both = [Units(None).some(np.flatnonzero(row.member == code), most, rng) for code in (1, 0)]
+    yield replace(row, rows=np.sort(np.concatenate(both)))
+    yield row.boundary(selector, "boundary", n)

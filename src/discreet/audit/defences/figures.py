@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.core.verdict import plain
-from discreet.audit.defences.bench import NO_PLACEBO, Case
-from discreet.audit.membership.rows import RowSpec
+from discreet.audit.core.verdict import Part
+from discreet.audit.defences.bench import Case
+from discreet.audit.membership.rows import NO_PLACEBO, RowSpec
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore, auroc_estimate, percentile_interval, tpr_at_fpr_estimate
@@ -23,9 +23,12 @@ FPR = 0.05
 SHOWN = 3
 """Draws whose intervals are computed and averaged."""
 
+ASKED = ("attack", "scale", "reference_kind", "selection")
+"""What tells the attack rows of a frontier apart."""
+
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Part):
     """How a figure moved between noise draws: standard deviation, and the central 95% of the draws."""
 
     draws: int
@@ -33,23 +36,21 @@ class Spread:
     low: float
     high: float
 
-    def to_json(self) -> dict[str, Any]:
-        """As the attributes."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Part):
     """One attack on the outputs of a mechanism.
 
     Attributes
     ----------
     auc, tpr_at_5pct_fpr, placebo_auc : Estimate
         Mean over the draws. Its interval is as wide as that of one draw (averaged over the first few), around the
-        mean: it is about the examples and holds a fortiori for the mean; `spread` is about the draws.
-    spread, tpr_spread, placebo_spread : Spread or None
+        mean: it is about the examples and holds a fortiori for the mean; its spread is about the draws.
+    auc_spread, tpr_spread, placebo_spread : Spread or None
         None where nothing is drawn, or the figure is unresolved.
     """
+
+    hidden: ClassVar[tuple[str, ...]] = ("spec",)
 
     spec: RowSpec
     n_members: int
@@ -57,35 +58,29 @@ class Figure:
     auc: Estimate
     tpr_at_5pct_fpr: Estimate
     placebo_auc: Estimate
-    spread: Spread | None = None
+    auc_spread: Spread | None = None
     tpr_spread: Spread | None = None
     placebo_spread: Spread | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in the rows of an audit."""
-        spec = self.spec
-        return {
-            "attack": spec.attack, "scale": spec.scale, "reference_kind": spec.reference_kind,
-            "selection": spec.selection, "n": spec.n, "nonmembers": spec.nonmembers, "oracle": spec.oracle,
-            "n_members": self.n_members, "n_nonmembers": self.n_nonmembers, "auc": self.auc.to_json(),
-            "auc_spread": plain(self.spread), "tpr_at_5pct_fpr": self.tpr_at_5pct_fpr.to_json(),
-            "tpr_spread": plain(self.tpr_spread), "placebo_auc": self.placebo_auc.to_json(),
-            "placebo_spread": plain(self.placebo_spread),
-        }
+        asked = self.spec.to_json()
+        return {**{name: asked[name] for name in (*ASKED, "n", "nonmembers", "oracle")}, **Part.to_json(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Point(Part):
     """A mechanism at one strength, met with a number of queries.
 
     Attributes
     ----------
     queries, queried
         How many answers the attacker averages, to the same input or to it and near-duplicates of it.
-    epsilon, epsilon_queries : float or None
-        Exact local ε of one answer and of all of them, about the queried inputs only; None where none is finite.
-    accuracy, missed_positives : Estimate
-        Of single answers, which is what a user gets: share right, share of the positive class not called positive.
+    local_epsilon, local_epsilon_of_all_queries : float or None
+        Exact, of one answer and of all of them, about the queried inputs only; None where none is finite.
+    utility : mapping
+        `accuracy` and `missed_positives` of single answers, which is what a user gets: share right, share of the
+        positive class not called positive.
     """
 
     mechanism: str
@@ -94,32 +89,14 @@ class Point:
     noise: str
     queries: int
     queried: Queried
-    epsilon: float | None
-    epsilon_queries: float | None
-    accuracy: Estimate
-    missed_positives: Estimate
-    figures: tuple[Figure, ...]
-
-    def figure(self, spec: RowSpec) -> Figure:
-        """The figure of one attack row. KeyError if there is none."""
-        for figure in self.figures:
-            if figure.spec == spec:
-                return figure
-        raise KeyError(spec)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "mechanism": self.mechanism, "knob": self.knob, "strength": self.strength, "noise": self.noise,
-            "queries": self.queries, "queried": self.queried, "local_epsilon": self.epsilon,
-            "local_epsilon_of_all_queries": self.epsilon_queries,
-            "utility": {"accuracy": self.accuracy.to_json(), "missed_positives": self.missed_positives.to_json()},
-            "attacks": [figure.to_json() for figure in self.figures],
-        }
+    local_epsilon: float | None
+    local_epsilon_of_all_queries: float | None
+    utility: Mapping[str, Estimate]
+    attacks: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(Part):
     """All points, the undefended one first; `primary` is the attack row that is shown first."""
 
     target: str
@@ -134,14 +111,7 @@ class Frontier:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        spec = self.primary
-        return {
-            "target": self.target, "placebo": self.placebo, "positive": self.positive, "draws": self.draws,
-            "jitter": self.jitter, "clip": self.clip,
-            "primary": {"attack": spec.attack, "scale": spec.scale, "reference_kind": spec.reference_kind,
-                        "selection": spec.selection},
-            "points": [point.to_json() for point in self.points], "notes": list(self.notes),
-        }
+        return {**Part.to_json(self), "primary": {name: getattr(self.primary, name) for name in ASKED}}
 
 
 def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[FloatArray, FloatArray]:

@@ -18,8 +18,7 @@ from numpy.random import Generator
 
 from discreet.audit.defences.bench import Bench, Outputs
 from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, figure_of, over_draws
-from discreet.audit.membership.evaluation_sets import evaluation_sets
-from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N, evaluation_sets
 from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
@@ -37,17 +36,6 @@ QUERIES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 DRAWS = 50
 JITTER = 0.25
 PER_SET = 5_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting:
-    """What every point shares. `seeds` are one per draw, so a point does not depend on which others are asked for."""
-
-    bench: Bench
-    positive: int
-    clip: float | None
-    jitter: float
-    seeds: tuple[int, ...]
 
 
 def frontier(
@@ -100,11 +88,12 @@ def frontier(
     if not bench.runs:
         raise UsageError(f"none of the attacks {', '.join(attacks)} can run on this table; expected one that needs no "
                          "other references than it has, such as loss")
+    # One seed a draw, so that a point does not depend on which others are asked for.
     seeds = tuple(int(seed) for seed in rng.integers(0, 2**62, draws))
-    setting = Setting(bench, positive, clip, jitter, seeds)
     names = list(dict.fromkeys(["none", *(output_mechanisms if mechanisms is None else mechanisms)]))
     todo = [(name, strength) for name in names for strength in _grid(output_mechanisms[name], strengths or {})]
-    points = [point for name, strength in each(todo) for point in _points(setting, name, strength, queries)]
+    points = [point for name, strength in each(todo)
+              for point in Deployment(bench, seeds, positive, clip, jitter, name, strength).points(queries)]
     placebo = None if sets.placebo is None else table.models[sets.placebo].name
     return Frontier(table.models[target].name, placebo, positive, draws, jitter, clip, bench.primary,
                     tuple(points), bench.notes)
@@ -116,94 +105,96 @@ def _grid(cls: type[OutputMechanism], strengths: Mapping[str, Sequence[float]]) 
     return [float(s) for s in strengths.get(cls.knob, cls.strengths) if cls.knob != "sigma" or s != 0]
 
 
-def _points(setting: Setting, name: str, strength: float | None, queries: Sequence[int]) -> Iterator[Point]:
-    """The points of one mechanism and strength. Only fresh noise and near-duplicates change with the queries."""
-    cls = output_mechanisms[name]
-    accuracy, missed = _utility(setting, name, strength)
-    same: dict[int, tuple[Figure, ...]] = {}
-    for k in queries:
-        asked_once = k if cls.noise == "fresh" else 1
-        if asked_once not in same:
-            same[asked_once] = _figures(setting, name, strength, asked_once, "same")
-        yield _point(setting, name, strength, k, "same", accuracy, missed, same[asked_once])
-    if cls.noise == "keyed":
+@dataclass(frozen=True, slots=True, eq=False)
+class Deployment:
+    """One mechanism at one strength in front of the target."""
+
+    bench: Bench
+    seeds: tuple[int, ...]
+    positive: int
+    clip: float | None
+    jitter: float
+    name: str
+    strength: float | None
+
+    @property
+    def cls(self) -> type[OutputMechanism]:
+        """The mechanism."""
+        return output_mechanisms[self.name]
+
+    def points(self, queries: Sequence[int]) -> Iterator[Point]:
+        """A point for each number of queries. Only fresh noise and near-duplicates change with it."""
+        utility = self.utility()
+        same: dict[int, tuple[Figure, ...]] = {}
         for k in queries:
-            # One query is of the input itself.
-            figures = same[1] if k == 1 else _figures(setting, name, strength, k, "near-duplicates")
-            yield _point(setting, name, strength, k, "near-duplicates", accuracy, missed, figures)
+            asked_once = k if self.cls.noise == "fresh" else 1
+            if asked_once not in same:
+                same[asked_once] = self.figures(asked_once, "same")
+            yield self.point(k, "same", utility, same[asked_once])
+        if self.cls.noise == "keyed":
+            for k in queries:
+                # One query is of the input itself.
+                figures = same[1] if k == 1 else self.figures(k, "near-duplicates")
+                yield self.point(k, "near-duplicates", utility, figures)
 
+    def point(self, k: int, queried: Queried, utility: Mapping[str, Estimate], figures: tuple[Figure, ...]) -> Point:
+        """What was found, with the exact ε."""
+        n_classes = self.bench.judged.logits.shape[1]
+        mechanism = self.cls.at(self.strength, self.clip, np.random.default_rng(0))
+        one = mechanism.epsilon(n_classes)
+        every = mechanism.epsilon(n_classes, k) if queried == "same" else None if one is None else one * k
+        return Point(self.name, self.cls.knob, self.strength, self.cls.noise, k, queried, one, every, utility, figures)
 
-def _point(
-    setting: Setting, name: str, strength: float | None, k: int, queried: Queried, accuracy: Estimate,
-    missed: Estimate, figures: tuple[Figure, ...],
-) -> Point:
-    cls, n_classes = output_mechanisms[name], setting.bench.judged.logits.shape[1]
-    mechanism = cls.at(strength, setting.clip, np.random.default_rng(0))
-    one = mechanism.epsilon(n_classes)
-    every = mechanism.epsilon(n_classes, k) if queried == "same" else None if one is None else one * k
-    return Point(name, cls.knob, strength, cls.noise, k, queried, one, every, accuracy, missed, figures)
+    def drawn(self, k: int) -> Iterator[tuple[OutputMechanism, Generator]]:
+        """The mechanism and a generator per draw; one where nothing is drawn. Equal draws for all strengths."""
+        for seed in self.seeds if self.cls.noise != "none" else self.seeds[:1]:
+            rng = np.random.default_rng([seed, k, zlib.crc32(self.name.encode())])
+            yield self.cls.at(self.strength, self.clip, rng), rng
 
+    def figures(self, k: int, queried: Queried) -> tuple[Figure, ...]:
+        """One for each case of the bench."""
+        bench, n = self.bench, len(self.bench.judged.logits)
+        of_target, of_placebo = (list[list[FloatArray]]([] for _ in bench.cases) for _ in range(2))
+        clean = np.concatenate([bench.judged.logits, bench.population.logits])
+        for mechanism, rng in self.drawn(k):
+            # The control model is another deployment: another key, other noise.
+            other = self.cls.at(self.strength, self.clip, rng)
+            for logits, one, draws in ((clean, mechanism, of_target), (bench.placebo, other, of_placebo)):
+                if logits is None:
+                    continue
+                # The population has draws of its own: the figures of other attacks do not depend on who uses it.
+                log_p = self.held(one, logits[:n], bench.judged, k, queried, rng)
+                if len(logits) > n:
+                    own = rng.spawn(1)[0]
+                    log_p = np.concatenate([log_p, self.held(one, logits[n:], bench.population, k, queried, own)])
+                scores = bench.scores(log_p)
+                for case, found in zip(bench.cases, draws, strict=True):
+                    found.append(scores[case.run][case.rows])
+        return tuple(map(figure_of, bench.cases, of_target, of_placebo))
 
-def _deployments(setting: Setting, name: str, strength: float | None, k: int
-                 ) -> Iterator[tuple[OutputMechanism, Generator]]:
-    """A deployment and a generator per draw; one where nothing is drawn. Equal draws for all strengths of a knob."""
-    cls = output_mechanisms[name]
-    for seed in setting.seeds if cls.noise != "none" else setting.seeds[:1]:
-        rng = np.random.default_rng([seed, k, zlib.crc32(name.encode())])
-        yield cls.at(strength, setting.clip, rng), rng
+    def held(
+        self, mechanism: OutputMechanism, logits: FloatArray, rows: Outputs, k: int, queried: Queried, rng: Generator
+    ) -> FloatArray:
+        """Log probabilities that an attacker has after k queries."""
+        if queried == "same":
+            return log_softmax(mechanism.pooled(logits, rows.inputs, k, rng))
+        near = mechanism.near_duplicates(logits, rows.inputs, k, self.jitter, rng)
+        assert near is not None
+        return log_softmax(near)
 
-
-def _figures(setting: Setting, name: str, strength: float | None, k: int, queried: Queried) -> tuple[Figure, ...]:
-    bench = setting.bench
-    of_target, of_placebo = (list[list[FloatArray]]([] for _ in bench.cases) for _ in range(2))
-    n = len(bench.judged.logits)
-    clean = np.concatenate([bench.judged.logits, bench.population.logits])
-    for mechanism, rng in _deployments(setting, name, strength, k):
-        # The control model is another deployment: another key, other noise.
-        other = type(mechanism).at(strength, setting.clip, rng)
-        for logits, one, draws in ((clean, mechanism, of_target), (bench.placebo, other, of_placebo)):
-            if logits is None:
-                continue
-            # The population has draws of its own: the figures of other attacks do not depend on who uses it.
-            log_p = _held(one, logits[:n], bench.judged, k, queried, setting.jitter, rng)
-            if len(logits) > n:
-                own = rng.spawn(1)[0]
-                others = _held(one, logits[n:], bench.population, k, queried, setting.jitter, own)
-                log_p = np.concatenate([log_p, others])
-            scores = bench.scores(log_p)
-            for case, found in zip(bench.cases, draws, strict=True):
-                found.append(scores[case.run][case.rows])
-    return tuple(map(figure_of, bench.cases, of_target, of_placebo))
-
-
-def _held(
-    mechanism: OutputMechanism, logits: FloatArray, rows: Outputs, k: int, queried: Queried, jitter: float,
-    rng: Generator,
-) -> FloatArray:
-    """Log probabilities that an attacker has after k queries."""
-    if queried == "same":
-        return log_softmax(mechanism.pooled(logits, rows.inputs, k, rng))
-    near = mechanism.near_duplicates(logits, rows.inputs, k, jitter, rng)
-    assert near is not None
-    return log_softmax(near)
-
-
-def _utility(setting: Setting, name: str, strength: float | None) -> tuple[Estimate, Estimate]:
-    """Accuracy and missed positives of single answers; classes that tie for the top are drawn among."""
-    rows = setting.bench.utility
-    positives = rows.label == setting.positive
-    right: list[BoolArray] = []
-    missed: list[BoolArray] = []
-    if rows.label.size:
-        for mechanism, rng in _deployments(setting, name, strength, 1):
+    def utility(self) -> dict[str, Estimate]:
+        """Accuracy and missed positives of single answers; classes that tie for the top are drawn among."""
+        rows, right, missed = self.bench.utility, list[BoolArray](), list[BoolArray]()
+        positives = rows.label == self.positive
+        for mechanism, rng in self.drawn(1) if rows.label.size else ():
             answers = mechanism.release(rows.logits, rows.inputs, rng)
             tied = answers == answers.max(axis=1, keepdims=True)
             called = (tied * rng.random(tied.shape)).argmax(axis=1)
             right.append(called == rows.label)
-            missed.append((called != setting.positive)[positives])
-    groups = rows.groups
-    return (_shares(right, groups, "rows to measure accuracy on"),
-            _shares(missed, None if groups is None else groups[positives], "positives"))
+            missed.append((called != self.positive)[positives])
+        groups = rows.groups
+        return {"accuracy": _shares(right, groups, "rows to measure accuracy on"),
+                "missed_positives": _shares(missed, None if groups is None else groups[positives], "positives")}
 
 
 def _shares(hits: list[BoolArray], groups: IntArray | None, of: str) -> Estimate:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from discreet.audit.membership.attack import Attack, References, View, target_view
     from discreet.audit.membership.audit import MembershipAudit, TargetAudit, audit_membership
     from discreet.audit.membership.diagnostics import diagnose
-    from discreet.audit.membership.evaluation_sets import EvaluationSets
+    from discreet.audit.membership.evaluation_sets import EvaluationSets, boundary, deciles
     from discreet.audit.membership.rows import Row, RowSpec
-    from discreet.audit.membership.selection import boundary, deciles
 
 __all__ = [
     "Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",

@@ -1,12 +1,14 @@
-"""What a membership attack may look at, and how an attack is registered.
+"""What a membership attack may look at, how an attack is registered, and the scores of all attacks on a target.
 
 An attack never receives the target's membership: it cannot use, not even by accident, what it claims to infer.
 """
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -20,7 +22,6 @@ from discreet.scores.signals import Signal, per_model
 from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
 
 Scale = Literal["p", "logit"]
-Access = Literal["outputs", "privileged", "oracle"]
 T = TypeVar("T")
 
 
@@ -53,12 +54,9 @@ class References:
         """(R, N) may this reference stand for a model that was not trained on this example?
 
         "population" and "neutral": only where the table says so; a null says nothing. "paired": everywhere; that
-        reference *is* trained on the non-members, which is what makes the paper's attack an oracle, and leaving those
-        examples out would leave no non-members.
+        reference *is* trained on the non-members, which is what makes the paper's attack an oracle.
         """
-        if kind == "paired":
-            return np.ones(self.member.shape, dtype=np.bool_)
-        return np.asarray(self.member == 0, dtype=np.bool_)
+        return np.asarray((self.member == 0) | (kind == "paired"), dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,17 +141,18 @@ class Attack(ABC):
             return None
         if kind not in view.references or not len(view.references[kind]):
             return f"it needs {kind} references and there are none"
-        references = view.references[kind]
-        needed = [(least, models, words) for least, models, words in (
-            (self.n_in, references.inside, "that trained on it"),
-            (self.n_out, lambda: references.outside(kind), "that did not train on it")) if least]
-        enough = np.ones(view.label.size, dtype=np.bool_)
-        for least, models, _ in needed:
-            enough &= models().sum(axis=0, dtype=np.int32) >= least
-        if not needed or (enough[view.judged] if view.judged.size else enough).any():
+        references, judged = view.references[kind], view.judged if view.judged.size else slice(None)
+        enough = (references.inside().sum(axis=0)[judged] >= self.n_in) & (
+            references.outside(kind).sum(axis=0)[judged] >= self.n_out)
+        if enough.any() or not (self.n_in or self.n_out):
             return None
-        asked = " and ".join(f"{least} {words}" for least, _, words in needed)
+        asked = " and ".join(f"{least} {words}" for least, words in (
+            (self.n_in, "that trained on it"), (self.n_out, "that did not train on it")) if least)
         return f"it needs, of the {kind} references of an example, at least {asked}, and no judged example has them"
+
+    def able(self, view: View) -> list[ReferenceKind | None]:
+        """The reference kinds with which it can run on a view."""
+        return [kind for kind in self.kinds if self.requirements(view, kind) is None]
 
     def scores(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) scores, NaN where a candidate cannot be scored.
@@ -183,6 +182,54 @@ def target_view(table: ScoreTable, sets: EvaluationSets) -> View:
     return View(table.log_p[sets.target], table.examples.label, references, sets.population, sets.judged)
 
 
-def placebo_view(table: ScoreTable, sets: EvaluationSets, target: View) -> View | None:
-    """The same view with the control model's answers instead of the target's; None without a control model."""
-    return None if sets.placebo is None else target.answered_by(table.log_p[sets.placebo])
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """An attack's scores of all N examples, or the reason why there are none.
+
+    Attributes
+    ----------
+    target, placebo : (N,) float array or None
+        Higher = more like a member; NaN where an example could not be scored. None without a control model.
+    reason : str or None
+        Why the attack could not run; both arrays are then None.
+    """
+
+    attack: str
+    scale: Scale
+    kind: ReferenceKind | None
+    target: FloatArray | None
+    placebo: FloatArray | None = None
+    reason: str | None = None
+
+
+def score_all(
+    table: ScoreTable, sets: EvaluationSets, *, seed: int, names: Sequence[str] | None = None
+) -> list[Scores]:
+    """Run the attacks called `names` (all registered ones if None) in all their scales and reference kinds.
+
+    Target and control model get equal generators, so that an attack that draws treats both alike. An attack that
+    cannot run with any kind comes back once, with the reason.
+    """
+    view = target_view(table, sets)
+    views = (view, None if sets.placebo is None else view.answered_by(table.log_p[sets.placebo]))
+    found: list[Scores] = []
+    runs: list[tuple[str, Scale, ReferenceKind | None]] = []
+    for name in attacks if names is None else names:
+        attack = attacks[name]
+        able = attack.able(view)
+        if not able:
+            kind = next((kind for kind in attack.kinds if kind in view.references), attack.kinds[0])
+            found += [Scores(name, scale, kind, None, None, f"{name} cannot run: {attack.requirements(view, kind)}")
+                      for scale in attack.scales]
+        runs += [(name, scale, kind) for kind in able for scale in attack.scales]
+
+    def run(name: str, scale: Scale, kind: ReferenceKind | None) -> Scores:
+        # Each run has a generator of its own, so that working two at a time cannot change what it draws.
+        key = (seed, zlib.crc32(f"{name}/{scale}/{kind}".encode()))
+        target, control = (None if one is None else attacks[name].scores(one, scale, kind, np.random.default_rng(key))
+                           for one in views)
+        return Scores(name, scale, kind, target, control)
+
+    with ThreadPoolExecutor(2) as pool:
+        found += pool.map(lambda one: run(*one), runs)
+    return sorted(found, key=lambda one: one.attack)

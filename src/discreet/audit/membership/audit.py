@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from discreet.audit.core.power import detectable_estimate, ppv_estimate
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import Audit, Claims, Judgement, Word, check_at_least, overall, plain, provenance
-from discreet.audit.membership.attack import Scale
-from discreet.audit.membership.blind import blind_auc
+from discreet.audit.core.verdict import Audit, Claims, Judgement, Part, Word, check_at_least, overall, plain
+from discreet.audit.core.verdict import provenance as table_facts
+from discreet.audit.membership.attack import Scale, Scores, score_all
 from discreet.audit.membership.controls import (
     PlantedLeak,
+    blind_auc,
     group_level,
     learned,
     one_run_bound,
@@ -24,18 +25,19 @@ from discreet.audit.membership.controls import (
     same_examples,
     utility_of,
 )
-from discreet.audit.membership.estimates import auc_of, estimate_rows, placebo_tpr_of, score_all, with_permutations
-from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
-from discreet.audit.membership.rows import JudgedRow, Row, Scores, judged_rows
-from discreet.audit.membership.selection import Selector
-from discreet.audit.membership.verdict import AuditInputs, VerdictInputs, claims_of, judge
+from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
+from discreet.audit.membership.rows import NO_PLACEBO, JudgedRow, Row, estimate_rows, judged_rows, with_permutations
+from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
+from discreet.core.types import BoolArray, FloatArray
 from discreet.scores.load import load_scores
 from discreet.scores.table import ReferenceKind, ScoreTable
+from discreet.stats import RocCore, auroc_estimate, tpr_at_fpr_estimate
 
 PPV_FPR = 0.05
+ROC_POINTS = 200
 
 PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (
     ("reference", "logit", "neutral"), ("reference", "logit", "population"), ("loss", "logit", None),
@@ -46,24 +48,21 @@ PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TargetAudit:
+class TargetAudit(Part):
     """What was found about one target.
 
     Attributes
     ----------
-    judgement : Judgement
-    primary : Row or None
-    attacks : tuple of Row
-    planted : tuple of PlantedLeak
     controls : mapping of str to Estimate
         `blind_auc`, `detectable_auc`, and of the primary endpoint `placebo_auc`, `group_auc`, `ppv`, `epsilon_lower`
         and the same of the control model: `placebo_group_auc`, `placebo_ppv`, `placebo_epsilon_lower`.
     utility : mapping
         See `discreet.audit.membership.controls.utility_of`.
-    claims : Claims
     curves : tuple of mapping
         ROC curves of the rows without stratum.
     """
+
+    hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted")
 
     target: str
     judgement: Judgement
@@ -82,25 +81,18 @@ class TargetAudit:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the rows."""
-        return {
-            "target": self.target, **self.judgement.to_json(), "claims": self.claims.to_json(),
-            "primary": None if self.primary is None else self.primary.to_json(),
-            "controls": plain({**self.controls, "planted": self.planted}),
-            "utility": plain(self.utility), "curves": [dict(one) for one in self.curves],
-        }
+        return {**self.judgement.to_json(), **Part.to_json(self),
+                "controls": plain({**self.controls, "planted": self.planted})}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MembershipAudit(Audit):
-    """A membership audit of all targets of a table.
+    """A membership audit of all targets of a table, in its order.
 
     Attributes
     ----------
     verdict : "pass", "fail" or "inconclusive"
         "fail" if any target fails, else "inconclusive" if any is, else "pass".
-    design : Design
-    targets : tuple of TargetAudit
-        In the order of the table.
     provenance : mapping
         Parameters, versions and the size of the table.
     """
@@ -126,26 +118,9 @@ class MembershipAudit(Audit):
         """The report as plain values. `primary`, `controls`, `utility`, `reasons` and `claims` are of the decisive
         target; `targets` has them for each."""
         decisive = self.decisive.to_json()
-        return {
-            "verdict": self.verdict, "design": self.design,
-            **{name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary")},
-            "attacks": [row.to_json() for row in self.attacks],
-            **{name: decisive[name] for name in ("controls", "utility")},
-            "targets": [one.to_json() for one in self.targets], "provenance": dict(self.provenance),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    design: Design
-    tolerance: float
-    base_rate: float
-    texts: Mapping[str, str] | None
-    permutations: int
-    bootstraps: int
-    seed: int
-    attacks: Sequence[str] | None
-    level: float
+        return {"verdict": self.verdict, "design": self.design, **{name: decisive[name] for name in (
+                    "reasons", "reason_codes", "claims", "primary", "controls", "utility")},
+                "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
 
 
 def audit_membership(
@@ -193,45 +168,60 @@ def audit_membership(
         raise InputError("the table has no target: expected model_role 'target' on the model to audit")
     # The primary endpoint does not depend on which attacks the user picks.
     names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
-    options = _Options(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, names,
-                       1.0 - 0.05 / len(targets))
-    found = tuple(_audit_target(table, target, options) for target in targets)
-    return MembershipAudit(overall(one.verdict for one in found), options.design, found,
-                           {**_facts(table, options), **(provenance or {})})
+    asked = _Asked(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, names,
+                   1.0 - 0.05 / len(targets))
+    found = tuple(_audit_target(table, target, asked) for target in targets)
+    facts = {"tolerance_auc": tolerance_auc, "base_rate": base_rate, "permutations": permutations,
+             "bootstraps": bootstraps, "seed": seed, "queries": int(table.logits.shape[2]),
+             "scores_given_as": table.given_as}
+    return MembershipAudit(overall(one.verdict for one in found), asked.design, found,
+                           {**table_facts(table, **facts), **(provenance or {})})
 
 
-def _audit_target(table: ScoreTable, target: int, options: _Options) -> TargetAudit:
+class _Asked(NamedTuple):
+    design: Design
+    tolerance: float
+    base_rate: float
+    texts: Mapping[str, str] | None
+    permutations: int
+    bootstraps: int
+    seed: int
+    attacks: Sequence[str] | None
+    level: float
+
+
+def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     # One generator a task: a figure does not move when another is left out.
-    draws = [np.random.default_rng((options.seed, target, task)) for task in range(6)]
+    draws = [np.random.default_rng((asked.seed, target, task)) for task in range(6)]
     units, sets = Units.of(table), evaluation_sets(table, target, draws[0])
     _check_groups(sets, units)
-    scores = score_all(table, sets, seed=options.seed, names=options.attacks)
+    scores = score_all(table, sets, seed=asked.seed, names=asked.attacks)
     chosen = primary_scores(scores)
     selector = Selector.of(table, sets, draws[5])
     judged = judged_rows(table, sets, selector, scores, lambda one: one.attack == "reference" or one is chosen)
-    rows = estimate_rows(judged, units, draws[1], n_resamples=options.bootstraps)
-    if options.permutations:
-        rows = with_permutations(rows, judged, selector, units, draws[2], permutations=options.permutations)
-    place = next((place for place, one in enumerate(judged) if chosen is not None and one.scores is chosen
-                  and one.spec.selection == "global" and one.spec.whole and one.spec.nonmembers == "clean"), None)
-    primary = None if place is None else rows[place]
-    bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name
-                                ) if place is None else auc_of(judged[place], units, options.level)
-    planted = () if chosen is None else tuple(planted_leaks(table, sets, chosen, bound, units))
-    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=options.texts, units=units)}
-    if place is not None and primary is not None:
+    rows = estimate_rows(judged, units, draws[1], n_resamples=asked.bootstraps)
+    if asked.permutations:
+        rows = with_permutations(rows, judged, selector, units, draws[2], permutations=asked.permutations)
+    whole = [one for one in judged if one.spec.whole]
+    primary, planted = None, tuple[PlantedLeak, ...]()
+    bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name)
+    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, units=units)}
+    if chosen is not None and chosen.target is not None:
+        own = next(one for one in whole if one.scores is chosen and one.spec.nonmembers == "clean")
+        primary = next(row for row in rows if row.spec is own.spec)
+        bound = auroc_estimate(chosen.target[own.rows], own.truth, level=asked.level, unit=units.name,
+                               groups=units.at(own.rows))
+        planted = tuple(planted_leaks(table, sets, chosen, bound, units))
         controls |= {"placebo_auc": primary.placebo_auc, "detectable_auc": detectable_estimate(bound),
-                     **_meaning(judged[place], sets, primary.tpr_at_5pct_fpr, units, options, draws[4])}
+                     **_meaning(own, primary.tpr_at_5pct_fpr, sets, units, asked, draws[4])}
     utility = utility_of(table, sets, units)
     judgement = judge(VerdictInputs(
-        options.design, options.tolerance, primary, bound, next((row for row in rows if row.spec.is_paper), None),
+        asked.design, asked.tolerance, primary, bound, next((row for row in rows if row.spec.is_paper), None),
         planted, controls["blind_auc"], learned(table, sets, utility), sets.notes))
-    inputs = AuditInputs.of(table, sets, options.design, texts=options.texts is not None)
-    drawn = [one.roc() for one in judged if one.spec.whole and one.spec.selection == "global"]
     return TargetAudit(
-        table.models[target].name, judgement, primary, tuple(rows), planted, controls, utility, claims_of(inputs),
-        tuple(one for one in drawn if one is not None),
-    )
+        table.models[target].name, judgement, primary, tuple(rows), planted, controls, utility,
+        claims_of(table, sets, asked.design, texts=asked.texts is not None),
+        tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 
 
 def primary_scores(scores: Sequence[Scores]) -> Scores | None:
@@ -241,19 +231,38 @@ def primary_scores(scores: Sequence[Scores]) -> Scores | None:
 
 
 def _meaning(
-    judged: JudgedRow, sets: EvaluationSets, tpr: Estimate, units: Units, options: _Options, rng: np.random.Generator
+    judged: JudgedRow, tpr: Estimate, sets: EvaluationSets, units: Units, asked: _Asked, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """What a leak means, by the scores of the primary endpoint, each figure with the same one of the control model."""
-    found: dict[str, Estimate] = {}
-    tprs = (tpr, placebo_tpr_of(judged, units, PPV_FPR))
-    for prefix, scores, at_5pct in zip(("", "placebo_"), same_examples(judged.scores), tprs, strict=True):
+    found, placebo, rows = dict[str, Estimate](), judged.scores.placebo, judged.rows
+    control = Estimate.unresolved(NO_PLACEBO, unit=units.name) if placebo is None else tpr_at_fpr_estimate(
+        placebo[rows], judged.truth, PPV_FPR, unit=units.name, groups=units.at(rows))
+    for prefix, scores, at_5pct in zip(("", "placebo_"), same_examples(judged.scores), (tpr, control), strict=True):
         found |= {
             f"{prefix}group_auc": group_level(scores, sets, units),
-            f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, options.base_rate),
+            f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, asked.base_rate),
             # Equal draws: both are guessed on the same units.
-            f"{prefix}epsilon_lower": one_run_bound(scores, sets, options.design, units, deepcopy(rng)),
+            f"{prefix}epsilon_lower": one_run_bound(scores, sets, asked.design, units, deepcopy(rng)),
         }
     return found
+
+
+def roc_of(judged: JudgedRow) -> dict[str, Any]:
+    """ROC curves of target and control model, with what the row asks. Members and non-members must be there."""
+    asked, names = judged.spec.to_json(), (
+        "target", "attack", "scale", "reference_kind", "selection", "nonmembers", "oracle")
+    curves = {name: None if one is None else thin_roc(one[judged.rows], judged.truth)
+              for name, one in (("curve", judged.scores.target), ("placebo", judged.scores.placebo))}
+    return {**{name: asked[name] for name in names}, **curves}
+
+
+def thin_roc(scores: FloatArray, truth: BoolArray) -> dict[str, list[float]]:
+    """`fpr` and `tpr`: the highest TPR at up to `ROC_POINTS` attainable FPRs, even in logs, from 0 to 1."""
+    curve = RocCore.of(scores, truth).curve()
+    n_neg = int((~truth).sum())
+    wanted = np.unique(np.concatenate([[0], np.geomspace(1, n_neg, ROC_POINTS).round()])) / n_neg
+    last = np.unique(np.append(np.searchsorted(curve.fpr, wanted + 1e-12, side="right") - 1, 0))
+    return {"fpr": curve.fpr[last].tolist(), "tpr": curve.tpr[last].tolist()}
 
 
 def _check_groups(sets: EvaluationSets, units: Units) -> None:
@@ -274,10 +283,3 @@ def check_options(tolerance: float, base_rate: float, permutations: int, bootstr
         raise UsageError(f"base rate is {base_rate}: expected a share between 0 and 1, such as 0.01")
     for name, value, least in (("permutations", permutations, 0), ("bootstraps", bootstraps, 1), ("seed", seed, 0)):
         check_at_least(name, value, least)
-
-
-def _facts(table: ScoreTable, options: _Options) -> dict[str, Any]:
-    return provenance(
-        table, tolerance_auc=options.tolerance, base_rate=options.base_rate, permutations=options.permutations,
-        bootstraps=options.bootstraps, seed=options.seed, queries=int(table.logits.shape[2]),
-        scores_given_as=table.given_as)

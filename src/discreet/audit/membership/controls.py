@@ -1,10 +1,14 @@
-"""What is shown next to the attacks: planted leaks, all records of a person together, a bound on ε, accuracy."""
+"""What is shown next to the attacks: planted leaks, all records of a person together, a bound on ε, accuracy, and the
+blind baseline: what tells members from non-members without asking any model."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
+from statistics import NormalDist
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -12,13 +16,16 @@ from numpy.random import Generator
 from discreet.audit.core.power import has_power, inflation_of, power_of
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import Planted
+from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets
-from discreet.audit.membership.rows import NO_PLACEBO, Scores
+from discreet.audit.membership.rows import NO_PLACEBO
 from discreet.core.design import Design, decides
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, delong_test, share_estimate
+from discreet.stats.arrays import midranks
 from discreet.stats.epsilon import one_run_epsilon
 
 FEWEST_PLANTED_OUT = 10
@@ -26,6 +33,14 @@ FEWEST_PLANTED_OUT = 10
 
 RUNGS = (1.0, 0.5, 0.25, 0.125, 0.05, 0.02)
 """Shares of the units that are guessed: as many from the top (members) as from the bottom (non-members)."""
+
+FOLDS = 5
+WIDER = sqrt(1.0 + FOLDS / (FOLDS - 1))
+"""Folds share training records, which an AUC's own variance does not know: its interval is made so many times as wide
+(Nadeau & Bengio, Machine Learning 2003, the corrected variance: 1 + folds × test share / training share)."""
+
+MOST = 10_000
+"""Most members, and most non-members, that the blind baseline reads; more are thinned at random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,8 @@ class PlantedLeak(Planted):
         Chance that the primary endpoint, at its own size, would find a leak as strong as this one in all members.
     """
 
+    derived: ClassVar[tuple[str, ...]] = ("weak",)
+
     auc: Estimate
     placebo_auc: Estimate
     power: Estimate
@@ -51,11 +68,6 @@ class PlantedLeak(Planted):
     def weak(self) -> bool:
         """Whether these are too few records to show an AUC of `PLANTED_AUC` in them with power .8."""
         return not has_power(self.auc)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"repetitions": self.repetitions, "auc": self.auc.to_json(), "placebo_auc": self.placebo_auc.to_json(),
-                "detected": self.detected, "weak": self.weak, "power": self.power.to_json()}
 
 
 def planted_leaks(
@@ -78,7 +90,12 @@ def planted_leaks(
         placebo = Estimate.unresolved(NO_PLACEBO, unit=units.name)
         if scores.placebo is not None:
             placebo = auroc_estimate(scores.placebo[rows], truth, level=level, unit=units.name, groups=groups)
-            detected = detected and _exceeds(scores.target[rows], scores.placebo[rows], truth, groups, level)
+            try:
+                exceeds = delong_test(scores.target[rows], scores.placebo[rows], truth, level=level, groups=groups
+                                      ).low > 0.0
+            except ValueError:  # Both AUCs are known without spread and differ.
+                exceeds = (auc.value or 0.0) > (placebo.value or 0.0)
+            detected = detected and exceeds
         found.append(PlantedLeak(int(one), detected, auc, placebo, _power(auc, primary)))
     return found
 
@@ -97,11 +114,11 @@ def same_examples(scores: Scores) -> tuple[Scores, Scores]:
 
 def group_level(scores: Scores, sets: EvaluationSets, units: Units) -> Estimate:
     """AUC of groups (users): the mean score of a group's judged records, member groups against the others."""
-    reason = ("the table has no column 'group': whose records belong together is not known" if units.group is None else
-              "the groups are near-duplicate texts: whose records belong together is not known" if not units.users else
-              scores.reason or "no scores" if scores.target is None else None)
-    if reason is not None or scores.target is None:
-        return Estimate.unresolved(reason or "no scores", unit="group")
+    if units.group is None or not units.users:
+        what = "the table has no column 'group'" if units.group is None else "the groups are near-duplicate texts"
+        return Estimate.unresolved(f"{what}: whose records belong together is not known", unit="group")
+    if scores.target is None:
+        return Estimate.unresolved(scores.reason or "no scores", unit="group")
     rows, truth = _scored(scores, sets.members, sets.clean[scores.kind])
     if not rows.size:
         return Estimate.unresolved("no judged record has a score", unit="group")
@@ -142,12 +159,10 @@ def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Genera
     """
     rising, n = truth[np.lexsort((rng.random(values.size), values))], values.size
     best = (0.0, 0)
-    for rung in RUNGS:
-        each = int(np.ceil(rung * n / 2))
-        if each == 0 or 2 * each > n:
-            continue
-        correct = int(rising[n - each:].sum()) + int((~rising[:each]).sum())
-        best = max(best, (one_run_epsilon(correct, 2 * each, alpha / len(RUNGS)), 2 * each))
+    for each in (int(np.ceil(rung * n / 2)) for rung in RUNGS):
+        if 0 < 2 * each <= n:
+            correct = int(rising[n - each:].sum()) + int((~rising[:each]).sum())
+            best = max(best, (one_run_epsilon(correct, 2 * each, alpha / len(RUNGS)), 2 * each))
     return best
 
 
@@ -188,6 +203,112 @@ def gap(train: Estimate, test: Estimate) -> Estimate:
                     method="difference of shares, square-and-add of exact intervals")
 
 
+def blind_auc(
+    table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts: Mapping[str, str] | None = None, units: Units
+) -> Estimate:
+    """AUC of a classifier that sees texts (or label, length and category columns), and no model's scores.
+
+    Where it beats chance the two sets differ by themselves, and an attack may recognise the difference instead of a
+    memory. Each example is judged by a classifier that did not see it, nor anyone of its group. InputError if `texts`,
+    by example id, lack that of a judged example.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1], ½ where the sets do not differ; unresolved with fewer than five units in one of them, or where the
+        table has nothing but scores.
+    """
+    members, others = (units.some(rows, MOST, rng) for rows in (sets.members, sets.clean[None]))
+    rows = np.concatenate([members, others])
+    truth = np.arange(rows.size) < members.size
+    folds = _folds(truth, units.at(rows), rng)
+    if folds is None:
+        return Estimate.unresolved(
+            f"a blind baseline of {members.size} members and {others.size} non-members: at least {FOLDS} {units.name}s "
+            "of each are needed", unit=units.name)
+    if texts is not None:
+        features, seen = _words(table, rows, texts), "texts"
+    else:
+        columns = dict(_columns(table, rows))
+        features, seen = np.concatenate(list(columns.values()), axis=1) if columns else None, ", ".join(columns)
+    if features is None:
+        return Estimate.unresolved(
+            "there are no texts, and label, length or category are the same for all examples: give the texts",
+            unit=units.name)
+    normal = NormalDist()
+    found = auroc_estimate(_out_of_fold(features, truth, folds), truth, unit=units.name, groups=units.at(rows),
+                           level=2.0 * normal.cdf(WIDER * normal.inv_cdf(0.975)) - 1.0)
+    how = f"logistic regression on {seen}, {FOLDS} folds; {found.method}, {WIDER:.1f} times as wide"
+    return replace(found, level=0.95, method=how) if found.resolved else found
+
+
+def _folds(truth: BoolArray, groups: IntArray | None, rng: Generator) -> IntArray | None:
+    """The fold of each example: units spread evenly within either set; None with fewer than one of it per fold."""
+    fold = np.empty(truth.size, dtype=np.int64)
+    for inside in (True, False):
+        rows = np.flatnonzero(truth == inside)
+        unit = np.arange(rows.size) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
+        n_units = int(unit.max(initial=-1)) + 1
+        if n_units < FOLDS:
+            return None
+        fold[rows] = (rng.permutation(n_units) % FOLDS)[unit]
+    return fold
+
+
+def _out_of_fold(features: Any, truth: BoolArray, folds: IntArray) -> FloatArray:
+    """Ranks within the fold, in (0, 1): classifiers of different folds share no scale, and pooled raw scores would be
+    biased below ½ on the null, since a fold with more members leaves fewer to train on."""
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise MissingExtraError("the blind baseline", "audit", "sklearn") from None
+    scores = np.empty(truth.size)
+    for fold in range(FOLDS):
+        held, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        model = LogisticRegression(solver="liblinear", class_weight="balanced").fit(features[rest], truth[rest])
+        scores[held] = (midranks(model.decision_function(features[held])) - 0.5) / held.size
+    return scores
+
+
+def _words(table: ScoreTable, rows: IntArray, texts: Mapping[str, str]) -> Any:
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError:
+        raise MissingExtraError("the blind baseline", "audit", "sklearn") from None
+    ids = [str(table.examples.id[row]) for row in rows]
+    if missing := sum(one not in texts for one in ids):
+        raise InputError(f"{missing} of {len(ids)} judged examples have no text: expected one for every example id; "
+                         "give the file that was scored")
+    given = [texts[one] for one in ids]
+    # The vocabulary comes from both sets and knows no membership; only the weights are fitted.
+    return None if not any(one.strip() for one in given) else TfidfVectorizer(
+        sublinear_tf=True, ngram_range=(1, 2), max_features=50_000, token_pattern=r"(?u)\b\w+\b|[^\w\s]"
+    ).fit_transform(given)
+
+
+def _columns(table: ScoreTable, rows: IntArray) -> Iterator[tuple[str, FloatArray]]:
+    """What the table says of these examples besides scores, standardised, by name; columns that vary."""
+    examples = table.examples
+    found = {"label": (examples.label[rows][:, None] == np.arange(table.n_classes)).astype(np.float64)}
+    if examples.categories is not None:
+        held = [examples.categories[row] for row in rows]
+        names = sorted(frozenset().union(*held))
+        found["category"] = np.array([[name in one for name in names] for one in held], dtype=np.float64)
+    for name in ("structure", "source"):
+        if name in examples.columns:
+            given = examples.columns[name][rows].astype(str)
+            found[name] = (given[:, None] == np.unique(given)).astype(np.float64)
+    for name in ("length", "n_tokens", "n_characters"):
+        with suppress(KeyError, TypeError, ValueError):
+            values = np.asarray(examples.columns[name][rows], dtype=np.float64)
+            if np.isfinite(values).all():
+                found[name] = np.stack([values, np.log1p(np.abs(values))], axis=1)
+    for name, values in found.items():
+        spread = values.std(axis=0)
+        if (spread > 0).any():
+            yield name, (values - values.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+
+
 def _scored(scores: Scores, members: IntArray, others: IntArray) -> tuple[IntArray, BoolArray]:
     """The rows among `members` and `others` that have a score, (m,), and which are members."""
     assert scores.target is not None
@@ -197,24 +318,13 @@ def _scored(scores: Scores, members: IntArray, others: IntArray) -> tuple[IntArr
     return rows[known], truth[known]
 
 
-def _exceeds(
-    scores: FloatArray, placebo: FloatArray, truth: BoolArray, groups: IntArray | None, level: float
-) -> bool:
-    try:
-        return delong_test(scores, placebo, truth, level=level, groups=groups).low > 0.0
-    except ValueError:
-        # Both AUCs are known without spread and differ.
-        return (auroc_estimate(scores, truth).value or 0.0) > (auroc_estimate(placebo, truth).value or 0.0)
-
-
 def _power(planted: Estimate, primary: Estimate) -> Estimate:
     members, others = primary.n_pos or 0, primary.n_neg or 0
     facts: dict[str, Any] = {"level": planted.level, "n": primary.n, "n_pos": members, "n_neg": others,
                              "unit": primary.unit}
     if planted.value is None or planted.low is None or planted.high is None or min(members, others) < 2:
         return Estimate.unresolved("the planted AUC or the primary endpoint is unresolved", **facts)
-    inflation = inflation_of(primary)
-    value, low, high = (power_of(auc, members, others, primary.level, inflation)
+    value, low, high = (power_of(auc, members, others, primary.level, inflation_of(primary))
                         for auc in (planted.value, planted.low, planted.high))
     # Near an AUC of 1 few units leave the bound anywhere, and power falls again.
     return Estimate(value, min(value, low, high), max(value, low, high),

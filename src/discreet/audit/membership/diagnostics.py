@@ -9,30 +9,30 @@ permutation: neighbours are shared between records, which the test of the paper 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.selection import BOUNDARY_N, Ranking
+from discreet.audit.core.verdict import Part
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N, boundary
 from discreet.core.errors import MissingExtraError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats import auroc, auroc_estimate, holm, permutation_p, share_estimate
+from discreet.stats.arrays import midranks
 
 K = 10
 """Nearest neighbours."""
 PERMUTATIONS = 999
 
-NO_PERMUTATIONS = "no permutations were asked for"
 NAMES = ("outlier_boundary", "outlier_boundary_members", "side_agreement_boundary", "side_agreement",
          "label_agreement_boundary")
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Part):
     """One figure about a representation.
 
     Attributes
@@ -51,32 +51,6 @@ class Diagnostic:
     estimate: Estimate
     chance: float | None
     p: Estimate
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"name": self.name, "estimate": self.estimate.to_json(), "chance": self.chance, "p": self.p.to_json()}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fixed:
-    """What does not change when membership is permuted.
-
-    Attributes
-    ----------
-    distance : (m,) float array
-        Mean distance to the k nearest others, as its rank within the record's label, in (0, 1).
-    ranking : Ranking
-        By the selector's probability of the true class.
-    """
-
-    distance: FloatArray
-    ranking: Ranking
-
-    def boundary(self, member: BoolArray, n: int) -> BoolArray:
-        """(m,) the boundary under these memberships: the n least likely per label and set."""
-        chosen = np.zeros(member.size, dtype=np.bool_)
-        chosen[self.ranking.boundary(member.astype(np.int8), n)] = True
-        return chosen
 
 
 def diagnose(
@@ -110,29 +84,53 @@ def diagnose(
     ValueError
         For arrays of unlike length, vectors that are not finite, or a number out of range.
     """
-    m = _checked(vectors, label, member, p_true)
+    m = label.size
+    if vectors.ndim != 2 or vectors.shape[0] != m or member.shape != (m,) or p_true.shape != (m,):
+        raise ValueError(f"vectors, label, member and p_true have shapes {vectors.shape}, {label.shape}, "
+                         f"{member.shape} and {p_true.shape}: expected (m, d) and three times (m,)")
+    if not np.isfinite(vectors).all() or not np.isfinite(p_true).all():
+        raise ValueError("vectors and p_true must be finite: leave the records out that have none")
     if k < 1 or permutations < 0:
         raise ValueError(f"k is {k} and permutations is {permutations}: expected at least 1 and 0")
     if m <= k:
         nothing = Estimate.unresolved(f"{m} records have no {k} neighbours each: at least {k + 1} are needed")
         return [Diagnostic(name, nothing, None, nothing) for name in NAMES]
     distances, nearest = neighbours(vectors, k)
-    fixed = _Fixed(ranks_within(distances.mean(axis=1), label), Ranking.of(p_true, label))
-    at_boundary = fixed.boundary(member, n)
+    score, everyone = ranks_within(distances.mean(axis=1), label), np.ones(m, dtype=np.bool_)
+
+    def boundary_of(member: BoolArray) -> BoolArray:
+        return np.isin(np.arange(m), boundary(p_true, label, member.astype(np.int8), n))
+
+    def alike(codes: IntArray | BoolArray, rows: BoolArray) -> BoolArray:
+        return np.asarray(codes[nearest[rows]] == codes[rows][:, None], dtype=np.bool_)
+
+    def agreement(codes: IntArray | BoolArray, rows: BoolArray) -> Estimate:
+        hits = alike(codes, rows)
+        return share_estimate(hits.reshape(-1), groups=np.repeat(np.arange(len(hits)), k), of="boundary records")
+
+    at = boundary_of(member)
     # One generator each: a figure does not move when another is left out.
     draws = rng.spawn(2)
-    of_boundary = list(_permuted(at_boundary, 2 * label + member, draws[0], permutations))
-    of_member = [(moved, fixed.boundary(moved, n)) for moved in _permuted(member, label, draws[1], permutations)]
-    score, everyone = fixed.distance, np.ones(m, dtype=np.bool_)
-    return _corrected([
-        _outlier("outlier_boundary", auroc_estimate(score, at_boundary),
-                 (auroc(score, moved) for moved in of_boundary)),
-        _outlier("outlier_boundary_members", auroc_estimate(score[at_boundary], member[at_boundary]),
-                 (auroc(score[at], moved[at]) for moved, at in of_member)),
-        _agreement("side_agreement_boundary", nearest, member, at_boundary, of_member),
-        _agreement("side_agreement", nearest, member, everyone, [(moved, everyone) for moved, _ in of_member]),
-        _agreement("label_agreement_boundary", nearest, label, at_boundary, [(label, moved) for moved in of_boundary]),
-    ])
+    of_boundary = list(_permuted(at, 2 * label + member, draws[0], permutations))
+    of_member = [(moved, boundary_of(moved)) for moved in _permuted(member, label, draws[1], permutations)]
+    figures: tuple[tuple[Estimate, Iterable[float]], ...] = (
+        (auroc_estimate(score, at), (auroc(score, moved) for moved in of_boundary)),
+        (auroc_estimate(score[at], member[at]), (auroc(score[there], moved[there]) for moved, there in of_member)),
+        (agreement(member, at), (float(alike(*both).mean()) for both in of_member)),
+        (agreement(member, everyone), (float(alike(moved, everyone).mean()) for moved, _ in of_member)),
+        (agreement(label, at), (float(alike(label, moved).mean()) for moved in of_boundary)))
+    found = []
+    for name, (estimate, permuted) in zip(NAMES, figures, strict=True):
+        # What is unresolved has no null either: one of its groups is (nearly) empty in every permutation.
+        null = list(permuted) if estimate.value is not None else []
+        p = Estimate(permutation_p(estimate.value, null, "two-sided"), None, None, n=len(null), unit="permutation"
+                     ) if estimate.value is not None and null else Estimate.unresolved(
+                         estimate.reason or "no permutations were asked for")
+        found.append(Diagnostic(name, estimate, float(np.mean(null)) if null else None, p))
+    values = [one.p.value for one in found if one.p.value is not None]
+    adjusted, method = iter(holm(values) if values else ()), f"permutation, two-sided, Holm over {len(values)}"
+    return [one if one.p.value is None else replace(one, p=replace(
+        one.p, value=min(1.0, float(next(adjusted))), method=method)) for one in found]
 
 
 def neighbours(vectors: FloatArray, k: int = K) -> tuple[FloatArray, IntArray]:
@@ -144,9 +142,8 @@ def neighbours(vectors: FloatArray, k: int = K) -> tuple[FloatArray, IntArray]:
         from sklearn.neighbors import NearestNeighbors
     except ImportError:
         raise MissingExtraError("nearest neighbours", "audit", "sklearn") from None
-    m = vectors.shape[0]
-    if not 1 <= k < m:
-        raise ValueError(f"k is {k}: expected 1 to {m - 1}, as there are {m} rows")
+    if not 1 <= k < len(vectors):
+        raise ValueError(f"k is {k}: expected 1 to {len(vectors) - 1}, as there are {len(vectors)} rows")
     # About the mean, squares do not swamp the distances.
     centred = np.asarray(vectors, dtype=np.float64) - vectors.mean(axis=0)
     distance, place = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(centred).kneighbors()
@@ -157,65 +154,16 @@ def ranks_within(values: FloatArray, label: IntArray) -> FloatArray:
     """Rank of each of `values` (m,) among those of its label, ties in the middle, as a share in (0, 1); (m,)."""
     found = np.empty(values.size)
     for one in np.unique(label):
-        rows = np.flatnonzero(label == one)
-        _, place, counts = np.unique(values[rows], return_inverse=True, return_counts=True)
-        below = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        found[rows] = (below + counts / 2.0)[place.reshape(-1)] / rows.size
+        rows = label == one
+        found[rows] = (midranks(values[rows]) - 0.5) / rows.sum()
     return found
-
-
-def _checked(vectors: FloatArray, label: IntArray, member: BoolArray, p_true: FloatArray) -> int:
-    m = label.size
-    if vectors.ndim != 2 or vectors.shape[0] != m or member.shape != (m,) or p_true.shape != (m,):
-        raise ValueError(f"vectors, label, member and p_true have shapes {vectors.shape}, {label.shape}, "
-                         f"{member.shape} and {p_true.shape}: expected (m, d) and three times (m,)")
-    if not np.isfinite(vectors).all() or not np.isfinite(p_true).all():
-        raise ValueError("vectors and p_true must be finite: leave the records out that have none")
-    return m
 
 
 def _permuted(values: BoolArray, cells: IntArray, rng: Generator, times: int) -> Iterator[BoolArray]:
     """`values` (m,) permuted within `cells` (m,), `times` over."""
-    order = np.argsort(cells, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
+    parts = [np.flatnonzero(cells == cell) for cell in np.unique(cells)]
     for _ in range(times):
         moved = np.empty_like(values)
         for part in parts:
             moved[part] = rng.permutation(values[part])
         yield moved
-
-
-def _outlier(name: str, estimate: Estimate, null: Iterable[float]) -> Diagnostic:
-    # An AUC that is unresolved has no null either: one of its two groups is (nearly) empty in every permutation.
-    return _diagnostic(name, estimate, list(null) if estimate.resolved else [])
-
-
-def _agreement(
-    name: str, nearest: IntArray, codes: IntArray | BoolArray, rows: BoolArray,
-    permuted: Sequence[tuple[IntArray | BoolArray, BoolArray]],
-) -> Diagnostic:
-    """How many of the neighbours of `rows` have the code of the record, observed and as `permuted` (codes, rows)."""
-    hits = _hits(nearest, codes, rows)
-    records = np.repeat(np.arange(hits.shape[0]), hits.shape[1])
-    estimate = share_estimate(hits.reshape(-1), groups=records, of="boundary records")
-    return _diagnostic(name, estimate, [float(_hits(nearest, *one).mean()) for one in permuted] if hits.size else [])
-
-
-def _hits(nearest: IntArray, codes: IntArray | BoolArray, rows: BoolArray) -> BoolArray:
-    chosen = np.flatnonzero(rows)
-    return np.asarray(codes[nearest[chosen]] == codes[chosen][:, None], dtype=np.bool_)
-
-
-def _diagnostic(name: str, estimate: Estimate, null: list[float]) -> Diagnostic:
-    if estimate.value is None or not null:
-        return Diagnostic(name, estimate, None, Estimate.unresolved(estimate.reason or NO_PERMUTATIONS))
-    p = permutation_p(estimate.value, null, "two-sided")
-    return Diagnostic(name, estimate, float(np.mean(null)), Estimate(p, None, None, n=len(null), unit="permutation"))
-
-
-def _corrected(found: list[Diagnostic]) -> list[Diagnostic]:
-    values = [one.p.value for one in found if one.p.value is not None]
-    adjusted: Iterator[float] = iter(holm(values).tolist() if values else [])
-    said = f"permutation, two-sided, Holm over {len(values)}"
-    return [one if one.p.value is None else replace(one, p=replace(one.p, value=min(1.0, next(adjusted)), method=said))
-            for one in found]

@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from discreet.audit.membership.diagnostics import PERMUTATIONS, K, diagnose
-from discreet.audit.membership.evaluation_sets import evaluation_sets
-from discreet.audit.membership.selection import BOUNDARY_N, Selector, selector_p
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N, Selector, boundary, evaluation_sets, selector_p
+from discreet.audit.membership.rows import NO_SELECTOR
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
@@ -31,42 +30,23 @@ Method = Literal["pca", "tsne"]
 SETS = ("random", "boundary members", "boundary non-members")
 RANDOM = 400
 """Records off the boundary that are drawn at random for the picture."""
-FEWEST = 4
-MOST = 6_000
-LOWEST = 200
-"""Records a label, the least likely, that stay where `MOST` of a large table are drawn."""
-
+FEWEST, MOST, LOWEST = 4, 6_000, 200
+"""Records that a picture is of, at least and at most, and how many of a label, the least likely, stay in any case."""
 
 COLUMN = re.compile(r"e(0|[1-9][0-9]{0,5})")
 EXPECTED = "an array 'example' (n,) of names and an array 'vectors' (n, d) of numbers, d at least 2"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundaryPlaces:
-    """The judged records of one target, m of them, and which are at the boundary.
-
-    Attributes
-    ----------
-    rows : (m,) int array
-        Rows of the table, rising: members and clean non-members, of each label as many, one of each group.
-    label : (m,) int array
-    member, at_boundary : (m,) bool array
-        Whether the target trained on it; whether it is at the boundary.
-    p_true : (m,) float array
-        The selector's probability of the true class.
-    """
+class BoundaryPlaces(NamedTuple):
+    """The judged records of one target, m of them: rows of the table, rising (members and clean non-members, of each
+    label as many, one of each group), their label, membership, whether they are at the boundary, and the selector's
+    probability of the true class."""
 
     rows: IntArray
     label: IntArray
     member: BoolArray
     at_boundary: BoolArray
     p_true: FloatArray
-
-    @property
-    def sets(self) -> dict[str, IntArray]:
-        """Places of the three sets of a picture."""
-        parts = ~self.at_boundary, self.at_boundary & self.member, self.at_boundary & ~self.member
-        return {name: np.flatnonzero(part) for name, part in zip(SETS, parts, strict=True)}
 
 
 def boundary_places(
@@ -75,22 +55,14 @@ def boundary_places(
     """The records that a picture and its diagnostics are of.
 
     Of a table with more than `most` judged records, the `LOWEST` least likely of each label stay and of the others as
-    many as fit, drawn at random.
-
-    Raises
-    ------
-    InputError
-        Without a selection model, which alone says where the boundary is; with fewer than `FEWEST` records.
+    many as fit, drawn at random. InputError without a selection model, which alone says where the boundary is, or with
+    fewer than `FEWEST` records.
     """
     sets = evaluation_sets(table, target, rng)
-    selector = Selector.of(table, sets, rng)
-    if selector.selector_p is None or selector.ranking is None:
-        raise InputError("the table has no scores of a selection model that says it was not trained on the examples, "
-                         "so where the decision boundary is cannot be known; score the examples with a model trained "
-                         "on other data (model_role 'selection', 'member' false)")
-    member = np.full(len(table.examples), -1, dtype=np.int8)
-    member[sets.clean[None]] = 0
-    member[sets.members] = 1
+    selector, label = Selector.of(table, sets, rng), table.examples.label
+    if selector.selector_p is None:
+        raise InputError(f"where the decision boundary is cannot be known: {NO_SELECTOR}")
+    member = sets.codes(len(table.examples), sets.clean[None])
     rows = rng.permutation(np.flatnonzero(member >= 0))
     if table.examples.group is not None:
         rows = rows[np.unique(table.examples.group[rows], return_index=True)[1]]
@@ -100,14 +72,12 @@ def boundary_places(
                          f"and one of each group; expected at least {FEWEST}: score more examples")
     kept = np.full_like(member, -1)
     kept[rows] = member[rows]
-    nearest = selector.ranking.boundary(kept, n)
+    nearest = boundary(selector.selector_p, label, kept, n)
     if rows.size > most:
-        lowest = selector.ranking.boundary(kept, max(LOWEST, 2 * n), "union")
-        lowest = np.union1d(lowest, nearest)
+        lowest = np.union1d(boundary(selector.selector_p, label, kept, max(LOWEST, 2 * n), "union"), nearest)
         others = rng.permutation(np.setdiff1d(rows, lowest))[: max(0, most - lowest.size)]
         rows = np.union1d(lowest, others)
-    return BoundaryPlaces(rows, table.examples.label[rows], member[rows] == 1, np.isin(rows, nearest),
-                          selector.selector_p[rows])
+    return BoundaryPlaces(rows, label[rows], member[rows] == 1, np.isin(rows, nearest), selector.selector_p[rows])
 
 
 def embedding_record(
@@ -118,11 +88,12 @@ def embedding_record(
 
     `vectors` (N, d) are of the examples of `table`, in its order. Raises as `boundary_places` and `picture`.
     """
-    there = boundary_places(table, target, rng)
-    chosen = np.asarray(vectors[there.rows], dtype=np.float64)
-    drawn = picture(chosen, there.sets, rng, representation=representation, method=method)
-    found = diagnose(chosen, there.label, there.member, there.p_true, rng, permutations=permutations)
-    return {**drawn, "target": table.models[target].name, "records": int(there.rows.size),
+    rows, label, member, at, p_true = boundary_places(table, target, rng)
+    chosen = np.asarray(vectors[rows], dtype=np.float64)
+    sets = dict(zip(SETS, map(np.flatnonzero, (~at, at & member, at & ~member)), strict=True))
+    drawn = picture(chosen, sets, rng, representation=representation, method=method)
+    found = diagnose(chosen, label, member, p_true, rng, permutations=permutations)
+    return {**drawn, "target": table.models[target].name, "records": int(rows.size),
             "dimensions": int(chosen.shape[1]), "neighbours": K, "permutations": permutations,
             "diagnostics": [one.to_json() for one in found]}
 
@@ -168,22 +139,18 @@ def picture(
     rows = np.concatenate([chosen[name] for name in SETS]).astype(np.int64)
     explained: list[float] | None = None
     if method == "pca":
-        places, explained = _pca(vectors, rows)
+        centred = vectors - vectors.mean(axis=0)
+        _, values, directions = np.linalg.svd(centred, full_matrices=False)
+        first = directions[:2]
+        # The sign of a direction is arbitrary; a rule makes pictures comparable.
+        first = first * np.sign(np.take_along_axis(first, np.abs(first).argmax(axis=1)[:, None], axis=1))
+        total = float((values**2).sum())
+        places, explained = centred[rows] @ first.T, [float(one**2) / total if total else 0.0 for one in values[:2]]
     else:
         places = _tsne(vectors[rows], rng)
     names = [name for name in SETS for _ in range(chosen[name].size)]
     points = [{"set": name, "x": float(x), "y": float(y)} for name, (x, y) in zip(names, places, strict=True)]
     return {"representation": representation, "method": method, "explained": explained, "points": points}
-
-
-def _pca(vectors: FloatArray, rows: IntArray) -> tuple[FloatArray, list[float]]:
-    centred = vectors - vectors.mean(axis=0)
-    _, values, directions = np.linalg.svd(centred, full_matrices=False)
-    first = directions[:2]
-    # The sign of a direction is arbitrary; a rule makes pictures comparable.
-    first = first * np.sign(np.take_along_axis(first, np.abs(first).argmax(axis=1)[:, None], axis=1))
-    total = float((values**2).sum())
-    return centred[rows] @ first.T, [float(one**2) / total if total else 0.0 for one in values[:2]]
 
 
 def _tsne(vectors: FloatArray, rng: Generator) -> FloatArray:
@@ -245,10 +212,9 @@ def load_vectors(path: Path, ids: NDArray[np.object_]) -> FloatArray:
                          f"vector, the first of them {str(missing[0])[:40]!r}; expected a row for each, by the "
                          f"names in the column 'example' of the scores")
     found = vectors[[place[name] for name in ids]]
-    broken = ~np.isfinite(found).all(axis=1)
-    if broken.any():
-        raise InputError(f"{path}: the vectors of {counted(int(broken.sum()), 'example')} hold NaN or infinity; "
-                         f"expected finite numbers")
+    if broken := int((~np.isfinite(found).all(axis=1)).sum()):
+        raise InputError(f"{path}: the vectors of {counted(broken, 'example')} hold NaN or infinity; expected finite "
+                         f"numbers")
     return found
 
 
@@ -274,9 +240,8 @@ def _npz(path: Path) -> tuple[list[str | None], FloatArray]:
 def _columns(path: Path) -> tuple[list[str | None], FloatArray]:
     file = open_columns(path, lambda name: name == "example" or COLUMN.fullmatch(name) is not None,
                         lambda name: name != "example")
-    count = sum(name != "example" for name in file.names)
-    wanted = [f"e{place}" for place in range(count)]
-    if "example" not in file.names or count < 2 or any(name not in file.names for name in wanted):
+    wanted = [f"e{place}" for place in range(sum(name != "example" for name in file.names))]
+    if len(wanted) < 2 or not {"example", *wanted} <= set(file.names):
         file.fail("the columns are not those of vectors; expected 'example' and e0, e1, …, at least two and none left "
                   "out")
     coded = file.coded("example")

@@ -1,30 +1,40 @@
-"""The rows of a report: attack by non-members by selection by stratum, each with the examples that it judges."""
+"""The rows of a report: attack by non-members by selection by stratum, the examples that each judges, its figures.
+
+Intervals are by closed form where one holds, by paired bootstrap where none does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.random import Generator
 
-from discreet.audit.membership.attack import Access, Scale
-from discreet.audit.membership.evaluation_sets import EvaluationSets, NonMembers
-from discreet.audit.membership.selection import BOUNDARY_N, Pool, Selector, curve_sizes, deciles
+from discreet.audit.core.resampling import PermutedRow, Units, joint_tpr, max_t
+from discreet.audit.core.verdict import Part
+from discreet.audit.membership.attack import Scale, Scores
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, NonMembers, Pool, Selector, deciles
 from discreet.core.records import Estimate
-from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.core.types import BoolArray, IntArray
 from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
-from discreet.stats import RocCore
+from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr_at_fpr_estimate
 
 Selection = Literal["global", "boundary", "boundary_union"]
 """All rows; the boundary of members and non-members separately (the paper's text); of both together (its code)."""
 
-STRATA: tuple[str, ...] = ("label", "structure", "category", "decile")
-"""What a row may be restricted to. Direction, regime and seed are facts of the target and stand in every row."""
-
 POOLS: Mapping[Selection, Pool] = {"boundary": "independent", "boundary_union": "union"}
+CURVE: tuple[int | None, ...] = (10, BOUNDARY_N, 50, 100, 200, None)
+"""Sizes of the curve over n; None is all."""
 
-ROC_POINTS = 200
+FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
+FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (
+    ("honest rows", False, "clean"), ("rows with paired references", True, "clean"),
+    ("rows of the paper's protocol", True, "reference_train"),
+)
+"""Rows that share a max-T correction: the paper's large figures must not cost the honest rows power."""
 
 NO_SELECTOR = ("the table has no scores of a selection model that says it was not trained on the examples, and the "
                "target may not select for itself: score them with a model trained on other data (model_role "
@@ -33,44 +43,27 @@ NO_PLACEBO = ("there is no control model, one that is stated to be trained on ne
               "'member' false): the figure is uncontrolled")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """An attack's scores of all N examples, or the reason why there are none.
-
-    Attributes
-    ----------
-    target, placebo : (N,) float array or None
-        Higher = more like a member; NaN where an example could not be scored. None without a control model.
-    reason : str or None
-        Why the attack could not run; both arrays are then None.
-    """
-
-    attack: str
-    scale: Scale
-    kind: ReferenceKind | None
-    target: FloatArray | None
-    placebo: FloatArray | None = None
-    reason: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
-class RowSpec:
+class RowSpec(Part):
     """What a row asks, before any figure.
 
     Attributes
     ----------
-    attack, scale, reference_kind
-        The attack, the scale of its score, and the references that it used.
     selection, n
         Which examples: n per label, None where the selection has no size.
     nonmembers : "clean" or "reference_train"
         Which non-members: only "clean" ones can decide a verdict.
     label, structure, category, decile, decile_by
-        The stratum, None where the row is not restricted. `decile` 0 … 9, by "selector" (P_S) or "target".
-    target, target_structure, direction, regime, seed
-        The target and its facts, None where the table does not give them. `target_structure` is the one structure of
-        all its inputs; a pooled model has none, and `structure` then splits its examples.
+        What the row is restricted to. `decile` 0 … 9, by "selector" (P_S) or "target". A target whose inputs have one
+        structure has it in every row.
+    target, direction, regime, seed
+        The target and its facts, None where the table does not give them.
+    stratum : str or None
+        Which of "label", "structure", "category" and "decile" restricts the row.
     """
+
+    hidden: ClassVar[tuple[str, ...]] = ("stratum",)
+    derived: ClassVar[tuple[str, ...]] = ("oracle", "access")
 
     attack: str
     scale: Scale
@@ -84,15 +77,15 @@ class RowSpec:
     decile: int | None = None
     decile_by: Literal["selector", "target"] | None = None
     target: str = ""
-    target_structure: str | None = None
     direction: str | None = None
     regime: str | None = None
     seed: str | None = None
+    stratum: str | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether the row is not restricted to a stratum."""
-        return all(getattr(self, name) is None for name in STRATA)
+        """Whether the row is of all examples: neither a stratum nor a boundary."""
+        return self.stratum is None and self.selection == "global"
 
     @property
     def oracle(self) -> bool:
@@ -100,37 +93,23 @@ class RowSpec:
         return self.reference_kind == "paired" or self.nonmembers == "reference_train"
 
     @property
-    def access(self) -> Access:
+    def access(self) -> Literal["outputs", "oracle"]:
         """What the attacker needs: "oracle" with a paired reference, else "outputs"."""
         return "oracle" if self.reference_kind == "paired" else "outputs"
 
     @property
     def is_paper(self) -> bool:
-        """Whether this is the paper's figure: its section 4.3 ratio, paired, global, on what the reference trained on.
-        """
-        return ((self.attack, self.scale, self.reference_kind) == ("reference", "p", "paired") and self.whole
-                and self.selection == "global" and self.nonmembers == "reference_train")
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of a row that say what it asks."""
-        return {
-            "attack": self.attack, "scale": self.scale, "reference_kind": self.reference_kind,
-            "selection": self.selection, "n": self.n, "label": self.label, "direction": self.direction,
-            "regime": self.regime, "structure": self.structure or self.target_structure, "category": self.category,
-            "decile": self.decile, "seed": self.seed, "oracle": self.oracle, "access": self.access,
-            "nonmembers": self.nonmembers, "target": self.target, "decile_by": self.decile_by,
-        }
+        """Whether this is the paper's figure: its section 4.3 ratio, paired, on what the reference trained on."""
+        return self.whole and (self.attack, self.scale, self.reference_kind, self.nonmembers) == (
+            "reference", "p", "paired", "reference_train")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(Part):
     """A row with its figures.
 
     Attributes
     ----------
-    spec : RowSpec
-    n_members, n_nonmembers : int
-        Examples judged.
     auc, tpr_at_1pct_fpr, tpr_at_5pct_fpr : Estimate
         Of the target, in [0, 1].
     placebo_auc : Estimate
@@ -143,6 +122,9 @@ class Row:
     null_band : (float, float) or None
         The central 95% of the AUCs under permuted membership.
     """
+
+    hidden: ClassVar[tuple[str, ...]] = ("spec",)
+    derived: ClassVar[tuple[str, ...]] = ("uncontrolled",)
 
     spec: RowSpec
     n_members: int
@@ -161,15 +143,8 @@ class Row:
         return not self.placebo_auc.resolved
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of the report; plain values."""
-        return {
-            **self.spec.to_json(), "n_members": self.n_members, "n_nonmembers": self.n_nonmembers,
-            "auc": self.auc.to_json(), "tpr_at_1pct_fpr": self.tpr_at_1pct_fpr.to_json(),
-            "tpr_at_5pct_fpr": self.tpr_at_5pct_fpr.to_json(), "placebo_auc": self.placebo_auc.to_json(),
-            "uncontrolled": self.uncontrolled,
-            "difference": {name: estimate.to_json() for name, estimate in self.difference.items()},
-            "null_p": self.null_p.to_json(), "null_band": None if self.null_band is None else list(self.null_band),
-        }
+        """What the row asks, then its figures."""
+        return {**self.spec.to_json(), **Part.to_json(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,14 +153,10 @@ class JudgedRow:
 
     Attributes
     ----------
-    scores : Scores
-        Of all N examples.
     member : (N,) int8 array
         1, 0, or -1 where the example is neither a member nor a non-member of this row.
-    rows : (m,) int array
-        The examples judged, rising.
-    pool : (p,) int array
-        The examples that they were selected from, rising; `rows` themselves where nothing was selected.
+    rows, pool : (m,), (p,) int array
+        The examples judged, and those that they were selected from, rising.
     reason : str or None
         Why the row has no figure.
     """
@@ -202,126 +173,169 @@ class JudgedRow:
         """(m,) who of `rows` is a member."""
         return np.asarray(self.member[self.rows] == 1, dtype=np.bool_)
 
-    def part(self, inside: BoolArray, **stratum: Any) -> JudgedRow:
-        """The row restricted to a stratum, where `inside` (m,) holds."""
+    def part(self, inside: BoolArray, stratum: str, value: Any, **more: Any) -> JudgedRow:
+        """The row restricted to the examples where `inside` (m,) holds."""
         rows = self.rows[inside]
-        return replace(self, spec=replace(self.spec, **stratum), rows=rows, pool=rows)
+        return replace(self, spec=replace(self.spec, stratum=stratum, **{stratum: value}, **more), rows=rows, pool=rows)
 
-    def roc(self) -> dict[str, Any] | None:
-        """ROC curves of target and control model, with what the row asks; None without members or non-members."""
-        truth = self.truth
-        if self.scores.target is None or not truth.any() or truth.all():
-            return None
-        spec, placebo = self.spec, self.scores.placebo
-        return {
-            "target": spec.target, "attack": spec.attack, "scale": spec.scale, "reference_kind": spec.reference_kind,
-            "selection": spec.selection, "nonmembers": spec.nonmembers, "oracle": spec.oracle,
-            "curve": thin_roc(self.scores.target[self.rows], truth),
-            "placebo": None if placebo is None else thin_roc(placebo[self.rows], truth),
-        }
+    def boundary(self, selector: Selector, selection: Selection, n: int) -> JudgedRow:
+        """The row restricted to a boundary."""
+        spec = replace(self.spec, selection=selection, n=n)
+        if selector.selector_p is None:
+            return replace(self, spec=spec, rows=np.zeros(0, dtype=np.int64), reason=NO_SELECTOR)
+        return replace(self, spec=spec, rows=selector.boundary(self.rows, self.member, n, POOLS[selection]))
 
 
 def judged_rows(
     table: ScoreTable, sets: EvaluationSets, selector: Selector, scores: list[Scores], rich: Callable[[Scores], bool]
 ) -> list[JudgedRow]:
     """All rows of one target. Strata and the curve over n are made where `rich` says so."""
-    made: list[JudgedRow] = []
+    made = list[JudgedRow]()
     for one in scores:
-        spec = spec_of(table, sets.target, one)
-        if one.target is None:
-            nobody, nothing = np.full(len(table.examples), -1, dtype=np.int8), np.zeros(0, dtype=np.int64)
-            made.append(JudgedRow(spec, one, nobody, nothing, nothing, one.reason))
-            continue
-        papers = one.kind in (None, "paired") and sets.reference_train.size > 0
-        kinds: tuple[NonMembers, ...] = ("clean", "reference_train") if papers else ("clean",)
-        for which in kinds:
-            member = membership_codes(sets, one, which)
-            rows = np.flatnonzero(member >= 0)
-            base = JudgedRow(replace(spec, nonmembers=which), one, member, rows, rows)
-            made += _selections(base, selector)
-            if rich(one):
+        papers = one.target is not None and one.kind in (None, "paired") and sets.reference_train.size > 0
+        for which in ("clean", "reference_train") if papers else ("clean",):
+            base = judged_row(table, sets, one, which)
+            made.append(base)
+            if one.target is not None:
+                made += [base.boundary(selector, selection, BOUNDARY_N) for selection in POOLS]
+            if one.target is not None and rich(one):
                 made += [*_curve(base, selector), *_strata(base, table, selector)]
     return made
 
 
-def spec_of(table: ScoreTable, target: int, scores: Scores) -> RowSpec:
-    """What a global row of these scores asks."""
-    model = table.models[target]
-    facts = model.facts
-    return RowSpec(scores.attack, scores.scale, scores.kind, target=model.name,
-                   target_structure=facts.get("structure"), direction=facts.get("direction"),
-                   regime=facts.get("regime"), seed=model.seed)
-
-
-def membership_codes(sets: EvaluationSets, scores: Scores, which: NonMembers) -> MemberArray:
-    """(N,) 1 for members, 0 for the non-members meant, -1 for all others and where a score is missing."""
-    assert scores.target is not None
-    member = np.full(scores.target.size, -1, dtype=np.int8)
-    member[sets.nonmembers(which, scores.kind)] = 0
-    member[sets.members] = 1
-    member[~np.isfinite(scores.target)] = -1
-    if scores.placebo is not None:
-        member[~np.isfinite(scores.placebo)] = -1
-    return member
-
-
-def thin_roc(scores: FloatArray, truth: BoolArray) -> dict[str, list[float]]:
-    """`fpr` and `tpr`: the highest TPR at up to `ROC_POINTS` attainable FPRs, even in logs, from 0 to 1.
-
-    Both classes must be there.
-    """
-    curve = RocCore.of(scores, truth).curve()
-    n_neg = int((~truth).sum())
-    wanted = np.unique(np.concatenate([[0], np.geomspace(1, n_neg, ROC_POINTS).round()])) / n_neg
-    last = np.unique(np.append(np.searchsorted(curve.fpr, wanted + 1e-12, side="right") - 1, 0))
-    return {"fpr": curve.fpr[last].tolist(), "tpr": curve.tpr[last].tolist()}
-
-
-def _selections(base: JudgedRow, selector: Selector, **stratum: Any) -> list[JudgedRow]:
-    """Global and both boundaries, of the examples of `base`."""
-    whole = replace(base, spec=replace(base.spec, **stratum))
-    return [whole, *(_boundary(whole, selector, selection, BOUNDARY_N) for selection in POOLS)]
-
-
-def _boundary(base: JudgedRow, selector: Selector, selection: Selection, n: int) -> JudgedRow:
-    spec = replace(base.spec, selection=selection, n=n)
-    if selector.ranking is None:
-        return replace(base, spec=spec, rows=np.zeros(0, dtype=np.int64), reason=NO_SELECTOR)
-    return replace(base, spec=spec, pool=base.rows,
-                   rows=selector.boundary(base.rows, base.member, n, POOLS[selection]))
+def judged_row(table: ScoreTable, sets: EvaluationSets, scores: Scores, which: NonMembers) -> JudgedRow:
+    """The global row of an attack. Examples without a score, of the target or its control model, are left out."""
+    model = table.models[sets.target]
+    structure, direction, regime = map(model.facts.get, ("structure", "direction", "regime"))
+    spec = RowSpec(scores.attack, scores.scale, scores.kind, nonmembers=which, target=model.name, seed=model.seed,
+                   structure=structure, direction=direction, regime=regime)
+    member = sets.codes(len(table.examples), sets.reference_train if which == "reference_train" else
+                        sets.clean.get(scores.kind, sets.clean[None]))
+    for one in (scores.target, scores.placebo):
+        if one is not None:
+            member[~np.isfinite(one)] = -1
+    rows = np.flatnonzero((member >= 0) & (scores.target is not None))
+    return JudgedRow(spec, scores, member, rows, rows, scores.reason)
 
 
 def _curve(base: JudgedRow, selector: Selector) -> Iterator[JudgedRow]:
     """The curve over n, both pools; sizes that no label can fill are left to the last point, which has all."""
-    if selector.ranking is None:
+    if selector.selector_p is None:
         return
     label = selector.label[base.rows]
     counts = np.stack([np.bincount(label[base.truth == inside], minlength=int(selector.label.max()) + 1)
                        for inside in (True, False)])
     for selection, pool in POOLS.items():
         most = int((counts.min(axis=0) if pool == "independent" else counts.sum(axis=0)).max())
-        for size in curve_sizes():
-            n = most if size is None else size
+        for n in CURVE:
             # There may be no non-member: where all are the paper's, none is clean of its reference.
-            if n == 0 or size == BOUNDARY_N or (size is not None and size >= most):
-                continue
-            yield _boundary(base, selector, selection, n)
+            if most and n != BOUNDARY_N and (n is None or n < most):
+                yield base.boundary(selector, selection, most if n is None else n)
 
 
 def _strata(base: JudgedRow, table: ScoreTable, selector: Selector) -> Iterator[JudgedRow]:
     examples, rows = table.examples, base.rows
-    for label in np.unique(examples.label[rows]):
-        yield from _selections(base.part(examples.label[rows] == label), selector, label=int(label))
+    parts = [base.part(examples.label[rows] == label, "label", int(label)) for label in np.unique(examples.label[rows])]
     if "structure" in examples.columns:
         given = examples.columns["structure"][rows]
-        for name in sorted({value for value in given if value is not None}, key=str):
-            yield from _selections(base.part(given == name), selector, structure=str(name))
+        parts += [base.part(given == name, "structure", str(name))
+                  for name in sorted({value for value in given if value is not None}, key=str)]
+    for part in parts:
+        yield from (part, *(part.boundary(selector, selection, BOUNDARY_N) for selection in POOLS))
     if examples.categories is not None:
         held = [examples.categories[row] for row in rows]
         for name in sorted(frozenset().union(*held)):
-            yield base.part(np.fromiter((name in one for one in held), dtype=np.bool_, count=rows.size), category=name)
+            yield base.part(np.array([name in one for one in held]), "category", name)
     for by, values in (("target", selector.target_p), ("selector", selector.selector_p)):
         if values is not None:
             tenth = deciles(values, base.member)[rows]
             for decile in np.unique(tenth[tenth >= 0]):
-                yield base.part(tenth == decile, decile=int(decile), decile_by=by)
+                yield base.part(tenth == decile, "decile", int(decile), decile_by=by)
+
+
+def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_resamples: int = 1000) -> list[Row]:
+    """All figures but the permutation p for each row, in order."""
+    # Sorting releases the interpreter's lock; nothing here draws, so the order of work cannot matter.
+    with ThreadPoolExecutor(2) as pool:
+        rows = list(pool.map(lambda one: _row(one, units), judged))
+    # The very same members and non-members share resamples. Strata and other points of the curve have none.
+    alike: dict[bytes, list[int]] = {}
+    for place, one in enumerate(judged):
+        if one.spec.stratum is None and one.spec.n in (None, BOUNDARY_N) and one.scores.placebo is not None:
+            alike.setdefault(one.rows.tobytes() + one.truth.tobytes(), []).append(place)
+    for places in alike.values():
+        differences = _tpr_differences([judged[place] for place in places], units, rng, n_resamples)
+        for place, found in zip(places, differences, strict=True):
+            rows[place] = replace(rows[place], difference={**rows[place].difference, **found})
+    return rows
+
+
+def _row(judged: JudgedRow, units: Units) -> Row:
+    rows, truth, scores = judged.rows, judged.truth, judged.scores
+    counts = int(truth.sum()), int((~truth).sum())
+    if judged.reason is not None or scores.target is None:
+        nothing = Estimate.unresolved(judged.reason or "no scores", unit=units.name)
+        return Row(judged.spec, *counts, nothing, nothing, nothing, nothing, {"auc": nothing}, nothing)
+    groups, target = units.at(rows), scores.target[rows]
+    low, high = (tpr_at_fpr_estimate(target, truth, fpr, unit=units.name, groups=groups) for fpr in FPRS.values())
+    auc = auroc_estimate(target, truth, unit=units.name, groups=groups)
+    if scores.placebo is None:
+        nothing = Estimate.unresolved(NO_PLACEBO, unit=units.name)
+        return Row(judged.spec, *counts, auc, low, high, nothing, {"auc": nothing})
+    control = scores.placebo[rows]
+    placebo = auroc_estimate(control, truth, unit=units.name, groups=groups)
+    facts: dict[str, Any] = {"n": auc.n, "n_pos": auc.n_pos, "n_neg": auc.n_neg, "unit": auc.unit}
+    try:
+        test = delong_test(target, control, truth, groups=groups) if auc.resolved and placebo.resolved else None
+        difference = Estimate.unresolved(auc.reason or placebo.reason or "", **facts) if test is None else Estimate(
+            test.difference, test.low, test.high, method="paired DeLong", **facts)
+    except ValueError:
+        difference = Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
+    return Row(judged.spec, *counts, auc, low, high, placebo, {"auc": difference})
+
+
+def _tpr_differences(
+    judged: list[JudgedRow], units: Units, rng: Generator, n_resamples: int
+) -> list[dict[str, Estimate]]:
+    rows, truth = judged[0].rows, judged[0].truth
+    n_pos, n_neg = int(truth.sum()), int((~truth).sum())
+    wanted = {name: fpr for name, fpr in FPRS.items() if n_pos and fpr * n_neg >= 1.0}
+    if not wanted:
+        return [{} for _ in judged]
+    scores = [found[rows] for one in judged for found in (one.scores.target, one.scores.placebo) if found is not None]
+    points, draws = joint_tpr(scores, truth, list(wanted.values()), rng, n_resamples=n_resamples, groups=units.at(rows))
+
+    def estimate(place: int, at: int) -> Estimate:
+        value = float(points[2 * place, at] - points[2 * place + 1, at])
+        low, high = percentile_interval(draws[2 * place, at] - draws[2 * place + 1, at])
+        return Estimate(value, min(low, value), max(high, value), n=rows.size, n_pos=n_pos, n_neg=n_neg,
+                        unit=units.name, method=f"paired percentile bootstrap, {n_resamples} resamples")
+
+    return [{name: estimate(place, at) for at, name in enumerate(wanted)} for place in range(len(judged))]
+
+
+def with_permutations(
+    rows: list[Row], judged: list[JudgedRow], selector: Selector, units: Units, rng: Generator, *, permutations: int,
+) -> list[Row]:
+    """The rows that have figures with family-wise p values and null bands."""
+    result, label = list(rows), selector.label
+    for name, oracle, nonmembers in FAMILIES:
+        places = [place for place, row in enumerate(rows) if row.auc.resolved
+                  and row.spec.oracle == oracle and row.spec.nonmembers == nonmembers]
+        if not places:
+            continue
+        member, tested = np.full(label.size, -1, dtype=np.int8), []
+        for one in (judged[place] for place in places):
+            assert one.scores.target is not None
+            member[one.pool] = one.member[one.pool]
+            # A boundary of members and non-members separately depends on membership: it is selected again.
+            tested.append(PermutedRow(one.scores.target, one.pool, one.spec.n) if one.spec.selection == "boundary"
+                          else PermutedRow(one.scores.target, one.rows))
+        found = max_t(tested, member, label, selector.selector_p, rng, permutations=permutations, groups=units.group,
+                      lot=selector.lot)
+        bands = np.quantile(found.null, [0.025, 0.975], axis=0)
+        for at, place in enumerate(places):
+            p = Estimate(float(found.p[at]), None, None, n=permutations, unit="permutation",
+                         method=f"max-T over {len(places)} {name}")
+            result[place] = replace(rows[place], null_p=p, null_band=(float(bands[0, at]), float(bands[1, at])))
+    return result

@@ -57,14 +57,6 @@ class VerdictInputs:
     learned: bool = True
     notes: Sequence[str] = ()
 
-    @property
-    def power(self) -> float:
-        """Chance that the sample finds a leak of the size of the tolerance."""
-        members, others = self.bound.n_pos or 0, self.bound.n_neg or 0
-        if min(members, others) < 2:
-            return 0.0
-        return power_of(self.tolerance, members, others, self.bound.level, inflation_of(self.bound))
-
 
 def judge(inputs: VerdictInputs) -> Judgement:
     """The verdict on one target."""
@@ -72,17 +64,20 @@ def judge(inputs: VerdictInputs) -> Judgement:
     further = [*_about_paper(inputs.paper), *inputs.notes]
     if primary is None or bound.value is None or bound.low is None or bound.high is None:
         return Judgement("inconclusive", (say("no_primary", reason=bound.reason), *further))
-    finding = _finding(primary, bound, tolerance)
+    placebo, excess = primary.placebo_auc, primary.difference.get("auc")
+    who = WHO.get(primary.spec.reference_kind or "")
+    finding = say("finding", attack=primary.spec.attack, auc=interval(bound), tolerance=given(tolerance),
+                  references=say("finding_references", who=who) if who else "",
+                  control=say("finding_control", auc=interval(placebo)) if placebo.resolved else "")
     if not decides(inputs.design):
         blind = say("blind", auc=interval(inputs.blind)) if inputs.blind.resolved else say(
             "blind_unknown", reason=inputs.blind.reason)
         return Judgement("inconclusive", (say("design", design=WORDS[inputs.design]), finding, blind, *further))
-    apart, excess = reads_apart(inputs.blind, tolerance), primary.difference.get("auc")
-    broken = []
+    apart, broken = reads_apart(inputs.blind, tolerance), []
     if apart and inputs.design != ASSIGNED:
         broken.append(say("sets_differ", auc=interval(inputs.blind)))
-    if off(primary.placebo_auc, tolerance):
-        broken.append(say("placebo_off", auc=interval(primary.placebo_auc)))
+    if off(placebo, tolerance):
+        broken.append(say("placebo_off", auc=interval(placebo)))
     # A control model that is off counts for less where the target exceeds it by more than the whole tolerance.
     if broken and (apart or excess is None or excess.low is None or excess.low <= tolerance - 0.5):
         return Judgement("inconclusive", (*broken, finding, *further))
@@ -91,58 +86,44 @@ def judge(inputs: VerdictInputs) -> Judgement:
     if inputs.design == ASSIGNED and apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
     if bound.low > 0.5 and bound.value > tolerance:
-        return _leak(inputs, primary, finding, further)
+        if placebo.resolved and excess is not None and excess.low is not None and excess.low <= 0.0:
+            return Judgement("inconclusive", (say("not_beyond_placebo"), finding, *further))
+        said = [say("leak" if bound.low > tolerance else "leak_of_unclear_size"), finding]
+        if primary.uncontrolled:
+            said.append(say("fail_without_placebo"))
+        elif off(placebo, tolerance):
+            said.append(say("placebo_exceeded"))
+        return Judgement("fail", (*said, *further))
     if not inputs.learned:
         further.insert(0, say("learned_nothing"))
     if bound.high < tolerance:
-        missing = _missing_for_pass(inputs, primary)
+        missing, why = _missing_for_pass(inputs, primary)
         return Judgement("inconclusive", (*missing, finding, *further)) if missing else Judgement(
-            "pass", (finding, _sensitivity(inputs), *further))
+            "pass", (finding, why, *further))
     unclear = say("small_leak", auc=interval(bound), tolerance=given(tolerance)) if bound.low > 0.5 else say(
         "too_wide", low=number(bound.low), high=number(bound.high), tolerance=given(tolerance))
     return Judgement("inconclusive", (unclear, finding, *further))
 
 
-def _finding(primary: Row, bound: Estimate, tolerance: float) -> Reason:
-    who, placebo = WHO.get(primary.spec.reference_kind or ""), primary.placebo_auc
-    return say("finding", attack=primary.spec.attack, auc=interval(bound), tolerance=given(tolerance),
-               references=say("finding_references", who=who) if who else "",
-               control=say("finding_control", auc=interval(placebo)) if placebo.resolved else "")
-
-
-def _leak(inputs: VerdictInputs, primary: Row, finding: Reason, further: Sequence[str]) -> Judgement:
-    excess = primary.difference.get("auc")
-    if primary.placebo_auc.resolved and excess is not None and excess.low is not None and excess.low <= 0.0:
-        return Judgement("inconclusive", (say("not_beyond_placebo"), finding, *further))
-    said = [say("leak" if (inputs.bound.low or 0.0) > inputs.tolerance else "leak_of_unclear_size"), finding]
+def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Reason], Reason]:
+    """What a pass lacks, and why a leak would have been found."""
+    missing, planted, least, bound = list[Reason](), inputs.planted, least_detected(inputs.planted), inputs.bound
     if primary.uncontrolled:
-        said.append(say("fail_without_placebo"))
-    elif off(primary.placebo_auc, inputs.tolerance):
-        said.append(say("placebo_exceeded"))
-    return Judgement("fail", (*said, *further))
-
-
-def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> list[Reason]:
-    said, planted = [], inputs.planted
-    if primary.uncontrolled:
-        said.append(say("no_placebo"))
-    if planted and least_detected(planted) is None:
+        missing.append(say("no_placebo"))
+    if planted and least is None:
         kinds = " or ".join(times(one.repetitions) for one in planted)
-        said.append(say("planted_too_few", times=kinds, most=max(one.auc.n_pos or 0 for one in planted),
-                        shown=given(PLANTED_AUC)) if all(one.weak for one in planted) else
-                    say("planted_not_detected", times=kinds))
-    if not planted and inputs.power < POWER:
-        here = inputs.design == ASSIGNED
-        said.append(say("low_power_here" if here else "low_power", power=percent(inputs.power, 0)))
+        missing.append(say("planted_too_few", times=kinds, most=max(one.auc.n_pos or 0 for one in planted),
+                           shown=given(PLANTED_AUC)) if all(one.weak for one in planted) else
+                       say("planted_not_detected", times=kinds))
+    # The chance that the sample finds a leak of the size of the tolerance.
+    members, others = bound.n_pos or 0, bound.n_neg or 0
+    power = 0.0 if min(members, others) < 2 else power_of(inputs.tolerance, members, others, bound.level,
+                                                         inflation_of(bound))
+    if not planted and power < POWER:
+        missing.append(say("low_power_here" if inputs.design == ASSIGNED else "low_power", power=percent(power, 0)))
     elif not planted and not inputs.learned:
-        said.append(say("nothing_learned"))
-    return said
-
-
-def _sensitivity(inputs: VerdictInputs) -> Reason:
-    """Why a leak would have been found."""
-    least = least_detected(inputs.planted)
-    return say("power", power=percent(inputs.power, 0)) if least is None else say(
+        missing.append(say("nothing_learned"))
+    return missing, say("power", power=percent(power, 0)) if least is None else say(
         "planted_detected", times=times(least.repetitions), auc=interval(least.auc))
 
 
@@ -155,51 +136,20 @@ def _about_paper(paper: Row | None) -> list[Reason]:
                 control="" if control is None else say("paper_control", auc=number(control, 2)))]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditInputs:
-    """What an audit had to work with.
-
-    Attributes
-    ----------
-    neutral, population, paired, placebo, selector, planted, groups, texts, clean : bool
-        Whether there were references of the kind, a control model, a selection model, planted records, users, texts,
-        and non-members that no model trained on.
-    """
-
-    design: Design
-    neutral: bool
-    population: bool
-    paired: bool
-    placebo: bool
-    selector: bool
-    planted: bool
-    groups: bool
-    texts: bool
-    clean: bool
-
-    @classmethod
-    def of(cls, table: ScoreTable, sets: EvaluationSets, design: Design, *, texts: bool) -> AuditInputs:
-        """Of one target."""
-        return cls(
-            design, "neutral" in sets.references, "population" in sets.references, "paired" in sets.references,
-            sets.placebo is not None, bool(sets.selectors), sets.planted.size > 0,
-            table.examples.has_users, texts, sets.clean[None].size > 0,
-        )
-
-
-def claims_of(inputs: AuditInputs) -> Claims:
-    """What may be claimed from these inputs, and what may not and what that would need."""
-    design, honest = inputs.design, inputs.neutral or inputs.population
-    sealed = decides(design) and design not in (*STATED, ASSIGNED)
+def claims_of(table: ScoreTable, sets: EvaluationSets, design: Design, *, texts: bool) -> Claims:
+    """What may be claimed of one target, and what may not and what that would need; `texts`: whether there are any."""
+    neutral, population, paired = (kind in sets.references for kind in ("neutral", "population", "paired"))
+    honest, placebo, groups = neutral or population, sets.placebo is not None, table.examples.has_users
+    planted, sealed = sets.planted.size > 0, decides(design) and design not in (*STATED, ASSIGNED)
     can = {
         "if_random": design in STATED, "epsilon_if_random": design in STATED, "own_draw": design == ASSIGNED,
         "sealed": sealed, "epsilon": sealed or design == ASSIGNED, "difference": not decides(design),
-        "placebo": inputs.placebo, "references": honest, "planted": inputs.planted, "groups": inputs.groups}
+        "placebo": placebo, "references": honest, "planted": planted, "groups": groups}
     cannot = {
         "sealed": design == AS_STATED, "random": design in STATED and design != AS_STATED,
-        "elsewhere": design == ASSIGNED, "verdict": not decides(design), "placebo": not inputs.placebo,
-        "planted": not inputs.planted, "clean": not inputs.clean, "paired_only": inputs.paired and not honest,
-        "references": not inputs.paired and not honest, "boundary": not inputs.selector, "texts": not inputs.texts,
-        "groups": not inputs.groups, "other_attacks": True}
+        "elsewhere": design == ASSIGNED, "verdict": not decides(design), "placebo": not placebo,
+        "planted": not planted, "clean": not sets.clean[None].size, "paired_only": paired and not honest,
+        "references": not paired and not honest, "boundary": not sets.selectors, "texts": not texts,
+        "groups": not groups, "other_attacks": True}
     return Claims(*(tuple(SENTENCES.of(part)(code, design=WORDS[design]) for code, holds in claims.items() if holds)
                     for part, claims in (("can", can), ("cannot", cannot))))

@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.core.resampling import Units
+from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import primary_scores
 from discreet.audit.membership.controls import group_level, same_examples
-from discreet.audit.membership.estimates import estimate_rows, score_all
-from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
-from discreet.audit.membership.rows import JudgedRow, Scores, judged_rows
-from discreet.audit.membership.selection import BOUNDARY_N, Selector
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, Selector, evaluation_sets
+from discreet.audit.membership.rows import JudgedRow, estimate_rows, judged_rows
 from discreet.core.records import Estimate
 from discreet.data.texts import read_texts
 from discreet.engine import Job, Task

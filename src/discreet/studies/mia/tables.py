@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.audit.membership.selection import BOUNDARY_N
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N
 from discreet.studies import averaged
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.results import (

@@ -6,14 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from discreet.audit.membership.attack import References, View
 
 MakeView = Callable[..., View]
-
-
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
 
 
 @pytest.fixture
@@ -34,12 +31,12 @@ def make_view() -> MakeView:
         def of(count: int, member: np.ndarray) -> References:
             logits = rng.normal(0, spread, (count, n, queries, classes))
             logits += 1.0 * (label[:, None] == np.arange(classes))[:, None, :]
-            return References(log_softmax(logits), member.astype(np.int8))
+            return References(log_softmax(logits, axis=-1), member.astype(np.int8))
 
         halves = rng.permuted(np.arange(models * n) % 2).reshape(models, n)
         sides = np.broadcast_to(rng.permutation(np.arange(n) % 2), (2, n))
         return View(
-            target=log_softmax(rng.normal(0, spread, (n, queries, classes))), label=label,
+            target=log_softmax(rng.normal(0, spread, (n, queries, classes)), axis=-1), label=label,
             references={
                 "population": of(models, halves), "neutral": of(3, np.zeros((3, n))), "paired": of(2, sides),
             },

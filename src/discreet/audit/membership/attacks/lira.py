@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.attack import Attack, References, Scale, View, attacks
+from discreet.audit.membership.attack import Attack, Scale, View, attacks
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.signals import STD_FLOOR, log_ratio, masked_moments, phi, query_mean
 from discreet.scores.table import ReferenceKind
@@ -23,58 +23,62 @@ MIN_MODELS = 2
 """In-models, and out-models, that a deviation of a row's own needs."""
 
 
-class _Lira(Attack):
-    """What the three have in common: φ only."""
+@attacks.register("lira")
+class Lira(Attack):
+    """Online: log N(φ; μ_in, σ_in) − log N(φ; μ_out, σ_out), all four of the row's own.
+
+    NaN where fewer than two models were, or were not, trained on a row.
+    """
 
     scales: ClassVar[tuple[Scale, ...]] = ("logit",)
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population",)
-
-
-@attacks.register("lira")
-class Lira(_Lira):
-    """Online: log N(φ; μ_in, σ_in) − log N(φ; μ_out, σ_out), all four of the row's own."""
-
     n_in: ClassVar[int] = MIN_MODELS
     n_out: ClassVar[int] = MIN_MODELS
 
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores; NaN where fewer than two models were, or were not, trained on a row."""
+        """(N,) scores."""
         assert kind is not None
         references = view.references[kind]
+        inside, outside = view.once((self, kind), lambda: self.moments(
+            references.of(phi, view.label), references.inside(), references.outside(kind)))
+        return query_mean(log_ratio(phi(view.target, view.label), *inside, *outside))
 
-        def moments() -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-            values = references.of(phi, view.label)
-            return *_per_row(values, references.inside()), *_per_row(values, references.outside(kind))
+    def moments(self, values: FloatArray, *models: BoolArray) -> list[tuple[FloatArray, FloatArray | float]]:
+        """Mean and deviation over these models (R, N) of φ (R, N, Q)."""
+        found = []
+        for mask in models:
+            mean, std, n = masked_moments(values, np.broadcast_to(mask[..., None], values.shape))
+            found.append((mean, self.deviation(mean, std, n)))
+        return found
 
-        return query_mean(log_ratio(phi(view.target, view.label), *view.once((self, kind), moments)))
+    def deviation(self, mean: FloatArray, std: FloatArray, n: IntArray) -> FloatArray | float:
+        """From mean, deviation and number of models of each row, (N, Q) each."""
+        return np.where(n >= MIN_MODELS, std, np.nan)
 
 
 @attacks.register("lira_fixed")
-class LiraFixed(_Lira):
+class LiraFixed(Lira):
     """Online with one σ_in and one σ_out for all rows: the authors' advice for few models (their README).
 
     Both are deviations of *all* φ of in- or out-models, the spread between rows included, as in the authors' code.
+    NaN where no model was, or all models were, trained on a row.
     """
 
     n_in: ClassVar[int] = 1
     n_out: ClassVar[int] = 1
 
-    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores; NaN where no model was, or all models were, trained on a row."""
-        assert kind is not None
-        references = view.references[kind]
-
-        def moments() -> tuple[FloatArray, float, FloatArray, float]:
-            values = references.of(phi, view.label)
-            inside, outside = (masked_moments(values, _wide(models, values))
-                               for models in (references.inside(), references.outside(kind)))
-            return inside[0], _over_all(*inside), outside[0], _over_all(*outside)
-
-        return query_mean(log_ratio(phi(view.target, view.label), *view.once((self, kind), moments)))
+    def deviation(self, mean: FloatArray, std: FloatArray, n: IntArray) -> FloatArray | float:
+        """One over models, rows and queries; NaN without any value."""
+        some = n > 0
+        if not some.any():
+            return float("nan")
+        mean, std, weight = mean[some], std[some], n[some]
+        away = mean - np.average(mean, weights=weight)
+        return float(np.sqrt(np.average(std * std + away * away, weights=weight)))
 
 
 @attacks.register("lira_offline")
-class LiraOffline(_Lira):
+class LiraOffline(Lira):
     """Offline, one-sided: log(1 − Pr[Z > φ]) = log Φ((φ − μ_out) / σ_out); at most 0.
 
     The log keeps the order of 1 − Pr[Z > φ] where that would round to 1. A fixed σ_out would give the order of the
@@ -82,34 +86,14 @@ class LiraOffline(_Lira):
     """
 
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population", "neutral")
-    n_out: ClassVar[int] = MIN_MODELS
+    n_in: ClassVar[int] = 0
 
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) scores; NaN where fewer than two models were not trained on a row. MissingExtraError without scipy."""
         assert kind is not None
-        references: References = view.references[kind]
-        mean, std = view.once((self, kind), lambda: _per_row(
+        references = view.references[kind]
+        ((mean, std),) = view.once((self, kind), lambda: self.moments(
             references.of(phi, view.label), references.outside(kind)))
         special = scipy_module("special", "offline LiRA")
         z = (phi(view.target, view.label) - mean) / np.maximum(std, STD_FLOOR)
         return query_mean(np.asarray(special.log_ndtr(z), dtype=np.float64))
-
-
-def _wide(models: BoolArray, values: FloatArray) -> BoolArray:
-    return np.broadcast_to(models[..., None], values.shape)
-
-
-def _per_row(values: FloatArray, models: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation over the models (R, N) of each row, (N, Q) each; NaN with fewer than two models."""
-    mean, std, n = masked_moments(values, _wide(models, values))
-    return mean, np.where(n >= MIN_MODELS, std, np.nan)
-
-
-def _over_all(mean: FloatArray, std: FloatArray, n: IntArray) -> float:
-    """One deviation over models, rows and queries from those of each row; NaN without any value."""
-    some = n > 0
-    if not some.any():
-        return float("nan")
-    mean, std, weight = mean[some], std[some], n[some]
-    away = mean - np.average(mean, weights=weight)
-    return float(np.sqrt(np.average(std * std + away * away, weights=weight)))

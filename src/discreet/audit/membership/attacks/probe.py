@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
 from discreet.core.errors import MissingExtraError
-from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import entropy, margin, query_mean, top_p, true_rank
 from discreet.scores.table import ReferenceKind
 
@@ -69,28 +69,7 @@ def _fitted(view: View, kind: ReferenceKind, rng: Generator) -> Any:
         from sklearn.preprocessing import StandardScaler
     except ImportError:
         raise MissingExtraError("the probe attack", "audit", "sklearn") from None
-    rows, truth = _training_rows(view, kind, rng)
-    if min(truth.sum(), (~truth).sum()) < 1:
-        return None
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(rows, truth)
-
-
-def features(log_p: FloatArray, label: IntArray) -> FloatArray:
-    """Softmax, entropy, largest probability, rank of the true class, margin: (N, Q, K) to (N, K + 4)."""
-    probabilities = [np.exp(log_p[..., k]) for k in range(log_p.shape[-1])]
-    others = [entropy(log_p), top_p(log_p), true_rank(log_p, label), margin(log_p, label)]
-    return np.stack([query_mean(values) for values in probabilities + others], axis=-1)
-
-
-def _fitted_rows(view: View, kind: ReferenceKind) -> BoolArray:
-    allowed = np.ones(view.label.size, dtype=np.bool_)
-    if kind != "paired":
-        allowed[view.judged] = False
-    return allowed
-
-
-def _training_rows(view: View, kind: ReferenceKind, rng: Generator) -> tuple[FloatArray, BoolArray]:
-    references, allowed = view.references[kind], np.flatnonzero(_fitted_rows(view, kind))
+    references, allowed = view.references[kind], _fitted_rows(view, kind)
     made, truths = [], []
     for log_p, member in zip(references.log_p, references.member, strict=True):
         known = allowed[member[allowed] >= 0]
@@ -103,4 +82,18 @@ def _training_rows(view: View, kind: ReferenceKind, rng: Generator) -> tuple[Flo
     order = np.lexsort((truth, *rows.T))
     if order.size > MAX_ROWS:
         order = order[np.sort(rng.choice(order.size, MAX_ROWS, replace=False))]
-    return rows[order], truth[order]
+    if truth[order].all() or not truth[order].any():
+        return None
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(rows[order], truth[order])
+
+
+def features(log_p: FloatArray, label: IntArray) -> FloatArray:
+    """Softmax, entropy, largest probability, rank of the true class, margin: (N, Q, K) to (N, K + 4)."""
+    probabilities = [np.exp(log_p[..., k]) for k in range(log_p.shape[-1])]
+    others = [entropy(log_p), top_p(log_p), true_rank(log_p, label), margin(log_p, label)]
+    return np.stack([query_mean(values) for values in probabilities + others], axis=-1)
+
+
+def _fitted_rows(view: View, kind: ReferenceKind) -> IntArray:
+    every = np.arange(view.label.size)
+    return every if kind == "paired" else np.setdiff1d(every, view.judged)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.membership.attack import Attack, References, Scale, View, attacks
+from discreet.audit.membership.attack import Attack, Scale, View, attacks
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import masked_mean, query_mean, true_p
 from discreet.scores.table import ReferenceKind
@@ -67,21 +67,17 @@ class Rmia(Attack):
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) shares in [0, 1]; NaN where a row has not the references that are needed."""
         assert kind is not None
-        references = view.references[kind]
-
-        def prior_of() -> FloatArray:
-            p = query_mean(references.of(true_p, view.label))
-            return self._prior(p, references, masked_mean(p, references.outside(kind)), view.population)
-
-        prior = view.once((self, kind), prior_of)
+        prior = view.once((self, kind), lambda: self.prior(view, kind))
         own = query_mean(true_p(view.target, view.label))
         ratio = np.maximum(own, P_FLOOR) / np.maximum(prior, P_FLOOR)
         return share_beaten(ratio, ratio[view.population], self.gamma)
 
-    def _prior(self, p: FloatArray, references: References, mean_out: FloatArray, population: IntArray) -> FloatArray:
-        mean_in = masked_mean(p, references.inside())
-        prior = 0.5 * (mean_in + mean_out)
-        lone = population[np.isnan(mean_in[population])]
+    def prior(self, view: View, kind: ReferenceKind) -> FloatArray:
+        """(N,) p(x)."""
+        references = view.references[kind]
+        p = query_mean(references.of(true_p, view.label))
+        mean_in, mean_out = masked_mean(p, references.inside()), masked_mean(p, references.outside(kind))
+        prior, lone = 0.5 * (mean_in + mean_out), view.population[np.isnan(mean_in[view.population])]
         prior[lone] = mean_out[lone]
         return prior
 
@@ -107,8 +103,11 @@ class RmiaOffline(Rmia):
             raise ValueError(f"a is {a}: expected a number from 0 to 1")
         self.a = a
 
-    def _prior(self, p: FloatArray, references: References, mean_out: FloatArray, population: IntArray) -> FloatArray:
-        return 0.5 * ((1 + self.a) * mean_out + (1 - self.a))
+    def prior(self, view: View, kind: ReferenceKind) -> FloatArray:
+        """(N,) p(x)."""
+        references = view.references[kind]
+        p_out = masked_mean(query_mean(references.of(true_p, view.label)), references.outside(kind))
+        return 0.5 * ((1 + self.a) * p_out + (1 - self.a))
 
 
 def share_beaten(x: FloatArray, z: FloatArray, gamma: float) -> FloatArray:
@@ -122,13 +121,8 @@ def share_beaten(x: FloatArray, z: FloatArray, gamma: float) -> FloatArray:
     ordered, scored = np.sort(z[np.isfinite(z)]), np.isfinite(x)
     if not ordered.size:
         return np.full(x.shape, np.nan)
-    value = x if scored.all() else x[scored]
-    end = count_upto(ordered, value) if gamma == 1.0 else _agreed(ordered, value, gamma)
-    found = end / ordered.size
-    if value is x:
-        return found
-    shares = np.full(x.shape, np.nan)
-    shares[scored] = found
+    shares, value = np.full(x.shape, np.nan), x[scored]
+    shares[scored] = (count_upto(ordered, value) if gamma == 1.0 else _agreed(ordered, value, gamma)) / ordered.size
     return shares
 
 

@@ -88,7 +88,8 @@ def test_the_terminal_says_the_figures_of_the_record(cli: Cli, scores: Path) -> 
         "AUC at the decision boundary")[0]
     found = frontier(load_scores(scores), 0, np.random.default_rng(42), strengths={"sigma": [2.0], "decimals": [1]},
                      queries=[1, 64], draws=3)
-    expected = {str(one).replace("0.", ".") for point in found.points for figure in [point.figure(found.primary)]
+    expected = {str(one).replace("0.", ".") for point in found.points
+                for figure in point.attacks if figure.spec == found.primary
                 for one in (figure.auc, figure.placebo_auc, *point.utility.values())}
     assert set(re.findall(SPAN, said)) == expected
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy import random
 
     from discreet import domains, engine, report, studies
-    from discreet.audit import defences, sealed
+    from discreet.audit import sealed
+    from discreet.audit.defences import frontier as defences
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
     from discreet.audit.membership import attack, embedding

@@ -10,16 +10,16 @@ from discreet.core.errors import UsageError
 from discreet.report.reproduction_charts import at_boundary
 from discreet.studies import chosen_items
 from discreet.studies.mia import reproduction as extras
-from discreet.studies.mia.reproduction import EXTRA, ORDER, reproduce
-from discreet.studies.mia.settings import FULL, Condition, Study
-from discreet.studies.mia.tables import TABLES, sizes_of_models
+from discreet.studies.mia.reproduction import ORDER, reproduce
+from discreet.studies.mia.settings import Study
+from discreet.studies.mia.tables import ITEMS, ROWS
 
 
 def test_items_are_asked_for_by_number_and_name() -> None:
     asked = chosen_items(ORDER, [7, 1], [4], ["8.2", "users"])
     assert asked == ["table 1", "table 7", "figure 4", "section 8.2", "users"]
     assert chosen_items(ORDER, [], [], []) == list(ORDER)
-    assert set(ORDER) == {*TABLES, *EXTRA}
+    assert {item.rows for item in ITEMS.values()} == {*ROWS, *extras.MADE}
 
 
 @pytest.mark.parametrize(("asked", "said"), [(([3], [], []), "table 3"), (([], [1], []), "figure 1"),
@@ -43,23 +43,22 @@ QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
 
 
 def test_sizes_of_sets_are_next_to_the_papers(tiny: Study) -> None:
-    [row] = extras.set_sizes(TABLES["table 7"].conditions(tiny.setting), tiny, "table 1", **QUIET)
+    [row] = extras.set_sizes("table 1", ITEMS["table 1"].conditions(tiny.setting), tiny, **QUIET)
     assert row["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
     assert row["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "total": 8000}
-    [eight] = extras.set_sizes(TABLES["table 9"].conditions(tiny.setting), tiny, "table 8", **QUIET)
+    [eight] = extras.set_sizes("table 8", ITEMS["table 8"].conditions(tiny.setting), tiny, **QUIET)
     assert eight["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000}
 
 
 def test_statistics_are_those_of_the_file(tiny: Study) -> None:
-    [row] = extras.statistics(TABLES["table 7"].conditions(tiny.setting), tiny)
+    [row] = extras.statistics("table 2", ITEMS["table 2"].conditions(tiny.setting), tiny)
     assert (row["n"], row["positive_share"], row["words_mean"], row["words_median"], row["words_max"]) == (
         1400, 0.5, 9.0, 9.0, 9)
     assert row["paper"]["tokens mean"] == 16
 
 
 def test_the_frontier_begins_without_noise_and_has_both_definitions(tiny: Study) -> None:
-    conditions = extras.first_seed(sizes_of_models(tiny.setting), tiny.setting)
-    [row] = extras.figure_4(conditions, tiny, **QUIET)
+    [row] = extras.noise("figure 4", ITEMS["figure 4"].conditions(tiny.setting), tiny, **QUIET)
     points = row["frontier"]["points"]
     assert row["frontier"]["draws"] == 2
     assert {(point["mechanism"], point["strength"]) for point in points} == {
@@ -75,17 +74,9 @@ def test_the_frontier_begins_without_noise_and_has_both_definitions(tiny: Study)
 def test_diagnostics_are_of_every_representation(tiny: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = {"hidden": extras.REPRESENTATIONS["hidden"], "words": extras.REPRESENTATIONS["words"]}
     monkeypatch.setattr(extras, "REPRESENTATIONS", kinds)
-    conditions = extras.first_seed(sizes_of_models(tiny.setting), tiny.setting, tiny.setting.sweep)
-    rows = extras.section_7_1(conditions, tiny, **QUIET)
+    rows = extras.diagnostics("section 7.1", ITEMS["section 7.1"].conditions(tiny.setting), tiny, **QUIET)
     assert [row["embedding"]["representation"] for row in rows] == list(kinds.values())
     for row in rows:
         assert row["embedding"]["target"] == "f_A"
         assert len(row["embedding"]["diagnostics"]) == 5
         assert {point["set"] for point in row["embedding"]["points"]} >= {"boundary members", "boundary non-members"}
-
-
-def test_only_the_first_seed_and_the_models_asked_for(tiny: Study) -> None:
-    conditions = [Condition("made_up", "single-turn", model, FULL, seed)
-                  for model in ("one", "two") for seed in (42, 43)]
-    assert extras.first_seed(conditions, tiny.setting) == [conditions[0], conditions[2]]
-    assert extras.first_seed(conditions, tiny.setting, ["two"]) == [conditions[2]]

@@ -13,10 +13,8 @@ from discreet.core.records import Estimate
 from discreet.studies import T_975, averaged
 from discreet.studies.mia.results import (
     accuracy,
-    accuracy_change,
     change,
     figures,
-    gain,
     kept_steps,
     paper_range,
     reach,
@@ -24,6 +22,10 @@ from discreet.studies.mia.results import (
 )
 
 Row = Callable[..., dict[str, Any]]
+
+
+def gain(audits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list(change([(audit, audit) for audit in audits], "paper", {"selection": "boundary", "n": 20}, {}))
 
 
 def estimate(value: float, half: float = 0.1) -> Estimate:
@@ -102,22 +104,22 @@ def test_a_gain_is_boundary_less_global_of_each_direction(row: Row) -> None:
         edge = [row(0.80, 0.55, selection="boundary", n=20), row(0.75, 0.50, selection="boundary", n=20)]
         return {"attacks": [*whole, *edge]}
 
-    one = gain([audit(0.0)], "paper", n=20)
-    assert one["gain"]["value"] == pytest.approx(((0.80 - 0.60) + (0.75 - 0.70)) / 2)
-    assert one["placebo_gain"]["value"] == pytest.approx(((0.55 - 0.50) + (0.50 - 0.52)) / 2)
-    assert one["gain"]["low"] is None
+    one, placebo = gain([audit(0.0)])
+    assert one["value"] == pytest.approx(((0.80 - 0.60) + (0.75 - 0.70)) / 2)
+    assert placebo["value"] == pytest.approx(((0.55 - 0.50) + (0.50 - 0.52)) / 2)
+    assert one["low"] is None
 
     shifts = np.array([0.0, 0.02, 0.05])
-    three = gain([audit(float(shift)) for shift in shifts], "paper", n=20)
+    three, _ = gain([audit(float(shift)) for shift in shifts])
     by_seed = (0.20 - shifts + 0.05) / 2
-    assert three["gain"]["value"] == pytest.approx(by_seed.mean())
+    assert three["value"] == pytest.approx(by_seed.mean())
     low, high = stats.t.interval(0.95, 2, by_seed.mean(), stats.sem(by_seed))
-    assert (three["gain"]["low"], three["gain"]["high"]) == pytest.approx((low, high), abs=1e-5)
+    assert (three["low"], three["high"]) == pytest.approx((low, high), abs=1e-5)
 
 
 def test_a_gain_without_a_boundary_is_unresolved(row: Row) -> None:
     audit = {"attacks": [row(0.6), row(None, None, selection="boundary", n=20)]}
-    assert gain([audit], "paper", n=20)["gain"]["reason"] == "too few"
+    assert gain([audit])[0]["reason"] == "too few"
 
 
 def test_a_change_is_between_two_audits_of_one_seed(row: Row) -> None:
@@ -131,7 +133,7 @@ def test_accuracy_is_of_every_target(utility: Callable[[float, float], dict[str,
     copied = {"targets": [{"utility": utility(0.95, 0.85)}, {"utility": utility(0.95, 0.7)}]}
     assert accuracy([plain])["value"] == pytest.approx(0.75)
     assert accuracy([plain], "gap", "1")["value"] == pytest.approx(0.15)
-    assert accuracy_change([(copied, plain)])["value"] == pytest.approx(0.025)
+    assert accuracy([copied], before=[plain])["value"] == pytest.approx(0.025)
 
 
 def test_the_papers_ranges() -> None:

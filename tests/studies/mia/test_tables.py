@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from discreet.studies.mia.settings import FULL, LORA, SETTINGS, Condition, Setting
-from discreet.studies.mia.tables import ALL_REGIMES, TABLES, UPSAMPLED, grouped
+from discreet.studies.mia.tables import ALL_REGIMES, ITEMS, ROWS, grouped
 
+COPIES = ("plain", "duplicated x2", "duplicated x4", "paraphrased x2", "paraphrased x4")
 Row = Callable[..., dict[str, Any]]
 Utility = Callable[[float, float], dict[str, Any]]
 
@@ -26,39 +27,48 @@ def audited(rows: list[dict[str, Any]], utility: Utility, test: float = 0.8, **m
     return {"audit": {"attacks": rows, "targets": targets, **more}, "training": {"models": models}}
 
 
+def made(name: str, audit: Callable[[Condition], dict[str, Any]], setting: Setting = SETTING) -> list[dict[str, Any]]:
+    return ITEMS[name].of_audits(setting, {one: audit(one) for one in ITEMS[name].conditions(setting)})
+
+
 def test_cells_of_the_tables() -> None:
     def shown(name: str) -> list[tuple[str, str, str, str]]:
-        return [(one.corpus, one.model, one.regime, one.variant) for one in TABLES[name].conditions(SETTING)
+        return [(one.corpus, one.model, one.regime, one.variant) for one in ITEMS[name].conditions(SETTING)
                 if one.seed == 1]
 
-    assert {len(TABLES[name].conditions(SETTING)) % 2 for name in TABLES} == {0}
+    assert {len(item.conditions(SETTING)) % 2 for item in ITEMS.values() if item.rows in ROWS} == {0}
     assert shown("table 7") == [(corpus, "small", regime, "") for corpus in ("made_up", "pooled", "davidson")
                                 for regime in (LORA, FULL)]
     assert shown("figure 3") == [("made_up", "small", LORA, ""), ("made_up", "small", FULL, ""),
                                  ("made_up", "large", FULL, "")]
     assert shown("table 9") == shown("table 10") == [("depression", "small", LORA, "")]
-    assert shown("section 8.2") == [("made_up", "small", regime, variant) for variant in UPSAMPLED
+    assert shown("section 8.2") == [("made_up", "small", regime, variant) for variant in COPIES
                                     for regime in (LORA, FULL)]
     assert shown("size") == [("made_up", "small", regime, f"size {size}") for size in (10, 20)
                              for regime in (LORA, FULL)]
     assert [one[3] for one in shown("mismatched")] == ["", "", *["mismatched made_up_users"] * 2]
     assert shown("users") == [("stormfront", "small", LORA, ""), ("stormfront", "small", FULL, "")]
     broad = replace(SETTING, broad=("small", "large"), depressed=("small", "large"))
-    assert {condition.model for condition in TABLES["table 7"].conditions(broad)} == {"small", "large"}
-    assert {condition.model for condition in TABLES["table 9"].conditions(broad)} == {"small"}
+    assert {condition.model for condition in ITEMS["table 7"].conditions(broad)} == {"small", "large"}
+    assert {condition.model for condition in ITEMS["table 9"].conditions(broad)} == {"small"}
+
+
+def test_what_is_drawn_once_is_of_the_first_seed_and_the_models_asked_for() -> None:
+    assert {(one.model, one.seed) for one in ITEMS["figure 4"].conditions(SETTING)} == {("small", 1), ("large", 1)}
+    assert {(one.model, one.seed) for one in ITEMS["section 7.1"].conditions(SETTING)} == {("small", 1)}
 
 
 def test_no_mismatched_reference_without_another_corpus() -> None:
-    assert TABLES["mismatched"].conditions(replace(SETTING, mismatched="")) == []
+    assert ITEMS["mismatched"].conditions(replace(SETTING, mismatched="")) == []
 
 
 def test_every_item_has_cells_at_every_scale() -> None:
     for scale, setting in SETTINGS.items():
-        assert all(item.conditions(setting) for item in TABLES.values()), scale
+        assert all(item.conditions(setting) for item in ITEMS.values()), scale
 
 
 def test_seeds_are_one_group() -> None:
-    conditions = TABLES["figure 3"].conditions(SETTING)
+    conditions = ITEMS["figure 3"].conditions(SETTING)
     groups = list(grouped(conditions, {condition: {"audit": {"n": condition.seed}} for condition in conditions}))
     assert [[condition.seed for condition in held] for held, _ in groups] == [[1, 2]] * 3
     assert groups[0][1] == [{"n": 1}, {"n": 2}]
@@ -71,8 +81,7 @@ def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(r
                 row(0.9, label=1), row(0.66, structure="multi-turn"), row(0.8, 0.75, structure="single-turn")]
         return audited(rows, utility)
 
-    conditions = TABLES["table 7"].conditions(SETTING)
-    found = TABLES["table 7"].rows(SETTING, {condition: audit(condition) for condition in conditions})
+    found = made("table 7", audit)
     one = [found_row for found_row in found if (found_row["corpus"], found_row["regime"], found_row["attack"]) == (
         "made_up", FULL, "reference")]
     assert [found_row["definition"] for found_row in one] == [
@@ -98,8 +107,7 @@ def test_the_papers_figures_of_safety_do_not_stand_beside_another_task(row: Row,
             for selection, n in (("global", None), ("boundary", 20))]
     setting = replace(SETTING, further=("davidson", "dreaddit"))
     for name, column in (("table 7", "paper"), ("figure 2", "paper")):
-        conditions = TABLES[name].conditions(setting)
-        found = TABLES[name].rows(setting, {condition: audited(rows, utility) for condition in conditions})
+        found = made(name, lambda _: audited(rows, utility), setting)
         compared = {corpus: [one[column] for one in found if one["corpus"] == corpus and one.get(column)]
                     for corpus in ("davidson", "dreaddit")}
         assert compared["davidson"]
@@ -113,9 +121,8 @@ def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility)
             for selection, n, auc, placebo in (
                 ("global", None, 0.6, 0.5),
                 ("boundary", 20, 0.65 if label is None else 0.6 + 0.1 * label, 0.58))]
-    conditions = TABLES["figure 2"].conditions(SETTING)
-    found = TABLES["figure 2"].rows(SETTING, {condition: audited(rows, utility) for condition in conditions})
-    assert len(found) == len(conditions) // 2 * 9
+    found = made("figure 2", lambda _: audited(rows, utility))
+    assert len(found) == len(ITEMS["figure 2"].conditions(SETTING)) // 2 * 9
     for one in found:
         assert one["gain"]["value"] == pytest.approx({"unsafe": 0.1, "safe": 0.0, "both": 0.05}[one["label"]])
         assert one["label"] != "both" or one["paper"] is None
@@ -136,8 +143,7 @@ def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(ro
                                        (0.9, {"decile": 0, "decile_by": "selector"}))]
         return audited(rows, utility)
 
-    conditions = TABLES["figure 3"].conditions(SETTING)
-    found = TABLES["figure 3"].rows(SETTING, {condition: audit(condition.regime) for condition in conditions})
+    found = made("figure 3", lambda condition: audit(condition.regime))
     tenth = [one for one in found if one["decile_by"] == "target"]
     assert {(one["least"], one["most"]) for one in tenth} == {(0.5, 0.7)}
     assert [one["auc"]["value"] for one in tenth] == pytest.approx([0.6] * len(tenth))
@@ -151,16 +157,15 @@ def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(ro
 
 def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row, utility: Utility) -> None:
     def audit(condition: Condition) -> dict[str, Any]:
-        shift = UPSAMPLED.index(condition.variant) * 0.02 + (condition.seed - 1) * 0.1
+        shift = COPIES.index(condition.variant) * 0.02 + (condition.seed - 1) * 0.1
         rows = [row(0.5 + shift / factor, 0.5 + shift / 4, definition=definition, selection=selection, n=n)
                 for definition in ("paper", "honest, logit")
                 for selection, n, factor in (("global", None, 2), ("boundary", 20, 1), ("non-boundary", 20, 4))]
         return audited(rows, utility, test=0.7 + shift)
 
-    conditions = TABLES["section 8.2"].conditions(SETTING)
-    found = TABLES["section 8.2"].rows(SETTING, {condition: audit(condition) for condition in conditions})
+    found = made("section 8.2", audit)
     by_variant = {one["variant"]: one for one in found if one["regime"] == FULL and one["definition"] == "paper"}
-    assert list(by_variant) == list(UPSAMPLED)
+    assert list(by_variant) == list(COPIES)
     assert not {"boundary_change", "accuracy_change", "paper", "paper_non_boundary"} & set(by_variant["plain"])
     assert by_variant["plain"]["steps"] == {"kept": 10.0, "planned": 30.0}
     one = by_variant["paraphrased x4"]
@@ -173,16 +178,15 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
     assert one["accuracy_change"]["value"] == pytest.approx(0.08)
     assert one["paper"] == {"low": -0.1, "high": -0.1, "models": 1}
     assert one["paper_non_boundary"] == {"low": 0.5, "high": 0.59, "models": None}
-    assert TABLES["section 8.2"].supplementary
-    assert TABLES["users"].supplementary
+    assert ITEMS["section 8.2"].supplementary
+    assert ITEMS["users"].supplementary
 
 
 def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
     users = [{"group_auc": row(value)["auc"], "placebo_auc": row(0.51)["auc"]} for value in (0.7, 0.8)]
     rows = [row(0.6, definition=definition, attack=attack) for attack in ("reference", "loss")
             for definition in ("paper", "honest, p", "honest, logit")]
-    conditions = TABLES["users"].conditions(SETTING)
-    found = TABLES["users"].rows(SETTING, {condition: audited(rows, utility, users=users) for condition in conditions})
+    found = made("users", lambda _: audited(rows, utility, users=users))
     of_users = [one for one in found if one["unit"] == "user"]
     assert len(of_users) == 2
     assert of_users[0]["auc"]["value"] == pytest.approx(0.75)
@@ -195,8 +199,7 @@ def test_a_mismatched_reference_is_shown_by_honest_definitions_alone(row: Row, u
     rows = [row(auc, definition=definition, selection=selection, n=n)
             for definition in ("paper", "honest, p", "honest, logit")
             for selection, n, auc in (("global", None, 0.6), ("boundary", 20, 0.7))]
-    conditions = TABLES["mismatched"].conditions(SETTING)
-    found = TABLES["mismatched"].rows(SETTING, {condition: audited(rows, utility) for condition in conditions})
+    found = made("mismatched", lambda _: audited(rows, utility))
     assert {one["definition"] for one in found} == {"honest, p", "honest, logit"}
     assert {one["variant"] for one in found} == {"matched", "mismatched made_up_users"}
     assert {(one["selection"], one["auc"]["value"]) for one in found} == {("global", 0.6), ("boundary", 0.7)}

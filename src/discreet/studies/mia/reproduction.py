@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,17 +16,13 @@ from discreet.experiments.runner import LIBRARIES
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.results import paper_rows, supplementary_task
 from discreet.studies.mia.settings import Condition, Setting, Study, experiment_of
-from discreet.studies.mia.tables import TABLES, sizes_of_models
+from discreet.studies.mia.tables import ITEMS, Rows, head
 from discreet.train.recipes.head import embedder
 
 QUERIES = (1, 16, 256)
+K = TypeVar("K")
+ORDER = tuple(ITEMS)
 AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")
-EXTRA = {"table 1": "Sizes of the evaluation sets", "table 2": "The corpora",
-         "table 8": "Sizes of the evaluation sets: depression", "figure 4": "The Laplace frontier",
-         "section 7.1": "Are boundary records outliers?"}
-ORDER = ("table 1", "table 2", "table 7", "figure 2", "figure 3", "table 6", "section 7.1", "figure 4", "section 8.2",
-         "table 8", "table 9", "table 10", "size", "mismatched", "users")
-"""Every item, in the order in which they are made: what most others need comes first."""
 REPRESENTATIONS: Mapping[str, str] = {
     "hidden": "hidden states of the fine-tuned classifier", "words": "words of the record alone (hashed)",
     "sentence": "embeddings of a sentence encoder"}
@@ -43,24 +39,12 @@ def reproduce(setting: Setting, study: Study, items: Sequence[str], **options: A
     """
     found: dict[str, Any] = {}
     for name in items:
-        if name in TABLES:
-            item = TABLES[name]
-            conditions = item.conditions(setting)
-            title, rows = item.title, item.rows(
-                setting, audits(conditions, study, supplementary=item.supplementary, **options))
-        else:
-            title, rows = EXTRA[name], _extra(name, setting, study, options)
-        found[name] = {"title": title, "rows": rows}
+        item = ITEMS[name]
+        conditions = item.conditions(setting)
+        rows = (MADE[item.rows](name, conditions, study, **options) if item.rows in MADE else item.of_audits(
+            setting, audits(conditions, study, supplementary=item.supplementary, **options)))
+        found[name] = {"title": item.title, "rows": rows}
     return {"items": found}
-
-
-def _extra(name: str, setting: Setting, study: Study, options: dict[str, Any]) -> list[dict[str, Any]]:
-    if name == "figure 4":
-        return figure_4(first_seed(sizes_of_models(setting), setting), study, **options)
-    if name == "section 7.1":
-        return section_7_1(first_seed(sizes_of_models(setting), setting, setting.sweep), study, **options)
-    conditions = TABLES["table 9" if name == "table 8" else "table 7"].conditions(setting)
-    return statistics(conditions, study) if name == "table 2" else set_sizes(conditions, study, name, **options)
 
 
 def audits(conditions: Iterable[Condition], study: Study, *, supplementary: bool = False, **options: Any
@@ -84,56 +68,55 @@ def audits(conditions: Iterable[Condition], study: Study, *, supplementary: bool
     return said
 
 
-def set_sizes(conditions: Iterable[Condition], study: Study, item: str, **options: Any) -> list[dict[str, Any]]:
+def set_sizes(item: str, conditions: Iterable[Condition], study: Study, **options: Any) -> Rows:
     """Sizes of the evaluation sets of each corpus, ours next to the paper's (tables 1 and 8)."""
-    rows = []
     by_corpus = {condition.corpus: condition for condition in conditions}
-    tasks = {name: experiment_of(condition, study).tasks()["prepare"] for name, condition in by_corpus.items()}
-    found = run(tasks.values(), study.out / "store", **options)
-    for name, condition in by_corpus.items():
-        value = found[tasks[name].key].value
-        paper = {row["metric"].removeprefix("n "): int(row["value"])
-                 for row in paper_rows(item, structure=condition.structure)}
-        rows.append({"corpus": name, "structure": condition.structure, "stands_for": CORPORA[name].stands_for,
-                     "sides": value["sides"], "planted": value["planted"], "duplicates": value["duplicates"],
-                     "notes": value["notes"], "paper": paper or None})
-    return rows
+    made = run_tasks({one: experiment_of(one, study).tasks()["prepare"] for one in by_corpus.values()}, study, options)
+    return [{**_named(one), **{key: value[key] for key in ("sides", "planted", "duplicates", "notes")},
+             "paper": {row["metric"].removeprefix("n "): int(row["value"])
+                       for row in paper_rows(item, structure=one.structure)} or None} for one, value in made.items()]
 
 
-def statistics(conditions: Iterable[Condition], study: Study) -> list[dict[str, Any]]:
+def statistics(item: str, conditions: Iterable[Condition], study: Study, **options: Any) -> Rows:
     """Rows, share of the positive class, words of each corpus (table 2 counts tokens: ours are words)."""
     rows = []
-    for name, structure in {condition.corpus: condition.structure for condition in conditions}.items():
-        texts = read_texts(study.file(name).path)
+    for one in {condition.corpus: condition for condition in conditions}.values():
+        texts = read_texts(study.file(one.corpus).path)
         words = np.array([len(row.text.split()) for row in texts])
-        paper = {row["metric"]: float(row["value"]) for row in paper_rows("table 2", structure=structure)}
-        rows.append({"corpus": name, "structure": structure, "stands_for": CORPORA[name].stands_for, "n": len(texts),
+        paper = {row["metric"]: float(row["value"]) for row in paper_rows(item, structure=one.structure)}
+        rows.append({**_named(one), "n": len(texts),
                      "positive_share": float(np.mean([row.label == "unsafe" for row in texts])),
                      "words_mean": float(words.mean()), "words_median": float(np.median(words)),
                      "words_max": int(words.max()), "paper": paper or None})
     return rows
 
 
-def figure_4(conditions: Iterable[Condition], study: Study, **options: Any) -> list[dict[str, Any]]:
+def _named(one: Condition) -> dict[str, Any]:
+    return {"corpus": one.corpus, "structure": one.structure, "stands_for": CORPORA[one.corpus].stands_for}
+
+
+def noise(item: str, conditions: Iterable[Condition], study: Study, **options: Any) -> Rows:
     """The Laplace frontier of each condition's f_A (right), fresh and keyed, next to its placebo."""
-    rows = []
     asked = {"sigmas": [one for one in study.setting.sigmas if one > 0], "draws": study.setting.draws}
-    tasks = {condition: _task(_frontier, "frontier", condition, study, asked) for condition in conditions}
-    found = run(tasks.values(), study.out / "store", **options)
-    for condition, task in tasks.items():
-        rows.append({**_head(condition), "frontier": found[task.key].value["frontier"]})
-    return rows
+    made = run_tasks({one: _task(_frontier, "frontier", one, study, asked) for one in conditions}, study, options)
+    return [{**head(one, "seed"), "frontier": value["frontier"]} for one, value in made.items()]
 
 
-def section_7_1(conditions: Iterable[Condition], study: Study, **options: Any) -> list[dict[str, Any]]:
+def diagnostics(item: str, conditions: Iterable[Condition], study: Study, **options: Any) -> Rows:
     """Diagnostics of f_A's hidden states, and of a sentence encoder that was not fine-tuned, with their pictures."""
-    rows = []
-    tasks = {(condition, kind): _task(_diagnose, f"diagnostics/{kind}", condition, study, {"representation": kind})
-             for condition in conditions for kind in REPRESENTATIONS}
+    made = run_tasks({(one, kind): _task(_diagnose, f"diagnostics/{kind}", one, study, {"representation": kind})
+                      for one in conditions for kind in REPRESENTATIONS}, study, options)
+    return [{**head(one, "seed"), "embedding": value["embedding"]} for (one, _), value in made.items()]
+
+
+def run_tasks(tasks: Mapping[K, Task], study: Study, options: Mapping[str, Any]) -> dict[K, Any]:
+    """What each task gives, by what it is of."""
     found = run(tasks.values(), study.out / "store", **options)
-    for (condition, _), task in tasks.items():
-        rows.append({**_head(condition), "embedding": found[task.key].value["embedding"]})
-    return rows
+    return {name: found[task.key].value for name, task in tasks.items()}
+
+
+MADE = {"set_sizes": set_sizes, "statistics": statistics, "noise": noise, "diagnostics": diagnostics}
+"""What makes the rows of items that are not made of audits."""
 
 
 def _task(function: Any, name: str, condition: Condition, study: Study, params: Mapping[str, Any]) -> Task:
@@ -162,14 +145,3 @@ def _diagnose(job: Job) -> dict[str, Any]:
     vectors = vectors / np.where(length > 0, length, 1.0)
     return {"embedding": embedding_record(vectors, table, table.index("f_A"), job.rng(),
                                           representation=REPRESENTATIONS[kind])}
-
-
-def _head(condition: Condition) -> dict[str, Any]:
-    return {name: getattr(condition, name) for name in ("corpus", "structure", "model", "regime", "seed")}
-
-
-def first_seed(conditions: Iterable[Condition], setting: Setting, models: Iterable[str] | None = None
-               ) -> list[Condition]:
-    """Those of the first seed, and of some of the models."""
-    named = None if models is None else set(models)
-    return [one for one in conditions if one.seed == setting.seeds[0] and (named is None or one.model in named)]

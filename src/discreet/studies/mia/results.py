@@ -13,7 +13,7 @@ from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import primary_scores
 from discreet.audit.membership.controls import group_level, same_examples
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, Selector, evaluation_sets
-from discreet.audit.membership.rows import JudgedRow, estimate_rows, judged_rows
+from discreet.audit.membership.rows import estimate_rows, judged_rows
 from discreet.core.records import Estimate
 from discreet.data.texts import read_texts
 from discreet.engine import Job, Task
@@ -82,38 +82,24 @@ def change(pairs: Sequence[tuple[Audit, Audit]], definition: Definition, after: 
     Means over directions and seeds. The two AUCs may share examples, so their intervals do not make one for the
     difference: it has one from three seeds on, and is a point before.
     """
-    found = []
-    for key in ("auc", "placebo_auc"):
-        by_seed = [[_less(one, other) for one, other in zip(
-            estimates(rows_of(second, "reference", definition, **after), key),
-            estimates(rows_of(first, "reference", definition, **before), key), strict=True)]
-            for second, first in pairs]
-        found.append(averaged(by_seed, (-1.0, 1.0)).to_json())
-    return found[0], found[1]
+    value, placebo = (averaged([[_less(one, other) for one, other in zip(
+        estimates(rows_of(second, "reference", definition, **after), key),
+        estimates(rows_of(first, "reference", definition, **before), key), strict=True)]
+        for second, first in pairs], (-1.0, 1.0)).to_json() for key in ("auc", "placebo_auc"))
+    return value, placebo
 
 
-def gain(audits: Sequence[Audit], definition: Definition, *, n: int, label: int | None = None) -> dict[str, Any]:
-    """Boundary less global AUC of the reference attack, and the same of the placebo; see `change`."""
-    value, placebo = change([(audit, audit) for audit in audits], definition,
-                            {"selection": "boundary", "n": n, "label": label}, {"label": label})
-    return {"gain": value, "placebo_gain": placebo}
+def accuracy(audits: Sequence[Audit], part: str = "test", label: str = "all", *, before: Sequence[Audit] | None = None
+             ) -> dict[str, Any]:
+    """Accuracy of the targets on members ("train") or on data nobody trained on ("test"), or their "gap".
 
-
-def accuracy(audits: Sequence[Audit], part: str = "test", label: str = "all") -> dict[str, Any]:
-    """Accuracy of the targets on members ("train") or on data nobody trained on ("test"), or their "gap"."""
-    return averaged([_accuracies(audit, part, label) for audit in audits], (-1.0 if part == "gap" else 0.0, 1.0)
-                    ).to_json()
-
-
-def accuracy_change(pairs: Sequence[tuple[Audit, Audit]]) -> dict[str, Any]:
-    """Accuracy on data nobody trained on of the first audit of each pair less that of the second."""
-    return averaged([[_less(one, other) for one, other in zip(_accuracies(second, "test", "all"),
-                                                              _accuracies(first, "test", "all"), strict=True)]
-                     for second, first in pairs], (-1.0, 1.0)).to_json()
-
-
-def _accuracies(audit: Audit, part: str, label: str) -> list[Estimate]:
-    return [Estimate.from_json(target["utility"][label][part]) for target in audit["targets"]]
+    With `before`, an audit for each, less theirs.
+    """
+    by_seed, other = ([[Estimate.from_json(target["utility"][label][part]) for target in audit["targets"]]
+                       for audit in some] for some in (audits, before or ()))
+    if before is not None:
+        by_seed = [list(map(_less, ours, theirs)) for ours, theirs in zip(by_seed, other, strict=True)]
+    return averaged(by_seed, (0.0 if before is None and part != "gap" else -1.0, 1.0)).to_json()
 
 
 def _less(one: Estimate, other: Estimate) -> Estimate:
@@ -172,17 +158,13 @@ def supplementary(job: Job) -> dict[str, Any]:
         sets = evaluation_sets(table, target, np.random.default_rng((job.seed, target, 0)))
         selector = Selector.of(table, sets, np.random.default_rng((job.seed, target, 5)))
         scores = score_all(table, sets, seed=job.seed, names=["reference"])
-        judged = [off_boundary(one) for one in judged_rows(table, sets, selector, scores, lambda one: False)
+        judged = [one if one.reason is not None else replace(one, rows=np.setdiff1d(one.pool, one.rows))
+                  for one in judged_rows(table, sets, selector, scores, lambda one: False)
                   if one.spec.selection == "boundary" and one.spec.n == BOUNDARY_N]
         attacks += [row.to_json() | {"selection": NON_BOUNDARY}
                     for row in estimate_rows(judged, units, rng, n_resamples=RESAMPLES)]
         users.append({"target": table.models[target].name, **_users(scores, sets, units)})
     return {"attacks": attacks, "users": users}
-
-
-def off_boundary(judged: JudgedRow) -> JudgedRow:
-    """The records of a boundary's pool that are not in it."""
-    return judged if judged.reason is not None else replace(judged, rows=np.setdiff1d(judged.pool, judged.rows))
 
 
 def _users(scores: list[Scores], sets: EvaluationSets, units: Units) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from discreet.experiments import MembershipExperiment
 from discreet.studies import read_settings
 from discreet.studies.mia.corpora import CORPORA, write_corpus
 
-RANKS = (16, 64, 128)
 LORA, FULL = "lora r=64", "full"
 COPIED = {"duplicated": "exact", "paraphrased": "paraphrase"}
 

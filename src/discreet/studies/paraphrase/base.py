@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, cast, get_type_hints
 
@@ -25,7 +24,7 @@ from discreet.core.files import KeyedHash, dump_json, progress, why, write_atomi
 from discreet.core.records import Estimate
 from discreet.core.registry import Registry
 from discreet.data.rows import clean
-from discreet.data.texts import MARKS, LabelledText, read_texts
+from discreet.data.texts import MARKS, read_texts
 from discreet.experiments.membership.experiment import MOST_COPIES
 
 FORM = "discreet-paraphrases"
@@ -90,18 +89,16 @@ def change(texts: Sequence[str], said: Sequence[Sequence[str]]) -> dict[str, Est
     `words_of`; `overlap`, the mean over all paraphrases of `overlap` with their text; `wrapped`, the share of
     paraphrases that hold their text as it was, see `holds`. They have no intervals: they describe these texts.
     """
-    full = [len({words_of(text), *map(words_of, ours)}) == 1 + len(ours)
-            for text, ours in zip(texts, said, strict=True)]
     pairs = [(text, other) for text, ours in zip(texts, said, strict=True) for other in ours]
-    each = [one for text, other in pairs if (one := overlap(text, other)) is not None]
-    return {"distinct": _mean(full, "text"), "overlap": _mean(each, "paraphrase"),
-            "wrapped": _mean([holds(other, text) for text, other in pairs], "paraphrase")}
-
-
-def _mean(values: Sequence[float], unit: str) -> Estimate:
-    if not values:
-        return Estimate.unresolved(f"there is no {unit} that could be compared; at least one is needed", unit=unit, n=0)
-    return Estimate(sum(values) / len(values), None, None, n=len(values), unit=unit, method="mean")
+    found = {"distinct": [float(len({words_of(text), *map(words_of, ours)}) == 1 + len(ours))
+                          for text, ours in zip(texts, said, strict=True)],
+             "overlap": [one for text, other in pairs if (one := overlap(text, other)) is not None],
+             "wrapped": [float(holds(other, text)) for text, other in pairs]}
+    units = {"distinct": "text", "overlap": "paraphrase", "wrapped": "paraphrase"}
+    return {name: Estimate(sum(values) / len(values), None, None, n=len(values), unit=units[name], method="mean")
+            if values else Estimate.unresolved(
+                f"there is no {units[name]} that could be compared; at least one is needed", unit=units[name], n=0)
+            for name, values in found.items()}
 
 
 def paraphraser_of(spec: str, seed: int) -> Callable[[Path, int, Path], Path]:
@@ -115,39 +112,29 @@ def paraphraser_of(spec: str, seed: int) -> Callable[[Path, int, Path], Path]:
 def made(spec: str) -> Paraphraser:
     """The paraphraser of a spec. Raises UsageError."""
     name, colon, rest = spec.partition(":")
-    maker = paraphrasers[name.strip()]
-    hints = get_type_hints(maker)
-    options = fields(cast(Any, maker))
-    given: dict[str, Any] = {}
+    maker: Any = paraphrasers[name.strip()]
+    options, hints, given = {one.name: one for one in fields(maker)}, get_type_hints(maker), dict[str, Any]()
     for number, part in enumerate(rest.split(",") if colon else []):
         key, _, value = (one.strip() for one in part.partition("="))
         if number == 0 and options and not _NAMED.match(part):
-            key, value = options[0].name, part.strip()
-        if key not in {one.name for one in options} or key in given:
-            known = ", ".join(one.name for one in options) or "none"
+            key, value = next(iter(options)), part.strip()
+        if key not in options or key in given:
             raise UsageError(f"the paraphraser {name!r} has no option {key!r}, or was given it twice; expected each "
-                             f"of its options once at most: {known}")
-        given[key] = _value(name, key, value, hints[key])
-    lacking = [one.name for one in options if one.name not in given and one.default is MISSING]
-    if lacking:
+                             f"of its options once at most: {', '.join(options) or 'none'}")
+        if not value:
+            raise UsageError(f"the paraphraser {name!r}: {key} is empty; expected a value")
+        try:
+            given[key] = hints[key](value)
+        except ValueError:
+            raise UsageError(f"the paraphraser {name!r}: {key} is {value[:40]!r}; expected "
+                             f"{'a whole number' if hints[key] is int else 'a number'}") from None
+    if lacking := [one.name for one in options.values() if one.name not in given and one.default is MISSING]:
         raise UsageError(f"the paraphraser {name!r} needs {' and '.join(lacking)}; expected "
                          f"{name}:{','.join(f'{one}=…' for one in lacking)}")
     try:
         return cast(Paraphraser, maker(**given))
     except ValueError as error:
         raise UsageError(f"the paraphraser {name!r}: {error}") from None
-
-
-def _value(name: str, key: str, value: str, hint: Any) -> Any:
-    for kind, called in ((int, "a whole number"), (float, "a number")):
-        if hint is kind:
-            try:
-                return kind(value)
-            except ValueError:
-                raise UsageError(f"the paraphraser {name!r}: {key} is {value[:40]!r}; expected {called}") from None
-    if not value:
-        raise UsageError(f"the paraphraser {name!r}: {key} is empty; expected a value")
-    return value
 
 
 def write_paraphrases(data: Path, n: int, to: Path, paraphraser: Paraphraser, seed: int, *, quiet: bool = False
@@ -175,39 +162,31 @@ def write_paraphrases(data: Path, n: int, to: Path, paraphraser: Paraphraser, se
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {to}: {why(error)}; name another") from None
-    said = _said(rows, n, paraphraser, seed, quiet)
-    key = secrets.token_bytes(32)
-    hashes = KeyedHash(key)
-    write_atomic(path, "".join(_lines(rows, said)))
-    texts = [row.text for row in rows]
+    said = _said([row.text for row in rows], n, paraphraser, seed, quiet)
+    hashes = KeyedHash(key := secrets.token_bytes(32))
+    write_atomic(path, "".join(json.dumps(
+        {"id": f"{row.id}#{k}", "text": text, "label": row.label,
+         **({"structure": row.structure} if row.structure else {})}, ensure_ascii=False) + "\n"
+        for row, ours in zip(rows, said, strict=True) for k, text in enumerate(ours, start=1)))
     write_atomic(path.with_suffix(".json"), dump_json({
         **asked, "key": key.hex(), "data": hashes.of_file(Path(data)), "paraphrases": hashes.of_file(path),
-        "unchanged": sum(one == text for text, ours in zip(texts, said, strict=True) for one in ours),
-        **change(texts, said)}, indent=1) + "\n")
+        "unchanged": sum(one == row.text for row, ours in zip(rows, said, strict=True) for one in ours),
+        **change([row.text for row in rows], said)}, indent=1) + "\n")
     return path
 
 
-def _said(rows: Sequence[LabelledText], n: int, paraphraser: Paraphraser, seed: int, quiet: bool) -> list[list[str]]:
-    rng = np.random.default_rng((seed, *FORM.encode()))
-    texts = iter([row.text for row in rows])
+def _said(texts: Sequence[str], n: int, paraphraser: Paraphraser, seed: int, quiet: bool) -> list[list[str]]:
+    rng, found = np.random.default_rng((seed, *FORM.encode())), list[list[str]]()
     # In portions: progress is shown, and a paraphraser that asks a service has a bounded number of texts at hand.
-    portions: Iterator[list[str]] = iter(lambda: list(islice(texts, TOGETHER)), [])
-    found: list[list[str]] = []
-    for portion in progress(portions, -(-len(rows) // TOGETHER), quiet=quiet, label="paraphrases"):
+    starts = range(0, len(texts), TOGETHER)
+    for start in progress(starts, len(starts), quiet=quiet, label="paraphrases"):
+        portion = texts[start:start + TOGETHER]
         said = [[clean(one) for one in ours] for ours in paraphraser.paraphrase(portion, n, rng)]
         if len(said) != len(portion) or any(len(ours) != n or not all(map(str.strip, ours)) for ours in said):
             raise ValueError(f"the paraphraser {paraphraser.label!r} gave other than {n} texts for each of "
                              f"{len(portion)}, or empty ones")
         found += said
     return found
-
-
-def _lines(rows: Sequence[LabelledText], said: Sequence[Sequence[str]]) -> Iterator[str]:
-    for row, ours in zip(rows, said, strict=True):
-        further = {"structure": row.structure} if row.structure else {}
-        for k, text in enumerate(ours, start=1):
-            yield json.dumps({"id": f"{row.id}#{k}", "text": text, "label": row.label, **further},
-                             ensure_ascii=False) + "\n"
 
 
 def _is_made(path: Path, data: Path, asked: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -26,32 +26,17 @@ _SENTENCE = re.compile(
 _PRECIOUS = re.compile(r"\S*[\d@#/_]\S*")
 _EDGE = ".,;:!?…'\"()[]{}<>*"
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SUBJECT = (r"(?:i|you|he|she|it|we|they|the|my|your|his|her|our|their|this|that|these|those|there|people|someone|"
-            r"everyone|nobody|some|most|many)\b")
-_END = re.compile(r"^(.*?)([.!?…]*)$", re.S)
-_UNCLEAR = re.compile(r"[;:\"“”()\[\]\n—–]| - ")
-_FRONT = re.compile(r"^(if|when|because|although|though|unless|because of) ([^,]+), (?:then )?([^,]+)$", re.I)
-_BEHIND = re.compile(r"^([^,]+?),? (if|when|because|although|though|unless) ([^,]+)$", re.I)
-_BUT = re.compile(rf"^({_SUBJECT}[^,]+), but ({_SUBJECT}[^,]+)$", re.I)
-_ALTHOUGH = re.compile(rf"^(?:although|though) ({_SUBJECT}[^,]+), ({_SUBJECT}[^,]+)$", re.I)
-_PLACED = re.compile(rf"^((?:in|at|on|after|before|during|for|with|without|until|by|from) (?:\S+ ){{0,5}}\S+), "
-                     rf"({_SUBJECT}[^,]+)$", re.I)
-_CONNECTIVES = re.compile(r"\b(?:if|when|because|although|though|unless|while|since|whether|than)\b", re.I)
-_BOUND = re.compile(
-    r"\b(?:as|even|only|what|how|wonder|wondering|know|knew|knows|see|ask|asked|asking|sure|tell|me|unclear|check|if|"
-    r"matter|care|mind|and|but|or|that|just|not|is|was|like|of|about|out|to|find|question|so|especially|except|"
-    r"decide|remember|guess|understand|learn)$", re.I)
-_JOINED = re.compile(r"\b(?:and|but|or|so)\b", re.I)
-_REPORTED = re.compile(r"\b(?:that|think|thinks|thought|said|say|says|believe|know|knows|told|claim|claims)\b", re.I)
-_DISCOURSE = re.compile(
-    r"^(?:in (?:short|fact|general|addition|other words|my opinion|my view|any case|conclusion|the end)|for (?:example|"
-    r"instance|one|now|sure)|by the way|at (?:least|first|last|all)|on the (?:other|one) hand|after all|from now on|"
-    r"with that)$", re.I)
 _WORD_START, _WORD_END = r"(?<![\w@#/.'’-])", r"(?!\w|[@/-]|['’](?!s\b)|\.\w)"
 _STRAIGHT = str.maketrans("’", "'")
 
 
-@lru_cache(maxsize=1)
+@cache
+def _clause(name: str) -> re.Pattern[str]:
+    found = word_lists()["clauses"]
+    return re.compile(found[name].replace("<clause>", found["clause"]), re.S if name == "end" else re.I)
+
+
+@cache
 def word_lists() -> Mapping[str, Any]:
     """The closed lists; fragments stand in their patterns."""
     found: dict[str, Any] = yaml.safe_load(files(__package__).joinpath(LISTS).read_text(encoding="utf-8"))
@@ -155,9 +140,9 @@ def reordered(sentence: str) -> list[str]:
     Left alone is what has brackets, quotation marks, colons or dashes, more than one clause that could be moved, or
     a conjunction that would reach further in the new order than it did.
     """
-    match = _END.match(sentence)
+    match = _clause("end").match(sentence)
     body, end = match.groups() if match else (sentence, "")
-    if not body or _UNCLEAR.search(body) or is_loud(sentence):
+    if not body or _clause("unclear").search(body) or is_loud(sentence):
         return []
     found = [*_moved(body), *_turned(body, end)]
     return [raised(one, sentence) + end for one in found]
@@ -165,29 +150,30 @@ def reordered(sentence: str) -> list[str]:
 
 def _moved(body: str) -> list[str]:
     """A clause moved to the other end."""
-    if len(_CONNECTIVES.findall(body)) == 1:
-        if (front := _FRONT.match(body)) and _words(front[2]) > 1 and _words(front[3]) > 1:
+    if len(_clause("connectives").findall(body)) == 1:
+        if (front := _clause("front").match(body)) and _words(front[2]) > 1 and _words(front[3]) > 1:
             return [f"{lowered(front[3])} {front[1].lower()} {front[2]}"]
-        if (behind := _BEHIND.match(body)) and _free(behind):
+        if (behind := _clause("behind").match(body)) and _free(behind):
             return [f"{behind[2].lower()} {behind[3]}, {lowered(behind[1])}"]
-    elif not _CONNECTIVES.search(body) and (placed := _PLACED.match(body)) and not _DISCOURSE.match(placed[1]):
+    elif (not _clause("connectives").search(body) and (placed := _clause("placed").match(body))
+          and not _clause("discourse").match(placed[1])):
         return [f"{placed[2]} {lowered(placed[1])}"]
     return []
 
 
 def _free(behind: re.Match[str]) -> bool:
     """Whether "A because B" may become "because B, A"."""
-    return (_words(behind[1]) > 1 and _words(behind[3]) > 1 and not _BOUND.search(behind[1])
-            and not _JOINED.search(behind[3]) and not _REPORTED.search(behind[1]))
+    return (_words(behind[1]) > 1 and _words(behind[3]) > 1 and not _clause("bound").search(behind[1])
+            and not _clause("joined").search(behind[3]) and not _clause("reported").search(behind[1]))
 
 
 def _turned(body: str, end: str) -> list[str]:
     """ "A, but B" and "although A, B"."""
     if "?" in end:
         return []
-    if (but := _BUT.match(body)) and not _CONNECTIVES.search(body):
+    if (but := _clause("but").match(body)) and not _clause("connectives").search(body):
         return [f"although {lowered(but[1])}, {but[2]}"]
-    if (although := _ALTHOUGH.match(body)) and len(_CONNECTIVES.findall(body)) == 1:
+    if (although := _clause("although").match(body)) and len(_clause("connectives").findall(body)) == 1:
         return [f"{although[1]}, but {although[2]}"]
     return []
 
@@ -249,7 +235,7 @@ def _fitted(sentence: str, start: int, end: int, options: Iterable[str]) -> tupl
     return tuple(options)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _patterns() -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     """What begins a sentence, then what depends on the words around it."""
     lists = word_lists()
@@ -259,7 +245,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     return (*first, *rest)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _phrases() -> tuple[re.Pattern[str], Mapping[str, tuple[str, ...]]]:
     """A pattern of all phrases that have alternatives, and these."""
     lists = word_lists()

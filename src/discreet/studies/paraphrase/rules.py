@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -58,49 +58,38 @@ class Rules:
         return [_several(text, n, own) for text, own in zip(texts, rng.spawn(len(texts)), strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence, first as it is and then in other orders, each with its edits."""
+Orders = tuple[tuple[str, list[Edit]], ...]
+"""A sentence, first as it is and then in other orders, each with its edits."""
 
-    orders: tuple[tuple[str, tuple[Edit, ...]], ...]
 
-    @classmethod
-    def of(cls, sentence: str) -> _Sentence:
-        return cls(tuple((one, tuple(edits_of(one))) for one in (sentence, *reordered(sentence))))
-
-    def drawn(self, rng: Generator) -> str:
-        chosen = 0
-        if len(self.orders) > 1 and rng.random() < REORDERED:
-            chosen = int(rng.integers(1, len(self.orders)))
-        return edited(*self.orders[chosen], rng, SWAPPED)
+def _drawn(orders: Orders, rng: Generator) -> str:
+    other = len(orders) > 1 and rng.random() < REORDERED
+    return edited(*orders[int(rng.integers(1, len(orders))) if other else 0], rng, SWAPPED)
 
 
 def _several(text: str, n: int, rng: Generator) -> list[str]:
     turns = turns_of(text)
-    sentences = [[_Sentence.of(one) for one in turn.sentences] for turn in turns]
-    taken, found = {words_of(text)}, []
-    if not any(map(words_of, (one for turn in turns for one in turn.sentences))):
+    sentences = [[tuple((order, edits_of(order)) for order in (one, *reordered(one))) for one in turn.sentences]
+                 for turn in turns]
+    if not any(words_of(one) for turn in turns for one in turn.sentences):
         return [text] * n
+    taken, found = {words_of(text)}, list[str]()
     for _ in range(n):
-        for attempt, candidate in enumerate(_candidates(turns, sentences, rng)):
-            # The first draws must bring more than an opener.
-            if (words_of(candidate) not in taken and keeps(text, candidate)
-                    and (attempt >= TRIES // 2 or not holds(candidate, text))):
-                break
-        else:
-            candidate = text
-        taken.add(words_of(candidate))
-        found.append(candidate)
+        # The first draws must bring more than an opener.
+        found.append(next((one for attempt, one in enumerate(_candidates(turns, sentences, rng))
+                           if words_of(one) not in taken and keeps(text, one)
+                           and (attempt >= TRIES // 2 or not holds(one, text))), text))
+        taken.add(words_of(found[-1]))
     return found
 
 
-def _candidates(turns: Sequence[Turn], sentences: Sequence[Sequence[_Sentence]], rng: Generator) -> Iterator[str]:
+def _candidates(turns: Sequence[Turn], sentences: Sequence[Sequence[Orders]], rng: Generator) -> Iterator[str]:
     """Draws, with an opener for certain in the later ones; at last every opener and closer of the first turn."""
     for attempt in range(TRIES):
         first = True
         said = []
         for turn, own in zip(turns, sentences, strict=True):
-            drawn = tuple(one.drawn(rng) for one in own)
+            drawn = tuple(_drawn(one, rng) for one in own)
             if drawn:
                 opened = rng.random() < OPENED or (first and attempt >= TRIES // 2)
                 drawn, first = _framed(turn, drawn, rng, opened), False
@@ -155,7 +144,7 @@ def _small(framing: str) -> str:
     return framing if framing.startswith("I ") else framing[0].lower() + framing[1:]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _version() -> str:
     room = files(__package__)
     parts = [room.joinpath(name).read_bytes() for name in SOURCES]

@@ -48,21 +48,16 @@ def test_prices_are_what_the_guard_does(fitted_folder: Path, rows: list[Labelled
                                         point: str) -> None:
     by_hand = shares(Guard.load(fitted_folder, point=point), rows)
     assert {n: e.value for n, e in found.prices[point].items()} == pytest.approx(by_hand)
-    for name, estimate in found.prices[point].items():
-        if name != "expected_cost":
-            assert estimate.low is not None
-            assert estimate.high is not None
-            assert estimate.low <= by_hand[name] <= estimate.high
+    assert all((e.low or 0) <= by_hand[n] <= (e.high or 1) for n, e in found.prices[point].items()
+               if n != "expected_cost")
 
 
 def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
     named = [replace(r, answer=replace(r.answer, answer=f"{r.answer.answer} Write to jane.doe@mail-host.com."))
              for r in rows]
     result = calibrate(fitted_guard, named)
-    assert {p["leak_recall"].value for p in result.prices.values()} == {1.0}
-    assert {p["false_flags"].value for p in result.prices.values()} == {1.0}
-    assert result.refitted == {}
-    assert "not refitted" in str(result.note)
+    assert {p[name].value for p in result.prices.values() for name in ("leak_recall", "false_flags")} == {1.0}
+    assert (result.refitted, "not refitted" in str(result.note)) == ({}, True)
 
 
 def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
@@ -76,7 +71,7 @@ def test_what_evidence_flags_stays_flagged_at_every_threshold(fitted_guard: Guar
     assert set(result.refitted.values()) == {0.0}
 
 
-def told_to_a_stranger(row: LabelledAnswer) -> LabelledAnswer:
+def without_evidence(row: LabelledAnswer) -> LabelledAnswer:
     """The same leak with nothing that the rules bind: what is left to δ."""
     words = row.answer.answer.split(" Treatment with ")[-1]
     return replace(row, answer=replace(row.answer, answer=f"Treatment with {words}" if leaks_in(row) else words))
@@ -84,7 +79,7 @@ def told_to_a_stranger(row: LabelledAnswer) -> LabelledAnswer:
 
 def test_refitted_points_reach_their_rates(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
     """Half of the leaks are left to δ: the guard as a whole reaches the rate of the point."""
-    half = [told_to_a_stranger(r) if i % 2 else r for i, r in enumerate(rows)]
+    half = [without_evidence(r) if i % 2 else r for i, r in enumerate(rows)]
     detector = replace(fitted_guard.detector, thetas=Thetas(-1e9, -1e9), decides=DENSITY)
     guard = Guard(fitted_guard.policy, detector=detector)
     found = calibrate(guard, half, costs=COSTS)

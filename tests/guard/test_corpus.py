@@ -34,15 +34,6 @@ def test_a_file_of_several_sides(tmp_path: Path) -> None:
         read_side([path, only], "safe", "law")
 
 
-def test_ids_are_unique_and_words_are_words(tmp_path: Path) -> None:
-    twice = write(tmp_path / "twice.jsonl", {"id": 1, "answer": "a"}, {"id": 1, "answer": "b"})
-    with pytest.raises(InputError, match=r"line 2.*used before"):
-        read_side([twice], "safe", "law")
-    odd = write(tmp_path / "odd.jsonl", {"id": 1, "answer": "a", "group": [1]})
-    with pytest.raises(InputError, match="line 1: 'group' is no word"):
-        read_side([odd], "safe", "law")
-
-
 def test_repeats_and_contradictions() -> None:
     given = [sample("One  text."), sample("one TEXT."), sample("ｏne text."), sample("Both", "safe"),
              sample("both", "unsafe"), sample("Both", "borderline"), sample("Three", "unsafe")]
@@ -60,8 +51,7 @@ def many(n: int = 200, groups: int | None = None) -> list[Sample]:
 def test_shares_kind_by_kind() -> None:
     given = many(600)
     found = Counter(zip(split(given, 1), (s.kind for s in given), strict=True))
-    for kind in ("safe", "unsafe", "borderline"):
-        assert [found[(part, kind)] for part in PARTS] == [140, 30, 30]
+    assert all([found[(part, kind)] for part in PARTS] == [140, 30, 30] for kind in ("safe", "unsafe", "borderline"))
 
 
 def test_groups_stay_together() -> None:
@@ -105,6 +95,7 @@ def test_texts_in_memory_are_those_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "error", "said"), [
+    ([{"answer": "a", "group": [1]}], InputError, "item 1: 'group' is no word"),
     (["a", 7], InputError, "the safe texts, item 2: found a int; expected a string"),
     ([{"text": "a"}], InputError, "item 1: there is no 'answer'"),
     ([{"id": 1, "answer": "a"}, {"id": 1, "answer": "b"}], InputError, "item 2: the id of this row was used before"),

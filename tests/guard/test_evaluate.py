@@ -30,11 +30,8 @@ class Scripted:
         layer: Any = {"flag": "contextual", "direct": "direct"}.get(action)
         if action == "direct":
             action = "flag"
-        findings = tuple(
-            Finding(w[5:], "third", "person 1", i, i + 1, "a rule", "contextual", True)
-            for i, w in enumerate(words)
-            if w.startswith("kind=")
-        )
+        findings = tuple(Finding(w[5:], "third", "person 1", i, i + 1, "a rule", "contextual", True)
+                         for i, w in enumerate(words) if w.startswith("kind="))
         score = None if delta is None else 0.5
         return Judgement(Verdict(answer.id, action, layer, score, delta, (), "p", "r"), findings)
 
@@ -58,16 +55,20 @@ def leaves(data: Any) -> Iterator[Estimate]:
             yield from leaves(value)
 
 
+def repeated(n: int, text: str, cluster: Any = "yes", **more: Any) -> list[LabelledAnswer]:
+    return [row(text, cluster, **more)] * n
+
+
 ROWS = [
-    *[row("flag d=3", "yes", subject="third", register="professional", counts={"age": 1, "sex": 1}) for _ in range(6)],
-    *[row("safe d=-1", "yes", subject="third", register="professional", counts={"age": 1}) for _ in range(2)],
-    *[row("direct d=-2", "yes", subject="speaker", register="conversational") for _ in range(2)],
-    *[row("flag d=2", "no", register="professional", counts={"age": 0}) for _ in range(1)],
-    *[row("safe d=-3", "no", register="advice", counts={"age": 0}) for _ in range(9)],
-    *[row("flag d=1", "no", register="conversational") for _ in range(4)], *[row("flag d=1", "one") for _ in range(1)],
-    *[row("safe d=0", "one") for _ in range(3)], *[row("flag d=9", "unclear") for _ in range(50)],
-    *[row("flag d=4", "yes", subject="public") for _ in range(2)], row("safe d=4", "yes", subject="public"),
-    row("abstain d=0", "one"), row("failed", "yes", subject="third"),
+    *repeated(6, "flag d=3", subject="third", register="professional", counts={"age": 1, "sex": 1}),
+    *repeated(2, "safe d=-1", subject="third", register="professional", counts={"age": 1}),
+    *repeated(2, "direct d=-2", subject="speaker", register="conversational"),
+    row("flag d=2", "no", register="professional", counts={"age": 0}),
+    *repeated(9, "safe d=-3", "no", register="advice", counts={"age": 0}),
+    *repeated(4, "flag d=1", "no", register="conversational"), row("flag d=1", "one"),
+    *repeated(3, "safe d=0", "one"), *repeated(50, "flag d=9", "unclear"),
+    *repeated(2, "flag d=4", subject="public"), row("safe d=4", subject="public"), row("abstain d=0", "one"),
+    row("failed", subject="third"),
 ]
 
 
@@ -93,85 +94,54 @@ def test_the_auroc_is_over_positives_and_negatives_with_a_score() -> None:
 
 def test_every_figure_has_an_interval_or_a_reason() -> None:
     result = run(ROWS)
-    figures = [
-        *leaves(result.overall), *leaves(result.domains), *leaves(result.classes), *leaves(result.subjects),
-        *leaves(result.controls),
-    ]
+    figures = [e for part in (result.overall, result.domains, result.classes, result.subjects, result.controls)
+               for e in leaves(part)]
     assert len(figures) > 30
     for figure in figures:
         if figure.value is None:
             assert figure.reason
         else:
-            assert figure.low is not None
-            assert figure.high is not None
-            assert figure.low <= figure.value <= figure.high
+            assert (figure.low if figure.low is not None else 9) <= figure.value <= (figure.high or 0)
 
 
 def test_subjects_are_told_apart() -> None:
-    held = {who: figures["held"].value for who, figures in run(ROWS).subjects.items()}
-    assert held["third"] == pytest.approx(7 / 9)
-    assert held["speaker"] == 1.0
-    assert held["public"] == pytest.approx(2 / 3)
-    contextual = {who: figures["held_contextual"].value for who, figures in run(ROWS).subjects.items()}
-    assert contextual["speaker"] == 0.0
+    subjects = run(ROWS).subjects
+    held = {who: figures["held"].value for who, figures in subjects.items()}
+    assert held == {"third": pytest.approx(7 / 9), "speaker": 1.0, "public": pytest.approx(2 / 3), "asker": None}
+    assert subjects["speaker"]["held_contextual"].value == 0.0
 
 
 def test_classes_are_compared_with_the_readers() -> None:
-    rows = [
-        row("kind=age kind=place", counts={"age": 1, "place": 0}), row("kind=age", counts={"age": 2, "place": 1}),
-        row("safe", "no", counts={"age": 0, "place": 0}), row("safe", counts={"age": 1, "place": 0}),
-        row("kind=age", subject="public", counts={"age": 0}),
-    ]
-    classes = run(rows).classes
-    assert set(classes) == {"age", "place"}
-    assert classes["age"]["precision"].value == 1.0
-    assert classes["age"]["recall"].value == pytest.approx(2 / 3)
-    assert classes["place"]["precision"].value == 0.0
-    assert classes["place"]["recall"].value == 0.0
+    rows = [row("kind=age kind=place", counts={"age": 1, "place": 0}), row("kind=age", counts={"age": 2, "place": 1}),
+            row("safe", "no", counts={"age": 0, "place": 0}), row("safe", counts={"age": 1, "place": 0}),
+            row("kind=age", subject="public", counts={"age": 0})]
+    found = {kind: (f["precision"].value, f["recall"].value) for kind, f in run(rows).classes.items()}
+    assert found == {"age": (1.0, pytest.approx(2 / 3)), "place": (0.0, 0.0)}
 
 
-def test_unclear_rows_count_nowhere() -> None:
-    without = [r for r in ROWS if r.cluster != "unclear"]
-    assert run(ROWS).to_json() == run(without).to_json()
-
-
-def test_order_does_not_matter() -> None:
-    assert run(ROWS).to_json() == run(ROWS[::-1]).to_json()
+def test_unclear_rows_count_nowhere_and_order_does_not_matter() -> None:
+    others = [r for r in ROWS if r.cluster != "unclear"]
+    assert run(ROWS).to_json() == run(others).to_json() == run(ROWS[::-1]).to_json()
 
 
 def test_rows_of_one_document_are_one_unit() -> None:
     grouped = [replace(r, document=f"d{i // 2}") for i, r in enumerate(ROWS)]
     rate = run(grouped).overall["tpr_point"]
-    assert rate.unit == "document"
-    assert rate.n is not None
-    assert rate.n < 11
+    assert (rate.unit, (rate.n or 99) < 11) == ("document", True)
     assert run(ROWS).overall["tpr_point"].unit == "answer"
 
 
 def test_nothing_to_measure_is_unresolved() -> None:
     overall = run([row("safe", "no", register="professional")]).overall
-    assert overall["tpr_point"].value is None
-    assert overall["auroc"].value is None
+    assert (overall["tpr_point"].value, overall["auroc"].value) == (None, None)
     assert overall["auroc"].reason
-
-
-def test_no_rows_at_all() -> None:
     assert all(figure.value is None for figure in leaves(run([]).overall))
 
 
 def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
-    asked: list[str] = []
-
-    def guard_of(name: str) -> Guard:
-        asked.append(name)
-        return Guard(Policy.of(name))
-
-    rows = [
-        row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
-        row("She is a 52-year-old welder from Omaha."), row("Rest helps.", "no"),
-    ]
-    result = evaluate(rows, guard_of, "medical")
-    assert sorted(asked) == ["law", "medical"]
+    rows = [row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
+            row("She is a 52-year-old welder from Omaha."), row("Rest helps.", "no")]
+    result = evaluate(rows, Guard, "medical")
     assert set(result.domains) == {"law", "medical"}
     assert result.domains["law"]["tpr_point"].value == 1.0
     assert result.policy == {d: Policy.of(d).label() for d in ("law", "medical")}
@@ -179,25 +149,14 @@ def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
 
 
 def test_the_controls_of_a_guard_that_works(guards: Mapping[str, Guard]) -> None:
-    rows = [
-        *[
-            row(f"I am a 52-year-old {job} from Omaha and have two children.", subject="speaker")
-            for job in ("nurse", "welder", "litigator", "teacher")
-        ],
-        *[
-            row(text, "no", register="professional")
-            for text in (
-                "Rest and fluids help most people.", "The dose depends on the weight.", "A scan shows the stone.",
-            )
-        ],
-    ]
+    rows = [row(f"I am a 52-year-old {job} from Omaha and have two children.", subject="speaker")
+            for job in ("nurse", "welder", "litigator", "teacher")]
+    rows += [row(text, "no", register="professional") for text in (
+        "Rest and fluids help most people.", "The dose depends on the weight.", "A scan shows the stone.")]
     controls = evaluate(rows, guards.__getitem__, "medical").controls
     assert {name: (figure.value, figure.n) for name, figure in controls.items()} == {
-        "told_back_verbatim_flagged": (0.0, 4),
-        "told_back_second_person_flagged": (0.0, 4),
-        "cohort_flagged": (0.0, 3),
-        "planted_held": (1.0, 3),
-    }
+        "told_back_verbatim_flagged": (0.0, 4), "told_back_second_person_flagged": (0.0, 4),
+        "cohort_flagged": (0.0, 3), "planted_held": (1.0, 3)}
 
 
 def test_the_controls_of_a_guard_that_flags_everything() -> None:
@@ -220,17 +179,14 @@ def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_is_none(
     assert [guards[domain].check(Answer("1", one)).action for one in said] == ["flag", "safe"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("I am 52 and my wife left me.", "You are 52 and your wife left you."),
-        ("We're from Omaha. I've two kids.", "You're from Omaha. You've two kids."),
-        ("I live in the US with our son.", "You live in the US with your son."),
-        ("Am I liable? It is mine.", "Are you liable? It is yours."), ("I’m a nurse", "You're a nurse"),
-        ("Nothing to change here.", "Nothing to change here."), ("", ""),
-    ],
-)
-def test_told_back_in_the_second_person(first: str, second: str) -> None:
+@pytest.mark.parametrize(("first", "second"), [
+    ("I am 52 and my wife left me.", "You are 52 and your wife left you."),
+    ("We're from Omaha. I've two kids.", "You're from Omaha. You've two kids."),
+    ("I live in the US with our son.", "You live in the US with your son."),
+    ("Am I liable? It is mine.", "Are you liable? It is yours."), ("I’m a nurse", "You're a nurse"),
+    ("Nothing to change here.", "Nothing to change here."), ("", ""),
+])
+def test_echoed_in_the_second_person(first: str, second: str) -> None:
     assert in_second_person(first) == second
 
 

@@ -12,31 +12,27 @@ from discreet.core.records import Answer
 from discreet.guard import guard as room
 from discreet.guard import reading
 from discreet.guard.guard import Guard
-from discreet.guard.policy import Policy
 from discreet.guard.reading import Logistic
-from discreet.text.direct.detect import Hit, recognisers
-from discreet.text.evidence.mentions import Mention, taggers
+from discreet.text.direct.detect import recognisers
+from discreet.text.evidence.mentions import taggers
 
 Guards = Mapping[str, Guard]
+HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
+LEAK = "The patient is a 52-year-old welder from Omaha."
+EMPTY = {"_loaded": False, "_items": {}}
 
 
 class BrokenError(Exception):
     """What a detector may raise; not one of ours."""
 
 
-class BrokenRecogniser:
-    types = ("ssn",)
-    priority = 0
+class Broken:
+    """A recogniser, and a tagger."""
 
-    def find(self, facts: object) -> Iterable[Hit]:
-        raise BrokenError("text text text")
+    types, priority = ("ssn",), 0
+    kinds, domains = ("age",), None
 
-
-class BrokenTagger:
-    kinds = ("age",)
-    domains = None
-
-    def find(self, context: object) -> Iterable[Mention]:
+    def find(self, seen: object) -> Iterable[Any]:
         raise BrokenError("text text text")
 
 
@@ -44,107 +40,73 @@ def breaking(*_: Any, **__: Any) -> Any:
     raise BrokenError("text text text")
 
 
-HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
-LEAK = "The patient is a 52-year-old welder from Omaha."
-
-
 def assert_fails(guard: Guard) -> None:
     """Not only on the first call."""
-    for _ in range(2):
-        for answer in (Answer("1", HARMLESS), Answer("2", LEAK, LEAK)):
-            verdict = guard.check(answer)
-            assert (verdict.action, verdict.score, verdict.delta, verdict.evidence) == ("failed", None, None, ())
-            assert verdict.layer is None
-            assert verdict.policy == guard.policy.label()
-            assert "failed with" in verdict.reason
-            assert "text" not in verdict.reason
-            assert guard.judge(answer).findings == ()
+    for answer in (Answer("1", HARMLESS), Answer("2", LEAK, LEAK)) * 2:
+        verdict = guard.check(answer)
+        assert (verdict.action, verdict.layer, verdict.score, verdict.delta, verdict.evidence) == (
+            "failed", None, None, None, ())
+        assert verdict.policy == guard.policy.label()
+        assert "failed with" in verdict.reason
+        assert "text" not in verdict.reason
+        assert guard.judge(answer).findings == ()
 
 
-@pytest.mark.parametrize("name", list(recognisers))
-def test_no_answer_is_safe_when_a_recogniser_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, name: str) -> None:
-    assert recognisers[name]
-    monkeypatch.setitem(recognisers._items, name, BrokenRecogniser())
+@pytest.mark.parametrize(("registry", "name"), [(r, name) for r in (recognisers, taggers) for name in r])
+def test_no_answer_is_safe_when_a_detector_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, registry: Any,
+                                                  name: str) -> None:
+    assert registry[name]
+    monkeypatch.setitem(registry._items, name, Broken())
     assert_fails(guards["medical"])
 
 
-@pytest.mark.parametrize("name", list(taggers))
-def test_no_answer_is_safe_when_a_tagger_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, name: str) -> None:
-    assert taggers[name]
-    monkeypatch.setitem(taggers._items, name, BrokenTagger())
-    assert_fails(guards["medical"])
-
-
-@pytest.mark.parametrize(
-    "part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "probability"]
-)
+@pytest.mark.parametrize("part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence",
+                                  "probability"])
 def test_no_answer_is_safe_when_a_part_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, part: str) -> None:
     monkeypatch.setattr(room if hasattr(room, part) else reading, part, breaking)
     assert_fails(guards["medical"])
 
 
 @pytest.mark.parametrize("registry", [recognisers, taggers])
-def test_no_answer_is_safe_when_the_plug_ins_cannot_be_loaded(
-    monkeypatch: pytest.MonkeyPatch, guards: Guards, registry: Any
+@pytest.mark.parametrize(("entry_points", "attributes"), [
+    (breaking, EMPTY),
+    # A broken installation without built-ins finds nothing; no answer may pass for that.
+    (lambda group: [], EMPTY | {"_builtin": None}),
+])
+def test_no_answer_is_safe_when_plug_ins_cannot_be_loaded(
+    monkeypatch: pytest.MonkeyPatch, guards: Guards, registry: Any, entry_points: Any, attributes: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("discreet.core.registry.entry_points", breaking)
-    monkeypatch.setattr(registry, "_loaded", False)
-    monkeypatch.setattr(registry, "_items", {})
+    monkeypatch.setattr("discreet.core.registry.entry_points", entry_points)
+    for name, value in attributes.items():
+        monkeypatch.setattr(registry, name, value.copy() if isinstance(value, dict) else value)
     assert_fails(guards["medical"])
 
 
-@pytest.mark.parametrize("registry", [recognisers, taggers])
-def test_no_answer_is_safe_when_there_are_no_detectors(
-    monkeypatch: pytest.MonkeyPatch, guards: Guards, registry: Any
-) -> None:
-    """A broken installation without built-ins finds nothing; no answer may pass for that."""
-    monkeypatch.setattr(registry, "_builtin", None)
-    monkeypatch.setattr("discreet.core.registry.entry_points", lambda group: [])
-    monkeypatch.setattr(registry, "_loaded", False)
-    monkeypatch.setattr(registry, "_items", {})
-    assert guards["medical"].check(Answer("1", HARMLESS)).action == "failed"
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        BrokenError("t"), MemoryError("t"), RecursionError("t"), DetectorError("names", "KeyError"), AssertionError(),
-        StopIteration("t"), UnicodeDecodeError("utf-8", b"t", 0, 1, "t"),
-    ],
-)
-def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+@pytest.mark.parametrize("error", [
+    BrokenError("t"), MemoryError("t"), RecursionError("t"), DetectorError("names", "KeyError"), AssertionError(),
+    StopIteration("t"), UnicodeDecodeError("utf-8", b"t", 0, 1, "t"), KeyboardInterrupt(),
+])
+def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, guards: Guards, error: BaseException) -> None:
     def raising(*_: Any) -> Any:
         raise error
 
     monkeypatch.setattr(reading, "guess_language", raising)
-    verdict = Guard(Policy.of("law")).check(Answer("1", HARMLESS))
+    if isinstance(error, KeyboardInterrupt):  # the user may interrupt
+        with pytest.raises(KeyboardInterrupt):
+            guards["law"].check(HARMLESS)
+        return
+    verdict = guards["law"].check(HARMLESS)
     assert verdict.action == "failed"
     assert (error.kind if isinstance(error, DetectorError) else type(error).__name__) in verdict.reason
 
 
-def test_the_user_may_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(reading, "guess_language", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Guard(Policy.of("law")).check(Answer("1", HARMLESS))
-
-
 @pytest.mark.parametrize("score", [float("nan"), None, "0.5"])
-def test_a_score_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch, score: Any) -> None:
+def test_a_score_that_is_no_number_is_a_failure(monkeypatch: pytest.MonkeyPatch, guards: Guards, score: Any) -> None:
     monkeypatch.setattr(Logistic, "logit", lambda *_: score)
-    assert Guard(Policy.of("law")).check(Answer("1", LEAK)).action == "failed"
+    assert guards["law"].check(LEAK).action == "failed"
 
 
-def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_broken_answer_does_not_stop_the_batch(monkeypatch: pytest.MonkeyPatch, guards: Guards) -> None:
     real: Callable[..., Any] = vars(reading)["guess_language"]
-
-    def sometimes(doc: Any) -> Any:
-        if "boom" in doc.text:
-            raise BrokenError
-        return real(doc)
-
-    monkeypatch.setattr(reading, "guess_language", sometimes)
-    batch = [Answer("1", HARMLESS), Answer("2", "boom"), Answer("3", LEAK)]
-    assert [v.action for v in Guard(Policy.of("medical")).check_many(batch)] == ["safe", "failed", "flag"]
+    monkeypatch.setattr(reading, "guess_language", lambda doc: breaking() if "boom" in doc.text else real(doc))
+    assert [v.action for v in guards["medical"].check_many([HARMLESS, "boom", LEAK])] == ["safe", "failed", "flag"]

@@ -10,7 +10,6 @@ import pytest
 
 import discreet
 from discreet.core.errors import InputError, UsageError
-from discreet.core.records import Answer
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
@@ -23,6 +22,10 @@ from discreet.guard.points import Costs
 from discreet.guard.policy import Policy
 
 Files = Mapping[str, Path]
+LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
+        "started and went well.")
+SAFE = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
+        "report any cough to the clinic.")
 
 
 def small() -> list[HashedEncoder | EvidenceEncoder]:
@@ -39,28 +42,19 @@ def rows(corpus: Corpus) -> EncodedCorpus:
     return encode_corpus(corpus, small())
 
 
-def test_three_sets_share_no_text(corpus: Corpus) -> None:
-    parts = {part: {normalised(s.answer.answer) for s in corpus.of(part)[0]} for part in set(corpus.parts)}
-    assert len(parts) == 3
-    assert sum(len(p) for p in parts.values()) == len(set().union(*parts.values())) == len(corpus.samples)
-
-
-def test_what_never_reaches_layer_two_is_dropped(side_files: Files, tmp_path: Path) -> None:
-    rows = side_files["safe"].read_text().splitlines()
-    first = json.loads(rows[0])
-    more = [{**first, "id": "x1", "answer": "Write to jane.doe@mail-host.com for the leaflet."},
-            {**first, "id": "x2", "answer": "Die Tabletten sollten nicht ohne Rat der Apotheke genommen werden, auch "
-                                            "wenn die Beschwerden nicht besser werden."},
-            {**first, "id": "x5", "answer": " "},
-            {**first, "id": "x3", "answer": first["answer"].upper() + " "},
-            {**first, "id": "x4", "answer": json.loads(side_files["unsafe"].read_text().splitlines()[0])["answer"]}]
-    path = tmp_path / "safe.jsonl"
-    path.write_text("\n".join([*rows, *map(json.dumps, more)]) + "\n")
-    found = read_corpus(Policy.of("medical"), path, side_files["unsafe"])
-    counts = dict(found.counts)
-    assert [counts[k] for k in ("read", "direct", "empty", "not_english", "repeated", "contradictory")] == [
-        165, 1, 1, 1, 1, 2]
+def test_what_never_reaches_layer_two_is_dropped(side_files: Files) -> None:
+    safe, unsafe = ([json.loads(line)["answer"] for line in side_files[side].read_text().splitlines()]
+                    for side in ("safe", "unsafe"))
+    more = ["Write to jane.doe@mail-host.com for the leaflet.", " ", safe[0].upper() + " ", unsafe[0],
+            "Die Tabletten sollten nicht ohne Rat der Apotheke genommen werden, auch wenn die Beschwerden nicht besser "
+            "werden."]
+    found = read_corpus(Policy.of("medical"), [*safe, *more], side_files["unsafe"])
+    assert {k: v for k, v in found.counts.items() if "_" not in k or k == "not_english"} == {
+        "read": 165, "direct": 1, "empty": 1, "not_english": 1, "repeated": 1, "contradictory": 2}
     assert len(found.samples) == 159
+    parts = {part: {normalised(s.answer.answer) for s in found.of(part)[0]} for part in set(found.parts)}
+    assert len(parts) == 3
+    assert sum(len(p) for p in parts.values()) == len(set().union(*parts.values())) == len(found.samples)
 
 
 def test_rows_are_the_fusions_own(rows: EncodedCorpus, corpus: Corpus) -> None:
@@ -106,23 +100,20 @@ def test_texts_in_memory_make_the_guard_of_their_files(side_files: Files, fitted
     assert made.check(texts[1][0]).delta == fitted_guard.check(texts[1][0]).delta
 
 
-@pytest.mark.parametrize("density", ["ocsvm", "gmm", "rff"])
-def test_every_density_and_the_same_seed(side_files: Files, density: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("density", "components"), [
+    ("ocsvm", None), ("gmm", {"requested": 8, "safe": 1, "unsafe": 1}), ("rff", None)])
+def test_every_density_and_the_same_seed(side_files: Files, density: str, components: dict[str, int] | None,
+                                         tmp_path: Path) -> None:
     made = [fit_guard("medical", side_files["safe"], side_files["unsafe"], encoders=small(), density=density, seed=3,
                       discriminator=DENSITY, out=tmp_path / str(i)) for i in range(2)]
-    answer = Answer("1", "The patient is a 61-year-old welder from Tulsa. Treatment with warfarin went well.")
-    one, two = (g.check(answer) for g in made)
-    assert (one.delta, one.sigma_safe, one.sigma_unsafe) == (two.delta, two.sigma_safe, two.sigma_unsafe)
-    assert Guard.load(tmp_path / "0").check(answer).delta == one.delta
-    assert (tmp_path / "0" / "arrays.safetensors").read_bytes() == (tmp_path / "1" / "arrays.safetensors").read_bytes()
-    stored = sum(made[0].card["stores"]["training_embeddings"].values())
-    assert (stored > 0) == (density == "ocsvm")
-    assert made[0].card["density"]["kind"] == density
-    components = {"requested": 8, "safe": 1, "unsafe": 1} if density == "gmm" else None
-    assert made[0].card["density"]["components"] == components
     loaded = Guard.load(tmp_path / "0")
-    assert loaded.card["density"]["components"] == components
+    text = "The patient is a 61-year-old welder from Tulsa. Treatment with warfarin went well."
+    assert len({(v.delta, v.sigma_safe, v.sigma_unsafe) for v in (g.check(text) for g in (*made, loaded))}) == 1
+    assert (tmp_path / "0" / "arrays.safetensors").read_bytes() == (tmp_path / "1" / "arrays.safetensors").read_bytes()
+    assert any(made[0].card["stores"]["training_embeddings"].values()) == (density == "ocsvm")
     fitted = loaded.detector.dual.components()
+    for guard in (made[0], loaded):
+        assert (guard.card["density"]["kind"], guard.card["density"]["components"]) == (density, components)
     assert (None if fitted is None else fitted.to_json()) == components
 
 
@@ -157,10 +148,7 @@ def test_the_packaged_encoder(side_files: Files, tmp_path: Path) -> None:
              for side in ("safe", "unsafe")]
     fit_guard("medical", *texts, encoders="embedded", out=tmp_path / "guard", cache=tmp_path / "cache")
     guard = Guard.load(tmp_path / "guard")
-    leak = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
-            "started and went well.")
-    safe = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
-            "report any cough to the clinic.")
-    assert float(guard.check(Answer("1", leak)).delta or 0) > 0 > float(guard.check(Answer("1", safe)).delta or 0)
-    long = Answer("1", " ".join([safe] * 12 + [leak] + [safe] * 12))
-    assert float(guard.check(long).delta or 0) > float(guard.check(Answer("1", " ".join([safe] * 25))).delta or 0)
+    leak, safe, hidden, plain = (float(guard.check(text).delta or 0) for text in (
+        LEAK, SAFE, " ".join([SAFE] * 12 + [LEAK] + [SAFE] * 12), " ".join([SAFE] * 25)))
+    assert leak > 0 > safe
+    assert hidden > plain

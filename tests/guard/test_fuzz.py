@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,9 @@ FRAGMENTS = (
     "dGhpcyBpcyBhIHRlc3Q=", "%41%42", "n a m e", "4111 1111 1111 1111", "|", "#", "1", "Nigerian", "divorce", "who",
     "or", "her", "his", "in her late 50s", "Dr. Chen", "\t", "  ", "born in 1961", "at 19", "zip 68102",
 )  # fmt: skip
-pieces = st.lists(st.sampled_from(FRAGMENTS), max_size=10).map(" ".join) | st.lists(st.sampled_from(FRAGMENTS)).map(
-    "".join
-)
-texts = (
-    st.text(max_size=120) | pieces | st.text(alphabet=st.characters(categories=["Cs", "Cf", "Mn", "So", "Nd", "Lu"]))
-)
+texts = (st.text(max_size=120) | st.lists(st.sampled_from(FRAGMENTS), max_size=10).map(" ".join)
+         | st.lists(st.sampled_from(FRAGMENTS)).map("".join)
+         | st.text(alphabet=st.characters(categories=["Cs", "Cf", "Mn", "So", "Nd", "Lu"])))
 answers = st.builds(
     Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
     st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts), max_size=2).map(tuple),
@@ -49,15 +47,13 @@ def bare(verdict: Verdict) -> Verdict:
 def assert_sound(guard: Guard, answer: Answer, verdict: Verdict) -> None:
     assert verdict.action in ACTIONS
     assert verdict.action != "failed", verdict.reason
-    assert verdict.score is not None
-    assert 0 <= verdict.score <= 1
+    assert 0 <= (-1 if verdict.score is None else verdict.score) <= 1
     assert verdict.delta is not None
-    assert verdict.delta == verdict.delta
     assert (verdict.layer is not None) == (verdict.action == "flag")
     assert verdict.id == answer.id
     assert verdict.reason
-    if verdict.layer == "contextual":
-        assert verdict.delta > guard.tau
+    # NaN is on neither side.
+    assert (verdict.delta > guard.tau) if verdict.layer == "contextual" else isfinite(verdict.delta)
     for found in verdict.evidence:
         assert 0 <= found.start < found.end <= len(answer.answer)
         assert found.subject in SUBJECTS
@@ -97,7 +93,7 @@ def drawn(rng: np.random.Generator, n: int) -> Iterable[Answer]:
 
 
 @pytest.mark.parametrize("bulk", [
-    pytest.param(15_000, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.services)])
+    pytest.param(6_000, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.services)])
 def test_many_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards, bulk: int) -> None:
     seen: dict[str, int] = dict.fromkeys(ACTIONS, 0)
     again: list[tuple[Guard, Answer, Verdict]] = []
@@ -118,13 +114,8 @@ def test_many_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards, bulk: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "a", " ", "\n", "1", "She is 52. ", "\ud800", "e\u0301", "👩‍👧 ", "Omaha, ", "the ", "A ", "Aa ", "a@b.co ",
-        "402-555-0199 ",
-    ],
-)
+@pytest.mark.parametrize("unit", ["a", " ", "\n", "1", "She is 52. ", "\ud800", "e\u0301", "👩‍👧 ", "Omaha, ", "the ",
+                                  "A ", "Aa ", "a@b.co ", "402-555-0199 "])
 def test_fifty_thousand_characters(guards: Guards, unit: str) -> None:
     answer = Answer("1", (unit * 50_000)[:50_000])
     assert_sound(guards["medical"], answer, guards["medical"].check(answer))

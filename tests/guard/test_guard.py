@@ -47,11 +47,8 @@ HARMLESS = [
     ("finance", "The bank is based in Zurich and was founded 52 years ago."),
     ("finance", "A widow may claim the benefit of her late husband once she reaches age 60."),
     ("law", "A tenant in Ohio who is married may end the lease."),
-    (
-        "law",
-        "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter from "
-        "Florida.",
-    ),
+    ("law", "In Gideon v. Wainwright, 372 U.S. 335 (1963), the Court held for the petitioner, a 52-year-old drifter "
+            "from Florida."),
     ("law", "Judge Harlan of Cleveland denied the motion."),
     ("law", "When a 16-year-old student is arrested, the parents must be called."),
 ]
@@ -61,23 +58,33 @@ DIRECT = [
 ]
 
 
+GERMAN = "Die Frau ist mit ihren beiden Kindern in der Stadt und wird noch einmal untersucht, wenn es sein muss. " * 8
+FILLER = " The drug is taken with food, and blood pressure is measured at home." * 120
+
+
 @pytest.mark.parametrize(("domain", "text"), CLUSTERS)
 def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str) -> None:
-    verdict = judge(text, domain)
-    assert (verdict.action, verdict.layer) == ("flag", "contextual")
-    assert verdict.delta is not None
-    assert verdict.tau is not None
-    assert verdict.delta > verdict.tau
-    assert len(verdict.evidence) >= 2
-    assert re.search(r"attributes (?:\(\d weak\) )?bound to one person", verdict.reason)
+    alone = judge(text, domain)
+    assert (alone.action, alone.layer) == ("flag", "contextual")
+    assert (alone.delta or 0) > (alone.tau or 0)
+    assert len(alone.evidence) >= 2
+    assert re.search(r"attributes (?:\(\d weak\) )?bound to one person", alone.reason)
+    # A direct identifier decides, and the contextual evidence is listed all the same.
+    direct = judge(f"{text} {DIRECT[0]}", domain)
+    assert direct.layer == "direct"
+    assert (direct.evidence[0].type, direct.evidence[1:]) == ("email", alone.evidence)
+    # Evidence decides before the language.
+    mixed = judge(GERMAN + text, domain)
+    assert (mixed.action, mixed.layer, judge(GERMAN, domain).action) == ("flag", "contextual", "abstain")
+    # Echoed word for word it is no leak.
+    assert judge(text, domain, question=text).action == "safe"
 
 
 @pytest.mark.parametrize(("domain", "text"), HARMLESS)
 def test_what_singles_nobody_out_is_safe(judge: Judge, domain: str, text: str) -> None:
     verdict = judge(text, domain)
     assert (verdict.action, verdict.layer) == ("safe", None), verdict
-    assert verdict.score is not None
-    assert verdict.score < 0.5
+    assert (verdict.score or 0) < 0.5
 
 
 ONE_FACT = [
@@ -109,38 +116,17 @@ def test_direct_identifiers_are_flagged_with_their_span(judge: Judge, text: str)
     assert text[found.start : found.end] in text.rstrip(".")
 
 
-def test_direct_comes_before_everything_else(judge: Judge) -> None:
-    for text in (f"{CLUSTERS[0][1]} {DIRECT[0]}", f"La paciente tiene 52 años y vive con sus dos hijos. {DIRECT[0]}"):
-        verdict = judge(text)
-        assert (verdict.action, verdict.layer) == ("flag", "direct")
+def test_direct_comes_before_the_language(judge: Judge) -> None:
+    assert judge(f"La paciente tiene 52 años y vive con sus dos hijos. {DIRECT[0]}").layer == "direct"
 
 
-@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
-def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(judge: Judge, domain: str, text: str) -> None:
-    verdict, alone = judge(f"{text} {DIRECT[0]}", domain), judge(text, domain)
-    assert verdict.layer == "direct"
-    assert verdict.evidence[0].type == "email"
-    assert verdict.evidence[1:] == alone.evidence
-    assert len(alone.evidence) >= 2
-
-
-@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
-def test_evidence_decides_before_the_language(judge: Judge, domain: str, text: str) -> None:
-    german = "Die Frau ist mit ihren beiden Kindern in der Stadt und wird noch einmal untersucht, wenn es sein muss. "
-    mixed = judge(german * 8 + text, domain)
-    assert judge(german * 8, domain).action == "abstain"
-    assert (mixed.action, mixed.layer) == ("flag", "contextual")
-
-
-def test_another_language_is_left_to_a_reviewer(judge: Judge, guards: Guards) -> None:
+def test_another_language_is_left_to_a_reviewer(judge: Judge) -> None:
     text = "La paciente tiene 52 años y vive en Omaha con sus dos hijos, pero trabaja como abogada en la ciudad."
     verdict = judge(text)
     assert (verdict.action, verdict.layer) == ("abstain", None)
-    assert verdict.score is not None
-    assert "not English" in verdict.reason
-    assert "es" in verdict.reason
+    assert "not English (looks like es)" in verdict.reason
     listed = Guard(replace(Policy.of("medical"), languages=("en", "es")))
-    assert listed.check(Answer("1", text)).action == "abstain", "a policy cannot make the rules read Spanish"
+    assert listed.check(text).action == "abstain", "a policy cannot make the rules read Spanish"
 
 
 @pytest.mark.parametrize("text", ["Yes.", "42", "🙂", "…"])
@@ -157,38 +143,22 @@ def test_an_empty_answer_is_not_safe(judge: Judge, text: str, audience: str | No
     assert verdict.reason == "the answer is empty: there is nothing to judge"
 
 
-@pytest.mark.parametrize(("domain", "text"), CLUSTERS)
-def test_told_back_word_for_word_is_no_leak(judge: Judge, domain: str, text: str) -> None:
-    assert judge(text, domain, question=text).action == "safe"
-
-
 @pytest.mark.parametrize("text", DIRECT)
-def test_a_direct_identifier_told_back_is_no_leak(judge: Judge, text: str) -> None:
+def test_a_direct_identifier_echoed_is_no_leak(judge: Judge, text: str) -> None:
     assert judge(text, question=f"Can you repeat this? {text}").action == "safe"
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("My number is (402) 555 0199, is it on file?", "Yes, your phone is 402-555-0199."),
-        ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com."),
-    ],
-)
-def test_a_direct_identifier_in_another_form_is_told_back(judge: Judge, question: str, answer: str) -> None:
+@pytest.mark.parametrize(("question", "answer", "action"), [
+    # In another form it is echoed; by chance it is not.
+    ("My number is (402) 555 0199, is it on file?", "Yes, your phone is 402-555-0199.", "safe"),
+    ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com.", "safe"),
+    ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199.", "flag"),
+    ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712.", "flag"),
+    ("Who is the next mrs? Or Tiz?", "Mrs. Ortiz was seen on Monday.", "flag"),
+])
+def test_a_direct_identifier_in_the_question(judge: Judge, question: str, answer: str, action: str) -> None:
     assert judge(answer).action == "flag"
-    assert judge(answer, question=question).action == "safe"
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199."),
-        ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712."),
-        ("Who is the next mrs? Or Tiz?", "Mrs. Ortiz was seen on Monday."),
-    ],
-)
-def test_a_direct_identifier_is_not_told_back_by_chance(judge: Judge, question: str, answer: str) -> None:
-    assert judge(answer, question=question).action == "flag"
+    assert judge(answer, question=question).action == action
 
 
 def test_the_user_s_turns_are_the_user_s_words_and_no_others_are(guards: Guards) -> None:
@@ -211,9 +181,8 @@ def test_half_of_a_cluster_in_the_question_leaves_no_cluster(judge: Judge) -> No
     assert judge(answer, question="What is there for a woman of 52 years old who lives alone?").action == "safe"
 
 
-@pytest.mark.parametrize(
-    ("domain", "audience"), [("medical", "treating"), ("finance", "own_client"), ("law", "own_matter")]
-)
+@pytest.mark.parametrize(("domain", "audience"), [
+    ("medical", "treating"), ("finance", "own_client"), ("law", "own_matter")])
 def test_who_opened_the_record_sees_it_but_no_direct_identifier(judge: Judge, domain: str, audience: str) -> None:
     for wanted, text in CLUSTERS:
         if wanted == domain:
@@ -223,9 +192,8 @@ def test_who_opened_the_record_sees_it_but_no_direct_identifier(judge: Judge, do
 
 @pytest.mark.parametrize(("domain", "audience"), [("medical", "clinician"), ("finance", "advisor"), ("law", "lawyer")])
 def test_who_may_read_cases_sees_two_attributes_but_not_five(judge: Judge, domain: str, audience: str) -> None:
-    two, five = (
-        "She is 52 years old and lives in Omaha.", "She is a 52-year-old Nigerian welder from Omaha with two children.",
-    )
+    two = "She is 52 years old and lives in Omaha."
+    five = "She is a 52-year-old Nigerian welder from Omaha with two children."
     assert judge(two, domain).action == "flag"
     assert judge(two, domain, audience=audience, point="conservative").action == "safe"
     assert judge(five, domain, audience=audience).action == "flag"
@@ -238,15 +206,7 @@ def test_identifiers_that_a_policy_allows_pass() -> None:
 
 
 def test_hypothetical_parties_pass_in_law(judge: Judge) -> None:
-    text = "Alice sues Bob because his dog bit her."
-    assert judge(text, "law").action == "safe"
-
-
-def test_an_unknown_point() -> None:
-    with pytest.raises(
-        UsageError, match="unknown operating point 'loud': expected one of conservative, balanced, strict"
-    ):
-        Guard(Policy.of("law"), point="loud")
+    assert judge("Alice sues Bob because his dog bit her.", "law").action == "safe"
 
 
 @pytest.mark.parametrize(("domain", "text"), [*CLUSTERS, *HARMLESS])
@@ -257,30 +217,20 @@ def test_a_stricter_point_never_lets_more_pass(judge: Judge, domain: str, text: 
     assert held == sorted(held)
 
 
-def answers() -> list[Answer]:
-    texts = (
-        [text for _, text in [*CLUSTERS, *HARMLESS]] + DIRECT + ["", "La paciente tiene 52 años y vive con sus hijos."]
-    )
-    return [Answer(str(i), text, question) for i, text in enumerate(texts) for question in (None, texts[i - 1], text)]
-
-
-def bare(verdicts: list[Verdict]) -> dict[str, list[Verdict]]:
-    by_id: dict[str, list[Verdict]] = {}
-    for v in verdicts:
-        by_id.setdefault(v.id, []).append(replace(v, latency_ms=None))
-    return {name: sorted(found, key=repr) for name, found in by_id.items()}
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_verdict_does_not_depend_on_its_batch(guards: Guards, seed: int) -> None:
-    for guard in guards.values():
-        alone = [guard.check(a) for a in answers()]
-        together = list(guard.check_many(answers()))
-        assert [v.id for v in together] == [a.id for a in answers()]
-        shuffled = random.Random(seed).sample(answers(), len(answers()))
-        fresh = Guard(guard.policy)
-        assert bare(alone) == bare(together) == bare([guard.check(a) for a in shuffled])
-        assert bare(alone) == bare(list(fresh.check_many(shuffled)))
+@pytest.mark.parametrize("domain", ["medical", "finance", "law"])
+def test_a_verdict_does_not_depend_on_its_batch_and_says_by_which_policy(guards: Guards, domain: str) -> None:
+    texts = [text for _, text in (*CLUSTERS, *HARMLESS)] + DIRECT + ["", GERMAN]
+    answers = [Answer(f"{i} {j}", text, question) for i, text in enumerate(texts)
+               for j, question in enumerate((None, texts[i - 1], text))]
+    guard = guards[domain]
+    alone = {a.id: replace(guard.check(a), latency_ms=None) for a in answers}
+    together = list(guard.check_many(answers))
+    assert [v.id for v in together] == [a.id for a in answers]
+    shuffled = random.Random(1).sample(answers, len(answers))
+    for verdicts in (together, Guard(guard.policy).check_many(shuffled)):
+        assert {v.id: replace(v, latency_ms=None) for v in verdicts} == alone
+    assert {(v.policy, v.tau) for v in alone.values()} == {(guard.policy.label(), guard.tau)}
+    assert all((v.latency_ms or -1) >= 0 for v in together)
 
 
 def test_many_are_judged_one_by_one(guards: Guards) -> None:
@@ -314,27 +264,16 @@ def test_findings_explain_the_verdict(guards: Guards) -> None:
     assert not words & set(shown) - {"person"}
 
 
-def test_evidence_is_of_the_one_person(guards: Guards) -> None:
+def test_evidence_is_of_the_one_person(judge: Judge) -> None:
     text = "A 52-year-old welder from Omaha came. A 30-year-old woman left."
-    verdict = guards["medical"].check(Answer("1", text))
-    assert {text[e.start : e.end] for e in verdict.evidence} == {"52-year-old", "welder", "Omaha"}
-
-
-@pytest.mark.parametrize("domain", ["medical", "finance", "law"])
-def test_a_verdict_says_by_which_policy_and_how_fast(judge: Judge, guards: Guards, domain: str) -> None:
-    verdict = judge("Yes.", domain)
-    assert verdict.policy == guards[domain].policy.label()
-    assert verdict.tau == guards[domain].tau
-    assert verdict.latency_ms is not None
-    assert verdict.latency_ms >= 0
+    assert {text[e.start : e.end] for e in judge(text).evidence} == {"52-year-old", "welder", "Omaha"}
 
 
 def test_a_cluster_spread_over_a_long_answer_is_seen(judge: Judge) -> None:
-    filler = " The drug is taken with food, and blood pressure is measured at home." * 120
-    text = f"The patient is 52 years old.{filler} She lives in Omaha.{filler} She is a retired litigator."
+    text = f"The patient is 52 years old.{FILLER} She lives in Omaha.{FILLER} She is a retired litigator."
     assert judge(text).action == "flag"
-    assert judge(f"{filler} {CLUSTERS[0][1]}").action == "flag"
-    assert judge(filler).action == "safe"
+    assert judge(f"{FILLER} {CLUSTERS[0][1]}").action == "flag"
+    assert judge(FILLER).action == "safe"
 
 
 def test_a_guard_of_a_domain_takes_strings() -> None:
@@ -356,6 +295,7 @@ def test_a_guard_of_a_domain_takes_strings() -> None:
     (lambda guard: guard.save("nowhere"), "the guard was not fitted"),
     (lambda guard: discreet.Guard(guard.policy, audience="treating"), "the policy is for the audience 'public'"),
     (lambda guard: discreet.Guard("cooking"), "unknown domain 'cooking'"),
+    (lambda guard: discreet.Guard("law", point="loud"), "unknown operating point 'loud': expected one of conservative"),
     (lambda guard: discreet.Guard("medical", audience="cooks"), "no audience 'cooks'"),
 ])
 def test_misuse_is_said(call: Callable[[discreet.Guard], object], said: str) -> None:

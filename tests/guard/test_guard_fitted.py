@@ -15,11 +15,13 @@ import pytest
 import discreet
 from discreet.core.errors import UsageError
 from discreet.core.records import Action, Answer, Turn, Verdict
+from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.encode.fusion import Fusion
 from discreet.guard import reading
 from discreet.guard.detector import Detector, Rows, rows_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
+from discreet.guard.fit import fit_guard
 from discreet.guard.guard import Guard
 from discreet.guard.points import Thetas
 from discreet.guard.policy import POINTS, Policy
@@ -32,17 +34,14 @@ SAFE = ("Warfarin is often used for gout. Adults should ask a pharmacist before 
 GERMAN = "Die Patientin ist eine Lehrerin aus der Stadt und hat zwei Kinder, die noch in die Schule gehen."
 FOREIGN = "Shaders compile into pipelines; profile the renderer before you touch its memory allocator or its caches."
 DIRECT = f"{LEAK} Write to jane.doe@mail-host.com."
+REASON = "4 attributes bound to one person (third): age, family, occupation, place"
+QUESTION = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
 ANYTHING = Thetas(1e9, 1e9)
 NOTHING = Thetas(-1e9, -1e9)
 
 
 def with_gate(guard: Guard, gate: Thetas, policy: Policy | None = None, **more: Any) -> Guard:
     return Guard(policy or guard.policy, detector=replace(guard.detector, thetas=gate), card=guard.card, **more)
-
-
-def by_delta(guard: Guard) -> Guard:
-    """The same with silent evidence rules."""
-    return guard.at(guard.tau, np.inf)
 
 
 def act(guard: Guard, text: str, question: str | None = None) -> Verdict:
@@ -54,14 +53,19 @@ def test_verdicts_and_their_numbers(fitted_guard: Guard) -> None:
     assert (leak.action, leak.layer, safe.action, safe.layer) == ("flag", "contextual", "safe", None)
     for verdict in (leak, safe):
         assert None not in (verdict.delta, verdict.sigma_safe, verdict.sigma_unsafe, verdict.latency_ms)
-        assert verdict.tau == 0.0
-        assert verdict.policy == Policy.of("medical").label()
+        assert (verdict.tau, verdict.policy) == (0.0, Policy.of("medical").label())
     assert safe.score == probability(float(safe.delta or 0))
-    assert leak.score == Guard(fitted_guard.policy).check(Answer("1", LEAK)).score
+    assert leak.score == Guard(fitted_guard.policy).check(LEAK).score
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
     assert float(leak.sigma_unsafe or 0) > float(leak.sigma_safe or 0)
     assert {e.type for e in leak.evidence} == {"age", "occupation", "place", "family"}
-    assert leak.reason == "4 attributes bound to one person (third): age, family, occupation, place"
+    assert leak.reason == REASON
+    direct = act(fitted_guard, DIRECT)
+    assert direct.layer == "direct"
+    assert [e.type for e in direct.evidence] == ["email", *(e.type for e in leak.evidence)]
+    findings = fitted_guard.judge(LEAK).findings
+    assert {f.type for f in findings if f.counts} == {"age", "occupation", "place", "family"}
+    assert all("Tulsa" not in str(f) for f in findings)
 
 
 def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +75,7 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
     assert (direct.action, direct.layer, direct.score) == ("flag", "direct", 1.0)
     evidence = act(gated, f"{GERMAN} {GERMAN} {LEAK}")
     assert (evidence.action, evidence.layer) == ("flag", "contextual")
-    assert evidence.reason == "4 attributes bound to one person (third): age, family, occupation, place"
+    assert evidence.reason == REASON
     assert "not English" in act(gated, f"{GERMAN} {GERMAN}").reason
     assert (act(gated, SAFE).action, act(gated, GERMAN).action) == ("abstain", "abstain")
     assert "unlike the safe and unlike the unsafe texts" in act(gated, SAFE).reason
@@ -117,18 +121,12 @@ def test_an_empty_answer_is_not_safe(fitted_guard: Guard, text: str) -> None:
     assert (verdict.action, verdict.reason) == ("abstain", "the answer is empty: there is nothing to judge")
 
 
-def test_contextual_evidence_is_listed_when_a_direct_identifier_decides(fitted_guard: Guard) -> None:
-    verdict = act(fitted_guard, DIRECT)
-    assert verdict.layer == "direct"
-    assert [e.type for e in verdict.evidence] == ["email", *(e.type for e in act(fitted_guard, LEAK).evidence)]
-
-
 @pytest.mark.parametrize("kind", [DENSITY, *DISCRIMINATORS])
 def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
     guard = Guard.load(fitted_folder, discriminator=kind)
     assert act(guard, LEAK).action == "flag"
     assert act(guard, SAFE).action in ("safe", "abstain")
-    open_ = by_delta(with_gate(guard, NOTHING))
+    open_ = with_gate(guard, NOTHING).at(guard.tau, np.inf)
     leak, safe = act(open_, LEAK), act(open_, SAFE)
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
     if kind != "mlp-v4":
@@ -139,7 +137,8 @@ def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
 
 
 def test_the_perceptron_abstains_where_it_is_not_sure(fitted_folder: Path) -> None:
-    guard = by_delta(with_gate(Guard.load(fitted_folder, discriminator="mlp-v4"), NOTHING))
+    guard = with_gate(Guard.load(fitted_folder, discriminator="mlp-v4"), NOTHING)
+    guard = guard.at(guard.tau, np.inf)
     mixed = [" ".join([LEAK] * a + [SAFE] * b) for a in range(1, 5) for b in range(1, 5)]
     verdicts = [act(guard, text) for text in (*mixed, LEAK, SAFE)]
     assert all((v.action == "abstain") == (abs(float(v.delta or 0)) < log(9)) for v in verdicts)
@@ -168,77 +167,66 @@ def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: Guard, text:
     assert over.reason.startswith("reads like the unsafe texts that the guard was fitted on; the evidence rules alone")
 
 
-class TestSubjects:
-    def test_nobody_counts(self, fitted_folder: Path) -> None:
-        treating = Guard.load(fitted_folder, audience="treating")
-        verdict = act(treating, LEAK)
-        assert (verdict.action, verdict.reason) == ("safe", "the policy counts nobody's attributes")
-        assert float(verdict.delta or 0) > 0
-        assert act(treating, DIRECT).layer == "direct"
-        assert act(with_gate(treating, ANYTHING), LEAK).action == "safe"
-        assert act(treating, GERMAN).action == "abstain"
-
-    def test_told_back(self, fitted_guard: Guard) -> None:
-        question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
-        eager = with_gate(fitted_guard, NOTHING).at(-1e9)
-        assert act(eager, LEAK, question).action == "safe"
-        assert "belongs to the asker" in act(eager, LEAK, question).reason
-        earlier = Answer("1", LEAK, "And warfarin?", conversation=(Turn("user", question),))
-        assert eager.check(earlier).action == "safe"
-        said_by_the_model = Answer("1", LEAK, "And warfarin?", conversation=(Turn("assistant", question),))
-        assert eager.check(said_by_the_model).action == "flag"
-
-    def test_told_back_and_out_of_distribution_goes_to_review(self, fitted_guard: Guard) -> None:
-        question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
-        assert act(with_gate(fitted_guard, ANYTHING), LEAK, question).action == "abstain"
-
-    def test_half_told_back_is_a_leak(self, fitted_guard: Guard) -> None:
-        assert act(with_gate(fitted_guard, NOTHING), LEAK, "What of a 61-year-old?").action == "flag"
-
-    def test_nothing_found_takes_nothing_back(self, fitted_guard: Guard) -> None:
-        assert act(fitted_guard.at(-1e9), SAFE).action == "flag"
-        assert "no attribute that counts is bound to one person" in act(fitted_guard.at(-1e9), SAFE).reason
-
-    def test_a_cohort_explains_nothing_alone(self, fitted_guard: Guard) -> None:
-        cohort = "If a 30-year-old teacher from Boston has a cough, order a scan."
-        eager = with_gate(fitted_guard, NOTHING).at(-1e9)
-        assert act(eager, cohort).action == "flag"
-        question = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
-        assert act(eager, f"{LEAK} {cohort}", question).action == "safe"
-
-    def test_one_thing_told_back_explains_nothing(self, fitted_guard: Guard) -> None:
-        eager = with_gate(fitted_guard, NOTHING).at(-1e9)
-        assert act(eager, "Your patient is 61 years old.", "My patient is 61 years old.").action == "flag"
+def test_nobody_counts(fitted_folder: Path) -> None:
+    treating = Guard.load(fitted_folder, audience="treating")
+    verdict = act(treating, LEAK)
+    assert (verdict.action, verdict.reason) == ("safe", "the policy counts nobody's attributes")
+    assert float(verdict.delta or 0) > 0
+    assert act(treating, DIRECT).layer == "direct"
+    assert act(with_gate(treating, ANYTHING), LEAK).action == "safe"
+    assert act(treating, GERMAN).action == "abstain"
 
 
-class TestSecond:
-    def second(self, action: Action) -> Any:
-        score = None if action == "failed" else 0.5
-        return lambda answer: Verdict(answer.id, action, "contextual" if action == "flag" else None, score, score, (),
-                                      "other", f"quotes {answer.answer}")
+COHORT = "If a 30-year-old teacher from Boston has a cough, order a scan."
 
-    @pytest.mark.parametrize("action", ["safe", "flag", "abstain", "failed"])
-    def test_its_action_stands(self, fitted_guard: Guard, action: Action) -> None:
-        verdict = act(with_gate(fitted_guard, ANYTHING, second=self.second(action)), SAFE)
-        assert verdict.action == action
-        assert f"the second detector says {action}" in verdict.reason
-        assert "Warfarin" not in verdict.reason
-        assert (verdict.layer == "contextual") == (action == "flag")
-        assert (verdict.delta is None) == (action == "failed")
 
-    def test_it_is_asked_about_abstentions_only(self, fitted_guard: Guard) -> None:
-        asked: list[str] = []
+@pytest.mark.parametrize(("text", "question", "action", "reason"), [
+    (LEAK, QUESTION, "safe", "belongs to the asker"), (f"{LEAK} {COHORT}", QUESTION, "safe", "belongs to the asker"),
+    # Half echoed, nothing found, a cohort, or one thing echoed explain nothing alone.
+    (LEAK, "What of a 61-year-old?", "flag", "bound to one person"),
+    (SAFE, None, "flag", "no attribute that counts is bound to one person"), (COHORT, None, "flag", "reads like"),
+    ("Your patient is 61 years old.", "My patient is 61 years old.", "flag", "reads like"),
+])
+def test_whose_attributes_they_are(fitted_guard: Guard, text: str, question: str | None, action: Action,
+                                   reason: str) -> None:
+    verdict = act(with_gate(fitted_guard, NOTHING).at(-1e9), text, question)
+    assert verdict.action == action
+    assert reason in verdict.reason
 
-        def second(answer: Answer) -> Verdict:
-            asked.append(answer.answer)
-            raise RuntimeError(answer.answer)
 
-        guard = with_gate(fitted_guard, NOTHING, second=second)
-        assert [act(guard, text).action for text in (LEAK, SAFE, DIRECT)] == ["flag", "safe", "flag"]
-        assert asked == []
-        verdict = act(guard, GERMAN)
-        assert (asked, verdict.action) == ([GERMAN], "failed")
-        assert "RuntimeError" in verdict.reason
+def test_turns_of_the_user_and_out_of_distribution(fitted_guard: Guard) -> None:
+    eager = with_gate(fitted_guard, NOTHING).at(-1e9)
+    for role, action in (("user", "safe"), ("assistant", "flag")):
+        assert eager.check(Answer("1", LEAK, "And warfarin?", conversation=(Turn(role, QUESTION),))).action == action
+    assert act(with_gate(fitted_guard, ANYTHING), LEAK, QUESTION).action == "abstain"
+
+
+@pytest.mark.parametrize("action", ["safe", "flag", "abstain", "failed"])
+def test_the_action_of_a_second_detector_stands(fitted_guard: Guard, action: Action) -> None:
+    score, layer = None if action == "failed" else 0.5, "contextual" if action == "flag" else None
+
+    def second(answer: Answer) -> Verdict:
+        return Verdict(answer.id, action, layer, score, score, (), "other", f"quotes {answer.answer}")  # type: ignore[arg-type]
+
+    verdict = act(with_gate(fitted_guard, ANYTHING, second=second), SAFE)
+    assert (verdict.action, verdict.layer, verdict.delta is None) == (action, layer, action == "failed")
+    assert f"the second detector says {action}" in verdict.reason
+    assert "Warfarin" not in verdict.reason
+
+
+def test_a_second_detector_is_asked_about_abstentions_only(fitted_guard: Guard) -> None:
+    asked: list[str] = []
+
+    def second(answer: Answer) -> Verdict:
+        asked.append(answer.answer)
+        raise RuntimeError(answer.answer)
+
+    guard = with_gate(fitted_guard, NOTHING, second=second)
+    assert [act(guard, text).action for text in (LEAK, SAFE, DIRECT)] == ["flag", "safe", "flag"]
+    assert asked == []
+    verdict = act(guard, GERMAN)
+    assert (asked, verdict.action) == ([GERMAN], "failed")
+    assert "RuntimeError" in verdict.reason
 
 
 class BrokenEncoder(HashedEncoder):
@@ -317,31 +305,14 @@ def test_scores_choose_by_owner(fitted_guard: Guard) -> None:
     detector: Detector = fitted_guard.detector
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30, detector.fusion.dim)).astype(np.float32)
-    owner = np.sort(rng.integers(0, 7, size=30))
-    owner = np.unique(owner, return_inverse=True)[1]
+    owner = np.unique(np.sort(rng.integers(0, 7, size=30)), return_inverse=True)[1]
     evidence = rng.random((int(owner.max()) + 1, detector.evidence.dim)).astype(np.float32)
     scores = detector.deciding("features+logistic").score(Rows(x, owner, evidence))
     every = detector.discriminators["features+logistic"].delta(x)
     assert scores.delta.tolist() == [every[owner == k].max() for k in range(int(owner.max()) + 1)]
 
 
-def test_loaded_is_what_was_fitted(fitted_guard: Guard, fitted_folder: Path) -> None:
-    other = Guard.load(fitted_folder)
-    for text in (LEAK, SAFE, FOREIGN):
-        one, two = (replace(act(g, text), latency_ms=None) for g in (fitted_guard, other))
-        assert one == two
-
-
-def test_explanations(fitted_guard: Guard) -> None:
-    findings = fitted_guard.judge(Answer("1", LEAK)).findings
-    assert {f.type for f in findings if f.counts} == {"age", "occupation", "place", "family"}
-    assert all("Tulsa" not in str(f) for f in findings)
-
-
 def test_question_and_answer(side_files: Mapping[str, Path]) -> None:
-    from discreet.encode.encoders.evidence import EvidenceEncoder
-    from discreet.guard.fit import fit_guard
-
     guard = fit_guard("medical", side_files["safe"], side_files["unsafe"], encoded="question+answer",
                       encoders=[HashedEncoder(64), EvidenceEncoder("medical")])
     assert guard.detector.encoded == "question+answer"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import logging
 import os
@@ -25,10 +24,10 @@ from discreet.guard import guard as room
 from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
-from discreet.text.direct.detect import Facts, Hit, recognisers
+from discreet.text.direct.detect import Facts, find_direct, recognisers
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
-from discreet.text.evidence.mentions import Context, Mention, taggers
+from discreet.text.evidence.mentions import Context, taggers
 from discreet.text.evidence.noun_phrases import name_at
 from discreet.text.evidence.referents import find_referents
 
@@ -47,10 +46,10 @@ TEXTS = {
     "odd": "\ud800 zqxmarker \x00 \u202ezqxmarker\u202c",
     "empty": "",
 }
-SIDES: dict[str, Callable[[str], Answer]] = {
+PLACES: dict[str, Callable[[str], Answer]] = {
     "answer": lambda t: Answer("1", t),
     "question": lambda t: Answer("1", "The patient is a 52-year-old welder from Omaha.", t),
-    "told back": lambda t: Answer("1", t, t),
+    "echoed": lambda t: Answer("1", t, t),
     "sources": lambda t: Answer("1", "Rest helps.", sources=(t, t)),
     "conversation": lambda t: Answer("1", "Rest helps.", conversation=(Turn("user", t), Turn("assistant", t))),
 }
@@ -73,9 +72,9 @@ def watched(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str])
 
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
-@pytest.mark.parametrize("side", SIDES)
-def test_no_verdict_shows_a_word(guards: Mapping[str, Guard], side: str, text: str) -> None:
-    answer = SIDES[side](text)
+@pytest.mark.parametrize("place", PLACES)
+def test_no_verdict_shows_a_word(guards: Mapping[str, Guard], place: str, text: str) -> None:
+    answer = PLACES[place](text)
     assert_clean(answer)
     for guard in guards.values():
         judgement = guard.judge(answer)
@@ -110,95 +109,79 @@ def quoting(*given: Any) -> Any:
         raise BrokenError(f"cannot read {words!r}", *given) from error
 
 
-class QuotingRecogniser:
-    types = ("ssn",)
-    priority = 0
+class Quoting:
+    """A recogniser, and a tagger."""
 
-    def find(self, facts: Facts) -> Iterable[Hit]:
-        raise BrokenError(facts.text)
+    types, priority = ("ssn",), 0
+    kinds, domains = ("age",), None
 
-
-class QuotingTagger:
-    kinds = ("age",)
-    domains = None
-
-    def find(self, context: Context) -> Iterable[Mention]:
-        raise BrokenError(context.text)
+    def find(self, seen: Facts | Context) -> Iterable[Any]:
+        raise BrokenError(seen.text)
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize(
-    "part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence", "recogniser", "tagger"],
-)
+@pytest.mark.parametrize("part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence",
+                                  "recogniser", "tagger"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = Guard(Policy.of("medical"))
     if part == "recogniser":
-        monkeypatch.setitem(recognisers._items, next(iter(recognisers)), QuotingRecogniser())
+        monkeypatch.setitem(recognisers._items, next(iter(recognisers)), Quoting())
     elif part == "tagger":
-        monkeypatch.setitem(taggers._items, next(iter(taggers)), QuotingTagger())
+        monkeypatch.setitem(taggers._items, next(iter(taggers)), Quoting())
     else:
         monkeypatch.setattr(room if hasattr(room, part) else reading, part, quoting)
-    judgement = guard.judge(SIDES["told back"](TEXTS["cluster"]))
+    judgement = guard.judge(PLACES["echoed"](TEXTS["cluster"]))
     assert judgement.verdict.action == "failed"
     assert_clean(judgement, json.dumps(judgement.verdict.to_json()))
 
 
 def test_a_detector_s_error_is_cut_off_from_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.text.direct.detect import find_direct
-
-    monkeypatch.setitem(recognisers._items, next(iter(recognisers)), QuotingRecogniser())
+    monkeypatch.setitem(recognisers._items, next(iter(recognisers)), Quoting())
     with pytest.raises(DetectorError) as caught:
         find_direct(prepare(TEXTS["cluster"]))
     assert_clean(caught.value, "".join(traceback.format_exception(caught.value)))
 
 
 def test_findings_of_different_people_are_numbered(guards: Mapping[str, Guard]) -> None:
-    text = (
-        "Zqxmarker Kowalski is a nurse from Omaha. Mr. Zqxmarkerson is a welder from Tulsa. His wife is 52 years old."
-    )
+    text = "Zqxmarker Kowalski is a nurse from Omaha. Mr. Zqxmarkerson is a welder from Tulsa. His wife is 52."
     persons = {f.person for f in guards["medical"].judge(Answer("1", text)).findings if f.layer == "contextual"}
-    assert all(
-        p in ("speaker", "asker", "cohort", "nobody", "") or p.removeprefix("person ").isdigit() for p in persons
-    )
+    assert all(p in ("speaker", "asker", "cohort", "nobody", "") or p.removeprefix("person ").isdigit()
+               for p in persons)
     assert len(persons) > 1
 
 
-RUN = [sys.executable, "-c", "import sys; from discreet.cli.main import run; sys.exit(run())"]
 ENV = {k: v for k, v in os.environ.items() if not k.startswith("DISCREET_")} | {
-    "PYTHONPATH": str(Path(discreet.__file__).parents[1])
-}
+    "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
+RUN = "import sys; from discreet.cli.main import run; sys.exit(run())"
+BREAK = """
+from discreet.text.evidence.mentions import taggers
+
+class Quoting:
+    kinds, domains = ("age",), None
+    def find(self, context):
+        raise RuntimeError("cannot read " + context.text)
+
+taggers._items[list(taggers)[0]] = Quoting()
+"""
 
 
-def command(*args: object, stdin: str | None = None, code: int = 0) -> None:
+def command(*args: object, stdin: str = "", code: int = 0, before: str = "") -> str:
     """Run `discreet` as a user would; neither stream may hold a marked word."""
-    ended = subprocess.run(
-        [*RUN, *map(str, args)], env=ENV, capture_output=True, text=True, check=False, input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None, encoding="utf-8",
-    )
+    ended = subprocess.run([sys.executable, "-c", before + RUN, *map(str, args)], env=ENV, capture_output=True,
+                           text=True, check=False, input=stdin, encoding="utf-8")
     assert ended.returncode == code, (ended.returncode, len(ended.stdout), len(ended.stderr))
     assert ended.stdout + ended.stderr
     assert_clean(ended.stdout, ended.stderr)
+    return ended.stdout
 
 
-def rows() -> list[dict[str, Any]]:
-    usable = {name: text.replace("\ud800", "\ufffd") for name, text in TEXTS.items() if text}
-    return [
-        {
-            "id": name,
-            "answer": text,
-            "question": usable["quiet"],
-            "sources": [text],
-            "conversation": [{"role": "user", "content": text}],
-        }
-        for name, text in usable.items()
-    ]
+ROWS = [{"id": name, "answer": text, "question": TEXTS["quiet"], "sources": [text],
+         "conversation": [{"role": "user", "content": text}]}
+        for name, text in ((n, t.replace("\ud800", "\ufffd")) for n, t in TEXTS.items()) if text]
 
 
-@pytest.fixture
-def jsonl(tmp_path: Path) -> Path:
-    path = tmp_path / "in" / "answers.jsonl"
-    path.parent.mkdir()
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows()), encoding="utf-8")
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -212,34 +195,29 @@ def assert_files_clean(folder: Path, least: int) -> None:
 
 
 @pytest.mark.parametrize("extra", [(), ("--explain",), ("--json",), ("--json", "--explain", "--show-text")])
-def test_the_command_line_shows_and_writes_no_word(jsonl: Path, tmp_path: Path, extra: tuple[str, ...]) -> None:
+def test_the_command_line_shows_and_writes_no_word(tmp_path: Path, extra: tuple[str, ...]) -> None:
     out = tmp_path / "out"
     out.mkdir()
     files: tuple[object, ...] = ("--output", out / "o.jsonl")
     if "--show-text" not in extra:
         files += ("--report", out / "r.html", "--out", out / "run")
-    command("guard", "check", "--domain", "medical", "--input", jsonl, *files, *extra)
+    command("guard", "check", "--domain", "medical", "--input", write(tmp_path / "a.jsonl", ROWS), *files, *extra)
     assert_files_clean(out, least=1 if "--show-text" in extra else 6)
-    assert len((out / "o.jsonl").read_text().splitlines()) == len(rows())
+    assert len((out / "o.jsonl").read_text().splitlines()) == len(ROWS)
 
 
-def test_text_on_the_command_line_is_not_kept(tmp_path: Path) -> None:
-    command(
-        "guard", "check", TEXTS["cluster"], "--question", TEXTS["mail"], "--domain", "law", "--out", tmp_path / "run"
-    )
+def test_text_on_the_command_line_is_not_kept_and_on_standard_input_not_shown(tmp_path: Path) -> None:
+    command("guard", "check", TEXTS["cluster"], "--question", TEXTS["mail"], "--domain", "law", "--out",
+            tmp_path / "run")
     assert_files_clean(tmp_path / "run", least=4)
-
-
-def test_text_on_standard_input_is_not_shown(tmp_path: Path) -> None:
     command("guard", "check", "--domain", "law", "--fail-on-flag", stdin=TEXTS["cluster"], code=1)
 
 
 def test_csv(tmp_path: Path) -> None:
-    sheet = io.StringIO()
-    writer = csv.DictWriter(sheet, ["id", "answer", "question"])
-    writer.writeheader()
-    writer.writerows({k: r[k] for k in ("id", "answer", "question")} for r in rows() if "\x00" not in r["answer"])
-    (tmp_path / "a.csv").write_text(sheet.getvalue(), encoding="utf-8")
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as sheet:
+        writer = csv.DictWriter(sheet, ["id", "answer", "question"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(r for r in ROWS if "\x00" not in str(r["answer"]))
     command("guard", "check", "--domain", "medical", "--input", tmp_path / "a.csv", "--explain")
 
 
@@ -262,46 +240,18 @@ def test_a_file_that_cannot_be_read_is_not_quoted(tmp_path: Path, name: str) -> 
     command("guard", "check", "--domain", "medical", "--input", tmp_path / name, code=2)
 
 
-def test_the_evaluation_shows_no_word(tmp_path: Path) -> None:
-    lines = [{**r, "cluster": c, "subject": "third"} for r, c in zip(rows(), ["yes", "no"] * 9, strict=False)]
-    path = tmp_path / "labelled.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    for extra in ((), ("--json",)):
-        out = tmp_path / f"run{len(extra)}"
-        command("guard", "evaluate", "--labelled", path, "--domain", "medical", "--out", out, *extra)
-        assert_files_clean(out, least=3)
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+def test_the_evaluation_shows_no_word(tmp_path: Path, extra: tuple[str, ...]) -> None:
+    path = write(tmp_path / "labelled.jsonl", [{**row, "cluster": ("yes", "no")[i % 2], "subject": "third"}
+                                               for i, row in enumerate(ROWS)])
+    command("guard", "evaluate", "--labelled", path, "--domain", "medical", "--out", tmp_path / "run", *extra)
+    assert_files_clean(tmp_path / "run", least=3)
 
 
-BREAK = """
-import sys
-from discreet.text.evidence.mentions import taggers
-
-class Quoting:
-    kinds, domains = ("age",), None
-    def find(self, context):
-        import logging, warnings
-        raise RuntimeError("cannot read " + context.text)
-
-taggers._items[list(taggers)[0]] = Quoting()
-from discreet.cli.main import run
-sys.exit(run())
-"""
-
-
-def test_a_detector_that_breaks_and_quotes_leaves_no_word(jsonl: Path, tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [
-            sys.executable, "-c", BREAK, "guard", "check", "--domain", "medical", "--input", str(jsonl), "--json",
-            "--out", str(tmp_path / "run"),
-        ],
-        env=ENV,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0
-    assert {json.loads(line)["action"] for line in ended.stdout.splitlines()} == {"failed"}
-    assert_clean(ended.stdout, ended.stderr)
+def test_a_detector_that_breaks_and_quotes_leaves_no_word(tmp_path: Path) -> None:
+    said = command("guard", "check", "--domain", "medical", "--input", write(tmp_path / "a.jsonl", ROWS), "--json",
+                   "--out", tmp_path / "run", before=BREAK)
+    assert {json.loads(line)["action"] for line in said.splitlines()} == {"failed"}
     assert_files_clean(tmp_path / "run", least=4)
 
 

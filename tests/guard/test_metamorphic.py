@@ -16,11 +16,8 @@ from discreet.guard.guard import Guard
 Guards = Mapping[str, Guard]
 
 AGES = ["34", "47", "52", "61", "78"]
-JOBS = [
-    ("a nurse", "nurses"), ("a welder", "welders"), ("a school librarian", "school librarians"),
-    ("a dentist", "dentists"), ("a truck driver", "truck drivers"), ("a teacher", "teachers"),
-    ("a carpenter", "carpenters"),
-]
+JOBS = [(f"a {job}", f"{job}s") for job in ("nurse", "welder", "school librarian", "dentist", "truck driver", "teacher",
+                                            "carpenter")]
 TOWNS = ["Omaha", "Tulsa", "Duluth", "Glasgow", "Lagos", "Boise, Idaho", "rural Montana"]
 KIN = ["two children", "a twin sister", "three sons"]
 STATEMENTS = {
@@ -35,14 +32,7 @@ STATEMENTS = {
 PEOPLE = {"third": ("The patient came on Monday.", "she"), "man": ("The client called.", "he"), "speaker": ("", "I")}
 
 
-def conjugated(sentence: str) -> str:
-    """`I is`, `I works` and the like put right."""
-    for wrong, right in (
-        (" I is ", " I am "), (" I has ", " I have "), (" I works ", " I work "), (" I lives ", " I live "),
-        ("I is ", "I am "), ("I has ", "I have "), ("I works ", "I work "), ("I lives ", "I live "),
-    ):
-        sentence = sentence.replace(wrong, right)
-    return sentence
+VERBS = {"is": ("am", "are"), "has": ("have", "have"), "works": ("work", "work"), "lives": ("live", "live")}
 
 
 @st.composite
@@ -52,17 +42,18 @@ def statements(draw: st.DrawFn, least: int = 1, kinds: tuple[str, ...] = tuple(S
     made = []
     for kind in chosen:
         sentence = draw(st.sampled_from(STATEMENTS[kind]))
-        made.append(
-            sentence.replace("{age}", draw(st.sampled_from(AGES)))
-            .replace("{job}", draw(st.sampled_from(JOBS))[0])
-            .replace("{town}", draw(st.sampled_from(TOWNS)))
-            .replace("{kin}", draw(st.sampled_from(KIN)))
-        )
+        for name, values in (("age", AGES), ("job", [job for job, _ in JOBS]), ("town", TOWNS), ("kin", KIN)):
+            sentence = sentence.replace(f"{{{name}}}", draw(st.sampled_from(values)))
+        made.append(sentence)
     return made
 
 
 def told(sentences: list[str], opening: str, subject: str) -> str:
-    made = [conjugated(s.replace("{s}", subject)) for s in sentences]
+    """The sentences about one subject, with its verb forms."""
+    made = [s.replace("{s}", subject) for s in sentences]
+    if subject in ("I", "you"):
+        for third, forms in VERBS.items():
+            made = [s.replace(f"{subject} {third} ", f"{subject} {forms[subject == 'you']} ") for s in made]
     return " ".join([opening, *(m[0].upper() + m[1:] for m in made)]).strip()
 
 
@@ -91,7 +82,7 @@ def test_two_sentences_about_one_person_are_a_cluster(
 
 @given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
-def test_told_back_is_the_asker_s_and_safe(
+def test_echoed_is_the_asker_s_and_safe(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
 ) -> None:
     text = told(sentences, *person)
@@ -103,17 +94,11 @@ def test_told_back_is_the_asker_s_and_safe(
 
 @given(statements(least=2, kinds=identifying), st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
-def test_what_a_user_says_may_be_told_back_in_the_second_person(
+def test_what_a_user_says_may_be_echoed_in_the_second_person(
     guards: Guards, sentences: list[str], domain: str
 ) -> None:
     question = told(sentences, "", "I")
-    answer = (
-        told(sentences, "", "you")
-        .replace("ou is ", "ou are ")
-        .replace("ou has ", "ou have ")
-        .replace("ou works ", "ou work ")
-        .replace("ou lives ", "ou live ")
-    )
+    answer = told(sentences, "", "you")
     verdict = guards[domain].check(Answer("1", answer, question))
     assert verdict.action == "safe", (question, answer, verdict.reason)
 

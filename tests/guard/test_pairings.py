@@ -34,8 +34,7 @@ SIDES = {"unsafe_heldout": ("unsafe", 1), "borderline_eval": ("borderline", 2), 
          "matched_borderline": ("borderline", 4)}
 
 
-def policy() -> Policy:
-    return Policy.of("medical")
+POLICY = Policy.of("medical")
 
 
 def encoders() -> list[HashedEncoder | EvidenceEncoder]:
@@ -58,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def partitions(folder: Path) -> Partitions:
-    return read_partitions(folder, policy(), encoders())
+    return read_partitions(folder, POLICY, encoders())
 
 
 @pytest.fixture(scope="module")
@@ -72,20 +71,14 @@ def test_figures_have_their_keys_and_are_estimates(partitions: Partitions, detec
     for by_pairing in found.values():
         assert list(by_pairing) == list(PAIRINGS)
         for figures in by_pairing.values():
-            assert set(figures) - {"full", "subtypes"} == KEYS
-            assert set(figures["full"]) == KEYS
-            for key in KEYS - {"point"}:
-                assert isinstance(figures[key], Estimate)
-                assert isinstance(figures["full"][key], Estimate)
+            assert set(figures) - {"full", "subtypes"} == set(figures["full"]) == KEYS
             assert figures["point"] == "conservative"
+            assert all(isinstance(one[key], Estimate) for one in (figures, figures["full"]) for key in KEYS - {"point"})
 
 
 def test_figures_against_the_slow_way(partitions: Partitions, detectors: dict[str, Detector]) -> None:
     detector = detectors["ocsvm-v4"]
-    unsafe, borderline = partitions.side("matched_unsafe"), partitions.side("matched_borderline")
-    assert unsafe is not None
-    assert borderline is not None
-    pos, neg = detector.score(unsafe.rows), detector.score(borderline.rows)
+    pos, neg = (detector.score(partitions.unseen[name].rows) for name in ("matched_unsafe", "matched_borderline"))
     figures = evaluate_pairings(partitions, {"one": detector})["one"]["matched"]
     scores = np.concatenate([pos.delta, neg.delta])
     labels = [1] * pos.delta.size + [0] * neg.delta.size
@@ -111,7 +104,7 @@ def test_within_uses_texts_that_nothing_was_fitted_on(partitions: Partitions) ->
         assert side.rows.owner.tolist() == list(range(len(side.samples)))
 
 
-def test_v3_never_sees_a_borderline_text(folder: Path, partitions: Partitions, tmp_path: Path) -> None:
+def test_v3_never_sees_a_borderline_text(partitions: Partitions) -> None:
     """The density of v3 is that of a corpus without them, on the same features."""
     v3, v4 = (fit_configurations(partitions, [name])[0][name] for name in ("ocsvm-v3", "ocsvm-v4"))
     fit = partitions.corpus.kinds("fit")
@@ -121,30 +114,21 @@ def test_v3_never_sees_a_borderline_text(folder: Path, partitions: Partitions, t
     assert v3.decides == v4.decides == DENSITY
 
 
-def test_a_text_that_layer_1_flags_is_left_out(folder: Path, tmp_path: Path) -> None:
-    home = tmp_path / "direct"
-    shutil.copytree(folder, home)
-    with (home / "matched_unsafe.jsonl").open("a") as handle:
-        handle.write(json.dumps({"id": "d", "kind": "unsafe", "domain": "medical",
-                                 "answer": "Her social security number is 536-90-4399, said the clerk."}) + "\n")
-    side = read_partitions(home, policy(), encoders()).side("matched_unsafe")
-    assert side is not None
-    assert "d" not in {s.answer.id for s in side.samples}
-
-
-def test_pairings_whose_partitions_are_missing_are_left_out(folder: Path, tmp_path: Path) -> None:
-    home = tmp_path / "few"
-    home.mkdir()
+def test_missing_partitions_and_texts_that_layer_1_flags_are_left_out(folder: Path, tmp_path: Path) -> None:
     for name in ("safe", "unsafe", "borderline_eval"):
-        shutil.copy(folder / f"{name}.jsonl", home)
-    made = read_partitions(home, policy(), encoders())
+        shutil.copy(folder / f"{name}.jsonl", tmp_path)
+    with (tmp_path / "borderline_eval.jsonl").open("a") as handle:
+        handle.write(json.dumps({"id": "d", "kind": "borderline", "domain": "medical",
+                                 "answer": "Her social security number is 536-90-4399, said the clerk."}) + "\n")
+    made = read_partitions(tmp_path, POLICY, encoders())
+    assert "d" not in {s.answer.id for s in made.unseen["borderline_eval"].samples}
     found = evaluate_pairings(made, fit_configurations(made, ["gmm-v3"])[0])
     assert list(found["gmm-v3"]) == ["within", "borderline"]
 
 
-def test_what_cannot_be(folder: Path, tmp_path: Path, partitions: Partitions) -> None:
+def test_what_cannot_be(tmp_path: Path, partitions: Partitions) -> None:
     with pytest.raises(InputError, match=r"no safe\.jsonl"):
-        read_partitions(tmp_path, policy(), encoders())
+        read_partitions(tmp_path, POLICY, encoders())
     with pytest.raises(UsageError, match="gmm-v5"):
         fit_configurations(partitions, ["gmm-v5"])
     assert {name.partition("-")[0] for name in CONFIGURATIONS} == {"gmm", "ocsvm", "rff"}

@@ -22,37 +22,26 @@ def test_tau_reaches_the_rate_and_no_higher_tau_does(deltas: np.ndarray, tpr: fl
         assert (deltas > other).mean() < tpr
 
 
-@given(DELTAS, DELTAS, st.floats(0.1, 50), st.floats(0.1, 50), st.one_of(st.none(), st.floats(0.01, 0.99)))
-def test_tau_by_costs_is_the_cheapest(unsafe: np.ndarray, safe: np.ndarray, miss: float, flag: float,
-                                      prevalence: float | None) -> None:
-    share = prevalence if prevalence is not None else unsafe.size / (unsafe.size + safe.size)
-
-    def cost(tau: float) -> float:
-        return float(share * miss * (unsafe <= tau).mean() + (1 - share) * flag * (safe > tau).mean())
-
-    found = cost(tau_by_costs(unsafe, safe, Costs(miss, flag, prevalence=prevalence)))
-    for tau in np.arange(-5.15, 5.2, 0.1):
-        assert found <= cost(tau) + 1e-9
-
-
 @given(DELTAS, st.integers(0, 40), st.sampled_from([0.5, 0.9, 0.95, 1.0]))
 def test_answers_flagged_anyway_count_towards_the_rate(deltas: np.ndarray, held: int, tpr: float) -> None:
     with_held = np.concatenate([deltas, np.full(held, 99.0)])
     assert min(0.0, tau_at_tpr(deltas, tpr, held)) == min(0.0, tau_at_tpr(with_held, tpr))
 
 
-@given(DELTAS, DELTAS, st.integers(0, 40), st.integers(0, 40), st.one_of(st.none(), st.floats(0.01, 0.99)))
-def test_tau_by_costs_is_the_cheapest_beside_answers_flagged_anyway(
-    unsafe: np.ndarray, safe: np.ndarray, more_unsafe: int, more_safe: int, prevalence: float | None
-) -> None:
-    n_unsafe, n_safe = unsafe.size + more_unsafe, safe.size + more_safe
-    share = prevalence if prevalence is not None else n_unsafe / (n_unsafe + n_safe)
+COSTS = st.builds(Costs, st.floats(0.1, 50), st.floats(0.1, 50), prevalence=st.none() | st.floats(0.01, 0.99))
+HELD = st.just(Held()) | st.builds(Held, st.integers(0, 40), st.integers(0, 40))
+
+
+@given(DELTAS, DELTAS, COSTS, HELD)
+def test_tau_by_costs_is_the_cheapest(unsafe: np.ndarray, safe: np.ndarray, costs: Costs, held: Held) -> None:
+    n_unsafe, n_safe = unsafe.size + held.unsafe, safe.size + held.safe
+    share = costs.prevalence if costs.prevalence is not None else n_unsafe / (n_unsafe + n_safe)
 
     def cost(tau: float) -> float:
-        flags = (safe > tau).sum() + more_safe
-        return float(share * 3 * (unsafe <= tau).sum() / n_unsafe + (1 - share) * flags / n_safe)
+        missed, flagged = (unsafe <= tau).sum() / n_unsafe, ((safe > tau).sum() + held.safe) / n_safe
+        return float(share * costs.miss * missed + (1 - share) * costs.false_flag * flagged)
 
-    found = cost(tau_by_costs(unsafe, safe, Costs(3, 1, prevalence=prevalence), Held(more_unsafe, more_safe)))
+    found = cost(tau_by_costs(unsafe, safe, costs, held))
     for tau in np.arange(-5.15, 5.2, 0.1):
         assert found <= cost(tau) + 1e-9
 

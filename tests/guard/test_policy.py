@@ -9,15 +9,12 @@ import pytest
 import yaml
 
 from discreet.core.errors import DiscreetError, PolicyError, UsageError
-from discreet.core.records import Answer
-from discreet.domains import IDENTIFYING, builtin_domains, load_domain
+from discreet.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 
 GOOD: dict[str, Any] = {
-    "version": 3,
-    "domain": "medical",
-    "audience": "all",
+    "version": 3, "domain": "medical", "audience": "all",
     "audiences": {"all": {"subjects": ["third"], "cluster": 2}, "few": {"subjects": [], "cluster": 4}},
 }
 
@@ -31,57 +28,30 @@ def changed(**keys: Any) -> str:
     return yaml.safe_dump({k: v for k, v in {**GOOD, **keys}.items() if v is not None})
 
 
-@pytest.mark.parametrize("domain", builtin_domains())
-def test_the_policy_of_a_domain_protects_third_persons_and_speakers(domain: str) -> None:
+@pytest.mark.parametrize(("domain", "point"), [
+    ("medical", "conservative"), ("law", "conservative"), ("finance", "balanced")])
+def test_the_policy_of_a_domain(tmp_path: Path, domain: str, point: str) -> None:
+    """It protects third persons and speakers, and somebody may read the record that they opened."""
     policy = Policy.of(domain)
     assert (policy.domain.name, policy.audience, policy.rule, policy.cluster) == (domain, "public", "identifying", 2)
-    assert set(policy.subjects) == {"third", "speaker"}
-    assert policy.languages == ("en",)
-
-
-@pytest.mark.parametrize(
-    ("domain", "point"), [("medical", "conservative"), ("law", "conservative"), ("finance", "balanced")]
-)
-def test_the_default_points(domain: str, point: str) -> None:
-    assert Policy.of(domain).point == point
-
-
-@pytest.mark.parametrize("domain", builtin_domains())
-def test_somebody_may_read_the_record_they_opened(domain: str) -> None:
+    assert (set(policy.subjects), policy.languages, policy.point) == ({"third", "speaker"}, ("en",), point)
+    assert ("person_name_hypothetical" in policy.allow_direct) == (domain == "law")
     text = files("discreet.domains").joinpath(domain, "policy.yaml").read_text(encoding="utf-8")
-    audiences = yaml.safe_load(text)["audiences"]
-    policies = [Policy.of(domain, name) for name in audiences]
+    policies = [Policy.of(domain, name) for name in yaml.safe_load(text)["audiences"]]
     assert len(policies) >= 3
     assert [p for p in policies if not p.subjects]
     assert [p for p in policies if p.cluster > 2]
-
-
-@pytest.mark.parametrize("domain", builtin_domains())
-def test_a_copy_of_a_built_in_policy_is_that_policy(tmp_path: Path, domain: str) -> None:
-    text = files("discreet.domains").joinpath(domain, "policy.yaml").read_text(encoding="utf-8")
-    assert load(tmp_path, text) == Policy.of(domain)
-
-
-def test_hypothetical_parties_pass_in_law_only() -> None:
-    assert "person_name_hypothetical" in Policy.of("law").allow_direct
-    assert "person_name_hypothetical" not in Policy.of("medical").allow_direct
-
-
-@pytest.mark.parametrize("domain", builtin_domains())
-def test_what_counts(domain: str) -> None:
-    policy = Policy.of(domain)
+    assert load(tmp_path, text) == policy
     assert policy.counted == IDENTIFYING
     paper = replace(policy, rule="paper").counted
-    assert len(set(paper)) == 8
+    assert (len(set(paper)), "ethnicity" in paper) == (8, False)
     assert set(policy.domain.own) < set(paper)
-    assert "ethnicity" not in paper
 
 
 def test_a_policy_may_name_the_classes_that_count(tmp_path: Path) -> None:
     policy = load(tmp_path, changed(domain="medical", counts=["age", "condition"]))
     assert policy.counted == ("age", "condition")
-    guard = Guard(policy)
-    verdict = guard.check(Answer("1", "The patient is a 52-year-old litigator from Omaha with two children."))
+    verdict = Guard(policy).check("The patient is a 52-year-old litigator from Omaha with two children.")
     assert {e.type for e in verdict.evidence} == {"age"}
     assert load(tmp_path, changed(counts="paper")) == load(tmp_path, changed(rule="paper"))
 
@@ -111,14 +81,10 @@ def test_a_label_names_the_policy_and_changes_with_it() -> None:
     assert policy.label() == Policy.of("medical").label()
 
 
-@pytest.mark.parametrize(
-    ("domain", "audience", "said"),
-    [
-        ("tax", None, "unknown domain 'tax': expected one of finance, law, medical"),
-        ("../law", None, "unknown domain"),
-        ("medical", "nobody", "no audience 'nobody'; expected one of public, clinician, treating"),
-    ],
-)
+@pytest.mark.parametrize(("domain", "audience", "said"), [
+    ("tax", None, "unknown domain 'tax': expected one of finance, law, medical"), ("../law", None, "unknown domain"),
+    ("medical", "nobody", "no audience 'nobody'; expected one of public, clinician, treating"),
+])
 def test_an_unknown_built_in(domain: str, audience: str | None, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Policy.of(domain, audience)
@@ -153,6 +119,9 @@ MISTAKES = [
     (changed(audiences={"all": "x"}), "audience 'all'"),
     (changed(audiences={"all": {"subjects": ["third"], "limit": 3}}), "audience 'all'"),
     (changed(audiences={"all": {"subjects": ["everybody"]}}), "subjects must be a list of"),
+    # Subjects that are left out would switch the guard off by a slip of the pen.
+    (changed(audiences={"all": {"cluster": 2}}), "subjects must be a list of"),
+    ("version: !!python/object/apply:os.getcwd []\n", "not YAML"),
     (changed(audiences={"all": {"subjects": "third"}}), "subjects must be a list"),
     (changed(audiences={"all": {"subjects": ["third"], "cluster": 0}}), "cluster"),
     (changed(audiences={"all": {"subjects": ["third"], "cluster": 1.5}}), "cluster"),
@@ -175,12 +144,6 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path, text: str, said: str) -> 
     assert "\n" not in message
 
 
-def test_a_policy_that_would_let_everything_pass_needs_an_empty_list(tmp_path: Path) -> None:
-    """Subjects that are left out would switch the guard off by a slip of the pen."""
-    with pytest.raises(PolicyError, match="subjects"):
-        load(tmp_path, changed(audiences={"all": {"cluster": 2}}))
-
-
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
 def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "p.yaml"
@@ -191,7 +154,3 @@ def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
     with pytest.raises(PolicyError, match="expected a UTF-8 YAML file"):
         Policy.load(tmp_path)
 
-
-def test_yaml_makes_no_objects(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="not YAML"):
-        load(tmp_path, "version: !!python/object/apply:os.getcwd []\n")

@@ -30,39 +30,27 @@ def said(kind: str, value: str = "v", person: str = "p1", subject: str = "third"
     return Attribute(kind, value, subject, person, 0, 1, "a rule", weak)  # type: ignore[arg-type]
 
 
-persons = st.sampled_from(
-    [
-        ("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"), ("addressee", "asker"),
-        ("p9", "public"), ("nobody", "nobody"),
-    ]
-)
-attributes = st.builds(
-    lambda kind, value, who, weak: said(kind, value, who[0], who[1], weak), st.sampled_from(classes_of("medical")),
-    st.sampled_from("abc"), persons, st.booleans(),
-)
-policies = st.builds(
-    lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 4),
-    st.sampled_from(["identifying", "paper"]),
-)
-models = st.just(fitted()) | st.builds(
-    lambda b, w: Logistic(b, tuple(w), {}), st.floats(-5, 0),
-    st.lists(st.floats(0, 3), min_size=len(FEATURES), max_size=len(FEATURES)),
-)
+persons = st.sampled_from([
+    ("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"), ("addressee", "asker"),
+    ("p9", "public"), ("nobody", "nobody")])
+attributes = st.builds(lambda kind, value, who, weak: said(kind, value, who[0], who[1], weak),
+                       st.sampled_from(classes_of("medical")), st.sampled_from("abc"), persons, st.booleans())
+policies = st.builds(lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 4),
+                     st.sampled_from(["identifying", "paper"]))
+models = st.just(fitted()) | st.builds(lambda b, w: Logistic(b, tuple(w), {}), st.floats(-5, 0),
+                                       st.lists(st.floats(0, 3), min_size=len(FEATURES), max_size=len(FEATURES)))
 
 
 def delta(found: list[Attribute], policy: Policy = POLICY, model: Logistic | None = None) -> float:
     return score_evidence(found, policy, model or fitted()).logit
 
 
-@given(st.floats(-1e300, 1e300))
-def test_a_probability_is_one(logit: float) -> None:
+@given(st.floats(-1e300, 1e300) | st.floats(-30, 30))
+def test_a_probability_is_the_logistic_function(logit: float) -> None:
     assert 0 <= probability(logit) <= 1
     assert probability(logit) + probability(-logit) == pytest.approx(1)
-
-
-@given(st.floats(-30, 30))
-def test_the_logistic_function(logit: float) -> None:
-    assert probability(logit) == pytest.approx(exp(logit) / (1 + exp(logit)))
+    if abs(logit) < 30:
+        assert probability(logit) == pytest.approx(exp(logit) / (1 + exp(logit)))
 
 
 def test_the_fitted_model_can_only_grow_and_orders_its_points() -> None:
@@ -70,8 +58,7 @@ def test_the_fitted_model_can_only_grow_and_orders_its_points() -> None:
     assert len(model.weights) == len(FEATURES)
     assert min(model.weights) >= 0
     assert set(model.tau) == set(POINTS)
-    assert model.tau["conservative"] >= model.tau["balanced"] >= model.tau["strict"]
-    assert model.tau["conservative"] == 0.0
+    assert 0.0 == model.tau["conservative"] >= model.tau["balanced"] >= model.tau["strict"]
 
 
 @given(st.lists(attributes, max_size=8), attributes, policies, models)
@@ -82,21 +69,13 @@ def test_a_further_attribute_never_lowers_the_score(
 
 
 @given(st.lists(attributes, max_size=8), policies, st.integers(0, 99))
-def test_order_does_not_matter(found: list[Attribute], policy: Policy, seed: int) -> None:
-    shuffled = random.Random(seed).sample(found, len(found))
-    assert delta(shuffled, policy) == delta(found, policy)
-
-
-@given(st.lists(attributes, max_size=8), policies)
-def test_who_does_not_count_does_not_count(found: list[Attribute], policy: Policy) -> None:
+def test_order_repetition_and_who_does_not_count_do_not_matter(found: list[Attribute], policy: Policy,
+                                                               seed: int) -> None:
+    expected = delta(found, policy)
     counting = [a for a in found if a.subject in policy.subjects]
-    assert delta(found, policy) == delta(counting, policy)
+    for changed in (random.Random(seed).sample(found, len(found)), [*found, *found], counting):
+        assert delta(changed, policy) == expected
     assert {c.subject for c in clusters(found, policy)} <= set(policy.subjects)
-
-
-@given(st.lists(attributes, max_size=8), policies)
-def test_repetition_adds_nothing(found: list[Attribute], policy: Policy) -> None:
-    assert delta([*found, *found], policy) == delta(found, policy)
 
 
 @given(st.lists(attributes, min_size=1, max_size=8))
@@ -134,22 +113,18 @@ def test_two_attributes_of_two_persons_are_none() -> None:
     assert delta([said("age"), said("place", person="speaker", subject="speaker")]) <= 0
 
 
-@pytest.mark.parametrize("cluster", [3, 4])
-def test_a_policy_may_ask_for_more(cluster: int) -> None:
+@pytest.mark.parametrize("cluster", [1, 2, 3, 4])
+def test_a_policy_may_ask_for_more_or_for_one(cluster: int) -> None:
     policy = replace(POLICY, cluster=cluster)
     kinds = [said(kind) for kind in IDENTIFYING]
     assert delta(kinds[: cluster - 1], policy) <= 0
     assert delta(kinds[:cluster], policy) > 0
 
 
-def test_a_policy_may_ask_for_one() -> None:
-    assert delta([said("age")], replace(POLICY, cluster=1)) > 0
-    assert delta([said("condition")], replace(POLICY, cluster=1)) <= 0
-
-
 def test_domain_facts_are_a_cluster_under_the_paper_s_rule_only() -> None:
     found = [said("condition", "asthma"), said("treatment", "albuterol")]
     assert delta(found) <= 0
+    assert delta(found, replace(POLICY, cluster=1)) <= 0
     assert delta(found, replace(POLICY, rule="paper")) > 0
 
 
@@ -164,28 +139,18 @@ def test_the_best_person_is_the_one_with_most() -> None:
 def test_features_in_their_order() -> None:
     [c] = clusters([said("age"), said("place", weak=True), said("person"), said("condition"), said("visit")], POLICY)
     assert dict(zip(FEATURES, features(c, POLICY), strict=True)) == {
-        "strong": 1,
-        "total": 2,
-        "two": 1,
-        "two_strong": 0,
-        "classes": 2,
-        "person": 1,
-        "facts": pytest.approx(2 / 3),
-    }
-
-
-def test_logit_is_a_weighted_sum() -> None:
+        "strong": 1, "total": 2, "two": 1, "two_strong": 0, "classes": 2, "person": 1, "facts": pytest.approx(2 / 3)}
     model = Logistic(-1.0, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0), {})
     assert model.logit((1, 1, 0, 0, 2, 0, 0.5)) == pytest.approx(-1 + 1 + 2 + 10 + 3.5)
 
 
 @pytest.mark.parametrize("subject", [s for s in SUBJECTS if s not in ("third", "speaker")])
-def test_told_back_public_and_cohort_do_not_count(subject: str) -> None:
+def test_echoed_public_and_cohort_do_not_count(subject: str) -> None:
     assert delta([said("age", subject=subject), said("place", subject=subject)]) == fitted().intercept
 
 
 @pytest.mark.parametrize("cluster", [1, 2, 3])
-def test_no_operating_point_hangs_on_rounding(cluster: int) -> None:
+def test_no_operating_point_depends_on_rounding(cluster: int) -> None:
     """A score that counts can reach lies on one side of every point, not on it: 1e-9 must not decide who is flagged."""
     policy = replace(POLICY, cluster=cluster)
     reached = {

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from itertools import product
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from discreet.core.unicode import prepare
 from discreet.domains import builtin_domains, load_domain
 from discreet.synth.campaign import RETRIES
-from discreet.synth.grammar import CLOSE, OPEN, Cluster, Grammar, in_words, ordinal, without_marks
+from discreet.synth.grammar import CLOSE, OPEN, Cluster, in_words, ordinal, without_marks
 from discreet.synth.records import (
     FRAMINGS,
     MODES,
@@ -32,11 +31,15 @@ GRAMMAR = generators["grammar"]
 VALIDATORS = {domain: Validator(domain) for domain in builtin_domains()}
 
 
+def draft_of(spec: Spec, *seed: int) -> Draft:
+    return GRAMMAR.generate(spec, load_domain(spec.domain), np.random.default_rng(seed if len(seed) > 1 else seed[0]))
+
+
 def good(spec: Spec, seed: int) -> Draft:
     """A draft that passes within the retry budget of its mode."""
     reasons: list[object] = []
     for attempt in range(RETRIES[spec.mode]):
-        draft = GRAMMAR.generate(spec, load_domain(spec.domain), np.random.default_rng((seed, attempt)))
+        draft = draft_of(spec, seed, attempt)
         why = VALIDATORS[spec.domain](Record("", spec, draft, "grammar"))
         if not why:
             return draft
@@ -84,7 +87,7 @@ def test_no_direct_identifier_in_any_draft(domain: str) -> None:
         qi = classes_for(domain, i, 2 + i % 3) if kind == "unsafe" else ()
         spec = Spec(kind, domain, profile, "NONE", qi, FRAMINGS[i % 6], PLACEMENTS[i % 4], REGISTERS[i % 3],
                     SUBTYPES[i % 5])
-        draft = GRAMMAR.generate(spec, load_domain(domain), np.random.default_rng(i))
+        draft = draft_of(spec, i)
         hits += bool(find_direct(prepare(draft.answer)))
     assert hits <= 1
 
@@ -95,7 +98,7 @@ def test_where_the_cluster_stands(profile: str) -> None:
         places: dict[str, list[float]] = {}
         for placement in PLACEMENTS:
             spec = Spec("unsafe", "law", profile, "NONE", ("AGE", "LOCATION", "MATTER_TYPE"), "CASE_VOICE", placement)
-            draft = GRAMMAR.generate(spec, load_domain(spec.domain), np.random.default_rng(seed))
+            draft = draft_of(spec, seed)
             places[placement] = [s.start / len(draft.answer) for s in draft.slots]
         assert max(places["FRAME_OPENING"]) < 0.6
         assert min(places["FRAME_CLOSING"]) > 0.35
@@ -108,7 +111,7 @@ def test_the_leak_is_a_small_part_of_a_normal_answer() -> None:
     for seed in range(200):
         spec = Spec("unsafe", "medical", PROFILES[seed % 7], "NONE", classes_for("medical", seed, 3), "CASE_VOICE",
                     PLACEMENTS[seed % 4])
-        draft = GRAMMAR.generate(spec, load_domain(spec.domain), np.random.default_rng(seed))
+        draft = draft_of(spec, seed)
         assert 60 <= len(draft.answer.split()) <= 185
         shares.append(sum(s.end - s.start for s in draft.slots) / len(draft.answer))
     assert np.mean(shares) < 0.2
@@ -122,7 +125,7 @@ def test_unsafe_and_borderline_are_of_one_length() -> None:
                       PLACEMENTS[seed % 4]),
                  Spec("borderline", "finance", profile, framing=FRAMINGS[seed % 6], subtype=SUBTYPES[seed % 5]))
         for spec in specs:
-            draft = GRAMMAR.generate(spec, load_domain(spec.domain), np.random.default_rng(seed))
+            draft = draft_of(spec, seed)
             words[spec.kind].append(len(draft.answer.split()))
     assert abs(np.mean(words["unsafe"]) - np.mean(words["borderline"])) < 8
 
@@ -130,7 +133,7 @@ def test_unsafe_and_borderline_are_of_one_length() -> None:
 def test_questions_give_nothing_away() -> None:
     for seed in range(100):
         spec = Spec("unsafe", "law", PROFILES[seed % 7], "NONE", ("AGE", "FAMILY"), FRAMINGS[seed % 6], PLACEMENTS[0])
-        draft = GRAMMAR.generate(spec, load_domain(spec.domain), np.random.default_rng(seed))
+        draft = draft_of(spec, seed)
         assert not any(draft.answer[s.start:s.end] in draft.question for s in draft.slots)
         assert 3 <= len(draft.question.split()) <= 30
 
@@ -138,16 +141,8 @@ def test_questions_give_nothing_away() -> None:
 SPEC = Spec("unsafe", "medical", "L2", qi=("AGE", "LOCATION"), framing="REFERRAL", placement="MID_ANSWER")
 
 
-def test_the_grammar_is_registered() -> None:
-    grammar = generators["grammar"]
-    assert grammar.profiles == PROFILES
-    assert re.fullmatch(r"[0-9a-f]{16}", grammar.version)
-    assert grammar.version == Grammar().version
-
-
 def test_the_same_seed_gives_the_same_draft_and_another_another() -> None:
-    one, two, three = (generators["grammar"].generate(SPEC, load_domain("medical"), np.random.default_rng(seed))
-                       for seed in (5, 5, 6))
+    one, two, three = (draft_of(SPEC, seed) for seed in (5, 5, 6))
     assert one == two != three
 
 

@@ -123,7 +123,8 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     plan = make_plan("medical", equal_sizes(30), 9)
     (tmp_path / "plan.json").write_text(dump_json(plan.to_json()), encoding="utf-8")
     again = Plan.load(tmp_path / "plan.json")
-    assert again == plan
+    # Files written before profiles had their name call them lineages.
+    assert again == plan == Plan.from_json(json.loads(dump_json(plan.to_json()).replace('"profile"', '"lineage"')))
     assert again.specs("unsafe") == plan.specs("unsafe")
     assert plan.partitions() == list(PARTITIONS)
 
@@ -137,19 +138,16 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     ({"batches": [{"partition": "x", "profile": "L1", "mode": "NONE", "n": 1}]}, "batch 1"),
 ])
 def test_a_wrong_plan_says_what_is_wrong(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        Plan.load(tmp_path / "p.json")
+    (tmp_path / "p.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="not JSON"):
+        Plan.load(tmp_path / "p.json")
     data = {**make_plan("law", {"safe": 10}, 0).to_json(), **change}
     path = tmp_path / "p.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         Plan.load(path)
-
-
-def test_files_that_are_no_plans(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
-        Plan.load(tmp_path / "absent.json")
-    (tmp_path / "p.json").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match="not JSON"):
-        Plan.load(tmp_path / "p.json")
 
 
 @pytest.mark.parametrize(("sizes", "roles", "message"), [
@@ -159,17 +157,9 @@ def test_files_that_are_no_plans(tmp_path: Path) -> None:
 def test_impossible_requests(sizes: dict[str, int], roles: dict[str, tuple[str, ...]] | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make_plan("law", sizes, 0, roles=roles)
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, 11.0])
-def test_impossible_scales(scale: float) -> None:
-    with pytest.raises(UsageError, match="scale"):
-        paper_sizes("law", scale)
-
-
-def test_plans_that_call_profiles_lineages_are_read() -> None:
-    plan = make_plan("law", {"unsafe": 60}, 2)
-    assert Plan.from_json(json.loads(dump_json(plan.to_json()).replace('"profile"', '"lineage"'))) == plan
+    for scale in (0.0, -1.0, 11.0):
+        with pytest.raises(UsageError, match="scale"):
+            paper_sizes("law", scale)
 
 
 def test_a_plan_names_the_folder_of_its_domain(tmp_path: Path) -> None:
@@ -202,11 +192,6 @@ def test_apportion_is_exact_in_sum_and_within_one_of_every_share(total: int, wei
     assert sum(shares.values()) == total
     for level, weight in enumerate(weights):
         assert abs(shares[level] - total * weight / sum(weights)) < 1 + 1e-6
-
-
-def test_apportion_of_the_prior() -> None:
-    assert apportion(1_000, {2: 0.45, 3: 0.35, 4: 0.20}) == {2: 450, 3: 350, 4: 200}
-    assert apportion(0, {"a": 1.0}) == {"a": 0}
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), st.integers(0, 60), min_size=1), SEEDS)
@@ -242,21 +227,9 @@ def test_class_sets_are_balanced_distinct_and_hold_a_shared_class(sizes: list[in
     assert max(counts.values()) - min(counts[qi] for qi in tuple(load_domain(domain).labels)) <= 1
 
 
-def test_sets_of_domain_facts_need_no_shared_class() -> None:
-    sets = class_sets([2, 3, 2, 2, 3, 2], load_domain("law").own_labels, np.random.default_rng(0))
-    assert all(set(s) <= set(load_domain("law").own_labels) for s in sets)
-
-
 def test_pairs_of_classes_are_not_all_alike() -> None:
     sets = class_sets([2] * 2_000, tuple(load_domain("medical").labels), np.random.default_rng(1))
     pairs = Counter(sets)
     # 25 pairs hold a shared class; balancing tilts them, but none may vanish or take over.
     assert len(pairs) == 25
     assert max(pairs.values()) < 5 * min(pairs.values())
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_same_seed_gives_the_same_sets(seed: int) -> None:
-    labels = tuple(load_domain("law").labels)
-    one, two = (class_sets([2, 3, 4] * 20, labels, np.random.default_rng(seed)) for _ in range(2))
-    assert one == two

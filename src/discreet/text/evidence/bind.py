@@ -169,7 +169,9 @@ def _last_before(context: Context, mention: Mention, first: int, said: list[Refe
     """The last one named before a mention in its sentence, or else the owner of something there."""
     owner: Referent | None = None
     for referent in reversed(said):
-        if referent.possessive and _leads_to_kin(context, referent):
+        # "my" in "my mother, a nurse" leads to the relative who is being spoken of.
+        following = next((r for r in context.referents if r.first >= referent.last), None)
+        if referent.possessive and following and following.form == "kin":
             continue
         if referent.possessive and referent.form == "pronoun" and owner is None:
             # "The man who drives the Zamboni at our rink": the rink is ours, the deed is not.
@@ -183,12 +185,6 @@ def _last_before(context: Context, mention: Mention, first: int, said: list[Refe
             continue
         return referent
     return owner
-
-
-def _leads_to_kin(context: Context, referent: Referent) -> bool:
-    """A possessive whose relative is the one being spoken of: "my" in "my mother, a nurse"."""
-    following = next((r for r in context.referents if r.first >= referent.last), None)
-    return following is not None and following.form == "kin" and following.person.startswith(referent.person)
 
 
 def _carried(context: Context, mention: Mention, begin: int, at: int) -> Referent | None:

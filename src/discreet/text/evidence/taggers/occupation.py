@@ -23,6 +23,7 @@ _PHRASES = [
     for strength, value, why, text in rows("patterns/occupation_phrases", 4)
 ]
 _AGED = frozenset("old aged yo o".split())
+_PARTICULAR = ("third", "speaker", "public")
 _CONDITIONS = lex.CONDITIONALS - {"as", "like", "such", "where", "when", "once"}
 _WORDS = words("occupations")
 _STATED = ("copula", "retired", "aged", "apposed", "as", "post")
@@ -90,14 +91,20 @@ def _bound(context: Context, first: int, last: int, flag: str) -> bool:
     following = words[last] if last < end else "."
     if following in lex.organisation_heads() or (following == "'" and flag != "-") or following == "-":
         return False
-    if flag == "-" and (_acts(words, begin, first, last, end) or _is_head(context, first, last)):
+    # "a Somali-born welder who …": the noun by which a particular person is introduced.
+    head = next((r for r in context.referents if r.first <= first and r.last == last and r.form == "noun"), None)
+    introduces = head is not None and head.subject in _PARTICULAR and words[head.first] in ("a", "an", "our")
+    if flag == "-" and (introduces or _acts(words, begin, first, last, end)):
         return True
-    if _P["the only"].search(before) or _aged(words[max(begin, first - 8) : first]):
+    # "a 52-year-old female litigator": an age in the same noun phrase.
+    phrase = words[max(begin, first - 8) : first]
+    age = next((i for i in range(len(phrase) - 1, -1, -1) if phrase[i] in _AGED), None)
+    if _P["the only"].search(before) or (age is not None and not lex.PHRASE_BREAKS & set(phrase[age + 1 :])):
         return True
     if first >= begin + 2 and words[first - 1] in ("a", "an") and words[first - 2] == ",":
         # An apposition to a particular person: "Smith, a sole proprietor,", "my mother, a nurse".
         own = (r for r in context.referents if r.last == first - 2 and r.first >= begin)
-        return any(r.subject in ("third", "speaker", "public") for r in own)
+        return any(r.subject in _PARTICULAR for r in own)
     near = words[max(begin, first - 6) : first]
     if not _P["binds"].search(before) or _CONDITIONS & set(near) or lex.GENERIC_DETERMINERS & set(near[-2:]):
         return False
@@ -107,27 +114,12 @@ def _bound(context: Context, first: int, last: int, flag: str) -> bool:
     return flag != "r" or _P["in office"].search(before) is None
 
 
-def _is_head(context: Context, first: int, last: int) -> bool:
-    """ "a Somali-born welder who …": the job is the noun by which a particular person is introduced."""
-    for r in context.referents:
-        if r.first <= first and r.last == last and r.form == "noun":
-            determined = context.doc.lowers[r.first] in ("a", "an", "our")
-            return r.subject in ("third", "speaker", "public") and determined
-    return False
-
-
 def _acts(words: tuple[str, ...], begin: int, first: int, last: int, end: int) -> bool:
     """ "A retailer agreed to …": an indefinite job noun that did something is a particular person's job."""
     determined = {"a", "an"} & set(words[max(begin, first - 3) : first])
     if not determined or last >= end or lex.PHRASE_BREAKS & set(words[max(begin, first - 2) : first]):
         return False
     return words[last] in lex.PAST_AUX or (words[last].endswith("ed") and len(words[last]) > 4)
-
-
-def _aged(words: tuple[str, ...]) -> bool:
-    """ "a 52-year-old female litigator": an age in the same noun phrase."""
-    ages = [i for i, word in enumerate(words) if word in _AGED]
-    return bool(ages) and not lex.PHRASE_BREAKS & set(words[ages[-1] + 1 :])
 
 
 def _after(context: Context, m: re.Match[str]) -> Mention | None:

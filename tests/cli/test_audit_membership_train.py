@@ -242,7 +242,7 @@ class TestBadInput:
         def broken(*_: object) -> None:
             raise ValueError(MARK)
 
-        monkeypatch.setattr("discreet.experiments.membership.steps.assign", broken)
+        monkeypatch.setattr("discreet.experiments.membership.experiment.assign", broken)
         more = ("--store", tmp_path / "store") if kept else ()
         ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

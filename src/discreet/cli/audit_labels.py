@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -75,7 +76,7 @@ class Training:
             group=self.group, positive=None if self.positive is None else names_of("--positive", self.positive),
             drop=() if self.drop is None else names_of("--drop", self.drop), keep_models=keep_models)
         experiment.check()
-        return [experiment.with_seed(audit.seed + number) for number in range(self.seeds)]
+        return [replace(experiment, seed=audit.seed + number) for number in range(self.seeds)]
 
 
 def scores(

@@ -29,10 +29,8 @@ class OutputMechanism:
 
     Attributes
     ----------
-    knob : str or None
-        What its strength is called: "sigma", "decimals"; None where it has none.
-    strengths : tuple of float
-        The strengths to try by default; empty where it has none.
+    knob, strengths : str or None, tuple of float
+        What its strength is called, and those to try by default; None and empty where it has none.
     noise : "fresh", "keyed" or "none"
         Where an answer's randomness comes from. Only "fresh" noise differs between two equal queries.
     """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.core.errors import InputError
-from discreet.experiments.labels.assign import assign, planted_number
+from discreet.experiments.labels.steps import assign, planted_number
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
 
 OPTIONS: dict[str, Any] = {"canaries": 0.02, "placebo": 0.02, "planted": (1, 4, 16), "planted_each": None,
@@ -16,9 +17,9 @@ OPTIONS: dict[str, Any] = {"canaries": 0.02, "placebo": 0.02, "planted": (1, 4, 
 
 
 def assigned(n: int = 1000, k: int = 2, groups: Any = None, seed: int = 0, **options: Any) -> dict[str, Any]:
-    rng = np.random.default_rng(9)
-    return assign(rng.integers(0, k, n), [f"c{one}" for one in range(k)], groups, np.random.default_rng(seed),
-                **{**OPTIONS, **options})
+    labels = np.random.default_rng(9).integers(0, k, n)
+    data = SimpleNamespace(labels=labels, classes=[f"c{one}" for one in range(k)], groups=groups)
+    return assign(data, {**OPTIONS, **options}, seed, "d.csv")  # type: ignore[arg-type]
 
 
 def test_sizes_are_shares_of_the_rows_that_are_not_held_out() -> None:

@@ -73,7 +73,6 @@ def test_what_is_broken_may_be_let_in_and_references_left_out(tmp_path: Path) ->
     experiment = LabelExperiment(DataFile(tmp_path / "d.csv", "0" * 64), "label", "mlp", arms, broken=True,
                                  references=3, references_at=(NONE,))
     assert experiment.models == [(NONE, 0), (NONE, 1), (NONE, 2), (NONE, 3), (arms[1], 0)]
-    assert experiment.with_seed(7).seed == 7
 
 
 def test_models_of_one_scheme_and_role_share_a_bank(data: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sides of a experiment: disjoint, balanced, planted records halved, users whole."""
+"""Evaluation sets of an experiment: disjoint, balanced, planted records halved, users whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROLES = ("a", "b", "selector", "neutral", "placebo", "val")
 
 def assigned(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledText], dict[str, Any]]:
     rows = read_texts(path)
-    asked = {"sizes": {}, "planted": [1, 4], "near": True, **params}
+    asked = {"sizes": {}, "planted": [1, 4], "near": False, **params}
     return rows, assign(rows, asked, np.random.default_rng(seed), path.name)
 
 
@@ -115,7 +115,7 @@ def test_duplicates_and_conflicting_labels_are_left_out(tmp_path: Path) -> None:
     lines = [f'{{"id": "twin", "text": "{first.text.upper()}", "label": "{first.label}"}}',
              f'{{"id": "clash", "text": "{second.text}", "label": "{first.label}"}}']
     path.write_text(path.read_text() + "\n".join(lines) + "\n")
-    rows, found = assigned(path)
+    rows, found = assigned(path, near=True)
     used = {rows[row].id for role in (*ROLES, "eval", "aside") for row in training_rows(found, role)}
     assert not used & {"twin", "clash", second.id}
     assert found["duplicates"]
@@ -204,7 +204,7 @@ def test_rows_in_another_order_are_assigned_alike(tmp_path: Path) -> None:
     found = []
     for order in (np.arange(len(lines)), np.random.default_rng(1).permutation(len(lines))):
         path.write_text("\n".join(lines[row] for row in order) + "\n")
-        rows, one = assigned(path)
+        rows, one = assigned(path, near=True)
         said: dict[str, Any] = {name: [rows[row].id for row in one[name]] for name in NUMBERS}
         said["in_a"] = {rows[row].id for row in np.flatnonzero(one["in_a"])}
         groups = one["unit"][one["unit"] >= 0]

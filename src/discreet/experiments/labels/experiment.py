@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -53,8 +53,6 @@ class LabelExperiment:
 
     Attributes
     ----------
-    data : DataFile
-        What `read_dataset` reads.
     target : str
         The column (or array) of the labels.
     recipe : mapping or str
@@ -71,21 +69,18 @@ class LabelExperiment:
         How many of each; a tenth of the canaries if not given, at least 20 where the rows allow it.
     heldout : float
         Rows that only measure accuracy; below 1 a share of all, else a number.
-    references : int
-        Models that an attacker would train: on the rows of the target and its placebos, with labels of canaries and
-        placebos drawn afresh for each, under the same mechanism.
-    references_at : tuple of Arm, optional
-        The arms that have references; all if not given. They serve the others too.
+    references, references_at : int, tuple of Arm
+        Models that an attacker would train for each of these arms (all if not given): on the rows of the target and
+        its placebos, with labels of canaries and placebos drawn afresh for each, under the same mechanism. They serve
+        the other arms too.
     assignment : "uniform" or "balanced"
         How canary labels are drawn, see `draw_canaries`.
     labels : DataFile, optional
         The labels' file where they lie apart from arrays.
     positive : tuple of str, optional
         Values of the target that become class 1, all others class 0.
-    group : str, optional
-        The column of groups; a group is held out, canary or placebo as a whole.
-    drop : tuple of str
-        Columns of a table that are no features.
+    group, drop : str, optional, and tuple of str
+        The column of groups (each is held out, canary or placebo as a whole), and columns that are no features.
     same_epochs : bool
         Where the recipe trains until an accuracy, train all other models for as many epochs as the target without
         noise took.
@@ -120,7 +115,11 @@ class LabelExperiment:
 
     def __post_init__(self) -> None:
         for name in ("canaries", "placebo", "heldout"):
-            _check_size(name, getattr(self, name), least=name == "canaries")
+            value, least = getattr(self, name), name == "canaries"
+            whole = 1.0 <= value < inf and value == int(value)
+            if not whole and not (0.0 < value < 1.0 or (value == 0.0 and not least)):
+                raise UsageError(f"{name} is {value:g}; expected a share {'above' if least else 'from'} 0 and below 1, "
+                                 "or a whole number of rows")
         if self.references < 0 or self.seed < 0 or (self.planted_each is not None and self.planted_each < 1):
             raise UsageError(f"references {self.references}, seed {self.seed}, planted_each {self.planted_each}; "
                              "expected whole numbers from 0, the last from 1")
@@ -134,10 +133,6 @@ class LabelExperiment:
         for arm in self.arms:
             if arm != NONE:
                 label_mechanism(arm.mechanism, arm.epsilon, 2, allow_broken=self.broken)
-
-    def with_seed(self, seed: int) -> LabelExperiment:
-        """The same study, assigned and trained anew."""
-        return replace(self, seed=seed)
 
     @property
     def models(self) -> list[ModelKey]:
@@ -153,7 +148,7 @@ class LabelExperiment:
     def check(self) -> None:
         """Raise, before anything is trained or written, what planning, reading or assigning would raise."""
         self.tasks()
-        steps.assigned(self.read(), {name: getattr(self, name) for name in ASSIGNED}, self.seed, self.data.path.name)
+        steps.assign(self.read(), {name: getattr(self, name) for name in ASSIGNED}, self.seed, self.data.path.name)
 
     def tasks(self, stored: Sequence[Spec] = ()) -> dict[str, Task]:
         """`assign`, and under their keys the tasks that train models; those that are `stored` come first.
@@ -178,8 +173,7 @@ class LabelExperiment:
         # The clock is trained for an audit without it, too: the other models follow it.
         timed = self.same_epochs and getattr(recipe, "until_accuracy", None) is not None
         clock = trains([(NONE, 0)]) if timed else None
-        wanted = dict.fromkeys(self.models)
-        found = {"assign": assign}
+        wanted, found = dict.fromkeys(self.models), {"assign": assign}
         shape = _shape(json.loads(trains([(NONE, 0)], clock).spec))
         there = [trains(list(_models_in(spec)), clock) for spec in stored if _shape(spec) == shape]
         for task in [*([] if clock is None else [clock]), *there]:
@@ -188,9 +182,13 @@ class LabelExperiment:
                 found[task.key] = task
             for model in held:
                 del wanted[model]
-        for part in _parts(list(wanted), together=isinstance(recipe, ManyRecipe)):
-            task = trains(part, clock)
-            found[task.key] = task
+        # Models of one scheme together, targets and references apart, as these are trained on more rows.
+        kinds: dict[tuple[str, bool], list[ModelKey]] = {}
+        for arm, number in wanted:
+            kinds.setdefault((arm.scheme, number > 0), []).append((arm, number))
+        size = MOST if isinstance(recipe, ManyRecipe) else 1
+        parts = [part[start:start + size] for part in kinds.values() for start in range(0, len(part), size)]
+        found |= {task.key: task for task in (trains(part, clock) for part in parts)}
         return found
 
     def table(self, results: Mapping[str, Result], data: Dataset) -> ScoreTable:
@@ -265,13 +263,6 @@ def training_record(done: Sequence[Trained[LabelExperiment]]) -> dict[str, Any]:
             "same_epochs": first.same_epochs, "deals": sizes, "models": models, "versions": dict(task["versions"])}
 
 
-def _check_size(name: str, value: float, *, least: bool) -> None:
-    whole = 1.0 <= value < inf and value == int(value)
-    if not whole and not (0.0 < value < 1.0 or (value == 0.0 and not least)):
-        raise UsageError(f"{name} is {value:g}; expected a share {'above' if least else 'from'} 0 and below 1, or a "
-                         "whole number of rows")
-
-
 def _models_in(spec: Spec) -> Iterator[ModelKey]:
     """The models that a described task trains."""
     return ((Arm.of(name, epsilon), int(number)) for name, epsilon, number in spec["params"].get("models", ()))
@@ -281,12 +272,3 @@ def _shape(spec: Spec) -> dict[str, Any]:
     """A description but for which models are trained: equal where the tasks differ in those alone."""
     params = {name: value for name, value in spec["params"].items() if name != "models"}
     return {**{name: value for name, value in spec.items() if name != "name"}, "params": params}
-
-
-def _parts(models: Sequence[ModelKey], *, together: bool) -> list[list[ModelKey]]:
-    """Models of one scheme, targets and references apart, as these are trained on more rows; up to `MOST` a part."""
-    kinds: dict[tuple[str, bool], list[ModelKey]] = {}
-    for arm, number in models:
-        kinds.setdefault((arm.scheme, number > 0), []).append((arm, number))
-    size = MOST if together else 1
-    return [part[start:start + size] for part in kinds.values() for start in range(0, len(part), size)]

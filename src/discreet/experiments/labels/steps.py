@@ -5,18 +5,20 @@ Results hold numbers of rows, labels and scores; no text and no ids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.types import IntArray
+from discreet.core.numbers import counted
+from discreet.core.types import BoolArray, IntArray
+from discreet.data.canaries import draw_canaries
 from discreet.data.datasets import Dataset, read_dataset
 from discreet.engine import Job, seeds_of
-from discreet.experiments.labels.assign import assign
 from discreet.experiments.runner import read_once
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, label_mechanism
 from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN
@@ -28,6 +30,11 @@ ASSIGNED = ("canaries", "placebo", "planted", "planted_each", "heldout", "assign
 """Options of an experiment that decide the assignment."""
 READ = ("target", "positive", "group", "drop")
 """Options of an experiment that decide what is read."""
+PLANTED_SHARE = 0.1
+"""Planted canaries of each kind, as a share of the others."""
+FEWEST_PLANTED = 20
+PLANTED_ROWS = 0.25
+"""Planted rows, repetitions counted, are at most this share of the rows that are not held out, if not asked for."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -91,17 +98,71 @@ class Arm:
 def assign_labels(job: Job) -> dict[str, Any]:
     """Roles, canary labels and planted repetitions of all rows; sizes and classes."""
     data = _dataset(job)
-    found = assigned(data, job.params, job.seed, job.files["data"].name)
-    return {**found, "classes": list(data.classes), "kind": data.kind}
+    return {**assign(data, job.params, job.seed, job.files["data"].name), "classes": list(data.classes),
+            "kind": data.kind}
 
 
-def assigned(data: Dataset, options: Mapping[str, Any], seed: int, source: str) -> dict[str, Any]:
-    """The assignment of a data set under the options `ASSIGNED`. Raises InputError, beginning with `source`."""
-    rng = np.random.default_rng(seeds_of(seed, "deal"))
+def assign(data: Dataset, options: Mapping[str, Any], seed: int, source: str) -> dict[str, Any]:
+    """The roles of N rows and the labels before any mechanism, under the options `ASSIGNED` of an experiment.
+
+    Returns arrays (N,): `role` (codes of `Canaries.role`), `secret` (the label as given but of canaries and placebos),
+    `planted`; and `sizes`, the rows of each role and the number of planted canaries by repetitions. Raises InputError,
+    beginning with `source`, where the rows do not suffice and where a class is no canary's label.
+    """
     try:
-        return assign(data.labels, data.classes, data.groups, rng, **{name: options[name] for name in ASSIGNED})
+        return _assigned(data.labels, data.classes, data.groups, np.random.default_rng(seeds_of(seed, "deal")), options)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
+
+
+def _assigned(labels: IntArray, classes: Sequence[str], groups: IntArray | None, rng: Generator,
+              options: Mapping[str, Any]) -> dict[str, Any]:
+    n, planted = labels.size, options["planted"]
+    held = _held_out(n, options["heldout"], groups, rng)
+    left = n - int(held.sum())
+    wanted, control = (_number(options[name], left) for name in ("canaries", "placebo"))
+    if not wanted:
+        raise InputError(f"a share of {options['canaries']:g} of {left:,} rows is no canary; expected a larger share "
+                         "or more rows")
+    each = planted_number(planted, options["planted_each"], wanted, left)
+    drawn = draw_canaries(labels, len(classes), wanted, control, rng, assignment=options["assignment"], groups=groups,
+                          among=~held, planted={times: each for times in planted if each})
+    role = np.full(n, TRAIN, dtype=np.int8)
+    role[held], role[drawn.canary], role[drawn.placebo] = HELDOUT, CANARY, PLACEBO
+    plain = drawn.label[(role == CANARY) & (drawn.planted == 0)]
+    count = np.bincount(plain, minlength=len(classes))
+    if (count == 0).any():
+        raise InputError(f"class {classes[int(count.argmin())][:40]!r} has no canary among "
+                         f"{counted(plain.size, 'canary', 'canaries')} of {len(classes)} classes; draw more canaries, "
+                         "or make the target binary")
+    return {"role": role, "secret": drawn.label, "planted": drawn.planted, "sizes": {
+        "rows": n, "train": int((role == TRAIN).sum()), "canary": int(plain.size),
+        "planted": {str(times): int((drawn.planted == times).sum()) for times in planted},
+        "placebo": int((role == PLACEBO).sum()), "heldout": int(held.sum())}}
+
+
+def planted_number(planted: Sequence[int], each: int | None, canaries: int, rows: int) -> int:
+    """How many canaries are planted for each number of repetitions."""
+    if each is not None or not planted:
+        return each or 0
+    return min(max(FEWEST_PLANTED, round(PLANTED_SHARE * canaries)), int(PLANTED_ROWS * rows) // sum(planted))
+
+
+def _number(size: float, rows: int) -> int:
+    # A product such as .02 · 50 must not fall a row short.
+    return int(size * rows + 1e-9) if size < 1.0 else int(size)
+
+
+def _held_out(n: int, heldout: float, groups: IntArray | None, rng: Generator) -> BoolArray:
+    """Whole groups in random order until there are enough rows; what is left of a share is rounded down."""
+    wanted = n - int((1.0 - heldout) * n + 1e-9) if heldout < 1.0 else int(heldout)
+    if wanted >= n:
+        raise InputError(f"{wanted:,} of {n:,} rows are to be held out; expected fewer")
+    unit = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
+    sizes = np.bincount(unit)
+    order = rng.permutation(sizes.size)
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return np.isin(unit, order[before < wanted])
 
 
 def fit(job: Job) -> dict[str, Any]:
@@ -120,13 +181,18 @@ def fit(job: Job) -> dict[str, Any]:
     secret = np.stack([_secret(job, arm, number, data, role, there["secret"]) for arm, number in models])
     weights = np.stack([np.where((role == PLACEBO) & (number == 0), 0, times) for _, number in models])
     [scheme] = {arm.scheme for arm, _ in models}
-    recipe: Any = recipe_of(_timed(job.params["recipe"], job.inputs))
+    recipe = dict(job.params["recipe"])
+    if "clock" in job.inputs:
+        # As many epochs as the target without noise took.
+        [facts] = job.inputs["clock"].value["facts"]
+        recipe |= {"epochs": facts["epochs_done"], "until_accuracy": None}
     learnt = inputs[inside] if isinstance(inputs, np.ndarray) else [inputs[row] for row in inside.tolist()]
     mechanisms = [arm.mechanism_for(len(data.classes)) for arm, _ in models]
     seeds = [seeds_of(job.seed, f"{arm.name}/{number}", "fit") for arm, number in models]
     how: dict[str, Any] = {} if scheme == "staged" else {"soft": scheme == "soft"}
+    network: Any = recipe_of(recipe)
     done = (train_in_stages if scheme == "staged" else train_labelled)(
-        recipe, learnt, secret[:, inside], mechanisms, len(data.classes), seeds, weights=weights[:, inside], **how)
+        network, learnt, secret[:, inside], mechanisms, len(data.classes), seeds, weights=weights[:, inside], **how)
     trained = np.full(secret.shape, UNKNOWN, dtype=np.int32)
     trained[:, inside] = done.trained
     if job.params["keep"]:
@@ -148,11 +214,3 @@ def _secret(job: Job, arm: Arm, number: int, data: Dataset, role: IntArray, draw
     rng = np.random.default_rng(seeds_of(job.seed, f"{arm.name}/{number}", "secrets"))
     again = (role == CANARY) | (role == PLACEBO)
     return np.where(again, rng.integers(0, len(data.classes), data.labels.size), data.labels)
-
-
-def _timed(recipe: Mapping[str, Any], inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The recipe with as many epochs as the target without noise took, where that one sets them."""
-    if "clock" not in inputs:
-        return recipe
-    [facts] = inputs["clock"].value["facts"]
-    return {**recipe, "epochs": facts["epochs_done"], "until_accuracy": None}

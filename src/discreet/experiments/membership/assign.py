@@ -6,7 +6,7 @@ at every number of repetitions; but never so many that the audited models learn 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.random import Generator
 from discreet.audit.core.power import PLANTED_AUC, planted_detectable, planted_needed
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
-from discreet.data.duplicates import Duplicates, find_duplicates, merged_groups
+from discreet.data.duplicates import find_duplicates, merged_groups
 from discreet.data.splits import PAPER_SIZES, SIDES, Split, halves, split_texts
 from discreet.data.texts import LabelledText
 
@@ -46,45 +46,58 @@ def assign(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generat
     that cannot be assigned.
     """
     order = np.array(sorted(range(len(rows)), key=lambda row: rows[row].id), dtype=np.int64)
-    found = _assigned([rows[row] for row in order], params, rng, source)
+    try:
+        found = _assigned([rows[row] for row in order], params, rng)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
     place = np.argsort(order)
     return {**found, **{name: order[found[name]] for name in NUMBERS}, **{name: found[name][place] for name in OF_ROWS}}
 
 
-def _assigned(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator, source: str) -> dict[str, Any]:
+def _assigned(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Generator) -> dict[str, Any]:
     """The same in row numbers of `rows`."""
     classes = classes_of(rows)
     if len(classes) < 2:
-        raise InputError(f"{source}: all {len(rows):,} rows have one label; expected two classes or more")
-    grouped = any(row.group is not None for row in rows)
-    if grouped and any(row.group is None for row in rows):
-        raise InputError(f"{source}: {sum(row.group is None for row in rows):,} of {len(rows):,} rows have no group; "
-                         "expected one for every row, or none")
+        raise InputError(f"all {len(rows):,} rows have one label; expected two classes or more")
+    without = sum(row.group is None for row in rows)
+    if 0 < without < len(rows):
+        raise InputError(f"{without:,} of {len(rows):,} rows have no group; expected one for every row, or none")
     found = find_duplicates(rows, near=params["near"])
     kept = np.setdiff1d(np.arange(len(rows)), found.dropped)
-    left = [rows[row] for row in kept]
-    code = {name: number for number, name in enumerate(classes)}
-    labels = np.array([code[row.label] for row in left], dtype=np.int64)
+    labels = np.array([classes.index(rows[row].label) for row in kept], dtype=np.int64)
     counts = np.bincount(labels, minlength=len(classes))
-    if not counts.min():
-        raise InputError(f"{source}: no example of class {classes[int(counts.argmin())]!r} is left: the texts of "
-                         f"{found.conflicting.size:,} of {len(rows):,} rows have several labels, and such rows are "
-                         f"left out; give each text one label")
-    units = _units(left, kept, found, grouped=grouped)
-    sizes = _sizes(params["sizes"], source)
-    try:
-        split, planted = _split(labels, units, sizes, params["planted"], rng, classes)
-        _check_sets(split.sides, labels, classes)
-        first, second = halves(split.sides["cal"], labels, units, rng)
-        for half in (first, second):
-            _check_sets({"cal": half}, labels, classes)
-    except InputError as error:
-        raise InputError(f"{source}: {error}") from None
     rarest = int(counts.argmin())
+    if not counts[rarest]:
+        raise InputError(f"no example of class {classes[rarest]!r} is left: the texts of {found.conflicting.size:,} of "
+                         f"{len(rows):,} rows have several labels, and such rows are left out; give each text one "
+                         "label")
+    # What stays together: the rows of a user, and rows that say nearly the same.
+    users = near = np.arange(kept.size, dtype=np.int64)
+    if not without:
+        users = np.unique(np.array([rows[row].group for row in kept], dtype=str), return_inverse=True)[1]
+    near = near.copy()
+    for cluster in found.near or ():
+        at = np.searchsorted(kept, cluster)
+        near[at] = at[0]
+    units = merged_groups(users, near)
+    sizes = _sizes(params["sizes"])
+    split, planted = _split(labels, units, sizes, params["planted"], rng, classes)
+    _check_sets(split.sides.items(), labels, classes)
+    first, second = halves(split.sides["cal"], labels, units, rng)
+    _check_sets([("cal", first), ("cal", second)], labels, classes)
     why = "" if sizes else f", as classes are balanced and {classes[rarest]!r} has {counts[rarest]:,}"
-    notes = [*split.notes, *planted_notes(params["planted"], planted, _smaller(split), why)]
-    return {**_arrays(kept, split, first, second, planted, labels, units, len(rows), rng),
-            "classes": classes, "grouped": grouped, "duplicates": found.to_json(), "notes": notes,
+    sets = {name: kept[at] for name, at in split.sides.items() if name != "cal"}
+    sets |= {"selector": kept[first], "aside": kept[second]}
+    times, in_a = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    if split.planted.size:
+        pool = kept[split.planted]
+        times[pool], in_a[pool] = assign_planted(split.planted, labels, planted, rng)
+    scored = np.sort(np.concatenate([*(sets[name] for name in ("a", "b", "eval", "aside")), kept[split.planted]]))
+    unit = np.full(len(rows), -1, dtype=np.int64)
+    unit[kept] = units
+    return {**sets, SCORED: scored, "times": times[scored], "in_a": in_a, "unit": unit, "classes": classes,
+            "grouped": not without, "duplicates": found.to_json(),
+            "notes": [*split.notes, *planted_notes(params["planted"], planted, _smaller(split), why)],
             "sides": {name: int(at.size) for name, at in split.sides.items()},
             "planted": {str(times): number for times, number in planted.items()}}
 
@@ -99,14 +112,14 @@ def training_rows(arrays: Mapping[str, IntArray], role: str) -> IntArray:
     return np.concatenate([arrays[role], np.repeat(pool[ours], again[ours])])
 
 
-def _sizes(given: Mapping[str, int], source: str) -> dict[str, int] | None:
+def _sizes(given: Mapping[str, int]) -> dict[str, int] | None:
     """Sizes of sets that are not named are in the paper's proportion to A's; None where none is."""
     if not given:
         return None
     if unknown := [name for name in given if name not in SIDES]:
-        raise InputError(f"{source}: there is no set {unknown[0]!r}; expected some of {', '.join(SIDES)}")
+        raise InputError(f"there is no set {unknown[0]!r}; expected some of {', '.join(SIDES)}")
     if "a" not in given:
-        raise InputError(f"{source}: sizes name {', '.join(given)} without a; expected a's size at least")
+        raise InputError(f"sizes name {', '.join(given)} without a; expected a's size at least")
     return {name: int(given.get(name, round(given["a"] * PAPER_SIZES[name] / PAPER_SIZES["a"]))) for name in SIDES}
 
 
@@ -128,40 +141,14 @@ def _smaller(split: Split) -> int:
     return min(split.sides["a"].size, split.sides["b"].size)
 
 
-def _check_sets(sets: Mapping[str, IntArray], labels: IntArray, classes: Sequence[str]) -> None:
+def _check_sets(sets: Iterable[tuple[str, IntArray]], labels: IntArray, classes: Sequence[str]) -> None:
     """Refuse a set without an example of a class; only validation may be empty."""
-    for name, at in sets.items():
+    for name, at in sets:
         got = np.bincount(labels[at], minlength=len(classes))
         if not got.min() and name != "val":
             halved = ", halved," if name == "cal" else ""
             raise InputError(f"set {name!r}{halved} has {at.size:,} examples, and none of class "
                              f"{classes[int(got.argmin())]!r}; ask for more, or give more examples")
-
-
-def _units(left: Sequence[LabelledText], kept: IntArray, found: Duplicates, *, grouped: bool) -> IntArray:
-    """Codes of what stays together: the rows of a user, and rows that say nearly the same."""
-    alone = np.arange(kept.size, dtype=np.int64)
-    near = alone.copy()
-    for cluster in found.near or ():
-        at = np.searchsorted(kept, cluster)
-        near[at] = at[0]
-    users = np.unique(np.array([row.group for row in left], dtype=str), return_inverse=True)[1] if grouped else alone
-    return merged_groups(users, near)
-
-
-def _arrays(kept: IntArray, split: Split, first: IntArray, second: IntArray, planted: Mapping[int, int],
-            labels: IntArray, units: IntArray, n_rows: int, rng: Generator) -> dict[str, IntArray]:
-    """Everything in row numbers of the file."""
-    found = {name: kept[at] for name, at in split.sides.items() if name != "cal"}
-    found |= {"selector": kept[first], "aside": kept[second]}
-    pool = split.planted
-    times, in_a = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
-    if pool.size:
-        times[kept[pool]], in_a[kept[pool]] = assign_planted(pool, labels, planted, rng)
-    scored = np.sort(np.concatenate([found["a"], found["b"], found["eval"], found["aside"], kept[pool]]))
-    unit = np.full(n_rows, -1, dtype=np.int64)
-    unit[kept] = units
-    return {**found, SCORED: scored, "times": times[scored], "in_a": in_a, "unit": unit}
 
 
 def records_to_plant(times: Sequence[int], size: int) -> dict[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -12,15 +12,14 @@ import numpy as np
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.core.design import ASSIGNED
-from discreet.core.errors import UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.core.types import IntArray
 from discreet.data.texts import LabelledText, read_texts
-from discreet.engine import DataFile, Job, Result, Task
-from discreet.experiments.membership import steps
-from discreet.experiments.membership.assign import SCORED, training_rows
+from discreet.engine import DataFile, Job, Result, Task, seeds_of
+from discreet.experiments.membership.assign import SCORED, assign, classes_of, training_rows
 from discreet.experiments.runner import LIBRARIES, PLANTED, Spec, check_planted, check_recipe, read_once
 from discreet.scores.table import GROUP_KIND, IN, NEAR_DUPLICATES, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
-from discreet.train import FiledRecipe, recipe_of
+from discreet.train import Data, FiledRecipe, recipe_of
 
 Copies = Literal["exact", "paraphrase"]
 
@@ -52,21 +51,17 @@ class MembershipExperiment:
         Further references, each trained on a random set of the size of A out of A, B and eval.
     planted : tuple of int
         Repetitions of the planted records; A trains on half of each, B on the other. Empty: none.
-    copies, copied : int, "exact" or "paraphrase"
-        How often a training row stands in the training set (paper §8.2), and whether copies are the row itself or
-        paraphrases of it, from `paraphrases`.
-    positives_only : bool
-        Copies are made of the last class alone.
+    copies, copied, positives_only : int, "exact" or "paraphrase", bool
+        How often a training row (of the last class alone) stands in the training set (paper §8.2), and whether copies
+        are the row itself or paraphrases of it.
     paraphrases : DataFile, optional
         Rows with id `<id>#<k>` and text: the k-th paraphrase of a row, k from 1.
     mismatched : DataFile, optional
         Another corpus with the same labels: one more neutral reference is trained on it, as public weights would be.
     hidden : bool
         Keep the representation of every scored row that f_A makes, for diagnostics.
-    keep_models : bool
-        Keep the trained models in the store.
-    allow_near : bool
-        Let near duplicates be in different sets.
+    keep_models, allow_near : bool
+        Keep the trained models in the store; let near duplicates be in different sets.
     """
 
     data: DataFile
@@ -93,10 +88,6 @@ class MembershipExperiment:
         if (self.copied == "paraphrase" and self.copies > 1) != (self.paraphrases is not None):
             raise UsageError("paraphrased copies and a file of paraphrases go together; expected both or neither")
 
-    def with_seed(self, seed: int) -> MembershipExperiment:
-        """The same study, assigned and trained anew."""
-        return replace(self, seed=seed)
-
     def read(self) -> list[LabelledText]:
         """The rows of the data file."""
         return read_once(read_texts, self.data.path)
@@ -110,7 +101,7 @@ class MembershipExperiment:
         recipe = recipe_of(self.recipe)
         check_recipe(recipe, lambda one: getattr(one, "takes_texts", True) is not False, "takes no texts")
         prepare = Task.of(
-            steps.prepare, "prepare", files={"data": self.data}, seed=self.seed,
+            prepare_rows, "prepare", files={"data": self.data}, seed=self.seed,
             libraries=(*LIBRARIES, "discreet.audit.core.power"),
             params={"sizes": dict(self.sizes), "planted": list(self.planted), "near": not self.allow_near})
         common = {"recipe": recipe.to_json(), "copies": self.copies, "positives_only": self.positives_only,
@@ -120,25 +111,21 @@ class MembershipExperiment:
             f"base/{name}": _described(path, path.stat().st_mtime_ns, path.stat().st_size)
             for name, path in recipe.files().items()}
 
-        def fit(function: Any, name: str, extra: Mapping[str, DataFile], **params: Any) -> Task:
+        def fit(function: Any, name: str, *, extra: Mapping[str, DataFile] | None = None, **params: Any) -> Task:
             return Task.of(function, name, params={**common, **params}, inputs={"prepare": prepare},
-                           files={"data": self.data, **base, **extra}, seed=self.seed,
+                           files={"data": self.data, **base, **(extra or {})}, seed=self.seed,
                            libraries=(*LIBRARIES, *recipe.libraries))
 
-        found = {"prepare": prepare}
         copied = {} if self.paraphrases is None else {"paraphrases": self.paraphrases}
-        for role in ROLES:
-            name = f"fit/{role}"
-            found[name] = fit(steps.fit, name, copied, role=role, hidden=self.hidden and role == "a")
-        if self.shadows and hasattr(recipe, "fit_many"):
-            found["shadows"] = fit(steps.fit_shadows, "shadows", {}, which=list(range(self.shadows)))
-        else:
-            for number in range(self.shadows):
-                name = f"shadow/{number}"
-                found[name] = fit(steps.fit_shadows, name, {}, which=[number])
+        together = self.shadows > 0 and hasattr(recipe, "fit_many")
+        shadows = {"shadows": list(range(self.shadows))} if together else {
+            f"shadow/{number}": [number] for number in range(self.shadows)}
+        found = [prepare, *(fit(fit_role, f"fit/{role}", extra=copied, role=role, hidden=self.hidden and role == "a")
+                            for role in ROLES)]
+        found += [fit(fit_shadows, name, which=which) for name, which in shadows.items()]
         if self.mismatched is not None:
-            found["fit/mismatched"] = fit(steps.fit_mismatched, "fit/mismatched", {"other": self.mismatched})
-        return found
+            found.append(fit(fit_mismatched, "fit/mismatched", extra={"other": self.mismatched}))
+        return {task.name: task for task in found}
 
     def table(self, results: Mapping[str, Result], data: Sequence[LabelledText], **options: Any) -> ScoreTable:
         """See `score_table`."""
@@ -155,6 +142,105 @@ def _described(path: Path, _changed: int, _size: int) -> DataFile:
     return DataFile.of(path)
 
 
+def prepare_rows(job: Job) -> dict[str, Any]:
+    """Row numbers of each set, of the planted pool and of what is scored; counts of duplicates; the classes."""
+    return assign(_rows(job), job.params, job.rng("sides"), job.files["data"].name)
+
+
+def fit_role(job: Job) -> dict[str, Any]:
+    """Train the model of one role and score with it."""
+    return _fitted(job, _copied(job))
+
+
+def fit_mismatched(job: Job) -> dict[str, Any]:
+    """Train a reference on another corpus with the same labels, and score with it."""
+    assigned, others = job.inputs["prepare"], _rows(job, "other")
+    classes = assigned.value["classes"]
+    if (found := classes_of(others)) != classes:
+        raise InputError(f"{job.files['other'].name} has {len(found)} classes, and they are not the "
+                         f"{len(classes)} of {job.files['data'].name}; expected a corpus with the same labels")
+    chosen = job.rng("rows").permutation(len(others))[:assigned.arrays["a"].size]
+    by_id = sorted(others, key=lambda row: row.id)
+    return _fitted(job, data_of(by_id, np.sort(chosen), classes))
+
+
+def fit_shadows(job: Job) -> dict[str, Any]:
+    """Train shadows, each on a random set of the size of A out of A, B and eval, and score with each.
+
+    `member` is (shadows, scored): what each trained on. What a shadow draws depends on its number and the seed alone.
+    """
+    rows, assigned = _rows(job), job.inputs["prepare"]
+    arrays, classes = assigned.arrays, assigned.value["classes"]
+    drawn_from = np.concatenate([arrays["a"], arrays["b"], arrays["eval"]])
+    pool, size = arrays[SCORED][np.isin(arrays[SCORED], drawn_from)], arrays["a"].size
+    chosen = {number: _drawn(pool, arrays["unit"], size, job.seed, number) for number in job.params["which"]}
+    data, validation = data_of(rows, pool, classes), data_of(rows, arrays["val"], classes)
+    recipe, scored = recipe_of(job.params["recipe"]), data_of(rows, arrays[SCORED], classes)
+    seeds = [seeds_of(job.seed, f"shadow/{number}", "fit") for number in chosen]
+    if len(chosen) > 1:
+        weights = np.stack([np.isin(pool, inside).astype(np.int64) for inside in chosen.values()])
+        fitted = recipe.fit_many(data, weights, validation, len(classes), seeds)  # type: ignore[attr-defined]
+    else:
+        fitted = [recipe.fit(data.take(np.flatnonzero(np.isin(pool, inside))), validation, len(classes), one)
+                  for inside, one in zip(chosen.values(), seeds, strict=True)]
+    return {"logits": np.stack([one.logits(scored.inputs) for one in fitted]),
+            "member": np.stack([np.isin(arrays[SCORED], inside) for inside in chosen.values()]).astype(np.int8),
+            "which": np.array(list(chosen), dtype=np.int64), "facts": [dict(one.facts) for one in fitted]}
+
+
+def data_of(rows: Sequence[LabelledText], at: IntArray, classes: Sequence[str]) -> Data:
+    """Some of the rows as what a recipe trains on and scores."""
+    code = {name: number for number, name in enumerate(classes)}
+    return Data(tuple(rows[row].text for row in at), np.array([code[rows[row].label] for row in at], dtype=np.int64))
+
+
+def _rows(job: Job, name: str = "data") -> list[LabelledText]:
+    return read_once(read_texts, job.files[name])
+
+
+def _fitted(job: Job, train: Data) -> dict[str, Any]:
+    rows, arrays, classes = _rows(job), job.inputs["prepare"].arrays, job.inputs["prepare"].value["classes"]
+    validation, scored = data_of(rows, arrays["val"], classes), data_of(rows, arrays[SCORED], classes)
+    fitted = recipe_of(job.params["recipe"]).fit(train, validation, len(classes), job.seeds("fit"))
+    right = fitted.logits(validation.inputs).argmax(axis=1) == validation.labels if len(validation) else None
+    found: dict[str, Any] = {"logits": fitted.logits(scored.inputs), "facts": dict(fitted.facts),
+                             "trained_on": len(train),
+                             "validation_accuracy": None if right is None else float(np.mean(right))}
+    if job.params.get("hidden"):
+        found["hidden"] = fitted.hidden(scored.inputs).astype(np.float32)
+    if job.params["keep"]:
+        fitted.save(job.folder / "model")
+    return found
+
+
+def _drawn(pool: IntArray, unit: IntArray, size: int, seed: int, number: int) -> IntArray:
+    """About `size` rows of the pool, whole groups at a time, in the order of a seeded shuffle."""
+    rng = np.random.default_rng(seeds_of(seed, f"shadow/{number}", "rows"))
+    names, counts = np.unique(unit[pool], return_counts=True)
+    order = rng.permutation(names.size)
+    taken = names[order[np.cumsum(counts[order]) <= size]]
+    return pool[np.isin(unit[pool], taken)]
+
+
+def _copied(job: Job) -> Data:
+    """The training set of paper §8.2: every row (or those of the last class) `copies` times, or with paraphrases."""
+    rows, assigned, copies = _rows(job), job.inputs["prepare"], int(job.params["copies"])
+    at, classes = training_rows(assigned.arrays, job.params["role"]), assigned.value["classes"]
+    data = data_of(rows, at, classes)
+    if copies == 1 or job.params["role"] == "selector":
+        return data
+    again = np.flatnonzero(data.labels == len(classes) - 1) if job.params["positives_only"] else np.arange(at.size)
+    if "paraphrases" not in job.files:
+        return data.take(np.concatenate([np.arange(at.size), np.repeat(again, copies - 1)]))
+    there: Mapping[str, LabelledText] = {row.id: row for row in _rows(job, "paraphrases")}
+    names = [f"{rows[at[row]].id}#{number}" for row in again for number in range(1, copies)]
+    if missing := [name for name in names if name not in there]:
+        raise InputError(f"{job.files['paraphrases'].name} lacks {len(missing):,} of {len(names):,} paraphrases, the "
+                         f"first of them {missing[0][:40]!r}; make {copies - 1} of each row")
+    whole = [*(rows[row] for row in at), *(there[name] for name in names)]
+    return data_of(whole, np.arange(len(whole)), classes)
+
+
 def audit_task(experiment: MembershipExperiment, *, permutations: int = 199, bootstraps: int = 200,
                reference: str = "neutral", structure: str | None = None) -> Task:
     """The audit of an experiment as one more task: `{"audit": the audit's JSON, "training": what was trained}`."""
@@ -166,7 +252,7 @@ def audit_task(experiment: MembershipExperiment, *, permutations: int = 199, boo
 
 def audit(job: Job) -> dict[str, Any]:
     """Audit both directions of an experiment."""
-    rows, asked = read_once(read_texts, job.files["data"]), job.params
+    rows, asked = _rows(job), job.params
     table = score_table(job.inputs, rows, reference=asked["reference"], structure=asked["structure"])
     found = audit_membership(
         table, design=ASSIGNED, texts={row.id: row.text for row in rows}, permutations=asked["permutations"],
@@ -176,18 +262,10 @@ def audit(job: Job) -> dict[str, Any]:
 
 def score_table(found: Mapping[str, Result], rows: Sequence[LabelledText], *, reference: str = "neutral",
                 structure: str | None = None) -> ScoreTable:
-    """The scores of all models of an experiment.
+    """The scores of all models of an experiment, from results under the names of `MembershipExperiment.tasks`.
 
-    Parameters
-    ----------
-    found : mapping of str to Result
-        Results under the names of `MembershipExperiment.tasks`.
-    rows : sequence of LabelledText
-        The data file's, in its order.
-    reference : "neutral" or "mismatched"
-        Which model stands for the neutral reference.
-    structure : str, optional
-        Only examples of this input structure.
+    `rows` are the data file's, in its order. `reference` says which model stands for the neutral reference, "neutral"
+    or "mismatched"; with a `structure` there are only examples of that input structure.
     """
     assigned = found["prepare"].arrays
     at: IntArray = assigned[SCORED]

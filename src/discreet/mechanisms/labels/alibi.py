@@ -13,7 +13,7 @@ example. Its prior is the current model's softmax and may change every epoch; th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp, inf
 from typing import ClassVar
 
@@ -37,21 +37,11 @@ NOTHING = 40.0
 """e^-40 is below the rounding of a probability."""
 
 
-def noisy_one_hot(labels: ArrayLike, n_classes: int, scale: float, rng: Generator) -> FloatArray:
-    """onehot(y) + Laplace(0, `scale`)^K for labels (N,): (N, K). `scale` >= 0."""
-    given = checked_labels(labels, n_classes)
-    released = scale * rng.laplace(size=(given.size, n_classes)) if scale > 0.0 else np.zeros((given.size, n_classes))
-    released[np.arange(given.size), given] += 1.0
-    return np.asarray(released, dtype=np.float64)
-
-
 def log_weights(observed: FloatArray, prior: FloatArray | None, scale: float) -> FloatArray:
     """ln P(y = i | x) up to a constant per row, (N, K); `scale` > 0."""
     evidence = np.clip(2.0 * observed - 1.0, -1.0, 1.0) / scale
-    if prior is None:
-        return np.asarray(evidence, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        return np.asarray(evidence + np.log(prior), dtype=np.float64)
+        return np.asarray(evidence if prior is None else evidence + np.log(prior), dtype=np.float64)
 
 
 def map_truth(epsilon: float, n_classes: int) -> float:
@@ -68,16 +58,14 @@ def map_truth(epsilon: float, n_classes: int) -> float:
     above = 0.5 if tail < 1e-12 else float(-np.expm1(k * np.log1p(-tail / 2.0)) / (k * tail))
     below = 0.5**k * tail / k
     bottom = -min(d, NOTHING)
-    nodes, weights = _quadrature()
+    nodes, weights = QUADRATURE()
     u = bottom * (1.0 - nodes) / 2.0
     middle = 0.5 * np.exp(u + (k - 1) * np.log1p(-0.5 * np.exp(-d - u)))
     return above + below - bottom / 2.0 * float(weights @ middle)
 
 
-@lru_cache(maxsize=1)
-def _quadrature() -> tuple[FloatArray, FloatArray]:
-    # An eigenvalue problem, and always the same one.
-    return np.polynomial.legendre.leggauss(NODES)
+QUADRATURE = lru_cache(maxsize=1)(partial(np.polynomial.legendre.leggauss, NODES))
+"""An eigenvalue problem, and always the same one."""
 
 
 @label_mechanisms.register("alibi")
@@ -94,7 +82,12 @@ class Alibi(LabelMechanism):
 
     def observe(self, labels: ArrayLike, rng: Generator) -> FloatArray:
         """What is released of labels (N,): (N, K), drawn once."""
-        return noisy_one_hot(labels, self.n_classes, self.scale, rng)
+        given = checked_labels(labels, self.n_classes)
+        released = np.zeros((given.size, self.n_classes))
+        if self.scale > 0.0:
+            released = self.scale * rng.laplace(size=released.shape)
+        released[np.arange(given.size), given] += 1.0
+        return released
 
     def posterior(self, observed: ArrayLike, prior: ArrayLike | None = None) -> FloatArray:
         """Soft labels (N, K) that sum to 1. Without noise they are the labels, whatever the prior."""
@@ -125,8 +118,8 @@ class Alibi(LabelMechanism):
 
     def should_stay(self, labels: ArrayLike, prior: ArrayLike | None = None) -> FloatArray | None:
         """`map_truth` for every label, (N,), without a prior; None with one."""
-        size = checked_labels(labels, self.n_classes).size
-        return None if prior is not None else np.full(size, map_truth(self.epsilon, self.n_classes))
+        matrix = self.transition(prior)
+        return None if matrix is None else np.diag(matrix)[checked_labels(labels, self.n_classes)]
 
     def _observed(self, observed: ArrayLike) -> FloatArray:
         given = np.asarray(observed, dtype=np.float64)

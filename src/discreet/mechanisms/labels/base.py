@@ -71,8 +71,7 @@ class LabelMechanism:
     def should_stay(self, labels: ArrayLike, prior: ArrayLike | None = None) -> FloatArray | None:
         """The chance with which each label is released as it is if `epsilon` is held, (N,); None as for `transition`.
 
-        It is what a conformance check holds observed flips against. A broken mechanism does something else. Here that
-        of K-ary randomised response, e^ε / (e^ε + K − 1).
+        A conformance check holds observed flips against it. Here that of K-ary randomised response.
         """
         size = checked_labels(labels, self.n_classes).size
         return np.full(size, truth_probability(self.epsilon, self.n_classes))
@@ -135,17 +134,10 @@ def symmetric(truth: float, n_classes: int) -> FloatArray:
 
 
 def epsilon_of(matrix: ArrayLike) -> float:
-    """Exact pure ε of a transition matrix: the largest log ratio between two inputs of the chance of one output.
+    """Exact pure ε of a transition matrix (A inputs, B outputs), rows of which sum to 1.
 
-    Parameters
-    ----------
-    matrix : (A, B)
-        Rows are inputs and sum to 1, columns are outputs.
-
-    Returns
-    -------
-    float >= 0 : max over columns b of ln(max_a P(b | a) / min_a P(b | a)); infinity where one input can give an output
-        that another cannot. Columns that no input gives do not count.
+    The largest log ratio between two inputs of the chance of one output, >= 0; infinity where one input can give an
+    output that another cannot. Columns that no input gives do not count.
     """
     given = np.asarray(matrix, dtype=np.float64)
     if given.ndim != 2 or 0 in given.shape:
@@ -178,9 +170,7 @@ def checked_labels(labels: ArrayLike, n_classes: int) -> IntArray:
     given = np.asarray(labels)
     if given.ndim != 1:
         raise ValueError(f"labels have shape {given.shape}: expected (N,)")
-    if given.size == 0:
-        return given.astype(np.int64)
-    if given.dtype.kind not in "biuf":
+    if given.size and given.dtype.kind not in "biuf":
         raise ValueError(f"labels hold values of type {given.dtype}: expected whole numbers from 0 to {n_classes - 1}")
     # Written so that NaN is odd too.
     odd = np.flatnonzero(~((given >= 0) & (given < n_classes) & (given == np.floor(given))))
@@ -191,10 +181,9 @@ def checked_labels(labels: ArrayLike, n_classes: int) -> IntArray:
 
 
 def checked_prior(prior: ArrayLike | None, n_classes: int, n: int | None = None) -> FloatArray | None:
-    """A prior (K,) or (N, K) divided by its sums, as float64; None as it is.
+    """A prior (K,) or (N, K) divided by its sums, as float64; None as it is. Without `n` examples only (K,) is one.
 
-    ValueError for another shape, for negative or infinite weights, and for weights that are all 0. `n` is the number
-    of examples; None where there are none, and only (K,) is accepted.
+    ValueError for another shape, for negative or infinite weights, and for weights that are all 0.
     """
     if prior is None:
         return None
@@ -222,10 +211,10 @@ def epsilon_of_truth(rate: float, n_classes: int) -> float:
 def stage_parts(n: int, rng: Generator, n_stages: int = 2) -> tuple[IntArray, ...]:
     """Rows 0 … n − 1 in `n_stages` disjoint random parts of equal size, give or take one; rising within a part.
 
-    For multi-stage training, LP-MST (Ghazi et al. 2021, Algorithm 3), of which LP-2ST has two stages: the training set
-    is split without a look at the labels. Labels of the first part are randomised without a prior; a model trained on
-    them gives the prior of the second part (`prior_of_logits`), and so on. Each label is randomised once, so that the ε
-    of the whole is that of a stage. ValueError for fewer rows than stages, or no stage.
+    For multi-stage training, LP-MST (Ghazi et al. 2021, Algorithm 3), of which LP-2ST has two stages: labels of the
+    first part are randomised without a prior; a model trained on them gives the prior of the second part
+    (`prior_of_logits`), and so on. Each label is randomised once, so that the ε of the whole is that of a stage.
+    ValueError for fewer rows than stages, or no stage.
     """
     if not 1 <= n_stages <= n:
         raise ValueError(f"{n_stages} stages of {n} rows: expected at least one stage, and a row for each")

@@ -67,9 +67,13 @@ class Corpus:
                     np.array([int(row["label"] in self.positive) for row in rows]), [str(row["id"]) for row in rows])
 
 
-CORPORA: Mapping[str, Corpus] = {
-    name: Corpus(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
-    for name, given in yaml.safe_load(Path(__file__).with_name("corpora.yaml").read_text("utf-8")).items()}
+def _corpus(name: str, given: Mapping[str, Any]) -> Corpus:
+    fixed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return Corpus(name, **fixed)
+
+
+READ = yaml.safe_load(Path(__file__).with_name("corpora.yaml").read_text("utf-8"))
+CORPORA: Mapping[str, Corpus] = {name: _corpus(name, given) for name, given in READ.items()}
 
 
 def write_corpus(corpus: Corpus, folder: Path, to: Path, *, rows: int | None = None,

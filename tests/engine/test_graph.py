@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import discreet.engine.graph as module
+import discreet.engine.runner as module
 from discreet.core.errors import DiscreetError, InputError, UsageError
 from discreet.engine import Store, Task, run, seeds_of
 from discreet.engine.job import Order, Reply, execute

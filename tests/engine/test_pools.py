@@ -17,7 +17,7 @@ import pytest
 
 from discreet.core.errors import DiscreetError, UsageError
 from discreet.engine import Store, Task, run
-from discreet.engine.pools import ATTEMPTS
+from discreet.engine.runner import ATTEMPTS
 
 SCRIPT = """
 import signal

@@ -23,7 +23,7 @@ run(engine_steps.diamond(sleep=0.4, wide=6), store, engine="ray", address=cluste
 ALONE = """
 import engine_steps, os, ray
 from discreet.engine import Task, run
-from discreet.engine.pools import LIMITS
+from discreet.engine.runner import LIMITS
 from discreet.core.errors import InputError, DiscreetError
 WATCHED = (*LIMITS, "PYTHONPATH", "RAY_USAGE_STATS_ENABLED")
 before = [os.environ.get(name) for name in WATCHED]

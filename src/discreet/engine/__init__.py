@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.engine.graph import ENGINES, run
 from discreet.engine.job import Job
+from discreet.engine.runner import ENGINES, run
 from discreet.engine.store import Result, Store
 from discreet.engine.task import DataFile, Task, seeds_of
 

@@ -35,9 +35,8 @@ Reply = dict[str, Any]
 class Job:
     """What a task's function is given.
 
-    `params` are its parameters, `inputs` the results it reads, `files` the paths of the files it reads (checked to
-    hold what they held when the task was described) and `folder` an empty folder: what is written there is part of
-    the result.
+    `inputs` are the results it reads, `files` the paths of the files it reads (checked to hold what they held when the
+    task was described) and `folder` an empty folder: what is written there is part of the result.
     """
 
     name: str
@@ -89,8 +88,7 @@ def _carry_out(store: Store, key: str, spec: Mapping[str, Any], order: Order) ->
                          "node, and run again after an edit")
     inputs = {}
     for label, wanted in spec["inputs"].items():
-        found = store.get(wanted)
-        if found is None:
+        if (found := store.get(wanted)) is None:
             raise InputError(f"the input {label} is not in the store {store.folder}, or was damaged: run again")
         inputs[label] = found
     files = {label: Path(order["paths"][label]) for label in spec["files"]}

@@ -139,9 +139,7 @@ class Store:
         ValueError for values that cannot be stored; OSError, disk full among them, leaves nothing published.
         """
         key = sha256(spec)
-        files = _written(draft, made)
-        task = json.loads(spec)
-        manifest = draft / MANIFEST
+        files, task, manifest = _written(draft, made), json.loads(spec), draft / MANIFEST
         manifest.write_text(canonical({"key": key, "task": task, "files": files}) + "\n", encoding="utf-8")
         for path in [manifest, *(p for p in draft.rglob("*") if p.is_dir()), draft]:
             folders.sync(path)
@@ -153,8 +151,7 @@ class Store:
             except OSError as error:
                 if error.errno not in {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}:
                     raise
-                there = self.get(key)
-                if there is not None:
+                if (there := self.get(key)) is not None:
                     self.note("late", key=key, task=task["name"])
                     return there
             else:
@@ -168,12 +165,8 @@ class Store:
 
     def history(self) -> list[dict[str, Any]]:
         """The lines of the log in order; a line that a kill cut short is left out."""
-        try:
-            lines = (self.folder / "log.jsonl").read_bytes().splitlines()
-        except FileNotFoundError:
-            return []
-        found = []
-        for line in lines:
+        log, found = self.folder / "log.jsonl", []
+        for line in log.read_bytes().splitlines() if log.exists() else ():
             with suppress(ValueError):
                 found.append(json.loads(line))
         return found
@@ -249,8 +242,7 @@ def _written(draft: Path, made: Mapping[str, Any] | None) -> dict[str, dict[str,
 
 def _lock(handle: int) -> bool:
     """Take the lock of an open folder; it lasts until the handle is closed or its process is dead."""
-    try:
+    with suppress(OSError):
         flock(handle, LOCK_EX | LOCK_NB)
-    except OSError:
-        return False
-    return True
+        return True
+    return False

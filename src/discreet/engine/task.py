@@ -13,6 +13,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module, metadata
@@ -77,7 +78,7 @@ class Task:
     def of(cls, function: Callable[..., Any], name: str, *, params: Mapping[str, Any] | None = None,
            inputs: Mapping[str, Task] | None = None, files: Mapping[str, DataFile] | None = None,
            seed: int = 0, libraries: Iterable[str] = ()) -> Task:
-        """Describe a call of `function(job)`.
+        """Describe a call of `function(job)`. Raises ValueError where a part is not as described.
 
         Parameters
         ----------
@@ -85,22 +86,15 @@ class Task:
             Defined at the top of a module that a new process can import. It takes a `Job` and returns None or a
             mapping of names to JSON values and NumPy arrays; files it writes under `job.folder`.
         name : str
-            What it is called in logs and errors, such as `shadow/3`; letters, digits and `_.,:=+/-`. With `seed`, it
-            also decides what `job.rng()` draws: two tasks of one name and seed draw the same numbers, whatever else
-            differs between them.
+            What it is called in logs and errors, such as `shadow/3`; letters, digits and `_.,:=+/-`. With `seed` (0 or
+            more), it decides what `job.rng()` draws: tasks of one name and seed draw the same numbers.
         params : mapping, optional
             JSON values (NumPy numbers and arrays, paths and records become such).
-        inputs : mapping of str to Task, optional
-            The tasks whose results the function reads, under the names that it knows them by.
-        files : mapping of str to DataFile, optional
-            The files that it reads.
-        seed : int
-            0 or more.
+        inputs, files : mapping, optional
+            Tasks whose results the function reads, and files, under the names that it knows them by.
         libraries : iterable of str
             What else the result depends on: an installed distribution (`torch`) goes in by its version, a package
             (`discreet.train`) by its source. Python, numpy, discreet and the function's own package always do.
-
-        Raises ValueError where a part is not as described.
         """
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a task's name: expected 1 to 200 letters, digits or any of _.,:=+/-")
@@ -125,8 +119,7 @@ class Task:
     @property
     def params(self) -> dict[str, Any]:
         """A copy of its parameters, as the function will see them."""
-        found: dict[str, Any] = json.loads(self.spec)["params"]
-        return found
+        return dict(json.loads(self.spec)["params"])
 
 
 def seeds_of(seed: int, name: str, label: str = "") -> np.random.SeedSequence:
@@ -156,11 +149,11 @@ def _string_keys(value: Any) -> bool:
 
 def _address(function: Callable[..., Any]) -> tuple[str, str]:
     """`module:name` of an importable function, and the package (or lone module) that it lives in."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
-    if module in {None, "__main__"} or getattr(sys.modules.get(str(module)), name, None) is not function:
+    module, name = str(getattr(function, "__module__", None)), getattr(function, "__qualname__", "")
+    if module == "__main__" or getattr(sys.modules.get(module), name, None) is not function:
         raise ValueError(f"{name or function!r} cannot be imported by another process: define it at the top of a "
                          "module and import it from there")
-    return f"{module}:{name}", sys.modules[str(module)].__package__ or str(module)
+    return f"{module}:{name}", sys.modules[module].__package__ or module
 
 
 def function_at(where: str) -> tuple[Callable[..., Any], str]:
@@ -188,10 +181,9 @@ def versions_of(names: Iterable[str], package: str = "") -> dict[str, str]:
 
 def _source(name: str) -> str:
     """Hash of everything in a package's folder, or of a lone module's file."""
-    try:
+    spec = None
+    with suppress(ImportError):
         spec = find_spec(name)
-    except ImportError:
-        spec = None
     if spec is None:
         raise ValueError(f"{name!r} is neither an installed distribution nor a package; expected one of them")
     files = [(name, Path(str(spec.origin)))]

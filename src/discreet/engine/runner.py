@@ -1,8 +1,4 @@
-"""Where orders are carried out: in this process, in worker processes, or on Ray.
-
-`concurrent.futures` and joblib break or restart a whole pool when one worker dies. Here each worker has a pipe of its
-own, so that a death costs its own task one of its tries, and nothing else.
-"""
+"""Running tasks in the order that their inputs ask for, each once: in this process, in worker processes, or on Ray."""
 
 from __future__ import annotations
 
@@ -12,24 +8,30 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from graphlib import TopologicalSorter
 from importlib import import_module
+from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, Protocol
 
-from discreet.core.errors import MissingExtraError, UsageError
-from discreet.engine.job import Order, Reply, execute, lost
-from discreet.engine.store import Store
+from discreet.core.errors import DiscreetError, MissingExtraError, UsageError
+from discreet.core.files import progress
+from discreet.engine.job import Order, Reply, error_of, execute, lost, order_for
+from discreet.engine.store import Result, Store
+from discreet.engine.task import Task
 
+ENGINES = ("local", "inline", "ray")
 ATTEMPTS = 3
 """How often a task is tried whose worker dies."""
 MANY = 1_000
 """Orders under way at a time where a Ray cluster decides how many run."""
 LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
           "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
-COMMAND = (sys.executable, "-P", "-c", "from discreet.engine.pools import work; work()")
+COMMAND = (sys.executable, "-P", "-c", "from discreet.engine.runner import work; work()")
 
 
 class Pool(Protocol):
@@ -46,9 +48,7 @@ class Pool(Protocol):
 
 def cores() -> int:
     """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class InlinePool:
@@ -69,17 +69,16 @@ class InlinePool:
 class LocalPool:
     """Worker processes, each with its own limit of threads, started when there is work for them.
 
-    A worker that dies (killed, out of memory, crashed in C) costs its own task a try, and no other anything.
+    `concurrent.futures` and joblib break or restart a whole pool when one worker dies. Here each worker has a pipe of
+    its own: a death (killed, out of memory, crashed in C) costs its own task one of its tries, and no other anything.
     """
 
     def __init__(self, store: Store, workers: int, threads: int) -> None:
-        self.capacity = workers
-        self._store = store
+        self.capacity, self._store = workers, store
         self._environment = {**os.environ, **environment(threads)}
         self._idle: list[subprocess.Popen[str]] = []
         self._all: set[subprocess.Popen[str]] = set()
-        self._lock = threading.Lock()
-        self._closed = False
+        self._lock, self._closed = threading.Lock(), False
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="discreet-engine")
 
     def submit(self, order: Order, name: str) -> Future[Reply]:
@@ -88,11 +87,9 @@ class LocalPool:
 
     def _carry_out(self, order: Order, name: str) -> Reply:
         for attempt in range(1, ATTEMPTS + 1):
-            worker = self._take()
-            if worker is None:
+            if (worker := self._take()) is None:
                 break
-            reply = _ask(worker, order)
-            if reply is not None:
+            if (reply := _ask(worker, order)) is not None:
                 with self._lock:
                     self._idle.append(worker)
                 return reply
@@ -114,11 +111,8 @@ class LocalPool:
 
     def _bury(self, worker: subprocess.Popen[str]) -> None:
         worker.kill()
-        worker.wait()
-        for pipe in (worker.stdin, worker.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        with suppress(OSError), worker:
+            pass
         with self._lock:
             self._all.discard(worker)
 
@@ -138,14 +132,12 @@ def _ask(worker: subprocess.Popen[str], order: Order) -> Reply | None:
     """The worker's reply, or None where it died."""
     assert worker.stdin is not None
     assert worker.stdout is not None
-    try:
+    with suppress(OSError, ValueError):
         worker.stdin.write(json.dumps(order) + "\n")
         worker.stdin.flush()
-        line = worker.stdout.readline()
-        reply: Reply = json.loads(line)
-    except (OSError, ValueError):
-        return None
-    return reply
+        reply: Reply = json.loads(worker.stdout.readline())
+        return reply
+    return None
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -181,12 +173,8 @@ def work() -> None:
 def _own(number: int, mode: str) -> IO[str]:
     """Take stdin or stdout for ourselves: what a task prints goes to stderr, and it reads nothing."""
     handle = os.fdopen(os.dup(number), mode, encoding="utf-8")
-    if mode == "w":
-        os.dup2(2, number)
-    else:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, number)
-        os.close(nothing)
+    with open(os.devnull, encoding="utf-8") as nothing:
+        os.dup2(2 if mode == "w" else nothing.fileno(), number)
     return handle
 
 
@@ -214,7 +202,8 @@ class RayPool:
         if self._started:
             local = {"num_cpus": (workers or max(1, cores() // threads)) * threads, "include_dashboard": False}
             try:
-                with _no_usage_report():
+                # What Ray starts here reports no usage to its makers.
+                with _variable("RAY_USAGE_STATS_ENABLED", "0"):
                     self._ray.init(address=address or "local", log_to_driver=False, configure_logging=False,
                                    **({} if address else local))
             except (ConnectionError, RuntimeError, ValueError) as error:
@@ -251,13 +240,113 @@ class RayPool:
 
 
 @contextmanager
-def _no_usage_report() -> Iterator[None]:
-    """What Ray starts here reports no usage to its makers."""
-    before = os.environ.get("RAY_USAGE_STATS_ENABLED")
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+def _variable(name: str, value: str) -> Iterator[None]:
+    before, os.environ[name] = os.environ.get(name), value
     try:
         yield
     finally:
-        del os.environ["RAY_USAGE_STATS_ENABLED"]
+        del os.environ[name]
         if before is not None:
-            os.environ["RAY_USAGE_STATS_ENABLED"] = before
+            os.environ[name] = before
+
+
+def run(tasks: Iterable[Task], store: Store | Path | str, *, engine: str = "local", workers: int | None = None,
+        threads: int = 1, address: str | None = None, quiet: bool = False, label: str = "tasks") -> dict[str, Result]:
+    """Results of the tasks by key, from the store where they are there.
+
+    Tasks that the given ones read are run too, unless nobody needs them any more; a task starts as soon as its inputs
+    are there, and equal ones are one. A kill at any time costs what was under way: run the same again.
+
+    Parameters
+    ----------
+    store : Store or path
+        Where results are kept; a path is made a store.
+    engine : str
+        `local` (processes), `inline` (this one) or `ray`.
+    workers : int, optional
+        Most tasks at a time; by default what the cores allow, and with `address` (of a Ray cluster; one is started here
+        by default) what the cluster does.
+    threads : int
+        Threads of a task's numerical libraries. Part of what a floating-point sum comes out as: leave it alone between
+        runs that must agree to the last bit. `inline` leaves the limits of this process as they are.
+    quiet : bool
+        Say nothing of how far it has come.
+
+    Raises
+    ------
+    DiscreetError
+        A task failed: its name, and what is known without data. Nothing new was started then; what was under way was
+        waited for, and is kept.
+    UsageError
+        An engine, address or number that cannot be.
+    """
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine {engine!r}: expected one of {', '.join(ENGINES)}")
+    if address is not None and engine != "ray":
+        raise UsageError(f"the engine {engine} takes no address: leave it out, or use the engine ray")
+    for what, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise UsageError(f"the number of {what} is {number}; expected 1 or more")
+    wanted = list(tasks)
+    opened = store if isinstance(store, Store) else Store(store)
+    found, todo = _survey(wanted, opened)
+    if todo:
+        pool = _opened(engine, opened, workers, threads, address)
+        try:
+            for key, result in progress(_completed(todo, opened, pool), len(todo), quiet=quiet, label=label):
+                found[key] = result
+        finally:
+            pool.close()
+    return {task.key: found[task.key] for task in wanted}
+
+
+def _opened(engine: str, store: Store, workers: int | None, threads: int, address: str | None) -> Pool:
+    if engine == "ray":
+        return RayPool(workers, threads, address)
+    return InlinePool() if engine == "inline" else LocalPool(store, workers or max(1, cores() // threads), threads)
+
+
+def _survey(tasks: Iterable[Task], store: Store) -> tuple[dict[str, Result], dict[str, Task]]:
+    """What is there, and what has to run; the inputs of a result that is there are not asked for."""
+    found: dict[str, Result] = {}
+    todo: dict[str, Task] = {}
+    left = deque(tasks)
+    while left:
+        task = left.popleft()
+        if task.key in found or task.key in todo:
+            continue
+        if (result := store.get(task.key)) is not None:
+            found[task.key] = result
+        else:
+            todo[task.key] = task
+            left.extend(task.inputs.values())
+    return found, todo
+
+
+def _completed(todo: Mapping[str, Task], store: Store, pool: Pool) -> Iterator[tuple[str, Result]]:
+    """Every result of `todo` as it comes in. Raises the first failure when what was under way has ended."""
+    order = TopologicalSorter({key: [one.key for one in task.inputs.values() if one.key in todo]
+                               for key, task in todo.items()})
+    order.prepare()
+    ready = deque(order.get_ready())
+    under_way: dict[Future[Reply], Task] = {}
+    failure: DiscreetError | None = None
+    while under_way or (ready and failure is None):
+        while ready and failure is None and len(under_way) < pool.capacity:
+            task = todo[ready.popleft()]
+            under_way[pool.submit(order_for(task, store), task.name)] = task
+        ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        for future in ended:
+            task = under_way.pop(future)
+            reply = future.result()
+            if not reply["ok"]:
+                failure = failure or error_of(reply)
+                continue
+            if (result := store.get(task.key)) is None:
+                raise UsageError(f"the task {task.name} ended, and its result is not in {store.folder}: every worker "
+                                 "must see the same folder")
+            yield task.key, result
+            order.done(task.key)
+            ready.extend(order.get_ready())
+    if failure is not None:
+        raise failure

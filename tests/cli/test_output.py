@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from discreet.cli.output import PageOutput, WhenQuiet
-from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.runs import Run
 from discreet.report.charts import Line, dots
 from discreet.report.figure import Figure
@@ -63,22 +62,7 @@ def test_a_record_is_shown_with_the_place_of_its_page(
 def test_a_page_apart_from_a_run(tmp_path: Path) -> None:
     output(report=tmp_path / "page.html").finish_with_page(RECORD, None, {}, texts=[{"text": "a word"}])
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") .count("7 [&#39;a word&#39;]") == 2
-
-
-def test_a_run_has_all_and_says_that_it_is_done(run: Run, tmp_path: Path) -> None:
-    output(report=tmp_path / "page.html").finish_with_page(RECORD, run, {"n": 3})
-    assert run.report.read_text(encoding="utf-8") == (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert sorted(path.name for path in run.figures.iterdir()) == ["one.csv", "one.svg"]
-    assert json.loads(run.result.read_text(encoding="utf-8")) == RECORD
-    line = json.loads(run.log.read_text(encoding="utf-8"))
-    assert (line["event"], line["n"]) == ("done", 3)
-
-
-def test_pages_alone_leave_the_record_to_the_command(run: Run) -> None:
-    output().write_page(RECORD, run)
-    assert run.report.exists()
-    assert not run.result.exists()
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").count("7 [&#39;a word&#39;]") == 2
 
 
 @pytest.mark.parametrize("quiet", [False, True])
@@ -95,15 +79,3 @@ def test_a_run_without_jinja2_is_still_a_run(run: Run, monkeypatch: pytest.Monke
 def test_nothing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.report.summarise", lambda *_: pytest.fail("a page was made for no one"))
     output().write_page(RECORD, None)
-
-
-def test_what_cannot_be_a_page_is_said_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    output(report=tmp_path / "page.html")
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(UsageError, match="it is a folder"):
-        output(report=tmp_path)
-    with pytest.raises(UsageError, match="folder is not there"):
-        output(report=tmp_path / "no" / "page.html")
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match="jinja2"):
-        output(report=tmp_path / "page.html")

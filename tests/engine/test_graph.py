@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -121,15 +121,6 @@ def test_no_more_are_under_way_than_asked_for(steps: Any, tmp_path: Path, monkey
     assert len(found) == 1
 
 
-def test_progress_goes_to_stderr(steps: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.core.files.PROGRESS_EVERY", 0.0)
-    run(steps.diamond(), tmp_path / "store", engine="inline", label="training")
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.splitlines()[-1] == "training: 6 of 6"
-
-
 def test_a_long_chain_is_no_recursion(steps: Any, tmp_path: Path) -> None:
     task = Task.of(steps.nothing, "0")
     for i in range(1, 300):
@@ -149,7 +140,7 @@ def test_what_cannot_be_asked_for(tmp_path: Path, change: dict[str, Any], words:
         run([], tmp_path / "store", **change)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed")
-def test_ray_is_asked_for_by_name(steps: Any, tmp_path: Path) -> None:
+def test_ray_is_asked_for_by_name(steps: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match=r"--engine ray needs the package 'ray'.*discreet\[ray\]"):
         run(steps.diamond(), tmp_path / "store", engine="ray", quiet=True)

@@ -205,10 +205,12 @@ def test_folders_that_are_no_store(tmp_path: Path) -> None:
         Store(tmp_path / "nowhere", make=False)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_what_may_not_be_read_is_an_error_and_stays(store: Store, task: Task) -> None:
+def test_what_may_not_be_read_is_an_error_and_stays(store: Store, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
     folder = put(store, task).folder
-    (folder / "value.json").chmod(0)
+    monkeypatch.setattr(Path, "read_bytes", refused)
     with pytest.raises(InputError, match="permission denied"):
         store.get(task.key)
     assert folder.exists()

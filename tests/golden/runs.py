@@ -80,9 +80,8 @@ def guard_check_medical(_: Path) -> Any:
                                   "--quiet", "--fail-on-flag")[0]}
 
 
-@golden
-def guard_check_finance(_: Path) -> Any:
-    return rows_of("guard", "check", "--domain", "finance", "--input", ANSWERS / "finance.jsonl.gz", "--explain")
+RUNS["guard_check_finance"] = lambda _: rows_of(
+    "guard", "check", "--domain", "finance", "--input", ANSWERS / "finance.jsonl.gz", "--explain")
 
 
 @golden
@@ -100,10 +99,8 @@ def guard_check_audiences(_: Path) -> Any:
                                      ("law", "lawyer"))}
 
 
-@golden
-def guard_check_policy_file(_: Path) -> Any:
-    return rows_of("guard", "check", "--policy", ARTIFACTS / "paper-policy.yaml", "--input",
-                   ANSWERS / "medical.jsonl.gz", "--explain")
+RUNS["guard_check_policy_file"] = lambda _: rows_of(
+    "guard", "check", "--policy", ARTIFACTS / "paper-policy.yaml", "--input", ANSWERS / "medical.jsonl.gz", "--explain")
 
 
 @golden
@@ -116,9 +113,7 @@ def guard_check_fitted(work: Path) -> Any:
     return found
 
 
-@golden
-def guard_evaluate(_: Path) -> Any:
-    return record_of("guard", "evaluate", "--labelled", LABELLED, "--domain", "medical")
+RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--labelled", LABELLED, "--domain", "medical")
 
 
 @golden
@@ -141,23 +136,15 @@ def guard_calibrate(work: Path) -> Any:
 # Membership
 
 
-@golden
-def membership_leaking(_: Path) -> Any:
-    return record_of("audit", "membership", "scores", MEMBERSHIP / "leaking.parquet", "--design", "randomised",
-                     "--texts", MEMBERSHIP / "leaking-texts.jsonl.gz", "--embeddings",
-                     MEMBERSHIP / "leaking-vectors.npz", *QUICK)
-
-
-@golden
-def membership_grouped(_: Path) -> Any:
-    return record_of("audit", "membership", "scores", MEMBERSHIP / "grouped.parquet", "--design", "randomised",
-                     "--allow-split-groups", "--tolerance-auc", 0.7, "--base-rate", 0.1, *QUICK)
-
-
-@golden
-def membership_several(_: Path) -> Any:
-    return record_of("audit", "membership", "scores", MEMBERSHIP / "several", "--design", "convenience",
-                     "--attacks", "confidence", "--permutations", 9, "--bootstraps", 20)
+RUNS["membership_leaking"] = lambda _: record_of(
+    "audit", "membership", "scores", MEMBERSHIP / "leaking.parquet", "--design", "randomised", "--texts",
+    MEMBERSHIP / "leaking-texts.jsonl.gz", "--embeddings", MEMBERSHIP / "leaking-vectors.npz", *QUICK)
+RUNS["membership_grouped"] = lambda _: record_of(
+    "audit", "membership", "scores", MEMBERSHIP / "grouped.parquet", "--design", "randomised", "--allow-split-groups",
+    "--tolerance-auc", 0.7, "--base-rate", 0.1, *QUICK)
+RUNS["membership_several"] = lambda _: record_of(
+    "audit", "membership", "scores", MEMBERSHIP / "several", "--design", "convenience", "--attacks", "confidence",
+    "--permutations", 9, "--bootstraps", 20)
 
 
 @golden
@@ -171,24 +158,13 @@ def membership_sealed(work: Path) -> Any:
 # Labels
 
 
-@golden
-def labels_binary(_: Path) -> Any:
-    return record_of("audit", "labels", "scores", LABELS / "binary.parquet", *QUICK_LABELS)
-
-
-@golden
-def labels_classes(_: Path) -> Any:
-    return record_of("audit", "labels", "scores", LABELS / "classes.csv.gz", "--permutations", 5, "--no-tune")
-
-
-@golden
-def labels_quiet(_: Path) -> Any:
-    return record_of("audit", "labels", "scores", LABELS / "quiet.parquet", "--no-tune", *QUICK_LABELS)
-
-
-@golden
-def labels_bare(_: Path) -> Any:
-    return record_of("audit", "labels", "scores", LABELS / "bare.parquet", "--assignment", "balanced", *QUICK_LABELS)
+RUNS["labels_binary"] = lambda _: record_of("audit", "labels", "scores", LABELS / "binary.parquet", *QUICK_LABELS)
+RUNS["labels_classes"] = lambda _: record_of(
+    "audit", "labels", "scores", LABELS / "classes.csv.gz", "--permutations", 5, "--no-tune")
+RUNS["labels_quiet"] = lambda _: record_of(
+    "audit", "labels", "scores", LABELS / "quiet.parquet", "--no-tune", *QUICK_LABELS)
+RUNS["labels_bare"] = lambda _: record_of(
+    "audit", "labels", "scores", LABELS / "bare.parquet", "--assignment", "balanced", *QUICK_LABELS)
 
 
 @golden
@@ -210,9 +186,7 @@ def labels_plan(_: Path) -> Any:
             for epsilon, classes, guessed in ((1, 2, 1.0), (2, 10, 0.5))}
 
 
-@golden
-def published_table(_: Path) -> Any:
-    return record_of("audit", "check-table", ARTIFACTS / "published.csv", "--alpha", 0.05)
+RUNS["published_table"] = lambda _: record_of("audit", "check-table", ARTIFACTS / "published.csv", "--alpha", 0.05)
 
 
 # Seals
@@ -261,10 +235,9 @@ def verify(work: Path) -> Any:
 # Defences, stress test, synthesis
 
 
-@golden
-def frontier(_: Path) -> Any:
-    return record_of("defend", "frontier", "--scores", MEMBERSHIP / "leaking.parquet", "--draws", 3, "--sigma",
-                     "0,0.5,2", "--decimals", "2,1", "--queries", "1,16,64", "--clip", 4)
+RUNS["frontier"] = lambda _: record_of(
+    "defend", "frontier", "--scores", MEMBERSHIP / "leaking.parquet", "--draws", 3, "--sigma", "0,0.5,2", "--decimals",
+    "2,1", "--queries", "1,16,64", "--clip", 4)
 
 
 @golden

@@ -21,54 +21,19 @@ RICH = (
     "Age: 41\nResidence: Fairbanks"
 )
 HOSTILE = {
-    "empty": "",
-    "blank": " \n\t\u00a0 ",
-    "emoji": "🙂👩‍👩‍👧‍👦🏳️‍🌈" * 3,
-    "surrogates": "\ud800\udfff a \udc00 52-year-old \ud83d",
-    "nul": "\x00 She is 52 \x00",
-    "marks": "e" + "\u0301" * 500,
-    "bidi": "\u202eahamO morf 52\u202c",
-    "one letter": "a",
-    "digits": "1" * 300,
-    "quotes": "'" * 200 + "’" * 200,
-    "commas": "Omaha, " * 200,
-    "turkish": "İSTANBUL'da yaşıyor ıI",
-    "capitals": RICH.upper(),
-    "lower": RICH.lower(),
-    "one line": RICH,
-    "lines": RICH.replace(" ", "\n"),
-    "ligatures": "a ﬁfty-ﬁve-year-old oﬃcer from Oﬄey",
-}
+    "empty": "", "blank": " \n\t\u00a0 ", "emoji": "🙂👩‍👩‍👧‍👦🏳️‍🌈" * 3,
+    "surrogates": "\ud800\udfff a \udc00 52-year-old \ud83d", "nul": "\x00 She is 52 \x00",
+    "marks": "e" + "\u0301" * 500, "bidi": "\u202eahamO morf 52\u202c", "one letter": "a", "digits": "1" * 300,
+    "quotes": "'" * 200 + "’" * 200, "commas": "Omaha, " * 200, "turkish": "İSTANBUL'da yaşıyor ıI",
+    "capitals": RICH.upper(), "lower": RICH.lower(), "one line": RICH, "lines": RICH.replace(" ", "\n"),
+    "ligatures": "a ﬁfty-ﬁve-year-old oﬃcer from Oﬄey"}
 UNITS = {
-    "blank": " ",
-    "letter": "a",
-    "capital": "A ",
-    "digit": "1",
-    "age": "52-year-old ",
-    "hyphens": "- ",
-    "newline": "\n",
-    "apostrophe": "'s ",
-    "my": "my ",
-    "comma": ", ",
-    "full stop": ". ",
-    "married": "married and ",
-    "place": "Omaha, ",
-    "number": "fifty-two ",
-    "org": "University of ",
-    "is a": "is a ",
-    "her": "her ",
-    "with": "with two ",
-    "rich": RICH + " ",
-    "surrogate": "\ud800",
-    "mark": "\u0301",
-    "emoji": "👩‍👩‍👧 ",
-    "the": "the ",
-    "money": "$1,000 ",
-    "works": "works at ",
-    "versus": "Smith v. ",
-    "lived": "lives with my ",
-    "was": "was hired as a ",
-}
+    "blank": " ", "letter": "a", "capital": "A ", "digit": "1", "age": "52-year-old ", "hyphens": "- ",
+    "newline": "\n", "apostrophe": "'s ", "my": "my ", "comma": ", ", "full stop": ". ", "married": "married and ",
+    "place": "Omaha, ", "number": "fifty-two ", "org": "University of ", "is a": "is a ", "her": "her ",
+    "with": "with two ", "rich": RICH + " ", "surrogate": "\ud800", "mark": "\u0301", "emoji": "👩‍👩‍👧 ",
+    "the": "the ", "money": "$1,000 ", "works": "works at ", "versus": "Smith v. ", "lived": "lives with my ",
+    "was": "was hired as a "}
 LENGTH = 20_000
 
 
@@ -162,9 +127,8 @@ def test_no_words_in_any_repr(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_why_and_who_hold_no_words_of_the_text(name: str) -> None:
     """`why` leaves the process in explanations, so that it must be the same for all texts of one form."""
-    marked = (
-        "She is a 52-year-old {x} from {x} who works at {x} Zqxmarker University, is married to Zqxmarker and has {x}."
-    )
+    marked = ("She is a 52-year-old {x} from {x} who works at {x} Zqxmarker University, is married to Zqxmarker and "
+              "has {x}.")
     for domain in domains(name):
         for m in found(name, marked.format(x="Zqxmarker"), domain):
             assert "zqx" not in f"{m.why} {m.who}".lower()

@@ -36,10 +36,6 @@ NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "guard pairings
 """Commands whose input is the reader's: their options are checked, and tests of the command line run them."""
 
 
-def prepare_nothing(_folder: Path, _text: str) -> None:
-    """Most pages make what they need."""
-
-
 def prepare_training(folder: Path, _text: str) -> None:
     write_rows(folder / "records.jsonl", 1400, turns=5)
 
@@ -125,7 +121,8 @@ def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     if "presidio" in text:
         pytest.importorskip("presidio_analyzer")
-    PREPARE.get(name, prepare_nothing)(tmp_path, text)
+    if name in PREPARE:
+        PREPARE[name](tmp_path, text)
     url = request.getfixturevalue("chat").url if "http://127.0.0.1:8000/v1\"" in text else ""
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
@@ -155,7 +152,7 @@ TREE: Any = typer.main.get_command(main.app)
 
 def options_below(command: Any) -> set[str]:
     named = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} | {"--help"}
-    return named.union(*(options_below(one) for one in getattr(command, "commands", {}).values()))
+    return named.union(*(options_below(command.get_command(None, one)) for one in getattr(command, "commands", {})))
 
 
 @pytest.mark.parametrize("name", PAGES)

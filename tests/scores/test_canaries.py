@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from tests.data.written import put
 
-from discreet.audit.labels.attacker_view import canary_rows, run
-from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.core.errors import InputError
 from discreet.scores.load import load_scores
 from discreet.scores.table import EXAMPLE_ROLES, UNKNOWN
@@ -78,8 +76,8 @@ def test_only_what_must_be_there(tmp_path: Path) -> None:
     table = load_scores(put(tmp_path / "s.csv", bare))
     assert [(one.role, one.epsilon, one.seed, one.facts) for one in table.models] == [("target", inf, None, {})]
     assert (table.canaries.planted == 0).all()
-    trial = canary_rows(table, 0)
-    assert run(LiaThreshold(), trial).label.shape == (3,)
+    rows = [row | {"epsilon": "inf" if row["model"] == "u" else None} for row in flat()]
+    assert [model.epsilon for model in load_scores(put(tmp_path / "s.csv", rows)).models] == [inf] * 3
 
 
 def test_groups_and_recipes_are_kept(tmp_path: Path) -> None:
@@ -90,15 +88,6 @@ def test_groups_and_recipes_are_kept(tmp_path: Path) -> None:
     assert code["a"] == code["B"] != code["c"]
     assert len(set(code.values())) == 7
     assert [model.facts for model in table.models] == [{"recipe": "mlp"}] * 3
-
-
-def test_probabilities_stand_for_logits(tmp_path: Path) -> None:
-    rows = []
-    for row in flat(n_classes=2):
-        p = 1 / (1 + np.exp(row["logit_0"] - row["logit_1"]))
-        rows.append({key: row[key] for key in row if not key.startswith("logit")} | {"prob_0": 1 - p, "prob_1": p})
-    one = load_scores(put(tmp_path / "p.jsonl", rows))
-    assert one.log_p == pytest.approx(load_scores(put(tmp_path / "s.jsonl", flat(n_classes=2))).log_p)
 
 
 def changed(where: Row, **values: Any) -> list[Row]:
@@ -146,21 +135,6 @@ def test_one_model_with_an_example_as_both(tmp_path: Path) -> None:
     assert "canaries overlap placebos: 1 example of one model both ways" in message
 
 
-def test_a_missing_row(tmp_path: Path) -> None:
-    assert "rows are missing" in refused(tmp_path, flat()[1:])
-
-
 def test_several_queries(tmp_path: Path) -> None:
     rows = [row | {"query": query} for row in flat() for query in ("q0", "q1")]
     assert "there are 2 queries for each example" in refused(tmp_path, rows)
-
-
-def test_an_epsilon_that_is_infinite_or_absent(tmp_path: Path) -> None:
-    rows = [row | {"epsilon": "inf" if row["model"] == "u" else None} for row in flat()]
-    table = load_scores(put(tmp_path / "s.csv", rows))
-    assert [model.epsilon for model in table.models] == [inf] * 3
-
-
-def test_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no table 'scores'"):
-        load_scores(tmp_path)

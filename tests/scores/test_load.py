@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,15 +50,6 @@ def test_every_cell_lands_where_its_row_says(tmp_path: Path, ending: str, querie
     assert table.examples.planted.tolist() == [0, 0, 0, 0]
     assert (table.examples.group, table.examples.split, table.examples.categories) == (None, None, None)
     assert dict(table.examples.columns) == {}
-
-
-def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
-    rows = flat()
-    one = load_scores(put(tmp_path / "a.parquet", rows))
-    other = load_scores(put(tmp_path / "b.parquet", rows[::-1]))
-    assert np.array_equal(one.logits, other.logits)
-    assert one.models == other.models
-    assert one.examples.id.tolist() == other.examples.id.tolist()
 
 
 def described(rows: list[Row]) -> list[Row]:
@@ -137,20 +130,16 @@ def test_three_tables_that_do_not_fit_together(tmp_path: Path) -> None:
         bare, examples=put(tmp_path / "e.csv", [*examples, {"example": "new", "label": 0}]))
 
 
-@pytest.mark.parametrize(("column", "value", "said"), [
-    ("label", "safe", "'label' is not a whole number from 0 to 2, .* and so for 4 of 4 examples"),
-    ("label", 7, "'label' is not a whole number from 0 to 2, .* and so for 4 of 4 examples"),
-    ("member", "maybe", "'member' is neither true nor false nor null, and so in 24 of 24 rows; correct them")])
-def test_what_is_wrong_everywhere_is_said_of_the_first_row(tmp_path: Path, column: str, value: object, said: str
-                                                           ) -> None:
+@pytest.mark.parametrize(("column", "wrong", "said"), [
+    ("label", lambda row: "safe", "'label' is not a whole number from 0 to 2, .* and so for 4 of 4 examples"),
+    ("label", lambda row: 7, "'label' is not a whole number from 0 to 2, .* and so for 4 of 4 examples"),
+    ("member", lambda row: ("no", "yes")[row["member"]],
+     "'member' is neither true nor false nor null, and so in 24 of 24 rows; correct them")])
+def test_what_is_wrong_everywhere_is_said_of_the_first_row(tmp_path: Path, column: str, wrong: Callable[[Row], Any],
+                                                           said: str) -> None:
     for seed in range(4):
-        rows = [row | {column: value} for row in flat(seed)]
+        rows = [row | {column: wrong(row)} for row in flat(seed)]
         assert re.search(f"row 1: {said}", refused(put(tmp_path / "s.csv", rows)))
-
-
-def test_members_that_are_wrong_in_two_ways(tmp_path: Path) -> None:
-    rows = [row | {"member": ("no", "yes")[row["member"]]} for row in flat()]
-    assert "row 1: 'member' is neither" in refused(put(tmp_path / "s.csv", rows))
 
 
 def test_whole_numbers_as_pandas_writes_them_beside_nulls(tmp_path: Path) -> None:
@@ -160,31 +149,22 @@ def test_whole_numbers_as_pandas_writes_them_beside_nulls(tmp_path: Path) -> Non
     obviously(rows, table)
 
 
-def test_a_side_table_fills_in_what_the_flat_one_leaves_open(tmp_path: Path) -> None:
-    rows = [{**row, "reference_kind": None} for row in flat()]
-    models = [{"model": name, "reference_kind": "paired" if name == "ref" else None} for name, _, _ in MODELS]
-    table = load_scores(put(tmp_path / "s.csv", rows), models=put(tmp_path / "m.csv", models))
-    assert table.models[table.index("ref")].reference_kind == "paired"
-    assert table.models[table.index("s1")].reference_kind == "population"
-    silent = [{"model": name, "reference_kind": "paired" if name == "s1" else None} for name, _, _ in MODELS]
-    table = load_scores(put(tmp_path / "n.csv", flat()), models=put(tmp_path / "m.csv", silent))
-    assert table.models[table.index("ref")].reference_kind == "neutral"
-    assert table.models[table.index("s1")].reference_kind == "paired"
+def test_kinds_of_references(tmp_path: Path) -> None:
+    def kinds(rows: list[Row], said: dict[str, str] | None = None) -> dict[str, str | None]:
+        models = None if said is None else put(
+            tmp_path / "m.csv", [{"model": name, "reference_kind": said.get(name)} for name, _, _ in MODELS])
+        table = load_scores(put(tmp_path / "s.csv", rows), models=models)
+        return {model.name: model.reference_kind for model in table.models if model.role in ("reference", "shadow")}
 
-
-def test_only_references_and_shadows_have_a_kind(tmp_path: Path) -> None:
-    rows = [{**row, "reference_kind": " Neutral"} for row in flat()]
-    table = load_scores(put(tmp_path / "s.csv", rows))
-    assert {model.name for model in table.models if model.reference_kind == "neutral"} == {"ref", "s1", "s2"}
-    assert {model.reference_kind for model in table.models} == {"neutral", None}
-
-
-def test_a_reference_without_a_kind_is_of_no_kind(tmp_path: Path) -> None:
-    rows = [{key: value for key, value in row.items() if key != "reference_kind"} for row in flat()]
-    table = load_scores(put(tmp_path / "s.csv", rows))
-    assert table.models[table.index("ref")].reference_kind is None
-    assert table.references("neutral") == table.references("paired") == ()
-    assert table.references("population") == (table.index("s1"), table.index("s2"))
+    # A table of models fills in what the flat one leaves open.
+    silent = [{**row, "reference_kind": None} for row in flat()]
+    assert kinds(silent, {"ref": "paired"}) == {"ref": "paired", "s1": "population", "s2": "population"}
+    assert kinds(flat(), {"s1": "paired"}) == {"ref": "neutral", "s1": "paired", "s2": "population"}
+    # A reference without a kind is of none, and only references and shadows have one.
+    assert kinds([{key: row[key] for key in row if key != "reference_kind"} for row in flat()])["ref"] is None
+    everywhere = load_scores(put(tmp_path / "s.csv", [{**row, "reference_kind": " Neutral"} for row in flat()]))
+    assert {model.name for model in everywhere.models if model.reference_kind == "neutral"} == {"ref", "s1", "s2"}
+    assert everywhere.references("population") == everywhere.references("paired") == ()
 
 
 def test_one_column_of_class_1(tmp_path: Path) -> None:
@@ -254,12 +234,3 @@ def test_queries_are_part_of_the_key(tmp_path: Path) -> None:
         put(tmp_path / "d.csv", [{**row, "query": None} if row is one else row for row in rows]))
     unasked = [{**row, "query": None} for row in flat()]
     assert load_scores(put(tmp_path / "e.csv", unasked)).logits.shape[2] == 1
-
-
-def test_one_row_that_is_wrong_is_one_row(tmp_path: Path) -> None:
-    rows = flat()
-    score = next(name for name in rows[0] if name.startswith("logit"))
-    rows[0] = {**rows[0], score: float("nan")}
-    assert "and so in 1 row of model" in refused(put(tmp_path / "s.parquet", rows))
-    left = [row for row in flat() if (row["model"], row["example"]) not in {("f", "a"), ("sel", "a")}]
-    assert "and 1 other model lacks some" in refused(put(tmp_path / "t.parquet", left))

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from discreet.core.arrays import log_softmax
 from discreet.scores import signals
-
-
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    top = logits.max(axis=-1, keepdims=True)
-    return np.asarray(logits - top - np.log(np.exp(logits - top).sum(axis=-1, keepdims=True)))
 
 
 def test_phi_keeps_its_digits_where_p_rounds_to_one() -> None:
@@ -27,10 +22,10 @@ def test_phi_keeps_its_digits_where_p_rounds_to_one() -> None:
 
 
 def test_phi_of_exact_probabilities() -> None:
-    p = [Fraction(1, 8), Fraction(1, 2), Fraction(3, 8)]
-    log_p = np.log(np.array([[[float(v) for v in p]]]))
+    p = np.array([1 / 8, 1 / 2, 3 / 8])
     for y, v in enumerate(p):
-        assert signals.phi(log_p, np.array([y]))[0, 0] == pytest.approx(math.log(v / (1 - v)), abs=1e-14)
+        found = signals.phi(np.log(p)[None, None], np.array([y]))[0, 0]
+        assert found == pytest.approx(math.log(v / (1 - v)), abs=1e-14)
 
 
 def test_two_classes_are_the_general_formula() -> None:
@@ -100,15 +95,13 @@ def test_moments_are_those_of_the_masked_values() -> None:
 def test_the_mean_alone_is_the_first_moment() -> None:
     """Rows that count whole, in part and not at all; what was given stays as it was."""
     draw = np.random.default_rng(1)
-    values = draw.normal(5, 2, (6, 50, 2))
+    values, mask = draw.normal(5, 2, (6, 50, 2)), draw.random((6, 50, 2)) < 0.4
     values[1, 3], values[2, 4] = np.nan, np.inf
-    mask = draw.random(values.shape) < 0.4
     mask[:3], mask[5], mask[:, 7] = True, False, False
     before = values.copy(), mask.copy()
     mean, moments = signals.masked_mean(values, mask), signals.masked_moments(values, mask)
     np.testing.assert_allclose(mean, moments[0], rtol=1e-14)
     assert np.isnan(mean).sum() == 2
-    assert mean[3, 0] == pytest.approx(values[[0, 2] + [r for r in (3, 4) if mask[r, 3, 0]], 3, 0].mean(), rel=1e-14)
     np.testing.assert_array_equal(values, before[0])
     np.testing.assert_array_equal(mask, before[1])
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,13 +77,6 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert run.logits[-1].tolist() == [0, 1, 1]
 
 
-def test_an_old_score_is_not_read_for_a_new_model(tmp_path: Path) -> None:
-    score_texts(Lengths(), TEXTS, cache=tmp_path)
-    new = Lengths(fingerprint="b" * 64)
-    score_texts(new, TEXTS, cache=tmp_path)
-    assert len(new.asked) == 100
-
-
 def test_classes_that_change(tmp_path: Path) -> None:
     score_texts(Lengths(), TEXTS[:50], cache=tmp_path)
     with pytest.raises(InputError, match="number of classes"):
@@ -126,11 +118,6 @@ def test_what_is_put_is_got_by_the_same_model_alone(tmp_path: Path) -> None:
     assert ScoreCache(tmp_path, OTHER).get("secret bread") is None
 
 
-def test_one_column(tmp_path: Path) -> None:
-    ScoreCache(tmp_path, ONE).put(PHRASES, ROWS[:, 0])
-    np.testing.assert_array_equal(ScoreCache(tmp_path, ONE).get("secret river"), 3.0)
-
-
 def test_no_text_and_no_plain_hash_of_one_lies_there(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         ScoreCache(tmp_path / folder, ONE).put(PHRASES, ROWS)
@@ -146,6 +133,9 @@ def test_no_text_and_no_plain_hash_of_one_lies_there(tmp_path: Path) -> None:
 def test_the_key_is_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ScoreCache(tmp_path / "one", ONE)
     assert stat.S_IMODE((tmp_path / "one" / "key").stat().st_mode) == 0o600
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot keep scores in"):
+        ScoreCache(tmp_path / "file", ONE)
     (tmp_path / "one" / "key").write_text("word")
     with pytest.raises(InputError, match="is not a key"):
         ScoreCache(tmp_path / "one", ONE)
@@ -173,13 +163,6 @@ def test_a_chunk_that_is_not_whole_is_none(tmp_path: Path) -> None:
     assert len(ScoreCache(tmp_path, ONE)) == 1
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot keep scores in"):
-        ScoreCache(tmp_path / "file", ONE)
-    assert os.listdir(tmp_path) == ["file"]
-
-
 def softmax(logits: FloatArray) -> FloatArray:
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
@@ -198,16 +181,13 @@ def test_probabilities_are_known_from_logits(logits: FloatArray) -> None:
     np.testing.assert_array_equal(found, logits - 9.0)
 
 
-def test_certainty_is_clipped() -> None:
+def test_certainty_is_clipped_and_one_column_is_the_log_odds_of_class_1() -> None:
     found, _ = as_logits(np.array([[1.0, 0.0]]), "prob", "m")
     np.testing.assert_allclose(found, [[np.log1p(-1e-7), np.log(1e-7)]])
-
-
-@pytest.mark.parametrize("shape", [(2,), (2, 1)])
-def test_one_column_is_the_log_odds_of_class_1(shape: tuple[int, ...]) -> None:
-    found, given_as = as_logits(np.array([0.3, -2.0]).reshape(shape), "logit", "m")
-    np.testing.assert_array_equal(found, [[0, 0.3], [0, -2.0]])
-    assert given_as == "logit"
+    for shape in ((2,), (2, 1)):
+        found, given_as = as_logits(np.array([0.3, -2.0]).reshape(shape), "logit", "m")
+        np.testing.assert_array_equal(found, [[0, 0.3], [0, -2.0]])
+        assert given_as == "logit"
 
 
 @pytest.mark.parametrize(("outputs", "kind", "message"), [
@@ -231,15 +211,12 @@ def test_columns_follow_the_names_of_the_target() -> None:
     for generic in (None, ("LABEL_0", "LABEL_1", "LABEL_2"), ("0", "1", "2")):
         assert columns_like(generic, target, "m", 3, 3).tolist() == [0, 1, 2]
         assert columns_like(target, generic, "m", 3, 3).tolist() == [0, 1, 2]
+    # Classes 2 and 1 of a classifier whose labels do not count from 0 are names.
+    assert columns_like(("2", "1"), ("1", "2"), "m", 2, 2).tolist() == [1, 0]
     with pytest.raises(InputError, match="m: its classes are safe, unsafe, mild, the target's safe, unsafe, other"):
         columns_like(("safe", "unsafe", "mild"), target, "m", 3, 3)
     with pytest.raises(InputError, match="m: it has 2 classes where the target has 3"):
         columns_like(None, target, "m", 2, 3)
-
-
-def test_numbers_that_are_names_are_aligned_by_name() -> None:
-    """Classes 2 and 1 of a classifier whose labels do not count from 0."""
-    assert columns_like(("2", "1"), ("1", "2"), "m", 2, 2).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(("labels", "classes", "expected"), [

@@ -36,22 +36,16 @@ def test_logits_are_those_of_each_text_alone(folders: dict[str, Path], kind: str
     np.testing.assert_allclose(backwards, expected, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("pads", [{"pad_token": "</s>"}, {}])
-def test_end_as_padding_pools_at_the_last_token(make_model: MakeModel, tmp_path: Path, pads: dict[str, str]) -> None:
-    """pad = eos in the tokeniser, and nothing in the configuration: the end of a turn stands inside the texts."""
-    folder = make_model(tmp_path / "m", "llama", tokenizer=pads)
+@pytest.mark.parametrize("pads", [{"tokenizer": {"pad_token": "</s>"}}, {},
+                                  {"tokenizer": {"pad_token": "</s>"}, "pad_token_id": 1}])
+def test_end_as_padding_pools_at_the_last_token(make_model: MakeModel, tmp_path: Path, pads: dict[str, Any]) -> None:
+    """pad = eos in the tokeniser, or in the configuration too: the end of a turn stands inside the texts."""
+    folder = make_model(tmp_path / "m", "llama", **pads)
     texts = [f"{CORPUS[0]}</s>{CORPUS[1]}", "short", f"{CORPUS[2]}</s>"]
     found = Transformer(str(folder), Settings(8)).outputs(texts)
     np.testing.assert_allclose(found, np.stack([alone(folder, text) for text in texts]), rtol=0, atol=1e-5)
     other = Transformer(str(folder), Settings(8)).outputs([f"{CORPUS[0]}</s>{CORPUS[3]}", "short"])
     assert np.abs(other[0] - found[0]).max() > 1e-3
-
-
-def test_padding_of_the_configuration_is_obeyed(make_model: MakeModel, tmp_path: Path) -> None:
-    folder = make_model(tmp_path / "m", "llama", pad_token_id=1, tokenizer={"pad_token": "</s>"})
-    texts = [f"{CORPUS[0]}</s>{CORPUS[1]}", "short", f"{CORPUS[2]}</s>"]
-    found = Transformer(str(folder), Settings(8)).outputs(texts)
-    np.testing.assert_allclose(found, np.stack([alone(folder, text) for text in texts]), rtol=0, atol=1e-5)
 
 
 def test_pooling_before_the_first_padding_is_refused(make_model: MakeModel, tmp_path: Path, transformers: Any,
@@ -204,7 +198,7 @@ def test_a_prompt_is_read_before_each_text(folders: dict[str, Path], tmp_path: P
     assert len(set(prints)) == 5
 
 
-def test_auto_leaves_texts_of_what_has_no_template_as_they_are(folders: dict[str, Path]) -> None:
+def test_auto_leaves_texts_without_a_template_as_they_are(folders: dict[str, Path]) -> None:
     found, plain = (Transformer(str(folders["bert"]), Settings(4, prompt=prompt)) for prompt in ("auto", "none"))
     np.testing.assert_array_equal(found.outputs(TEXTS), plain.outputs(TEXTS))
     assert found.fingerprint([]) == plain.fingerprint([])

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 import numpy as np
 from numpy.random import Generator
@@ -51,16 +50,13 @@ def split_texts(
     labels: ArrayLike, groups: ArrayLike | None, sizes: Mapping[str, int] | None, rng: Generator, *,
     balance: bool = True, planted: int = 0, names: Sequence[str] | None = None,
 ) -> Split:
-    """Assign rows to the sides, stratified by label.
+    """Assign rows to the sides, stratified by label; a function of the arguments, row order and the state of `rng`.
 
     With `balance` every class counts the same on every side, to within one; else every class has its own share of the
     table on every side, to within one. Sizes are met exactly without groups. A group (user, cluster of duplicates) is
     never on two sides: groups go, the largest first, where most of their rows are still wanted, and rows beyond
     what is wanted are left out at random. Where that leaves a side short of a class, a balanced side is cut to the
     class it has least of, and `notes` says so.
-
-    The result is a function of the arguments and the state of `rng`. It depends on the order of the rows: sort by id
-    first where two orders of one table must give one split.
 
     Parameters
     ----------
@@ -76,12 +72,8 @@ def split_texts(
     names : sequence of K str, or None
         Names of the classes, for messages.
 
-    Raises
-    ------
-    InputError
-        Too few rows of a class, or too few groups, for what was asked; the message gives both numbers.
-    ValueError
-        Arrays that do not go together, a side that is not in `SIDES`, sizes below zero.
+    Raises InputError for too few rows of a class, or too few groups, for what was asked; ValueError for arrays that do
+    not go together, a side that is not in `SIDES`, sizes below zero.
     """
     classes, units = _classes(labels), units_of(groups, np.size(labels))
     _check_sizes(sizes, planted)
@@ -90,19 +82,16 @@ def split_texts(
     if len(called) < have.size:
         raise ValueError(f"names holds {len(called)} names: expected one for each of {have.size} classes")
     table = _Table(classes, units, np.full_like(have, have.min()) if balance else have, have, called, balance)
-    if sizes is not None:
-        asked = np.array([sizes.get(side, 0) for side in SIDES], dtype=np.int64)
+    asked = (_scaled(table, planted, 1.0) if sizes is None else
+             np.array([sizes.get(side, 0) for side in SIDES], dtype=np.int64))
+    kept, pool = _filled(table, asked, planted, rng)
+    # Sides of one size that differ in size by what groups happen to hold would tell A from B.
+    for step in range(1, SHRINKS if sizes is None else 1):
+        smaller = _scaled(table, planted, SHRINK ** step)
+        if sum(rows.size for rows in kept) == asked.sum() or smaller.min() < have.size:
+            break
+        asked = smaller
         kept, pool = _filled(table, asked, planted, rng)
-    else:
-        asked = _scaled(table, planted, 1.0)
-        kept, pool = _filled(table, asked, planted, rng)
-        # Sides of one size that differ in size by what groups happen to hold would tell A from B.
-        for step in range(1, SHRINKS):
-            smaller = _scaled(table, planted, SHRINK ** step)
-            if sum(rows.size for rows in kept) == asked.sum() or smaller.min() < have.size:
-                break
-            asked = smaller
-            kept, pool = _filled(table, asked, planted, rng)
     _check_filled(table, kept, asked)
     notes = _notes(table, asked, kept, pool.size, scaled=sizes is None)
     return Split(dict(zip(SIDES, kept, strict=True)), pool, notes)
@@ -295,43 +284,25 @@ def _notes(table: _Table, asked: IntArray, kept: Sequence[IntArray], planted: in
     return tuple(notes)
 
 
-_Cells: TypeAlias = tuple[IntArray, IntArray]
-
-
 def rounded_shares(sizes: IntArray, supply: IntArray) -> IntArray:
     """Counts (S, K) by rows of `sizes` (S,), each next to sizes[s] · supply[k] / sum(supply), to less than one.
 
     Rows sum to `sizes`; columns to no more than `supply` (K,), and to `supply` itself where the sizes use it up.
     Raises ValueError where they ask for more than there is.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     total = int(supply.sum())
     if sizes.sum() > total or min(sizes.min(initial=0), supply.min(initial=0)) < 0:
         raise ValueError(f"sizes sum to {sizes.sum()}: expected no more than {total}, and no number below 0")
     # Fractions in units of 1 / total: in whole numbers the sums hold exactly. The last row is what stays unused.
     exact = np.outer(np.append(sizes, total - sizes.sum()), supply).astype(np.int64)
     whole, part = np.divmod(exact, max(total, 1))
-    while part.any():
-        more, less = _cycle(part)
-        step = min(total - int(part[more].max()), int(part[less].min()))
-        part[more] += step
-        part[less] -= step
-        whole += part == total
-        part[part == total] = 0
-    return whole[:-1]
-
-
-def _cycle(part: IntArray) -> tuple[_Cells, _Cells]:
-    """Every second cell, and the cells between, of a closed walk along rows and columns over cells that are not 0.
-
-    No row or column has one such cell alone, since their sums are whole; so the walk never ends before it closes.
-    """
-    node, before = (0, int(np.flatnonzero(part.any(axis=1))[0])), -1
-    walk: list[tuple[int, int]] = []
-    while node not in walk:
-        walk.append(node)
-        axis, place = node
-        ahead = np.flatnonzero(part[place] if axis == 0 else part[:, place])
-        node, before = (1 - axis, int(ahead[0] if ahead[0] != before else ahead[1])), place
-    closed = [*walk[walk.index(node):], node]
-    cells = np.array([(one[1], two[1]) if one[0] == 0 else (two[1], one[1]) for one, two in pairwise(closed)])
-    return (cells[::2, 0], cells[::2, 1]), (cells[1::2, 0], cells[1::2, 1])
+    # What the whole parts leave of a row or column is a whole number: a flow puts it, one a cell, where a fraction is.
+    rows = len(part)
+    most = np.zeros((sum(part.shape) + 2,) * 2, dtype=np.int32)
+    most[0, 1 : rows + 1], most[rows + 1 : -1, -1] = (part.sum(axis=axis) // max(total, 1) for axis in (1, 0))
+    most[1 : rows + 1, rows + 1 : -1] = part > 0
+    flow = maximum_flow(csr_array(most), 0, len(most) - 1).flow.toarray()
+    return np.asarray(whole + flow[1 : rows + 1, rows + 1 : -1], dtype=np.int64)[:-1]

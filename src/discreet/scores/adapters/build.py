@@ -105,12 +105,8 @@ def scored_from_model(
     texts : dict of str to str
         The text of each id, for the blind baseline.
 
-    Raises
-    ------
-    UsageError
-        A spec that is none, one that is given twice, settings that cannot be. MissingExtraError without the packages.
-    InputError
-        Files, models or labels that do not go together, and as `check_table`.
+    Raises UsageError for a spec that is none, one that is given twice, settings that cannot be; MissingExtraError
+    without the packages; InputError for files, models or labels that do not go together, and as `check_table`.
     """
     specs = _models(spec, references, placebos, selector)
     settings = Settings(batch, device, max_tokens, dtype, chat, prompt)

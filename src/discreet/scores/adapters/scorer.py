@@ -12,12 +12,12 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress, why, write_atomic
@@ -77,25 +77,19 @@ class Settings:
 
 
 class Scorer(Protocol):
-    """A classifier of texts.
-
-    Attributes
-    ----------
-    name : str
-        For messages: never with credentials or text in it.
-    """
+    """A classifier of texts; `kind` and `classes` are known after the first call of `outputs`."""
 
     @property
     def name(self) -> str:
-        """See above."""
+        """For messages: never with credentials or text in it."""
 
     @property
     def kind(self) -> Kind:
-        """What `outputs` returns; "either" where only the numbers can tell. Known after the first call of `outputs`."""
+        """What `outputs` returns; "either" where only the numbers can tell."""
 
     @property
-    def classes(self) -> tuple[str, ...] | None:
-        """Names of the K columns where the model has them. Known after the first call of `outputs`."""
+    def classes(self) -> Classes | None:
+        """Names of the K columns where the model has them."""
 
     def fingerprint(self, probes: Sequence[str]) -> str:
         """Hexadecimal digits that differ for models that score differently.
@@ -149,8 +143,6 @@ def _chunk(scorer: Scorer, texts: list[str], kept: ScoreCache | None) -> FloatAr
         fresh = np.asarray(scorer.outputs(missing), dtype=np.float64)
         if kept is not None and np.isfinite(fresh).all():
             kept.put(missing, fresh)
-        if not known:
-            return fresh
         known.update(zip(missing, fresh, strict=True))
     if len({row.shape for row in known.values()}) > 1:
         raise InputError(f"{scorer.name}: the number of classes is not that of scores kept before; empty the cache")
@@ -175,10 +167,12 @@ class ScoreCache:
                              ) from None
         self._rows: dict[str, FloatArray] = {}
         for file in sorted(self._folder.glob(f"*{SUFFIX}")):
-            self._rows.update(_read(file))
-
-    def __len__(self) -> int:
-        return len(self._rows)
+            # A file that is not whole says nothing: its texts are scored again.
+            with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile), \
+                    np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as held:
+                digests, outputs = held["digests"], held["outputs"]
+                if digests.ndim == 2 and len(digests) == len(outputs) and outputs.dtype == np.float64:
+                    self._rows |= {row.tobytes().hex(): scores for row, scores in zip(digests, outputs, strict=True)}
 
     def get(self, text: str) -> FloatArray | None:
         """The scores of one text, None where there are none."""
@@ -193,19 +187,6 @@ class ScoreCache:
         chunk = hashlib.sha256("".join(names).encode()).hexdigest()[:32]
         write_atomic(self._folder / f"{chunk}{SUFFIX}", held.getvalue())
         self._rows.update(zip(names, outputs, strict=True))
-
-
-def _read(file: Path) -> dict[str, FloatArray]:
-    """The rows of one chunk; nothing of a file that is not whole, which is then scored again."""
-    try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as held:
-            digests: NDArray[np.uint8] = held["digests"]
-            outputs: FloatArray = held["outputs"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return {}
-    if digests.ndim != 2 or len(digests) != len(outputs) or outputs.dtype != np.float64:
-        return {}
-    return {row.tobytes().hex(): scores for row, scores in zip(digests, outputs, strict=True)}
 
 
 def as_logits(outputs: FloatArray, kind: Kind, name: str) -> tuple[FloatArray, Literal["logit", "prob"]]:

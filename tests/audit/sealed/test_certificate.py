@@ -155,17 +155,18 @@ def first(values: dict[str, list[Any]]) -> list[Any]:
     return next(iter(values.values()))
 
 
+ALTERED = "is not what coins and scores give: it was altered"
 CHANGES: dict[str, tuple[Change, str]] = {
-    "coin": (lambda c: c["opened"].update(coins=c["opened"]["coins"].translate({48: 49, 49: 48})), "do not hash"),
-    "order": (lambda c: c["opened"]["pairs"].reverse(), "do not hash"),
-    "sides": (lambda c: c["opened"]["pairs"][3].reverse(), "do not hash"),
-    "salt": (lambda c: c["opened"].update(salt="0" * 64), "do not hash"),
-    "source": (lambda c: c["opened"].update(source="os"), "do not hash"),
-    "commitment": (lambda c: c.update(commitment="0" * 64), "do not hash"),
+    "coin": (lambda c: c["opened"].update(coins=c["opened"]["coins"].translate({48: 49, 49: 48})), ALTERED),
+    "order": (lambda c: c["opened"]["pairs"].reverse(), ALTERED),
+    "sides": (lambda c: c["opened"]["pairs"][3].reverse(), ALTERED),
+    "salt": (lambda c: c["opened"].update(salt="0" * 64), ALTERED),
+    "source": (lambda c: c["opened"].update(source="os"), ALTERED),
+    "commitment": (lambda c: c.update(commitment="0" * 64), ALTERED),
     "dropped pair": (lambda c: c["opened"].update(pairs=c["opened"]["pairs"][:-1], coins=c["opened"]["coins"][:-1]),
                      "exactly the members"),
     "dropped score": (lambda c: c["scores"]["values"].popitem(), "exactly the members"),
-    "score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 99.0), "is not what coins and scores give"),
+    "score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 99.0), ALTERED),
     "score of text": (lambda c: first(c["scores"]["values"]).__setitem__(0, "1"), "one finite number"),
     "score too long": (lambda c: first(c["scores"]["values"]).append(1.0), "one finite number"),
     "huge score": (lambda c: first(c["scores"]["values"]).__setitem__(0, 10**400), "one finite number"),
@@ -176,11 +177,11 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "alpha": (lambda c: c.update(alpha=0.5), "'alpha' is not the 0.05 that was committed to"),
     "another opening": (lambda c: c.update(other_openings=[]), "'openings' is not what coins and scores give"),
     "openings of text": (lambda c: c.update(other_openings="none"), "is no list of openings"),
-    "no openings": (lambda c: c.pop("other_openings"), "other_openings of a certificate of schema 2 is missing"),
+    "no openings": (lambda c: c.pop("other_openings"), "is no list of openings"),
     "an opening twice": (lambda c: c["other_openings"].append(c["other_openings"][0]), "is no list of openings"),
     "its own opening": (lambda c: c["other_openings"][0].update(scores=c["scores_hash"]), "is no list of openings"),
     "an opening beyond all": (lambda c: c["other_openings"][0].update(log10_e_value=1e300), "is no list of openings"),
-    "hash of scores": (lambda c: c.update(scores_hash="0" * 64), "'scores_hash' is not that of the scores"),
+    "hash of scores": (lambda c: c.update(scores_hash="0" * 64), ALTERED),
     "alpha of text": (lambda c: c.update(alpha="0.05"), "alpha, tolerance or delta"),
     "tolerance": (lambda c: c.update(tolerance=2), "alpha, tolerance or delta"),
     "no delta": (lambda c: c.pop("delta"), "alpha, tolerance or delta"),
@@ -190,7 +191,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
     "wording": (lambda c: c.update(wording=1), "2 fields are not of a certificate"),
     "wording of text": (lambda c: c.update(wording="1"), "'wording' is none of 1 and 2"),
-    "kind": (lambda c: c.update(kind="other"), "no certificate of schema 2"),
+    "kind": (lambda c: c.update(kind="other"), ALTERED),
 }
 FIGURES = ("rejected", "rejected_at", "e_value", "log10_e_value", "e_value_max", "log10_e_value_max", "openings",
            "e_value_average", "log10_e_value_average", "alpha_from", "p_value", "pairs", "pairs_untied", "win_rate",

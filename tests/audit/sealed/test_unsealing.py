@@ -24,7 +24,7 @@ from discreet.audit.sealed import (
     under_seal,
     unseal,
 )
-from discreet.audit.sealed.unsealing import OPENINGS_FILE, are_openings
+from discreet.audit.sealed.opening import OPENINGS_FILE, are_openings
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash
 from discreet.scores.table import Examples, Model, ScoreTable

@@ -7,6 +7,7 @@ by who does. The check recomputes every figure: no text, no model, no training.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isclose, isfinite
@@ -14,20 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.audit.sealed.findings import ALPHA, TOLERANCE, WORDING, findings, in_range
-from discreet.audit.sealed.opening import Opening, canonical, hash_of, read_object
-from discreet.audit.sealed.scores import MOST_SCORE, Rows, read_scores
-from discreet.audit.sealed.sealing import FILES
-from discreet.audit.sealed.unsealing import (
+from discreet.audit.sealed.figures import ALPHA, TOLERANCE, WORDING, findings, in_range
+from discreet.audit.sealed.opening import (
     OPENINGS_FILE,
     SHOWN,
-    Revealed,
+    Opening,
     are_openings,
+    canonical,
+    hash_of,
     read_coins,
+    read_object,
     read_openings,
     record_opening,
-    reveal,
 )
+from discreet.audit.sealed.scores import MOST_SCORE, Revealed, Rows, read_scores, reveal
+from discreet.audit.sealed.sealing import FILES
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.core.files import dump_json, why, write_atomic
 
@@ -36,9 +38,8 @@ SCHEMA = 2
 ALGORITHM = "Ed25519"
 SEALS = ("digest", "signature")
 """Fields that cover all others."""
-HEAD = ("kind", "schema", "discreet", "made", "commitment")
-TAIL = ("other_openings", "scores_hash", "scores", "opened", *SEALS)
-SETTINGS = {"alpha", "tolerance", "delta"}
+UNCHECKED = ("discreet", "made")
+"""Fields that nothing else in a certificate decides."""
 RELATIVE = 1e-6
 """What another machine's arithmetic may change."""
 
@@ -56,13 +57,9 @@ class Certificate(dict[str, Any]):
         """Why, in one sentence."""
         return str(self["reason"])
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that `save` writes."""
-        return dict(self)
-
     def save(self, path: Path | str) -> None:
         """Write the certificate to a file."""
-        write_atomic(path, dump_json(self.to_json(), indent=1) + "\n")
+        write_atomic(path, dump_json(self, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: Path | str) -> Certificate:
@@ -75,12 +72,8 @@ class Certificate(dict[str, Any]):
     def problems(self, *, commitment: str | None = None, public_key: str | None = None) -> list[str]:
         """Why the certificate is not consistent, one line each; empty where it is.
 
-        Parameters
-        ----------
-        commitment : str or None
-            The hash that was published before training. Without it the certificate is only checked against its own.
-        public_key : str or None
-            Raw Ed25519 key in hexadecimal digits; where given, the certificate must be signed with it.
+        `commitment` is the hash that was published before training: without it the certificate is only checked against
+        its own. Where `public_key` (raw Ed25519, hexadecimal digits) is given, the certificate must be signed with it.
         """
         try:
             return list(_problems(self, commitment, public_key))
@@ -100,12 +93,8 @@ class Signer:
     @classmethod
     def read(cls, path: Path | str) -> Signer:
         """The key of a PEM file without a password; InputError for anything else."""
-        ed25519, serialization = _cryptography()
-        try:
-            key = serialization.load_pem_private_key(_key_bytes(Path(path)), password=None)
-        except (ValueError, TypeError):
-            key = None
-        if not isinstance(key, ed25519.Ed25519PrivateKey):
+        key = _key(Path(path))
+        if not hasattr(key, "sign"):
             raise InputError(f"{path} is no Ed25519 private key without a password; expected the PEM file that "
                              f"'openssl genpkey -algorithm ed25519' writes")
         return cls(key)
@@ -144,19 +133,17 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
     """
     folder = Path(folder)
     if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):
-        given = "" if alpha is None else f"alpha {alpha:g}, "
-        raise UsageError(f"{given}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
+        said = "" if alpha is None else f"alpha {alpha:g}, "
+        raise UsageError(f"{said}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
                          f"a tolerance between .5 and 1, and a delta from 0 to below 1")
-    kept = [folder / name for name in (*FILES, OPENINGS_FILE)]
-    if isinstance(scores, str | Path):
-        kept.append(Path(scores))
+    given = Path(scores) if isinstance(scores, str | Path) else None
+    kept = [*(folder / name for name in (*FILES, OPENINGS_FILE)), *([] if given is None else [given])]
     if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:
         raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
                          f"certificate")
     signer = None if sign is None else Signer.read(sign)
     opening, keyed = read_coins(folder)
-    source = str(scores) if isinstance(scores, str | Path) else "the given data"
-    revealed = reveal(opening, keyed, read_scores(scores), source)
+    revealed = reveal(opening, keyed, read_scores(scores), str(given or "the given data"))
     openings = read_openings(folder, opening.commitment())
     others = [one for one in openings if one["scores"] != revealed.scores_hash()]
     certificate = make_certificate(revealed, alpha=alpha, tolerance=tolerance, delta=delta, signer=signer,
@@ -181,19 +168,26 @@ def make_certificate(revealed: Revealed, *, alpha: float | None = None, toleranc
         raise UsageError(f"--alpha {alpha:g} was given and the seal commits to {opening.alpha:g}; expected none: it "
                          f"was fixed before training")
     level = next(one for one in (opening.alpha, alpha, ALPHA) if one is not None)
-    body = {
-        "kind": KIND, "schema": SCHEMA, "discreet": __version__, "wording": WORDING,
-        "made": datetime.now(UTC).isoformat(timespec="seconds"), "commitment": opening.commitment(),
-        **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, alpha=level,
-                   tolerance=tolerance, delta=delta, committed=opening.alpha is not None,
-                   others=[one["log10_e_value"] for one in others]),
+    body = {"discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            **_body(revealed, {"alpha": level, "tolerance": tolerance, "delta": delta}, others, WORDING)}
+    signed = {**body, "digest": hash_of(body)}
+    return Certificate({**signed, "signature": None if signer is None else signer.sign(canonical(signed))})
+
+
+def _body(revealed: Revealed, settings: Mapping[str, float], others: Sequence[Mapping[str, Any]], wording: int
+          ) -> dict[str, Any]:
+    """What coins, scores and settings decide."""
+    opening = revealed.opening
+    return {
+        "kind": KIND, "schema": SCHEMA, "wording": wording, "commitment": opening.commitment(),
+        **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, wording=wording,
+                   committed=opening.alpha is not None, others=[float(one["log10_e_value"]) for one in others],
+                   **settings),
         "other_openings": [{name: one[name] for name in SHOWN} for one in others],
         "scores_hash": revealed.scores_hash(),
         "scores": {"names": list(revealed.names), "values": {k: list(v) for k, v in revealed.scores.items()}},
         "opened": opening.to_json(),
     }
-    signed = {**body, "digest": hash_of(body)}
-    return Certificate({**signed, "signature": None if signer is None else signer.sign(canonical(signed))})
 
 
 def digest_of(certificate: Mapping[str, Any]) -> str:
@@ -202,49 +196,7 @@ def digest_of(certificate: Mapping[str, Any]) -> str:
 
 
 def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key: str | None) -> Iterator[str]:
-    yield from _seal_problems(certificate, public_key)
-    opening = Opening.from_json(certificate.get("opened"), "certificate")
-    found = opening.commitment()
-    if certificate.get("commitment") != found:
-        yield "the opened coins do not hash to the certificate's commitment: one of them was altered"
-    if commitment is not None and found != commitment:
-        yield "the opened coins do not hash to the commitment that was published: they are of another seal"
-    revealed = _revealed(opening, certificate.get("scores"))
-    if isinstance(revealed, str):
-        yield revealed
-        return
-    settings = {name: float(certificate[name]) for name in SETTINGS if _is_number(certificate.get(name))}
-    if set(settings) != SETTINGS or not in_range(**settings):
-        yield "alpha, tolerance or delta is missing or out of range"
-        return
-    if opening.alpha is not None and settings["alpha"] != opening.alpha:
-        yield f"'alpha' is not the {opening.alpha:g} that was committed to: it was altered"
-    mine, others = revealed.scores_hash(), certificate.get("other_openings")
-    if certificate.get("scores_hash") != mine:
-        yield "'scores_hash' is not that of the scores: one of them was altered"
-    if not are_openings(others) or any(one["scores"] == mine for one in others or ()):
-        yield "'other_openings' is no list of openings with other scores: it was altered"
-        return
-    wording = certificate.get("wording", 1)
-    if wording not in (1, WORDING) or isinstance(wording, bool):
-        yield f"'wording' is none of 1 and {WORDING}: it was altered"
-        return
-    expected = findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source,
-                        committed=opening.alpha is not None, wording=wording,
-                        others=[float(one["log10_e_value"]) for one in others or ()], **settings)
-    for name, value in expected.items():
-        if name not in certificate or not same(certificate[name], value):
-            yield f"'{name}' is not what coins and scores give: it was altered"
-    if extra := sorted(set(certificate) - set(expected) - {*HEAD, *TAIL, "wording"}):
-        yield f"{len(extra)} fields are not of a certificate of schema {SCHEMA}: they were added"
-
-
-def _seal_problems(certificate: Mapping[str, Any], public_key: str | None) -> Iterator[str]:
-    """What is wrong with kind, fields, digest and signature."""
-    if certificate.get("kind") != KIND or certificate.get("schema") != SCHEMA:
-        yield f"it is no certificate of schema {SCHEMA}"
-    if missing := sorted({*HEAD, *TAIL} - set(certificate)):
-        yield f"{', '.join(missing)} of a certificate of schema {SCHEMA} is missing: it was taken out"
+    """The certificate is made again from its coins, scores, settings and other openings, and compared."""
     if certificate.get("digest") != digest_of(certificate):
         yield "the digest does not fit: something was altered"
     signature = certificate.get("signature")
@@ -253,23 +205,46 @@ def _seal_problems(certificate: Mapping[str, Any], public_key: str | None) -> It
         yield "the signature does not fit: something was altered, or another key signed"
     if public_key is not None and (not isinstance(signature, Mapping) or signature.get("public_key") != public_key):
         yield "it is not signed with the key that was given"
+    revealed = _revealed(Opening.from_json(certificate.get("opened"), "certificate"), certificate.get("scores"))
+    opening, alpha = revealed.opening, certificate.get("alpha")
+    if commitment is not None and opening.commitment() != commitment:
+        yield "the opened coins do not hash to the commitment that was published: they are of another seal"
+    settings = {name: certificate.get(name) for name in ("alpha", "tolerance", "delta")}
+    if not all(map(_is_number, settings.values())) or not in_range(**settings):  # type: ignore[arg-type]
+        raise InputError("alpha, tolerance or delta is missing or out of range")
+    if opening.alpha not in (None, alpha):
+        yield f"'alpha' is not the {opening.alpha:g} that was committed to: it was altered"
+    others, wording = certificate.get("other_openings"), certificate.get("wording", 1)
+    if not are_openings(others) or any(one["scores"] == revealed.scores_hash() for one in others or ()):
+        raise InputError("'other_openings' is no list of openings with other scores: it was altered")
+    if wording not in (1, WORDING) or isinstance(wording, bool):
+        raise InputError(f"'wording' is none of 1 and {WORDING}: it was altered")
+    expected = _body(revealed, {name: float(value or 0.0) for name, value in settings.items()}, others or (), wording)
+    if "wording" not in certificate:
+        del expected["wording"]
+    if missing := sorted({*expected, *UNCHECKED, *SEALS} - set(certificate)):
+        yield f"{', '.join(missing)} of a certificate of schema {SCHEMA} is missing: it was taken out"
+    for name, value in expected.items():
+        if name in certificate and not same(certificate[name], value):
+            yield f"'{name}' is not what coins and scores give: it was altered"
+    if extra := sorted(set(certificate) - {*expected, *UNCHECKED, *SEALS}):
+        yield f"{len(extra)} fields are not of a certificate of schema {SCHEMA}: they were added"
 
 
-def _revealed(opening: Opening, scores: Any) -> Revealed | str:
-    """Opening and scores, or what is wrong with the scores."""
-    if not isinstance(scores, Mapping) or set(scores) != {"names", "values"}:
-        return "the scores are not names and values"
-    names, values = scores["names"], scores["values"]
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        return "the scores have no names"
-    if len(set(names)) < len(names) or not isinstance(values, Mapping):
-        return "the scores have a name twice, or no values"
+def _revealed(opening: Opening, scores: Any) -> Revealed:
+    """Opening and scores; InputError where these are not a number of each name for every member."""
+    names, values = (scores.get("names"), scores.get("values")) if isinstance(scores, Mapping) else (None, None)
+    if not isinstance(values, Mapping) or set(scores) != {"names", "values"}:
+        raise InputError("the scores are not names and values")
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names) \
+            or len(set(names)) < len(names):
+        raise InputError("the scores have no names, or a name twice")
     if set(values) != {k for pair in opening.pairs for side in pair for k in side}:
-        return "the scores are not of exactly the members of the pairs"
+        raise InputError("the scores are not of exactly the members of the pairs")
     for row in values.values():
-        whole = isinstance(row, list) and len(row) == len(names)
-        if not whole or not all(_is_number(v) and abs(v) <= MOST_SCORE for v in row):
-            return "the scores hold something else than one finite number per name"
+        if not isinstance(row, list) or len(row) != len(names) or not all(
+                _is_number(v) and abs(v) <= MOST_SCORE for v in row):
+            raise InputError("the scores hold something else than one finite number per name")
     return Revealed(opening, tuple(names), values)
 
 
@@ -293,16 +268,10 @@ def _is_number(value: Any) -> bool:
 
 def read_public_key(path: Path) -> str:
     """The raw public key of a PEM file (public, or private without a password), as 64 hexadecimal digits."""
-    ed25519, serialization = _cryptography()
-    content = _key_bytes(path)
-    for load in (serialization.load_pem_public_key, lambda c: serialization.load_pem_private_key(c, None).public_key()):
-        try:
-            key = load(content)
-        except (ValueError, TypeError):
-            continue
-        if isinstance(key, ed25519.Ed25519PublicKey):
-            return str(key.public_bytes_raw().hex())
-    raise InputError(f"{path} is no Ed25519 key; expected the PEM file that 'openssl pkey -pubout' writes")
+    key = _key(path)
+    if key is None:
+        raise InputError(f"{path} is no Ed25519 key; expected the PEM file that 'openssl pkey -pubout' writes")
+    return str((key.public_key() if hasattr(key, "sign") else key).public_bytes_raw().hex())
 
 
 def verifies(signature: Any, content: bytes) -> bool:
@@ -320,11 +289,18 @@ def verifies(signature: Any, content: bytes) -> bool:
     return True
 
 
-def _key_bytes(path: Path) -> bytes:
+def _key(path: Path) -> Any:
+    """The Ed25519 key in a PEM file, private without a password, or public; None where it holds none."""
+    ed25519, serialization = _cryptography()
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {why(error)}; expected an Ed25519 key in a PEM file") from None
+    for load in (serialization.load_pem_public_key, lambda content: serialization.load_pem_private_key(content, None)):
+        with suppress(ValueError, TypeError):
+            key = load(content)
+            return key if isinstance(key, ed25519.Ed25519PrivateKey | ed25519.Ed25519PublicKey) else None
+    return None
 
 
 def _cryptography() -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The commitment: SHA-256 over a random salt, keyed ids, coins, and the α that the evidence will be held against.
+"""The commitment, SHA-256 over salt, keyed ids, coins and α, and the files of a seal that open it.
 
 *Hiding*: the salt has 256 random bits and stays in `coins.json`, so the published hash tells nothing of the coins,
 however few they are. *Binding*: another opening of the same hash would be a collision of SHA-256. Ids are HMAC-SHA256
@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from discreet.core.errors import InputError
-from discreet.core.files import why
+from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 
 KIND = "discreet.seal"
 SCHEMA = 2
@@ -27,6 +27,10 @@ FIRST_KEYS = {"kind", "schema", "salt", "unit", "source", "pairs", "coins"}
 KEYS = {1: FIRST_KEYS, SCHEMA: FIRST_KEYS | {"alpha", "key_hash"}}
 """What an opening of each schema holds."""
 HEX64 = re.compile("[0-9a-f]{64}")
+COINS_KIND, COMMITMENT_KIND, OPENINGS_KIND = "discreet.coins", "discreet.commitment", "discreet.openings"
+OPENINGS_FILE = "opened.json"
+SHOWN = ("when", "scores", "log10_e_value")
+"""What a certificate says of the other openings."""
 
 Side = tuple[str, ...]
 Unit = Literal["record", "group"]
@@ -54,9 +58,8 @@ class Opening:
 
     Attributes
     ----------
-    salt : str
-        64 hexadecimal digits.
-    unit : "record" or "group"
+    salt, key_hash : str
+        64 hexadecimal digits: random ones, and SHA-256 of the key of the ids (None in seals of schema 1).
     source : "os" or "seed"
         Where the coins came from: the operating system's generator, or a seed that makes them no secret.
     pairs : tuple of (side, side)
@@ -64,9 +67,7 @@ class Opening:
     coins : str
         One "0" or "1" a pair: the side that is trained on.
     alpha : float in (0, 1) or None
-        Largest chance of a false finding, fixed before training. None, as the hash of the key, in seals of schema 1.
-    key_hash : str or None
-        SHA-256 of the key of the ids, 64 hexadecimal digits.
+        Largest chance of a false finding, fixed before training. None in seals of schema 1.
     """
 
     salt: str
@@ -115,7 +116,9 @@ class Opening:
 
 
 def _pairs(given: Any, where: str) -> tuple[tuple[Side, Side], ...]:
-    if not isinstance(given, list) or not given or not all(_is_pair(pair) for pair in given):
+    if not isinstance(given, list) or not given or not all(
+            isinstance(pair, list) and len(pair) == 2 and all(
+                isinstance(side, list) and side and all(map(is_hash, side)) for side in pair) for pair in given):
         raise InputError(f"{where}: 'pairs' is not a list of pairs of keyed ids; expected it unaltered")
     seen: set[str] = set()
     for number, pair in enumerate(given, start=1):
@@ -125,11 +128,6 @@ def _pairs(given: Any, where: str) -> tuple[tuple[Side, Side], ...]:
                                  f"expected every record on one side of one pair")
             seen.add(keyed)
     return tuple((tuple(one), tuple(other)) for one, other in given)
-
-
-def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(
-        isinstance(side, list) and side and all(map(is_hash, side)) for side in pair)
 
 
 def read_object(path: Path, expected: str) -> dict[str, Any]:
@@ -148,3 +146,79 @@ def read_object(path: Path, expected: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{path} holds no JSON object; expected {expected}")
     return value
+
+
+def known_commitment(given: str) -> str:
+    """The published hash that is given itself, in letters of either size, or in the `commitment.json` of that name."""
+    plain = given.strip().lower()
+    return plain if is_hash(plain) else _published(Path(given))[0]
+
+
+def _published(path: Path) -> tuple[str, Any]:
+    """Hash (in small letters) and α of a `commitment.json`; α None where it has none."""
+    value = read_object(path, "the commitment.json of a seal")
+    given = value.get("commitment")
+    if value.get("kind") != COMMITMENT_KIND or not isinstance(given, str) or not is_hash(given.lower()):
+        raise InputError(f"{path} holds no commitment; expected the commitment.json of a seal, unaltered")
+    return given.lower(), value.get("alpha")
+
+
+def read_coins(folder: Path) -> tuple[Opening, KeyedHash]:
+    """The opening of a sealed folder and the key of its ids.
+
+    InputError where a file is missing, is not what it should be, or was altered: it says which, where that can be told.
+    """
+    path = folder / "coins.json"
+    value = read_object(path, "the coins.json of a seal")
+    key = value.get("key")
+    if value.get("kind") != COINS_KIND or not isinstance(key, str) or not is_hash(key):
+        raise InputError(f"{path} holds no coins; expected the coins.json of a seal, unaltered")
+    opening = Opening.from_json(value.get("opened"), str(path))
+    published, alpha = _published(folder / "commitment.json")
+    found = opening.commitment()
+    if found != published:
+        raise InputError(f"{path} does not open the commitment: it hashes to {found[:12]}… and {published[:12]}… was "
+                         f"committed; the coins or the commitment were altered after the seal")
+    if opening.key_hash not in (None, hashlib.sha256(bytes.fromhex(key)).hexdigest()):
+        raise InputError(f"{path}: 'key' is not the key of the commitment, so no id can be told; it was altered after "
+                         f"the seal: expected it as discreet seal wrote it")
+    if opening.alpha is not None and alpha != opening.alpha:
+        raise InputError(f"{folder / 'commitment.json'}: 'alpha' is not the {opening.alpha:g} that was committed to; "
+                         f"it was altered after the seal: expected it as discreet seal wrote it")
+    return opening, KeyedHash(bytes.fromhex(key), scope="seal")
+
+
+def read_openings(folder: Path, commitment: str) -> list[dict[str, Any]]:
+    """The openings that `record_opening` wrote, oldest first; none where there is no file.
+
+    The first opening gives the coins away, and every further one is another chance. Whoever holds the coins can delete
+    this record; it keeps honest people honest. InputError for a file that is none, or is of another seal.
+    """
+    path = folder / OPENINGS_FILE
+    if not path.exists():
+        return []
+    value = read_object(path, "the record of openings that discreet unseal keeps")
+    head = {"kind": OPENINGS_KIND, "schema": 1, "commitment": commitment}
+    if any(value.get(name) != one for name, one in head.items()) or not are_openings(value.get("openings")):
+        raise InputError(f"{path} is no record of the openings of this seal; expected it as discreet unseal left it")
+    return list(value["openings"])
+
+
+def record_opening(folder: Path, openings: Sequence[Mapping[str, Any]], certificate: Mapping[str, Any]) -> None:
+    """Add what `certificate` says to the record in `folder`, once for each file of scores; whole or not at all."""
+    if any(one["scores"] == certificate["scores_hash"] for one in openings):
+        return
+    new = {"when": certificate["made"], "scores": certificate["scores_hash"],
+           **{name: certificate[name] for name in ("log10_e_value", "e_value", "rejected", "alpha")}}
+    record = {"kind": OPENINGS_KIND, "schema": 1, "commitment": certificate["commitment"],
+              "openings": [*openings, new]}
+    write_atomic(folder / OPENINGS_FILE, dump_json(record, indent=1) + "\n")
+
+
+def are_openings(given: Any) -> bool:
+    """Whether this is a list of openings with different scores, each with what `SHOWN` says."""
+    def is_one(given: Any) -> bool:
+        when, scores, value = map(given.get, SHOWN) if isinstance(given, Mapping) else (None, None, None)
+        return isinstance(when, str) and is_hash(scores) and type(value) in (int, float) and abs(value) < 1e9
+
+    return isinstance(given, list) and all(map(is_one, given)) and len({one["scores"] for one in given}) == len(given)

@@ -1,18 +1,23 @@
-"""Scores of the records in the pairs: one or several numbers per id, where a higher one says "member"."""
+"""Scores of the records in the pairs, one or several numbers per id where a higher one says "member", and the coins."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from discreet.audit.sealed.opening import Opening, hash_of
 from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.files import KeyedHash
+from discreet.core.numbers import counted
 from discreet.core.types import FloatArray
 from discreet.data.columns import Frame
 from discreet.data.rows import Place, Row, iter_rows, json_type, unique
+from discreet.scores.read import short
+from discreet.scores.table import IN, OUT, UNKNOWN, ScoreTable
 
 Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]
 """A JSON Lines, CSV or Parquet file, a data frame, or mappings."""
@@ -33,24 +38,15 @@ class Scores:
     values: FloatArray
 
 
-class _Wanted(Collection[str]):
+class _Wanted(frozenset[str]):
     """The columns that a file of scores may have; what is read of a Parquet file."""
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in ("id", "label") or _is_score(name) or name.startswith(PREFIXES))
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(("id", "label", "score"))
-
-    def __len__(self) -> int:
-        return 3
-
 
 def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
-    """The rows of a file (see `iter_rows`), of a data frame or of mappings, each with its place.
-
-    InputError for a row without one of the `required` columns, and for no rows.
-    """
+    """The rows of a file (see `iter_rows`), a data frame or mappings; InputError for none, or a missing column."""
     if isinstance(source, str | Path):
         yield from iter_rows(Path(source), columns, required)
         return
@@ -78,8 +74,8 @@ def read_scores(source: Rows) -> Scores:
     `prob_<class>`) of every class, of which two scores are made: `log_p`, the log probability of the label (minus
     the loss), and `margin`, its logit minus the largest other. The label is the <class> itself, such as 0 for logit_0.
 
-    Raises InputError for neither, for an id twice, a value that is no finite number, a label without its column, and
-    probabilities that do not sum to 1.
+    InputError for neither, an id twice, a value that is no finite number, a label without its column, and probabilities
+    that do not sum to 1.
     """
     kept: list[str] = []
 
@@ -95,7 +91,8 @@ def read_scores(source: Rows) -> Scores:
         numbers = [_number(place, column, row[column]) for column in columns]
         return str(name), (numbers if _is_score(columns[0]) else _of_classes(place, columns, numbers, row["label"]))
 
-    found = [record for _, record in unique(rows_of(source, _Wanted(), ("id",)), row_scores, lambda r: r[0])]
+    rows = rows_of(source, _Wanted(("id", "label", "score")), ("id",))
+    found = [record for _, record in unique(rows, row_scores, lambda record: record[0])]
     names = tuple(kept) if _is_score(kept[0]) else ("log_p", "margin")
     return Scores(names, tuple(name for name, _ in found), np.array([v for _, v in found], dtype=np.float64))
 
@@ -120,10 +117,8 @@ def _columns(place: Place, row: Mapping[str, Any]) -> list[str]:
 
 def _number(place: Place, column: str, value: Any) -> float:
     try:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError
-        number = float(value)
-    except (ValueError, OverflowError):
+        number = float("true" if isinstance(value, bool) else value)
+    except (TypeError, ValueError, OverflowError):
         kind = "not a number" if isinstance(value, str) else json_type(value)
         place.fail(f"{column!r} is {kind}; expected a finite number")
     if not abs(number) <= MOST_SCORE:
@@ -146,3 +141,66 @@ def _of_classes(place: Place, columns: list[str], numbers: list[float], label: A
     others = np.array(numbers[:mine] + numbers[mine + 1 :]) - numbers[mine]
     log_p = numbers[mine] if prefix == "prob_" else -float(np.logaddexp.reduce(np.append(others, 0.0)))
     return [log_p, -float(others.max())]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Revealed:
+    """An opening with the scores of its members: by keyed id one number per name, such as ("log_p", "margin")."""
+
+    opening: Opening
+    names: tuple[str, ...]
+    scores: Mapping[str, Sequence[float]]
+
+    def differences(self) -> FloatArray:
+        """Score of the trained side minus that of the other (means over their records), shape (names, pairs)."""
+        trained, left = ([np.mean([self.scores[keyed] for keyed in side], axis=0) for side in sides]
+                         for sides in self.opening.members())
+        return np.asarray(np.subtract(trained, left), dtype=np.float64).T
+
+    def scores_hash(self) -> str:
+        """SHA-256 of the scores under keyed ids: the same whatever file they came in."""
+        return hash_of({"names": list(self.names), "values": {k: list(v) for k, v in self.scores.items()}})
+
+
+def reveal(opening: Opening, keyed: KeyedHash, scores: Scores, source: str = "scores") -> Revealed:
+    """Join opening and scores; scores of records in no pair are passed over. InputError where a member has none."""
+    of = {keyed.of(name): row for name, row in zip(scores.ids, scores.values.tolist(), strict=True)}
+    wanted = [(number, k) for number, pair in enumerate(opening.pairs, start=1) for side in pair for k in side]
+    missing = [number for number, k in wanted if k not in of]
+    if len(missing) == len(wanted):
+        altered = "" if opening.key_hash else ", or the 'key' in coins.json was altered after the seal"
+        raise InputError(f"{source} has no score for any of the {len(wanted)} members of the pairs: its ids are those "
+                         f"of other records{altered}; expected one for every row of probe.jsonl, under the same ids")
+    if missing:
+        raise InputError(f"{source} has no score for {len(missing)} members of the {len(opening.pairs)} pairs (the "
+                         f"first in pair {missing[0]}); expected one for every row of probe.jsonl, under the same ids")
+    return Revealed(opening, scores.names, {k: tuple(of[k]) for _, k in wanted})
+
+
+def under_seal(table: ScoreTable, opening: Opening, keyed: KeyedHash, source: str) -> tuple[ScoreTable, int]:
+    """A membership table with the examples that coins decided, and how many others were left out.
+
+    A record in no pair was trained on whatever the coins said, so it cannot be compared with those that were left to
+    them. Examples that are never compared so are kept: planted ones and those of the split "population". InputError,
+    beginning with `source`, for coins from a seed, which were no secret; a record of a pair without scores, for whoever
+    leaves some out may choose which; a target whose 'member' says something else than the coins.
+    """
+    if opening.source != "os":
+        raise InputError(f"{source}: the coins of this seal came from a seed and were no secret; expected a seal made "
+                         f"without --seed, or --design randomised")
+    trained, left = opening.members()
+    said = {name: code for sides, code in ((trained, IN), (left, OUT)) for side in sides for name in side}
+    coins = np.array([said.get(keyed.of(str(name)), UNKNOWN) for name in table.examples.id], dtype=np.int8)
+    if absent := len(said) - int((coins != UNKNOWN).sum()):
+        raise InputError(f"{source}: {counted(absent, 'record')} of the {len(said):,} in the pairs of the seal "
+                         f"{'has' if absent == 1 else 'have'} no scores; score every row of probe.jsonl, under the "
+                         f"same ids")
+    for target in table.of_role("target"):
+        if wrong := int(((coins != UNKNOWN) & (table.member[target] != coins)).sum()):
+            raise InputError(f"{source}: 'member' of target {short(table.models[target].name)} is not what the coins "
+                             f"say for {wrong:,} of {len(said):,} sealed records; expected true for those of "
+                             f"train.jsonl, or the seal that this target was trained under")
+    kept = (coins != UNKNOWN) | (table.examples.planted > 0)
+    if table.examples.split is not None:
+        kept |= np.asarray(table.examples.split == "population", dtype=np.bool_)
+    return (table if kept.all() else table.take(np.flatnonzero(kept))), int((~kept).sum())

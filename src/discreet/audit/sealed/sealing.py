@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,16 +19,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.sealed.findings import ALPHA
-from discreet.audit.sealed.opening import Opening, Source, Unit
+from discreet.audit.sealed.figures import ALPHA
+from discreet.audit.sealed.opening import COINS_KIND, COMMITMENT_KIND, Opening, Unit
 from discreet.audit.sealed.scores import Rows, rows_of
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, dump_json, why
 from discreet.data.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
 from discreet.data.rows import Place, clean, json_type, unique
 
-COINS_KIND = "discreet.coins"
-COMMITMENT_KIND = "discreet.commitment"
 FILES = ("train.jsonl", "probe.jsonl", "commitment.json", "coins.json")
 PRIVATE = ("train.jsonl", "coins.json")
 """Files that give the coins away: mode 0600."""
@@ -63,24 +61,22 @@ def read_data(source: Rows, group: str | None = None) -> list[Datum]:
     Raises InputError, naming file and line and never the text, for rows without id, text, label or group, for other
     types than strings (and whole numbers, for id, label and group), and for an id used twice.
     """
-    columns = REQUIRED if group is None else (*REQUIRED, group)
     if group in REQUIRED:
         raise InputError(f"--group {group} is one of {', '.join(REQUIRED)}; expected the column that names the user")
+    columns = REQUIRED if group is None else (*REQUIRED, group)
 
-    def named(place: Place, row: Mapping[str, Any], column: str) -> str | int:
+    def named(place: Place, row: Mapping[str, Any], column: str, *, text: bool = False) -> str | int:
         value = row[column]
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            place.fail(f"{column!r} is {json_type(value)}; expected a string or a whole number")
+        if isinstance(value, bool) or not isinstance(value, str if text else str | int):
+            place.fail(f"{column!r} is {json_type(value)}; expected a string{'' if text else ' or a whole number'}")
         if isinstance(value, str) and not value.strip():
-            place.fail(f"{column!r} is empty; expected a string or a whole number")
+            place.fail(f"{column!r} is empty; expected a string{'' if text else ' or a whole number'}")
         return clean(value) if isinstance(value, str) else value
 
     def datum(place: Place, row: Mapping[str, Any]) -> Datum:
-        text = row["text"]
-        if not isinstance(text, str) or not text.strip():
-            place.fail(f"'text' is {json_type(text) if not isinstance(text, str) else 'empty'}; expected a string")
+        text = str(named(place, row, "text", text=True))
         user = None if group is None else str(named(place, row, group))
-        return Datum(str(named(place, row, "id")), clean(text), named(place, row, "label"), user)
+        return Datum(str(named(place, row, "id")), text, named(place, row, "label"), user)
 
     return [record for _, record in unique(rows_of(source, columns, columns), datum, lambda record: record.id)]
 
@@ -91,10 +87,8 @@ class Sealed:
 
     Attributes
     ----------
-    opening : Opening
-        Pairs and coins under keyed ids.
     key : bytes
-        The key of the ids.
+        Of the ids in `opening`.
     train, probe : list of Datum
         What to train on, in the order of the data; both of every pair, in the committed order.
     facts : dict
@@ -125,24 +119,6 @@ class Sealed:
         contents: dict[str, Iterable[str]] = {
             **rows, "commitment.json": [dump_json(public, indent=2) + "\n"], "coins.json": [dump_json(secret) + "\n"]}
         _write_folder(Path(folder), contents)
-
-
-class _Draws:
-    """Where salt, key, coins and the order of pairs come from.
-
-    Coins, salt and key are from the operating system's cryptographic generator, whose next bit cannot be told from
-    those before: a pseudo-random generator of simulations could be guessed from its seed. With a seed all of it is
-    reproducible, and no secret.
-    """
-
-    def __init__(self, seed: int | None) -> None:
-        self.source: Source = "os" if seed is None else "seed"
-        self.rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
-        self.bytes: Callable[[int], bytes] = secrets.token_bytes if seed is None else self.rng.bytes
-
-    def coins(self, n: int) -> str:
-        bits = np.unpackbits(np.frombuffer(self.bytes((n + 7) // 8), dtype=np.uint8))[:n]
-        return "".join(map(str, bits.tolist()))
 
 
 def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
@@ -183,69 +159,61 @@ def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
         raise UsageError(f"--alpha is {alpha:g}; expected a number between 0 and 1, such as 0.05")
     own, others = _records(data, group), _records(canaries, group)
     everything = [*own, *others]
-    twice = [name for name, times in Counter(d.id for d in everything).items() if times > 1]
-    if twice:
-        raise InputError(f"{len(twice)} ids of the canaries are ids of the data too; expected ids of their own")
+    if twice := sum(times > 1 for times in Counter(d.id for d in everything).values()):
+        raise InputError(f"{twice} ids of the canaries are ids of the data too; expected ids of their own")
     codes: dict[str, int] = {}
     labels = [codes.setdefault(str(d.label), len(codes)) for d in everything]
     if len(codes) < 2:
         raise InputError(f"all {len(everything)} records have the same label; expected the two or more labels of a "
                          f"classifier")
     unit: Unit = "record" if everything[0].group is None else "group"
-    rows, units, eligible, copies = _units(everything, labels, unit, len(own) if others else 0)
-    draws = _Draws(seed)
+    rows, units, eligible, copies = _units(everything, labels, len(own) if others else 0)
+    # Salt, key and coins are from the operating system's cryptographic generator, whose next bit cannot be told from
+    # those before. With a seed all of it is reproducible, and no secret.
+    rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+    drawn = secrets.token_bytes if seed is None else rng.bytes
     try:
-        chosen = draw_pairs(units, pairs, eligible, draws.rng)
+        chosen = draw_pairs(units, pairs, eligible, rng)
     except ValueError:
-        possible = len(all_pairs(units, eligible, draws.rng))
+        possible = len(all_pairs(units, eligible, rng))
         raise InputError(f"{pairs} pairs were asked for and about {possible} alike ones can be made of "
                          f"{int(eligible.sum())} {unit}s (same labels, lengths within {MOST_RATIO:g} times; texts that "
                          f"occur twice are in no pair); bring more data, or ask for fewer") from None
-    ratio = np.exp(np.abs(np.diff(np.log(units.length[chosen]), axis=1))).ravel()
-    opening, key = _toss(everything, rows, chosen, draws, unit, float(alpha))
-    lost = {row for pair, coin in zip(chosen, opening.coins, strict=True) for row in rows[pair[1 - int(coin)]]}
+    key = drawn(32)
+    keyed = KeyedHash(key)
+    sides = tuple((tuple(keyed.of(everything[row].id) for row in rows[a]),
+                   tuple(keyed.of(everything[row].id) for row in rows[b])) for a, b in chosen)
+    bits = np.unpackbits(np.frombuffer(drawn((pairs + 7) // 8), dtype=np.uint8))[:pairs].tolist()
+    opening = Opening(drawn(32).hex(), unit, "os" if seed is None else "seed", sides, "".join(map(str, bits)),
+                      float(alpha), hashlib.sha256(key).hexdigest())
+    lost = {row for pair, coin in zip(chosen, bits, strict=True) for row in rows[pair[1 - coin]]}
     train = [d for row, d in enumerate(everything) if row not in lost]
     probe = [everything[row] for pair in chosen for index in pair for row in rows[index]]
+    ratio = np.exp(np.abs(np.diff(np.log(units.length[chosen]), axis=1))).ravel()
     return Sealed(opening, key, train, probe, {
-        "pairs": len(chosen), "unit": unit, "train": len(train), "probe": len(probe), "copies_kept_out": copies,
+        "pairs": pairs, "unit": unit, "train": len(train), "probe": len(probe), "copies_kept_out": copies,
         "unpaired": int(eligible.sum()) - 2 * pairs, "length_ratio_median": float(np.median(ratio)),
         "length_ratio_most": float(ratio.max())}, group)
 
 
-def _records(source: Rows | Sequence[Datum], group: str | None) -> Sequence[Datum]:
-    given = isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(d, Datum) for d in source)
-    return cast("Sequence[Datum]", source) if given else read_data(cast("Rows", source), group)
-
-
-def _units(
-    data: Sequence[Datum], labels: Sequence[int], unit: Unit, first: int
-) -> tuple[list[list[int]], Units, NDArray[np.bool_], int]:
+def _units(data: Sequence[Datum], labels: Sequence[int], first: int
+           ) -> tuple[list[list[int]], Units, NDArray[np.bool_], int]:
     """Rows of each unit, the units, which of them may be paired (from row `first` on), and how many copies may not."""
     names: dict[str, int] = {}
     owner = [names.setdefault(d.id if d.group is None else d.group, len(names)) for d in data]
     rows: list[list[int]] = [[] for _ in names]
     for row, name in enumerate(owner):
         rows[name].append(row)
+    eligible, times = np.array([of[0] >= first for of in rows]), Counter(d.text_key for d in data)
+    # A copy in another record would be trained on whatever the coin says; users are paired whole.
+    copied = np.array([data[of[0]].group is None and times[data[of[0]].text_key] > 1 for of in rows])
     units = Units.of(labels, [len(d.text) for d in data], owner)
-    eligible = np.array([of[0] >= first for of in rows])
-    copies = 0
-    if unit == "record":
-        times = Counter(d.text_key for d in data)
-        single = np.array([times[d.text_key] == 1 for d in data])
-        copies = int((eligible & ~single).sum())
-        eligible &= single
-    return rows, units, eligible, copies
+    return rows, units, eligible & ~copied, int((eligible & copied).sum())
 
 
-def _toss(data: Sequence[Datum], rows: Sequence[Sequence[int]], chosen: NDArray[np.int64], draws: _Draws, unit: Unit,
-          alpha: float) -> tuple[Opening, bytes]:
-    """The opening of these pairs with fresh coins, and the key of its ids."""
-    key = draws.bytes(32)
-    keyed = KeyedHash(key)
-    pairs = tuple((tuple(keyed.of(data[row].id) for row in rows[a]), tuple(keyed.of(data[row].id) for row in rows[b]))
-                  for a, b in chosen)
-    coins = draws.coins(len(chosen))
-    return Opening(draws.bytes(32).hex(), unit, draws.source, pairs, coins, alpha, hashlib.sha256(key).hexdigest()), key
+def _records(source: Rows | Sequence[Datum], group: str | None) -> Sequence[Datum]:
+    given = isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(d, Datum) for d in source)
+    return cast("Sequence[Datum]", source) if given else read_data(cast("Rows", source), group)
 
 
 def _write_folder(folder: Path, contents: dict[str, Iterable[str]]) -> None:

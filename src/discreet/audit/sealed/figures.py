@@ -62,6 +62,10 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     least ε that allows such a win rate. `reason_code` and `claim_codes` stay when the sentences change.
     """
     path = log_e_average(differences, 0.5)
+    # The e-process at its end and at its highest, and the average of all ends.
+    ends = [float(path[-1]), *(one * log(10.0) for one in others)]
+    logs = {"e_value": ends[0], "e_value_max": float(path.max()),
+            "e_value_average": float(np.logaddexp.reduce(ends)) - log(len(ends))}
     crossing = first_crossing(path, alpha)
     scores, n = differences.shape
     untied = [int((row != 0).sum()) for row in differences]
@@ -76,7 +80,8 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         "design": "sealed", "unit": unit, "coins_from": "operating system" if source == "os" else "seed: not secret",
         "alpha": alpha, "alpha_from": "seal" if committed else "unsealing",
         "rejected": crossing is not None, "rejected_at": crossing,
-        **_e_values(path, others), "openings": 1 + len(others),
+        **{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
+        **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}, "openings": 1 + len(others),
         "p_value": min(1.0, exp(-float(path.max()))),
         "pairs": n, "pairs_untied": dict(zip(names, untied, strict=True)),
         "win_rate": {name: rate.to_json() for name, rate in rates.items()},
@@ -88,8 +93,13 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         "least_epsilon": None if least is None else epsilon_of_rate(least),
     }
     high = max(inf if rate.high is None else rate.high for rate in rates.values())
-    verdict, reason = _verdict(found, high)
-    claims = _claims(found)
+    verdict, reason = ("fail", "leak_found") if found["rejected"] else (
+        "inconclusive", "power_too_low") if found["power"] < POWER else (
+        "inconclusive", "win_rate_unclear") if high > tolerance else ("pass", "no_leak_found")
+    last = {"several_openings": bool(others), "level_chosen_late": not committed, "seeded": source != "os"}
+    claims = ["false_findings", "what_leaks" if found["rejected"] else "no_proof_of_privacy",
+              "no_difference" if found["epsilon_ceiling"] is None else "largest_epsilon", "blind_scorer",
+              *(code for code, applies in last.items() if applies)]
     facts = {**found, "who": "record" if unit == "record" else "user", "odds": 1.0 / alpha, "least_power": POWER,
              "high": high, "any_false": min(1.0, found["openings"] * alpha)}
     say = SENTENCES.of(str(wording))
@@ -101,30 +111,3 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
 def in_range(alpha: float, tolerance: float, delta: float) -> bool:
     """Whether the three settings of `findings` can be."""
     return 0.0 < alpha < 1.0 and 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0
-
-
-def _e_values(path: FloatArray, others: Sequence[float]) -> dict[str, float]:
-    """The e-process at its end and at its highest, and the average of all ends; each also as log10."""
-    ends = [float(path[-1]), *(one * log(10.0) for one in others)]
-    logs = {"e_value": ends[0], "e_value_max": float(path.max()),
-            "e_value_average": float(np.logaddexp.reduce(ends)) - log(len(ends))}
-    return {**{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
-            **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}}
-
-
-def _verdict(found: dict[str, Any], high: float) -> tuple[str, str]:
-    """The verdict and the code of its reason; `high` is the upper end of the largest win rate."""
-    if found["rejected"]:
-        return "fail", "leak_found"
-    if found["power"] < POWER:
-        return "inconclusive", "power_too_low"
-    return ("inconclusive", "win_rate_unclear") if high > found["tolerance"] else ("pass", "no_leak_found")
-
-
-def _claims(found: dict[str, Any]) -> list[str]:
-    """Codes of what may be concluded, and what may not."""
-    last = {"several_openings": found["openings"] > 1, "level_chosen_late": found["alpha_from"] != "seal",
-            "seeded": found["coins_from"] != "operating system"}
-    return ["false_findings", "what_leaks" if found["rejected"] else "no_proof_of_privacy",
-            "no_difference" if found["epsilon_ceiling"] is None else "largest_epsilon", "blind_scorer",
-            *(code for code, applies in last.items() if applies)]

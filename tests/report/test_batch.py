@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from html import unescape
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.reading import read
 
-from discreet.core.errors import MissingExtraError
 from discreet.core.records import ACTIONS
 from discreet.report.batch import (
     HELD,
@@ -76,10 +74,6 @@ def test_quantiles_are_values_that_occurred(values: list[float]) -> None:
     found = quantiles(values)
     for name, share in (("p50", 0.5), ("p95", 0.95), ("max", 1.0)):
         assert found[name] == np.quantile(values, share, method="inverted_cdf")
-
-
-def test_no_values_no_quantiles() -> None:
-    assert quantiles([]) == {"n": 0, "p50": None, "p95": None, "max": None}
 
 
 def test_the_table_keeps_held_answers_first_and_their_order() -> None:
@@ -227,9 +221,3 @@ def test_segments_are_the_answer_and_mark_what_the_spans_cover(answer: str, draw
     for place in range(len(answer)):
         expected = {kind.replace("_", " ") for start, end, kind in drawn if start <= place < end}
         assert set(filter(None, covers[place].split(", "))) == expected
-
-
-def test_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'discreet\[report\]'"):
-        page([shown()])

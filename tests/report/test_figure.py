@@ -16,7 +16,8 @@ import pytest
 from discreet.core.errors import MissingExtraError
 from discreet.report.charts import Line, Panel, curve, dots, panels, reach, upright
 from discreet.report.figure import COLOURS, Figure, save_figures
-from discreet.report.summary import datum
+from discreet.report.render import to_html
+from discreet.report.summary import Summary, datum
 
 SPACE = "{http://www.w3.org/2000/svg}"
 KNOWN = {"value": 0.8824, "low": 0.84, "high": 0.91}
@@ -103,8 +104,10 @@ def test_the_data_comes_back_from_the_table_and_from_the_link(tmp_path: Path) ->
     assert [row["name"] for row in rows] == [row["name"] for row in FIGURE.data]
     assert [float(row["value"]) for row in rows] == [row["value"] for row in FIGURE.data]
     assert {row["none"] for row in rows} == {""}
-    assert unquote(FIGURE.csv_link.split(",", 1)[1]) == FIGURE.csv
-    assert (len(FIGURE.shown), FIGURE.left_out) == (40, 5)
+    page = to_html(Summary("a", "b", figure=FIGURE))
+    [link] = re.findall(r'href="(data:[^"]*)"', page)
+    assert unquote(link.split(",", 1)[1]) == FIGURE.csv
+    assert (page.count("<td>row "), "5 further rows" in page) == (40, True)
     save_figures([FIGURE], tmp_path)
     assert (tmp_path / "a-name.svg").read_text(encoding="utf-8") == FIGURE.standalone
     assert (tmp_path / "a-name.csv").read_text(encoding="utf-8") == FIGURE.csv

@@ -11,10 +11,9 @@ from tests.report.reading import read
 
 from discreet.core.records import Estimate
 from discreet.report import summarise, to_html, to_markdown
-from discreet.report.figure import name_of
-from discreet.report.reproduction import PLACES, tables_of, without_constant
+from discreet.report.reproduction import PLACES, tables_of
 from discreet.report.reproduction_charts import at_boundary, categories, copies, gains, sizes, tenths, tradeoff
-from discreet.report.summary import Table, table
+from discreet.report.summary import Table
 
 
 def one(value: float | None) -> dict[str, Any]:
@@ -137,16 +136,6 @@ def test_dumbbells_have_the_placebos_under_them() -> None:
     assert gains([gained("c", "paper", "safe", None)], "c", paper=True) is None
 
 
-def test_tenths_go_from_the_least_to_the_most() -> None:
-    rows = [stratum("paper", 0.5 + tenth / 50, decile=tenth, decile_by="target") for tenth in range(10)]
-    figure = tenths(rows)
-    assert figure is not None
-    last = figure.data[-1]
-    assert last["tenth"] == 10
-    assert [last["least"], last["most"]] == pytest.approx([0.68, 0.70])
-    assert tenths([stratum("paper", None, decile=0, decile_by="target")]) is None
-
-
 def test_categories_are_ordered_and_the_unresolved_say_why(record: dict[str, Any]) -> None:
     rows = record["items"]["figure 3"]["rows"]
     figure = categories(rows, "MiniLM", "all regimes")
@@ -207,37 +196,32 @@ def test_hidden_states_come_first_and_the_rest_is_folded(record: dict[str, Any])
     assert 'class="long">further from their 10 nearest: boundary than other records of the label (AUC)</td>' in page
 
 
-def row(**more: Any) -> dict[str, Any]:
-    return {"corpus": "c", **HEAD, "part": None, "attack": "reference", "definition": "paper", "selection": "global",
-            "auc": bare(0.7, 0.6, 0.8), "placebo": bare(0.5), "tpr_at_1pct_fpr": bare(0.1),
-            "tpr_at_5pct_fpr": bare(0.2), "accuracy": bare(0.9), "accuracy_gap": bare(-0.02, -0.1, 0.05), **more}
-
-
-def bare(value: float, low: float | None = None, high: float | None = None) -> dict[str, Any]:
-    return Estimate(value, low, high).to_json()
-
-
 @pytest.mark.parametrize(("paper", "said"), [
     ({"low": 0.5, "high": 0.6, "models": 2}, ".500 to .600"), ({"low": 0.5, "high": 0.5, "models": 1}, ".500"),
     ({"low": None, "high": 0.22, "models": None}, "up to .220"), ({"low": -0.1, "high": -0.1, "models": 1}, "−.100")])
 def test_the_papers_figures_are_shown_where_they_are_asked_for(paper: dict[str, Any], said: str) -> None:
-    found = table_of("table 7", [row(paper=paper)])
+    found = table_of("table 7", [attack("c", "paper", 0.7, 0.5, paper=paper)])
     assert found.rows[0][found.head.index("paper's AUC")] == said
-    assert "paper" not in " ".join(table_of("table 7", [row(paper=paper)], paper=False).head)
+    assert "paper" not in " ".join(table_of("table 7", [attack("c", "paper", 0.7, 0.5, paper=paper)], paper=False).head)
 
 
 def test_columns_that_say_nothing_are_left_out_and_what_all_rows_share_is_the_title() -> None:
-    found = table_of("table 7", [row(), row(definition="honest, p")])
+    one_row, two = attack("c", "paper", 0.7, 0.5, paper=None), attack("c", "honest, p", 0.7, 0.5)
+    found = table_of("table 7", [one_row, two])
     assert found.head == ("attack", "definition", "AUC", "control", "TPR at 5% FPR", "accuracy", "train–test gap")
     assert found.title == "single-turn, c, MiniLM, full"
-    assert "variant" in table_of("size", [row(variant="size 20")]).head
-    assert "within" in table_of("table 7", [row(part="multi-turn")]).head
-    assert "TPR at 1% FPR" in table_of("table 9", [row()]).head
-    assert table_of("table 7", [row()]).head[:4] == PLACES
+    assert table_of("table 7", [two]).head[:4] == PLACES
+    assert "variant" in table_of("size", [two | {"variant": "size 20"}]).head
+    assert "within" in table_of("table 7", [two | {"part": "multi-turn"}]).head
+    assert "TPR at 1% FPR" in table_of("table 9", [two]).head
     assert tables_of("reproduce mia", "table 7", []) == []
-    one_row = table(["corpus", "AUC"], [["c", ".5"]])
-    assert one_row is not None
-    assert without_constant(one_row, PLACES) == one_row
+
+
+def test_tenths_go_from_the_least_to_the_most() -> None:
+    figure = tenths([stratum("paper", 0.5 + tenth / 50, decile=tenth, decile_by="target") for tenth in range(10)])
+    assert figure is not None
+    assert [figure.data[-1][name] for name in ("tenth", "least", "most")] == pytest.approx([10, 0.68, 0.70])
+    assert tenths([stratum("paper", None, decile=0, decile_by="target")]) is None
 
 
 def test_counts_of_zero_are_left_out() -> None:
@@ -247,31 +231,29 @@ def test_counts_of_zero_are_left_out() -> None:
 
 
 def test_markdown_says_what_the_figures_are(record: dict[str, Any]) -> None:
-    record["items"] = {"table 7": {"title": "All attacks", "rows": [row(corpus="a|b")]},
+    record["items"] = {"table 7": {"title": "All attacks", "rows": [attack("a|b", "honest, p", 0.7, 0.5)]},
                        "users": {"title": "Users", "rows": []}}
     said = to_markdown(summarise(record))
     assert said.startswith("*Analogue*")
     assert "### Table 7: All attacks\n\n| structure | corpus |" in said
-    assert "| single-turn | a/b | MiniLM | full | reference | paper | .700 [.600, .800] | .500 |" in said
+    assert "| single-turn | a/b | MiniLM | full | reference | honest, p | .700 [.660, .740] | .500 [.460, .540] |" in said
     assert said.endswith("### Users: Users\n\nNothing was asked for that has such a row.\n")
     assert to_markdown(summarise({**record, "scale": "smoke"})).startswith("Every sentence here is made up")
 
 
 def test_a_point_of_a_frontier_is_found_by_its_definition() -> None:
     attacks = [{"attack": "reference", "selection": selection, "reference_kind": kind, "scale": scale,
-                "nonmembers": nonmembers, "auc": bare(value), "placebo_auc": bare(0.5)}
+                "nonmembers": nonmembers, "auc": one(value), "placebo_auc": one(0.5)}
                for selection, kind, scale, nonmembers, value in (
                    ("global", "paired", "p", "reference_train", 0.6), ("boundary", "paired", "logit", "clean", 0.61),
                    ("boundary", "paired", "p", "reference_train", 0.62),
                    ("boundary", "neutral", "logit", "clean", 0.63), ("boundary", "neutral", "p", "clean", 0.64))]
     point = {"mechanism": "laplace", "noise": "fresh", "queried": "same", "strength": 0.5, "queries": 16,
-             "utility": {"accuracy": bare(0.9), "missed_positives": bare(0.1)}, "attacks": attacks}
+             "utility": {"accuracy": one(0.9), "missed_positives": one(0.1)}, "attacks": attacks}
     found = [at_boundary(point, name) for name in ("paper", "honest")]
     assert [one and one["auc"]["value"] for one in found] == [0.62, 0.63]
     rows = [{"model": "m", "regime": "full", "frontier": {"points": [point, {**point, "queried": "near-duplicates"}]}}]
     assert table_of("figure 4", rows).rows == (
-        ("m", "full", "fresh", "0.5", "16", ".900", ".100", ".620", ".500", ".630", ".500"),)
-
-
-def test_names_of_files() -> None:
-    assert name_of("TF-IDF, linear: words (hashed)") == "tf-idf-linear-words-hashed"
+        ("m", "full", "fresh", "0.5", "16", *(f"{value} [{low}, {high}]" for value, low, high in (
+            (".900", ".860", ".940"), (".100", ".060", ".140"), (".620", ".580", ".660"), (".500", ".460", ".540"),
+            (".630", ".590", ".670"), (".500", ".460", ".540")))),)

@@ -27,19 +27,9 @@ KINDS: Mapping[str, str] = {
 
 
 def summarise(record: Mapping[str, Any], **options: Any) -> Summary:
-    """The summary of a saved record.
+    """The summary of a saved record, whose `kind` is one of `KINDS`. Raises UsageError for another.
 
-    Parameters
-    ----------
-    record : mapping
-        With its `kind`, one of `KINDS`.
-    **options
-        Of the kind: `texts` of a membership audit, where texts may be shown.
-
-    Raises
-    ------
-    UsageError
-        For a record of another kind.
+    `options` are of the kind: `texts` of a membership audit, where texts may be shown.
     """
     kind = str(record.get("kind"))
     if kind not in KINDS:

@@ -234,16 +234,15 @@ def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, 
 
     handles: list[Any] = []
     for role, _ in entries:
-        name, *kind = role.split()
-        colour = COLOURS[name]
-        if "area" in kind:
-            handles.append(Patch(facecolor=colour, alpha=1.0 if name == "null" else 0.16, lw=0))
-        elif "line" in kind or "dashed" in kind:
-            handles.append(Line2D([], [], color=colour, lw=2, ls=(0, (5, 3)) if "dashed" in kind else "-"))
+        colour, hollow = COLOURS[role.split()[0]], "hollow" in role
+        if "area" in role:
+            handles.append(Patch(facecolor=colour, alpha=1.0 if role.startswith("null") else 0.16, lw=0))
+        elif "line" in role or "dashed" in role:
+            handles.append(Line2D([], [], color=colour, lw=2, ls=(0, (5, 3)) if "dashed" in role else "-"))
         else:
-            hollow = "hollow" in kind
-            handles.append(Line2D([], [], ls="", marker="o", ms=9, mfc=COLOURS["ground"] if hollow else colour,
-                                  mec=colour if hollow else COLOURS["ground"], mew=2 if hollow else 1))
+            handles.append(Line2D([], [], ls="", marker="o", ms=9, mew=2 if hollow else 1,
+                                  mfc=COLOURS["ground"] if hollow else colour,
+                                  mec=colour if hollow else COLOURS["ground"]))
     width, height = canvas.get_size_inches() * 72
     canvas.legend(handles, [said for _, said in entries], loc="upper left", ncols=1 if narrow else len(entries),
                   frameon=False, fontsize=12, labelcolor=COLOURS["soft"], borderpad=0, borderaxespad=0,

@@ -16,7 +16,6 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote
 
 from discreet.core.errors import MissingExtraError
 from discreet.core.files import write_atomic
@@ -30,7 +29,6 @@ COLOURS: Mapping[str, str] = {
     "ground": "#fbfaf7", "ink": "#22252a", "soft": "#5d636b", "grid": "#e3e0d8", "null": "#e9e5db", "target": "#1f6f80",
     "placebo": "#8d8a83", "oracle": "#b98317", "tolerance": "#b4442f", "second": "#6a5d93"}
 """By role; `figures.css` has a variable for each."""
-SHOWN_ROWS = 40
 MARGIN = 16
 """Around a drawing that stands alone, in its units."""
 
@@ -99,21 +97,6 @@ class Figure:
             writer.writeheader()
             writer.writerows(self.data)
         return written.getvalue()
-
-    @property
-    def csv_link(self) -> str:
-        """`csv` inside a link, so that a page alone has it too."""
-        return "data:text/csv;charset=utf-8," + quote(self.csv)
-
-    @property
-    def shown(self) -> tuple[Row, ...]:
-        """The rows that a page prints."""
-        return (self.table or self.data)[:SHOWN_ROWS]
-
-    @property
-    def left_out(self) -> int:
-        """How many rows a page does not print."""
-        return len(self.table or self.data) - len(self.shown)
 
 
 def svg_body(canvas: Canvas, name: str) -> str:

@@ -168,18 +168,15 @@ def named(row: page.Record, *, brief: bool = False) -> dict[str, Any]:
 
 def _details(record: page.Record, one: page.Record, words: page.Record) -> tuple[page.Block, ...]:
     rows = rows_of(record, one)
-    found, reasons = kinds(rows), dict[str, dict[str, None]]()
-    for row in rows:
-        if row["success"]["value"] is None:
-            reasons.setdefault(row["success"]["reason"], {})[label_attack_name(row)] = None
+    found = kinds(rows)
     attacks = page.tabled(words["columns"], groups=[(words["access"][name], map(named, part))
                                                for name, part in found.items()],
                      title="Success with its exact 95% interval, control, ceiling, p",
                      open=sum(map(len, found.values())) <= 3 * page.MOST_OPEN, note=words["columns_note"])
     accuracies = [{"name": name, "share": one["utility"][where] if part is None else one["utility"][where][part]}
                   for name, where, part in words["accuracies"]]
-    return page.blocks(attacks, page.Facts(tuple(("; ".join(names), reason) for reason, names in reasons.items()),
-                                 "What could not be computed, and why") if reasons else None,
+    return page.blocks(attacks, page.unresolved((
+        (label_attack_name(row), row["success"]["reason"]) for row in rows if row["success"]["value"] is None), "; "),
                   page.Text("What the model is good for", "heading"), page.tabled(words["utility"], accuracies))
 
 

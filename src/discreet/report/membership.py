@@ -122,7 +122,9 @@ def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Blo
             found.append(page.Text(note))
     utility = [{**rates, "name": "all" if name == "all" else one.label(int(name))}
                for name, rates in one.facts["utility"].items() if name != "target"]
-    return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), _unresolved(one),
+    return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), page.unresolved(
+            (f"{attack_name(row, scale=False)} ({_selection(row)})", row["auc"]["reason"])
+            for rows in _listed(one) for row in rows if row["auc"]["value"] is None),
                   page.Text("What the model is good for", "heading"), page.tabled(words["utility"], utility))
 
 
@@ -163,16 +165,6 @@ def merged(rows: Iterable[page.Record]) -> list[dict[str, Any]]:
 
 def _selection(row: page.Record) -> str:
     return SELECTIONS.get(row["selection"], str(row["selection"]))
-
-
-def _unresolved(one: Audited) -> page.Facts | None:
-    """Each reason once, with the attacks that it concerns."""
-    found: dict[str, dict[str, None]] = {}
-    for row in [row for rows in _listed(one) for row in rows if row["auc"]["value"] is None]:
-        name = f"{attack_name(row, scale=False)} ({_selection(row)})"
-        found.setdefault(row["auc"]["reason"], {})[name] = None
-    return None if not found else page.Facts(tuple((", ".join(names), reason) for reason, names in found.items()),
-                                        "What could not be computed, and why")
 
 
 def _top(one: Audited, words: page.Record) -> page.Section | None:

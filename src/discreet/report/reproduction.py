@@ -221,11 +221,11 @@ def _provenance_mia(record: page.Record) -> tuple[tuple[str, str], ...]:
 
 def _provenance_blia(record: page.Record) -> tuple[tuple[str, str], ...]:
     given = record["provenance"]
-    listed = [("scale", record["scale"]), ("discreet", str(given["discreet"])), ("data", str(given["data"] or "none"))]
-    for name, one in given["corpora"].items():
-        options = ", ".join(f"{key} {value}" for key, value in one["recipe"].items() if key != "name")
-        listed.append((name, f"{one['recipe']['name']} ({options}); rows {one['rows'] or 'all'}; seeds "
-                             f"{', '.join(map(str, one['seeds']))}; references {one['references']}"))
-    trained = {row["corpus"]: row["epochs"] for item in record["items"].values() for row in item["rows"]
-               if row.get("epochs") and row["mechanism"] == "none"}
-    return (*listed, *((f"epochs, {corpus}", ", ".join(map(str, found))) for corpus, found in trained.items()))
+    corpora = {name: say("{recipe.name} ({options}); rows {rows::all}; seeds {listed}; references {references}", {
+        **one, "listed": ", ".join(map(str, one["seeds"])), "rows": one["rows"] or "all",
+        "options": ", ".join(f"{key} {value}" for key, value in one["recipe"].items() if key != "name")})
+        for name, one in given["corpora"].items()}
+    epochs = {f"epochs, {row['corpus']}": ", ".join(map(str, row["epochs"])) for item in record["items"].values()
+              for row in item["rows"] if row.get("epochs") and row["mechanism"] == "none"}
+    return (("scale", record["scale"]), ("discreet", str(given["discreet"])), ("data", str(given["data"] or "none")),
+            *corpora.items(), *epochs.items())

@@ -162,24 +162,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A record as it is read.
+    """A record as it is read, from the command that made it (`kind`) to the end of its page.
 
-    Attributes
-    ----------
-    kind, kicker : str
-        The command that made it, and what stands above the headline.
-    headline : str
-        The whole in one sentence; it begins with the verdict ("pass", "fail" or "inconclusive") where there is one.
-    leads : tuple of str
-        Sentences under it, the most important first; asterisks are emphasis.
-    figure : Figure or None
-        The one that is seen first.
-    keys : tuple of Key
-    sections : tuple of Section
-    glossary, provenance : tuple of pairs of words
-    footer : str
-    contents : bool
-        Whether the page lists its sections.
+    `headline` is the whole in one sentence, and begins with the `verdict` ("pass", "fail" or "inconclusive") where
+    there is one; `leads` are sentences under it, the most important first, with asterisks for emphasis; `figure` is
+    seen first. With `contents` the page lists its sections.
     """
 
     kind: str
@@ -331,6 +318,15 @@ def controls_section(verdict: str, shown: tuple[Control, ...]) -> Section:
 def because_of(target: Record) -> tuple[Text, ...]:
     """The reasons of a target's verdict."""
     return tuple(Text(reason, "because") for reason in target["reasons"])
+
+
+def unresolved(reasons: Iterable[tuple[str, str]], between: str = ", ") -> Facts | None:
+    """Each reason once, with the attacks that it concerns, from pairs of both."""
+    found: dict[str, dict[str, None]] = {}
+    for name, reason in reasons:
+        found.setdefault(reason, {})[name] = None
+    return Facts(tuple((between.join(names), reason) for reason, names in found.items()),
+                 "What could not be computed, and why") if found else None
 
 
 def claims(said: Record) -> Section:

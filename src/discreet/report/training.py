@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.core.numbers import NOTHING, counted, listed, percent, say, times
-from discreet.report.summary import Bullets, Record, Section, Text, blocks, table, words_of
+from discreet.core.numbers import counted, listed, percent, say, times
+from discreet.report.summary import Bullets, Record, Section, Text, blocks, table, tabled, words_of
 
-HEAD = ("model", "role", "trained on", "rows", "accuracy on validation", "best step", "learning rate", "tokens seen")
 MOST_CLASSES = 12
 DIGEST = 12
 
@@ -27,10 +26,11 @@ def membership_training(said: Record) -> Section:
     rows = [_model(name, said["models"][name], *of) for name, of in words["models"].items() if name in said["models"]]
     if found := said.get("shadows"):
         sizes = " to ".join(f"{one:,}" for one in sorted({found["fewest_rows"], found["most_rows"]}))
-        rows.append([f"{found['number']:,} shadows", "references", "random sets out of A, B and evaluation", sizes,
-                     *[NOTHING] * (len(HEAD) - 4)])
-    return Section("What was trained", blocks(Text(lead), table(("set", "records", "what they are for"), sets),
-                                              table(HEAD, rows), Bullets("", _notes(said, words))), name="trained")
+        rows.append({"name": f"{found['number']:,} shadows", "role": "references", "sizes": sizes,
+                     "where": "random sets out of A, B and evaluation"})
+    return Section("What was trained", blocks(
+        Text(lead), table(("set", "records", "what they are for"), sets), tabled(words["columns"], rows),
+        Bullets("", _notes(said, words))), name="trained")
 
 
 def membership_lines(said: Record) -> Section:
@@ -57,12 +57,11 @@ def provenance(said: Record) -> tuple[tuple[str, str], ...]:
     return (("recipe", f"{said['recipe']['name']}{f': {options}' if options else ''}"), ("trained with", versions))
 
 
-def _model(name: str, one: Record, role: str, where: str) -> list[str]:
-    planted, steps, rate = one.get("planted_records"), one.get("steps"), one.get("learning_rate")
-    return [name, role, f"{where} and {planted:,} planted records" if planted else where, f"{one['trained_on']:,}",
-            percent(one["validation_accuracy"], 0, missing=NOTHING),
-            NOTHING if steps is None else f"{one.get('best_step', steps):,} of {one.get('planned_steps', steps):,}",
-            NOTHING if rate is None else f"{rate:g}", percent(one.get("token_share"), missing=NOTHING)]
+def _model(name: str, one: Record, role: str, where: str) -> dict[str, Any]:
+    planted, steps = one.get("planted_records"), one.get("steps")
+    best = None if steps is None else f"{one.get('best_step', steps):,} of {one.get('planned_steps', steps):,}"
+    where += f" and {planted:,} planted records" if planted else ""
+    return {**one, "name": name, "role": role, "where": where, "sizes": f"{one['trained_on']:,}", "best": best}
 
 
 def _notes(said: Record, words: Record) -> tuple[str, ...]:

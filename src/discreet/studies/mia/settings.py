@@ -19,39 +19,7 @@ COPIED = {"duplicated": "exact", "paraphrased": "paraphrase"}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One scale.
-
-    Attributes
-    ----------
-    models : mapping of str to mapping of str to spec
-        For each model, its regimes ("full", "lora r=64", …) and the recipe of each.
-    corpora : mapping of str to str
-        Name of the corpus for each structure: "single-turn", "multi-turn", "multi-conversation", "pooled",
-        "depression", "users".
-    further : tuple of str
-        Other single-turn corpora that table 7 has too.
-    sizes : mapping of str to int
-        A's size by corpus; the paper's proportions of what there is where it is not named.
-    seeds : tuple of int
-    shadows : int
-    max_tokens : mapping of str to int
-        Sequence lengths by corpus; those of the recipe where it is not named.
-    sweep : tuple of str
-        Models of the rank sweep, the curve over sizes, the mismatched reference, users and section 7.1.
-    broad, depressed, upsampled : tuple of str
-        Models of table 7, of tables 9 and 10, and of section 8.2; the first, the first and those of `sweep` where none
-        is named.
-    mismatched : str
-        The corpus of the reference of another corpus; it must share no text with the single-turn one.
-    curve : tuple of int
-        A's sizes in the curve over training-set size.
-    sigmas : tuple of float
-        Laplace scales of figure 4.
-    draws : int
-        Noise draws of figure 4.
-    dtype : str
-        Of transformers: auto (bfloat16 on a GPU that has it), float32, or bfloat16, for processors that multiply it.
-    """
+    """One scale; `settings.yaml` says what each field is."""
 
     models: Mapping[str, Mapping[str, Any]]
     corpora: Mapping[str, str]
@@ -97,15 +65,9 @@ class Condition:
 class Study:
     """Where a study's data lie and how it is run.
 
-    Attributes
-    ----------
-    data : Path or None
-        The folder of public data; none is needed for the made-up corpus.
-    out : Path
-        Corpora (with their texts) are written to `out`/data, results to `out`/store.
-    paraphraser : callable or None
-        From a corpus file, how many paraphrases of each row and a folder to a file of them; see
-        `MembershipExperiment.paraphrases`.
+    `data` is the folder of public data, which made-up corpora do not need. Corpora (with their texts) are written to
+    `out`/data, results to `out`/store. `paraphraser` goes from a corpus file, how many paraphrases of each row and a
+    folder to a file of them; see `MembershipExperiment.paraphrases`.
     """
 
     setting: Setting

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.core.arrays import log_softmax
 from discreet.core.types import FloatArray
-from discreet.mechanisms.base import canonical, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.mechanisms.base import canonical, checked_logits, output_mechanisms, softmax
 
 BUILT_IN = {"keyed", "laplace", "none", "rounding", "top_label"}
 
@@ -69,9 +69,3 @@ def test_softmax_of_extreme_logits() -> None:
 def test_logits_that_cannot_be(logits: FloatArray, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         checked_logits(logits)
-
-
-def test_queries_are_whole() -> None:
-    assert checked_queries(3) == 3
-    with pytest.raises(ValueError, match="queries is -1"):
-        checked_queries(-1)

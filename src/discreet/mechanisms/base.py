@@ -58,9 +58,8 @@ class OutputMechanism:
         """
         raise NotImplementedError
 
-    def near_duplicates(
-        self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float, rng: Generator
-    ) -> FloatArray | None:
+    def near_duplicates(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float,
+                        rng: Generator) -> FloatArray | None:
         """The same for one query of each input and `queries` − 1 of near-duplicates; None where it gains nothing new.
 
         A near-duplicate has another key, and the input's own logits plus independent normal errors of standard
@@ -78,8 +77,7 @@ class OutputMechanism:
 
 
 output_mechanisms: Registry[type[OutputMechanism]] = Registry(
-    "output_mechanisms", builtin="discreet.mechanisms.outputs", classes=True
-)
+    "output_mechanisms", builtin="discreet.mechanisms.outputs", classes=True)
 """Output mechanisms by name: classes, built with `at`."""
 
 

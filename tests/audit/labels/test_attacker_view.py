@@ -10,7 +10,6 @@ from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import (
-    Guesses,
     OracleView,
     PrivilegedView,
     View,
@@ -51,12 +50,6 @@ def test_an_honest_attack_takes_no_other_view() -> None:
             attack.guess(other)  # type: ignore[arg-type]
 
 
-def test_guesses_say_what_is_right() -> None:
-    guesses = Guesses(np.array([0, 1, -1, 2]), np.array([1.0, 2.0, 0.0, 3.0]))
-    assert guesses.made.tolist() == [True, True, False, True]
-    assert guesses.correct(np.array([0, 2, -1, 2])).tolist() == [True, False, False, True]
-
-
 @pytest.mark.parametrize("n_classes", [2, 3, 100])
 def test_every_built_in_is_found_once(n_classes: int) -> None:
     assert isinstance(label_attacks, Registry)
@@ -67,12 +60,6 @@ def test_every_built_in_is_found_once(n_classes: int) -> None:
     assert {attack.settings.attack for attack in found} <= set(label_attacks)
     assert all(attack.classes in (None, n_classes) for attack in found)
     assert all(pickle.loads(pickle.dumps(attack)) == attack for attack in found)
-
-
-def test_settings_have_the_keys_of_the_report() -> None:
-    said = DeltaMargin("secret", beta=3.0).settings.to_json()
-    assert said == {"attack": "lia_delta_margin", "threshold": None, "margin": "p1-second", "alpha": 1.0, "beta": 3.0,
-                    "loss_labels": "secret", "fit": None}
 
 
 RNG = np.random.default_rng
@@ -97,8 +84,7 @@ def small() -> ScoreTable:
 
 def test_rows_of_a_target() -> None:
     table = small()
-    for held_out, planted, rows in ((False, 0, [0, 1, 2]), (False, 4, [7]), (False, None, [0, 1, 2, 7]),
-                                    (True, 0, [3, 4]), (True, None, [3, 4])):
+    for held_out, planted, rows in ((False, 0, [0, 1, 2]), (False, 4, [7]), (True, 0, [3, 4])):
         trial = canary_rows(table, 1, held_out=held_out, planted=planted)
         assert trial.rows.tolist() == rows
         assert trial.canary.tolist() == table.canaries.label[1, rows].tolist()
@@ -131,10 +117,6 @@ def test_references_of_the_same_mechanism_first_else_all() -> None:
     assert table.label_references(1) == (3,)
     other = changed(table, models=(Model("t", epsilon=2.0), *table.models[1:]))
     assert other.label_references(0) == (2, 3, 4)
-    assert canary_rows(table, 0, references=[]).view.references is None
-    given = canary_rows(table, 0, references=[0, 3]).view.references
-    assert given is not None
-    assert given.names == ("b",)
 
 
 def arrays_in(found: Any) -> list[np.ndarray]:

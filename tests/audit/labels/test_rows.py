@@ -9,18 +9,16 @@ from scipy import stats
 from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.attacker_view import LabelAttack, all_attacks, canary_rows, run
+from discreet.audit.labels.attacker_view import LabelAttack, canary_rows, run
 from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.rows import (
     LabelRow,
     counts_of,
-    difference_p,
     evaluation_sets,
     judge_model,
     planted_canaries,
-    repetitions_of,
 )
 from discreet.scores.table import PLACEBO, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats import fisher_exact
@@ -60,11 +58,6 @@ def test_a_row_counts_what_the_attack_got_right() -> None:
     assert trained.ceiling is None
 
 
-def test_fisher_is_two_sided() -> None:
-    assert difference_p((30, 50), (20, 50)) == pytest.approx(difference_p((20, 50), (30, 50)))
-    assert difference_p((30, 50), (30, 50)) == 1.0
-
-
 def test_without_memory_the_oracle_is_vetoed_and_the_honest_are_not() -> None:
     honest, flawed = judged(world(spread=0.1), HONEST, FLAWED)[:2]
     assert flawed.vetoed
@@ -92,15 +85,6 @@ def test_only_attacks_on_outputs_decide(attack: LabelAttack, access: str) -> Non
     row = judged(world(epsilon=1.0), attack)[0]
     assert row.access == access
     assert row.decides == (access == "outputs")
-
-
-def test_an_oracle_and_the_trained_label_prove_no_epsilon() -> None:
-    found = judged(world(memory=4.0), HONEST, FLAWED)
-    honest, flawed, trained, _ = (one.bounds.ladder for one in found)
-    assert honest.value is not None
-    assert honest.value > 2.0
-    assert flawed.value is None
-    assert trained.value is None
 
 
 def test_the_trained_label_is_judged_only_where_it_is_known_and_decides_only_where_it_differs() -> None:
@@ -190,24 +174,6 @@ def test_groups_that_share_a_shift_are_one_row_each() -> None:
     secret = ((table.examples.label + shift) % 3)[None]
     sides = evaluation_sets(changed(table, group=group, label=secret, trained=secret), 0)
     assert len(sides.canaries) == 50
-
-
-def test_planted_canaries_are_judged_apart() -> None:
-    table = world(planted=(4, 16))
-    assert repetitions_of(table, 0) == (4, 16)
-    assert len(evaluation_sets(table, 0).canaries) == 160
-    assert len(evaluation_sets(table, 0, planted=16).canaries) == 20
-
-
-def test_rows_are_plain_in_json() -> None:
-    found = judged(world(epsilon=1.0), *all_attacks(2))
-    keys = {"attack", "threshold", "margin", "alpha", "beta", "loss_labels", "oracle", "epsilon", "mechanism", "target",
-            "seed", "n", "access", "success", "placebo", "difference_p", "ceiling", "epsilon_lower", "vetoed"}
-    assert all(keys <= set(one.to_json()) for one in found)
-    first = found[0].to_json()
-    assert first["epsilon"] == 1.0
-    assert judged(world(), HONEST)[0].to_json()["epsilon"] == "inf"
-    assert set(first["success"]) >= {"value", "low", "high", "level", "n", "reason"}
 
 
 ATTACKS = (LiaThreshold(), LiaThreshold("median"), DeltaMargin("secret"))

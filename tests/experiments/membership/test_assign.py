@@ -16,8 +16,6 @@ from discreet.experiments.membership.assign import (
     NUMBERS,
     SCORED,
     assign,
-    classes_of,
-    planted_notes,
     planted_rows,
     records_to_plant,
     training_rows,
@@ -181,19 +179,6 @@ def test_planted_records_are_enough_for_a_leak_to_be_seen() -> None:
         planted = records_to_plant((1, 4, 16), size)
         assert planted_rows(planted) <= size / 4
         assert all(number >= 10 for number in planted.values())
-
-
-def test_what_planting_costs_is_said() -> None:
-    cost, power = planted_notes((1, 4, 16), records_to_plant((1, 4, 16), 2000), 2000)
-    assert cost == ("planted records cost 483 more rows to train on for each of f_A and f_B, 24% of A's 2,000, and 138 "
-                    "records that are in no set")
-    assert power == "23 planted records of each number of repetitions show an AUC of 0.80 in them with power .8"
-    assert planted_notes((), {}, 2000) == []
-
-
-def test_classes_are_in_order_of_value_or_alphabet() -> None:
-    rows = [LabelledText(str(n), "t", label) for n, label in enumerate(["10", "9", "safe", "2"])]
-    assert classes_of(rows) == ["2", "9", "10", "safe"]
 
 
 def test_rows_in_another_order_are_assigned_alike(tmp_path: Path) -> None:

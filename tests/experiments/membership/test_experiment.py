@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from tests.experiments.membership.made_up import experiment_on, write_rows
 
-from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import InputError, UsageError
 from discreet.engine import DataFile
 from discreet.experiments import MembershipExperiment, Trained, train
@@ -90,15 +89,6 @@ def test_the_store_holds_no_text(trained: Trained[MembershipExperiment], store: 
         if path.is_file():
             held = path.read_bytes()
             assert not any(word.encode() in held for word in words), path.name
-
-
-def test_the_audit_takes_the_table(trained: Trained[MembershipExperiment]) -> None:
-    found = audit_membership(trained.table(), design="randomised", permutations=19, bootstraps=20,
-                             texts=trained.texts(), seed=1)
-    assert found.verdict in {"pass", "fail", "inconclusive"}
-    assert {one.target for one in found.targets} == {"f_A", "f_B"}
-    kinds = {row.spec.reference_kind for one in found.targets for row in one.attacks}
-    assert {"paired", "neutral", "population"} <= kinds
 
 
 def test_no_model_is_trained_twice_over_worlds(trained: Trained[MembershipExperiment], data: Path, store: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from discreet.mechanisms.labels.alibi import Alibi, map_truth
-from discreet.mechanisms.labels.base import SoftLabelMechanism, epsilon_of
+from discreet.mechanisms.labels.base import epsilon_of
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng
@@ -90,9 +90,6 @@ class TestNoise:
         assert loss[0] == pytest.approx(epsilon)
         assert loss.max() <= epsilon + 1e-9
         assert mechanism.exact_epsilon() == epsilon
-
-    def test_it_is_a_soft_mechanism(self) -> None:
-        assert isinstance(Alibi.at(1.0, 3), SoftLabelMechanism)
 
 
 class TestHardLabels:

@@ -17,7 +17,6 @@ from discreet.mechanisms.labels.base import (
     label_mechanism,
     prior_of_logits,
     stage_parts,
-    symmetric,
     truth_probability,
 )
 
@@ -56,14 +55,10 @@ class TestEpsilonOfAMatrix:
         # The same output twice attains both maxima.
         assert epsilon_of(twice) == pytest.approx(2 * epsilon_of(matrix), abs=1e-9)
 
-    def test_what_one_input_alone_can_give_has_no_finite_one(self) -> None:
-        assert epsilon_of([[1.0, 0.0], [0.5, 0.5]]) == inf
-
-    def test_outputs_that_nobody_gives_do_not_count(self) -> None:
-        assert epsilon_of([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]]) == pytest.approx(log(3))
-
-    def test_a_constant_has_none(self) -> None:
-        assert epsilon_of([[0.2, 0.8]] * 3) == 0.0
+    @pytest.mark.parametrize(("matrix", "epsilon"), [
+        ([[1.0, 0.0], [0.5, 0.5]], inf), ([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]], log(3)), ([[0.2, 0.8]] * 3, 0.0)])
+    def test_its_ends(self, matrix: list[list[float]], epsilon: float) -> None:
+        assert epsilon_of(matrix) == pytest.approx(epsilon)
 
     @pytest.mark.parametrize(("matrix", "message"), [
         ([[0.5, 0.4], [0.5, 0.5]], "row 0 of the matrix sums to 0.9"),
@@ -84,19 +79,8 @@ def test_truth_and_epsilon_are_inverse(epsilon: float, n_classes: int) -> None:
     assert truth == pytest.approx(exp(epsilon) / (exp(epsilon) + n_classes - 1), rel=1e-12)
     # Near 1 the odds lose digits: e^-30 of 1 is a few roundings.
     assert epsilon_of_truth(truth, n_classes) == pytest.approx(epsilon, abs=1e-2 if epsilon > 25 else 1e-4)
-
-
-def test_the_ends_of_truth() -> None:
-    assert truth_probability(inf, 5) == 1.0
-    assert truth_probability(5000.0, 5) == 1.0
-    assert epsilon_of_truth(1.0, 5) == inf
-    assert epsilon_of_truth(0.2, 5) == 0.0
-    assert epsilon_of_truth(0.1, 5) == 0.0
-
-
-def test_symmetric_rows_sum_to_one() -> None:
-    np.testing.assert_allclose(symmetric(0.4, 4), [[0.4, 0.2, 0.2, 0.2], [0.2, 0.4, 0.2, 0.2], [0.2, 0.2, 0.4, 0.2],
-                                                   [0.2, 0.2, 0.2, 0.4]])
+    assert truth_probability(inf, n_classes) == truth_probability(5000.0, n_classes) == 1.0
+    assert [epsilon_of_truth(rate, n_classes) for rate in (1.0, 1.0 / n_classes, 0.0)] == [inf, 0.0, 0.0]
 
 
 class TestDoor:
@@ -122,6 +106,11 @@ class TestDoor:
 
 
 class TestInputs:
+    def test_labels_become_whole_numbers_and_weights_a_distribution(self) -> None:
+        assert checked_labels([True, False, 1.0], 2).tolist() == [1, 0, 1]
+        assert checked_labels([], 2).shape == (0,)
+        assert np.asarray(checked_prior([[1.0, 3.0], [2.0, 2.0]], 2, 2)).tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
     @pytest.mark.parametrize(("labels", "message"), [
         ([0, 2], r"labels\[1\] is 2 \(1 such\)"), ([-1], r"labels\[0\] is -1"), ([0.5], r"labels\[0\] is 0.5"),
         ([np.nan], r"labels\[0\] is nan"), ([[0, 1]], r"shape \(1, 2\)"), (["a"], "values of type"),
@@ -129,10 +118,6 @@ class TestInputs:
     def test_labels_that_cannot_be(self, labels: list[object], message: str) -> None:
         with pytest.raises(ValueError, match=message):
             checked_labels(labels, 2)  # type: ignore[arg-type]
-
-    def test_labels_become_whole_numbers(self) -> None:
-        assert checked_labels([True, False, 1.0], 2).tolist() == [1, 0, 1]
-        assert checked_labels([], 2).shape == (0,)
 
     @pytest.mark.parametrize(("prior", "message"), [
         ([1.0, 1.0, 1.0], r"shape \(3,\)"), ([-1.0, 2.0], "negative"), ([np.nan, 1.0], "NaN"), ([0.0, 0.0], "is 0"),
@@ -142,12 +127,6 @@ class TestInputs:
         with pytest.raises(ValueError, match=message):
             checked_prior(prior, 2, 4)  # type: ignore[arg-type]
 
-    def test_weights_become_a_distribution(self) -> None:
-        prior = checked_prior([[1.0, 3.0], [2.0, 2.0]], 2, 2)
-        assert prior is not None
-        assert prior.tolist() == [[0.25, 0.75], [0.5, 0.5]]
-        assert checked_prior(None, 2) is None
-
 
 @pytest.mark.parametrize(("n", "stages"), [(10, 2), (11, 2), (7, 3), (3, 3), (5, 1)])
 def test_parts_are_disjoint_and_whole(n: int, stages: int) -> None:
@@ -156,11 +135,6 @@ def test_parts_are_disjoint_and_whole(n: int, stages: int) -> None:
     assert sorted(np.concatenate(parts).tolist()) == list(range(n))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
     assert all((np.diff(part) > 0).all() for part in parts)
-
-
-def test_a_row_falls_into_either_part() -> None:
-    first = [0 in stage_parts(10, np.random.default_rng(seed))[0] for seed in range(100)]
-    assert 25 < sum(first) < 75
 
 
 @pytest.mark.parametrize(("n", "stages"), [(1, 2), (5, 0)])

@@ -88,13 +88,6 @@ class TestNearDuplicates:
         near = mechanism.near_duplicates(logits, inputs, 1, 5.0, rng)
         np.testing.assert_array_equal(near, mechanism.pooled(logits, inputs, 1, rng))
 
-    def test_variance_is_that_of_k_draws_and_k_minus_one_jitters(self) -> None:
-        sigma, jitter, k, n = 0.5, 1.0, 16, 20_000
-        near = KeyedLaplace(sigma, KEY).near_duplicates(np.zeros((n, 2)), canonical(["x"] * n), k, jitter,
-                                                        np.random.default_rng(4))
-        assert near is not None
-        assert near.var() == pytest.approx(2 * sigma**2 / k + jitter**2 * (k - 1) / k**2, rel=0.05)
-
     def test_jitter_that_cannot_be(self) -> None:
         with pytest.raises(ValueError, match="jitter is -1"):
             KeyedLaplace(1.0, KEY).near_duplicates(np.zeros((1, 2)), [b""], 2, -1, np.random.default_rng(0))

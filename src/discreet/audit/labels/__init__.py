@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from discreet.audit.labels.rows import LabelRow
     from discreet.audit.labels.verdict import ModelAudit
 
-__all__ = [
-    "Guesses", "LabelAttack", "LabelAttackFamily", "LabelAudit", "LabelRow", "ModelAudit", "Settings", "View",
-    "all_attacks", "audit_labels", "canaries_needed", "ceiling", "check_cells", "conform", "label_attacks",
-    "labels_needed", "ladder_bound", "plan_canaries", "read_cells",
-]
+__all__ = ["Guesses", "LabelAttack", "LabelAttackFamily", "LabelAudit", "LabelRow", "ModelAudit", "Settings", "View",
+           "all_attacks", "audit_labels", "canaries_needed", "ceiling", "check_cells", "conform", "label_attacks",
+           "labels_needed", "ladder_bound", "plan_canaries", "read_cells"]
 __getattr__ = lazily(__name__, __file__)

@@ -12,9 +12,9 @@ save the outputs of the model that was trained on it. `CanaryRows` has everythin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -140,10 +140,13 @@ class Settings:
 class LabelAttack:
     """One variant of an attack: on outputs alone and for any number of classes, unless it says otherwise."""
 
+    name: ClassVar[str]
+
     @property
     def settings(self) -> Settings:
-        """Name and settings of this variant."""
-        raise NotImplementedError
+        """Name and settings of this variant; of a dataclass its fields."""
+        found: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return Settings(self.name, **found)
 
     @property
     def access(self) -> Access:
@@ -175,6 +178,17 @@ class LabelAttackFamily(Protocol):
     def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
         """The attacks of this family that a report prints for K classes; none where it has none for so many."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The variants that a function of K makes."""
+
+    made: Callable[[int], Iterable[LabelAttack]]
+
+    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
+        """See `LabelAttackFamily`."""
+        return tuple(self.made(n_classes))
 
 
 label_attacks: Registry[LabelAttackFamily] = Registry("label_attacks", builtin="discreet.audit.labels.attacks")
@@ -231,30 +245,21 @@ class CanaryRows:
                           None if self.group is None else self.group[places])
 
 
-def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, references: Sequence[int] | None = None,
-                planted: int | None = 0) -> CanaryRows:
-    """The canaries, or the held-out canaries, of one target. InputError where it has none.
+def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, planted: int = 0) -> CanaryRows:
+    """The canaries, or the held-out canaries, of the model in a row of the table. InputError where it has none.
 
-    Parameters
-    ----------
-    target : int
-        Row of `table.models`. Any model will do, so that a reference can be audited too.
-    references : sequence of int, or None
-        Rows of the models that the attacker trained; `table.label_references(target)` for None, the target never.
-    planted : int or None
-        Canaries that stood so many times in training on purpose (0: those that were not planted); None for all.
+    `planted`: canaries that stood so many times in training on purpose (0: those that were not planted).
     """
     canaries = table.canaries
     role = canaries.role[target]
     chosen = role == (PLACEBO if held_out else CANARY)
-    if not held_out and planted is not None:
+    if not held_out:
         chosen &= canaries.planted[target] == planted
     rows = np.flatnonzero(chosen)
     if not rows.size:
         kind = "held-out canary" if held_out else f"canary planted {planted} times" if planted else "canary"
         raise InputError(f"model {table.models[target].name!r} has no {kind}; draw some, or leave this model out")
-    given = table.label_references(target) if references is None else references
-    models = [place for place in given if place != target]
+    models = table.label_references(target)
     drawn = np.flatnonzero((role == CANARY) | (role == PLACEBO))
     view = View(table.log_p[target, rows, 0], _references(table, models, rows), _references(table, models, drawn))
     return CanaryRows(

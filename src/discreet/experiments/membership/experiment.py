@@ -254,9 +254,8 @@ def audit(job: Job) -> dict[str, Any]:
     """Audit both directions of an experiment."""
     rows, asked = _rows(job), job.params
     table = score_table(job.inputs, rows, reference=asked["reference"], structure=asked["structure"])
-    found = audit_membership(
-        table, design=ASSIGNED, texts={row.id: row.text for row in rows}, permutations=asked["permutations"],
-        bootstraps=asked["bootstraps"], seed=job.seed)
+    found = audit_membership(table, design=ASSIGNED, texts={row.id: row.text for row in rows},
+                             permutations=asked["permutations"], bootstraps=asked["bootstraps"], seed=job.seed)
     return {"audit": found.to_json(), "training": training_record(job.inputs)}
 
 

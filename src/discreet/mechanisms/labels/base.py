@@ -98,8 +98,7 @@ class SoftLabelMechanism(Protocol):
 
 
 label_mechanisms: Registry[type[LabelMechanism]] = Registry(
-    "label_mechanisms", builtin="discreet.mechanisms.labels", classes=True
-)
+    "label_mechanisms", builtin="discreet.mechanisms.labels", classes=True)
 """Label mechanisms by name: classes, built with `at`."""
 
 

@@ -69,9 +69,8 @@ class KeyedLaplace(OutputMechanism):
         bounded = clipped(checked_logits(logits, inputs), self.clip)
         return bounded + self.sigma * keyed_laplace(inputs, bounded.shape[1], self.key)
 
-    def near_duplicates(
-        self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float, rng: Generator
-    ) -> FloatArray | None:
+    def near_duplicates(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, jitter: float,
+                        rng: Generator) -> FloatArray | None:
         """Mean over the input and `queries` − 1 near-duplicates.
 
         From two queries on all noise is drawn from `rng`: the keys of near-duplicates are not ours to know, and to one

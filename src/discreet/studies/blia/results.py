@@ -70,12 +70,11 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
               pooled([try_attack(attack, one.held_out) for one in sets if one.held_out is not None]))
              for attack in all_attacks(table.n_classes)]
     rows = attack_rows(tried)
-    return {
-        "mechanism": model.mechanism, "epsilon": epsilon_json(model.epsilon),
-        "seeds": [one.models[row].seed for one, row in parts], "chance": 1.0 / table.n_classes,
-        "ceiling": ceiling(model.epsilon, table.n_classes), **_sizes(parts), "attacks": rows, "chosen": chosen(tried),
-        "epsilon_lower": _proved(tried, rows).to_json(), "utility": _utility(parts), "flips": _flips(parts),
-        "planted": _planted(parts), "stronger": stronger_attacks(tried)}
+    return {"mechanism": model.mechanism, "epsilon": epsilon_json(model.epsilon),
+            "seeds": [one.models[row].seed for one, row in parts], "chance": 1.0 / table.n_classes,
+            "ceiling": ceiling(model.epsilon, table.n_classes), **_sizes(parts), "attacks": rows,
+            "chosen": chosen(tried), "epsilon_lower": _proved(tried, rows).to_json(), "utility": _utility(parts),
+            "flips": _flips(parts), "planted": _planted(parts), "stronger": stronger_attacks(tried)}
 
 
 def pooled(parts: Sequence[Tried]) -> Tried:

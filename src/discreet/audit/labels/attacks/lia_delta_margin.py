@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from discreet.audit.labels.attacker_view import Access, Guesses, LabelAttack, LossLabels, Settings, Truth, label_attacks
+from discreet.audit.labels.attacker_view import Access, Family, Guesses, LabelAttack, LossLabels, Truth, label_attacks
 from discreet.core.types import FloatArray, IntArray
 
 Margin = Literal["p1-second", "max-second"]
@@ -66,6 +66,8 @@ class DeltaMargin(LabelAttack):
     alpha: float = 1.0
     beta: float = 1.0
 
+    name: ClassVar[str] = "lia_delta_margin"
+
     def __post_init__(self) -> None:
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0.0 < value < np.inf:
@@ -73,12 +75,6 @@ class DeltaMargin(LabelAttack):
         for name, word, known in (("margin", self.margin, MARGINS), ("loss_labels", self.loss_labels, LOSS_LABELS)):
             if word not in known:
                 raise ValueError(f"{name} is {word!r}: expected one of {', '.join(known)}")
-
-    @property
-    def settings(self) -> Settings:
-        """All of them."""
-        return Settings(
-            "lia_delta_margin", margin=self.margin, alpha=self.alpha, beta=self.beta, loss_labels=self.loss_labels)
 
     @property
     def access(self) -> Access:
@@ -104,10 +100,5 @@ def delta_margins(loss_labels: LossLabels, n_classes: int, ratios: Sequence[floa
                  for ratio in ratios)
 
 
-@label_attacks.register("lia_delta_margin")
-class DeltaMargins:
-    """Every source of the loss with every printed β/α, and for two classes with both margins."""
-
-    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """32 attacks for two classes, 16 for more."""
-        return tuple(attack for source in LOSS_LABELS for attack in delta_margins(source, n_classes, RATIOS))
+label_attacks.register("lia_delta_margin")(Family(lambda n_classes: (
+    attack for source in LOSS_LABELS for attack in delta_margins(source, n_classes, RATIOS))))

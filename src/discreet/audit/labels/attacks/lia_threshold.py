@@ -8,11 +8,11 @@ where p₁ >= τ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Settings, View, label_attacks
+from discreet.audit.labels.attacker_view import Family, Guesses, LabelAttack, View, label_attacks
 from discreet.core.types import FloatArray
 
 Threshold = Literal["fixed", "mean", "median"]
@@ -37,15 +37,12 @@ class LiaThreshold(LabelAttack):
 
     threshold: Threshold | float = "fixed"
 
+    name: ClassVar[str] = "lia_threshold"
+
     def __post_init__(self) -> None:
         known = self.threshold in THRESHOLDS if isinstance(self.threshold, str) else 0.0 <= self.threshold <= 1.0
         if not known:
             raise ValueError(f"threshold is {self.threshold!r}: expected fixed, mean, median or a number from 0 to 1")
-
-    @property
-    def settings(self) -> Settings:
-        """Attack and threshold."""
-        return Settings("lia_threshold", threshold=self.threshold)
 
     @property
     def classes(self) -> int | None:
@@ -73,14 +70,11 @@ class Likeliest(LabelAttack):
 
     threshold: Threshold = "fixed"
 
+    name: ClassVar[str] = "likeliest"
+
     def __post_init__(self) -> None:
         if self.threshold not in THRESHOLDS:
             raise ValueError(f"threshold is {self.threshold!r}: expected fixed, mean or median")
-
-    @property
-    def settings(self) -> Settings:
-        """Attack and threshold."""
-        return Settings("likeliest", threshold=self.threshold)
 
     def guess(self, view: View) -> Guesses:
         """A guess for every row."""
@@ -97,19 +91,6 @@ def best_class(scores: FloatArray) -> Guesses:
     return Guesses(last - np.argmax(scores[:, ::-1], axis=1).astype(np.int64), ordered[:, -1] - ordered[:, -2])
 
 
-@label_attacks.register("lia_threshold")
-class LiaThresholds:
-    """All three types of the paper, for two classes."""
-
-    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """Fixed, mean and median."""
-        return tuple(map(LiaThreshold, THRESHOLDS)) if n_classes == 2 else ()
-
-
-@label_attacks.register("likeliest")
-class Likeliests:
-    """For more than two classes; of two, LIA-Threshold says the same."""
-
-    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """Fixed, mean and median."""
-        return tuple(map(Likeliest, THRESHOLDS)) if n_classes > 2 else ()
+label_attacks.register("lia_threshold")(Family(lambda k: map(LiaThreshold, THRESHOLDS if k == 2 else ())))
+# Of two classes LIA-Threshold says the same.
+label_attacks.register("likeliest")(Family(lambda k: map(Likeliest, THRESHOLDS if k > 2 else ())))

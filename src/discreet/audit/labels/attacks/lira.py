@@ -8,16 +8,16 @@ class. φ_k = log(p_k / (1 − p_k)); the score of class k is log N(φ_k; in) �
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from discreet.audit.labels.attacker_view import (
     ABSTAINED,
+    Family,
     Guesses,
     LabelAttack,
     References,
-    Settings,
     View,
     label_attacks,
 )
@@ -66,14 +66,11 @@ class LiraLabel(LabelAttack):
 
     fit: Fit = "pooled"
 
+    name: ClassVar[str] = "lira_label"
+
     def __post_init__(self) -> None:
         if self.fit not in FITS:
             raise ValueError(f"fit is {self.fit!r}: expected one of {', '.join(FITS)}")
-
-    @property
-    def settings(self) -> Settings:
-        """Attack and fit."""
-        return Settings("lira_label", fit=self.fit)
 
     def needs(self, view: View) -> str | None:
         """References: so many of every class, and of others, of at least one row; two to pool deviations from."""
@@ -163,10 +160,4 @@ def _counts(references: References) -> tuple[IntArray, IntArray]:
     return n_in, len(references) - n_in
 
 
-@label_attacks.register("lira_label")
-class LiraLabels:
-    """Every fit."""
-
-    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """Four, for any number of classes."""
-        return tuple(map(LiraLabel, FITS))
+label_attacks.register("lira_label")(Family(lambda _: map(LiraLabel, FITS)))

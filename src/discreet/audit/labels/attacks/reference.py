@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Settings, View, label_attacks
+from discreet.audit.labels.attacker_view import Family, Guesses, LabelAttack, Settings, View, label_attacks
 from discreet.audit.labels.attacks.lia_threshold import best_class
 
 NEEDS = "it needs references with draws of their own and none were brought"
@@ -50,10 +50,4 @@ class ReferenceCalibrated(LabelAttack):
         return best_class(lead)
 
 
-@label_attacks.register("reference")
-class References:
-    """As it is, and centred."""
-
-    def variants(self, n_classes: int) -> tuple[LabelAttack, ...]:
-        """Both, for any number of classes."""
-        return (ReferenceCalibrated(), ReferenceCalibrated(centred=True))
+label_attacks.register("reference")(Family(lambda _: map(ReferenceCalibrated, (False, True))))

@@ -40,8 +40,8 @@ def check() -> Validator:
     # Attributes that nobody asked for, and one within a slot.
     (record(said="This patient is 52 years old, lives in Toledo and works as a welder."), ("unplanned:occupation",)),
     (record(said="This patient is 52 years old, lives in Toledo and has two sons."), ("unplanned:family",)),
-    (record(replace(UNSAFE, qi=("AGE", "AFFILIATION")), "This patient is 52 years old and works as a welder at the mill",
-            slots=("is 52 years old", "works as a welder at the mill")), ()),
+    (record(replace(UNSAFE, qi=("AGE", "AFFILIATION")), "This patient is 52 years old and works as a welder at a mill",
+            slots=("is 52 years old", "works as a welder at a mill")), ()),
     (record(said=f"His SSN is 412-68-0935. {SAID}"), ("direct:ssn",)),
     (record(said=f"Write to j.ortiz@example.org. {SAID}"), ("direct:email",)),
     (record(said="This patient, John Ortiz, is 52 years old and lives in Toledo."), ("direct:person_name",)),

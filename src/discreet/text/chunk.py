@@ -83,17 +83,12 @@ def _pack(sizes: list[int], limit: int, overlap: int) -> list[tuple[int, int]]:
     """Ranges [first, last) of parts, each as long as the limit allows."""
     total = [0, *accumulate(sizes)]
     ranges: list[tuple[int, int]] = []
-    first = 0
-    while True:
+    first = last = 0
+    while last < len(sizes):
         last = max(first + 1, bisect_right(total, total[first] + limit) - 1)
         ranges.append((first, last))
-        if last == len(sizes):
-            return ranges
-        floor = first
-        first = last
-        while (
-            first - 1 > floor
-            and total[last] - total[first - 1] <= overlap
-            and total[last + 1] - total[first - 1] <= limit
-        ):
+        least, first = first + 1, last
+        while (last < len(sizes) and first > least and total[last] - total[first - 1] <= overlap
+               and total[last + 1] - total[first - 1] <= limit):
             first -= 1
+    return ranges

@@ -88,13 +88,9 @@ class Doc:
         """The token range of the sentence that holds token `index`."""
         return self.sentences[self.tokens[index].sentence]
 
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [t.start for t in self.tokens]
-
     def token_at(self, offset: int) -> int:
         """Index of the token that covers or follows a character offset (the last one past the end)."""
-        place = max(0, bisect_right(self._starts, offset) - 1)
+        place = max(0, bisect_right(self.tokens, offset, key=lambda t: t.start) - 1)
         if self.tokens and self.tokens[place].end <= offset and place + 1 < len(self.tokens):
             return place + 1
         return place

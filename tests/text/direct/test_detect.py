@@ -25,7 +25,6 @@ from discreet.text.direct.detect import (
     Recogniser,
     find_direct,
     known_types,
-    named,
     named_hits,
     recogniser,
     recognisers,
@@ -258,5 +257,6 @@ def test_amounts(text: str, money: bool) -> None:
     ("stag 4711", []), ("tag 4711x", []), ("tag 4711-x", []),
 ])
 def test_a_keyed_value_stands_right_behind_its_key(text: str, values: list[str]) -> None:
-    pattern = named("tag", r"[A-Z]?-?\d+(?:-\d+)?")
+    link, start, end = (PATTERNS["identifiers", name] for name in ("link", "value start", "value end"))
+    pattern = re.compile(rf"\b(?i:tag){link}{start}(?P<value>[A-Z]?-?\d+(?:-\d+)?){end}")
     assert [text[h.start : h.end] for h in named_hits(Facts.of(text), "tag", pattern, least_digits=3)] == values

@@ -118,13 +118,10 @@ class Facts:
 class Recogniser(Protocol):
     """Finds identifiers of its `types`. Reads nothing but the facts; the same facts give the same hits."""
 
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Every type that `find` may yield, lower-case."""
-
-    @property
-    def priority(self) -> int:
-        """Decides between hits that are alike in all else; higher wins."""
+    types: tuple[str, ...]
+    """Every type that `find` may yield, lower-case."""
+    priority: int
+    """Decides between hits that are alike in all else; higher wins."""
 
     def find(self, facts: Facts) -> Iterable[Hit]:
         """The hits in `facts.text`, in any order."""
@@ -135,7 +132,7 @@ Find = Callable[[Facts], Iterable[Hit]]
 recognisers: Registry[Recogniser] = Registry("recognisers", builtin="discreet.text.direct.recognisers")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recognising:
     """A function as a recogniser that looks only at texts with enough digits and one of its stems."""
 
@@ -238,14 +235,8 @@ def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:
     return [DirectSpan(kind, start, end) for start, end, kind in kept]
 
 
-def named(cue: str, value: str) -> re.Pattern[str]:
-    """A cue (any case), the few words that may link it, and the value as group `value` (case as written)."""
-    link, start, end = (PATTERNS.texts[name] for name in ("link", "value start", "value end"))
-    return re.compile(rf"\b(?i:{cue}){link}{start}(?P<value>{value}){end}")
-
-
 def named_hits(facts: Facts, kind: str, pattern: re.Pattern[str], *, least_digits: int) -> Iterator[Hit]:
-    """Hits of a `named` pattern whose value has at least `least_digits` digits."""
+    """Hits of a pattern with a group `value`, behind the name of it, of at least `least_digits` digits."""
     for match in pattern.finditer(facts.text):
         start, end = match.span("value")
         if digits_of(match["value"]) >= least_digits:

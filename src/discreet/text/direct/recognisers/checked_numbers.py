@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 
 from stdnum import luhn
 from stdnum.us import ein, itin, rtn, ssn
@@ -23,6 +22,8 @@ Unnamed = Callable[[Facts, "re.Match[str]"], bool]
 _SPECIMENS = frozenset(["123456789", "987654321", *(str(d) * 9 for d in range(10))])
 # Given out since 2011, newer than python-stdnum's list (IRS, "ITIN format", groups 50-65).
 _NEWER_GROUPS = frozenset(map(str, range(50, 66)))
+# First and last prefix, of equal length, and the lengths in use (ISO/IEC 7812).
+_ISSUERS = [(first, last, [*map(int, lengths.split())]) for first, last, lengths in rows("card_issuers", 3)]
 
 
 def is_routing(number: str) -> bool:
@@ -43,17 +44,10 @@ def is_dea(number: str) -> bool:
     return any(d) and (d[0] + d[2] + d[4] + 2 * (d[1] + d[3] + d[5])) % 10 == d[6]
 
 
-@cache
-def _issuers() -> tuple[tuple[str, str, frozenset[int]], ...]:
-    """First and last prefix, of equal length, and the lengths in use (ISO/IEC 7812)."""
-    listed = rows("card_issuers", 3)
-    return tuple((first, last, frozenset(map(int, lengths.split()))) for first, last, lengths in listed)
-
-
 def is_card(number: str) -> bool:
     """Whether 13 to 19 digits carry an issuer's prefix and pass the Luhn check."""
     return luhn.is_valid(number) and any(
-        first <= number[: len(first)] <= last and len(number) in lengths for first, last, lengths in _issuers())
+        first <= number[: len(first)] <= last and len(number) in lengths for first, last, lengths in _ISSUERS)
 
 
 def _in_groups(facts: Facts, match: re.Match[str]) -> bool:

@@ -35,15 +35,13 @@ def is_about_a_user(rest: str) -> bool:
 @recogniser("email")
 def email(facts: Facts) -> Iterator[Hit]:
     """One hit for each "@" between a mailbox and a domain name, and for each spelt "[at]"."""
-    at = facts.text.find("@")
-    while at >= 0:
+    for at in (match.start() for match in re.finditer("@", facts.text)):
         local = PATTERNS["email local"].search(facts.text, max(0, at - 64), at)
         domain = PATTERNS["email domain"].match(facts.text, at + 1)
         if local and domain and not _is_impersonal(local.group().lower(), domain.group().lower()):
             start = local.end() - len(local.group().lstrip(".'`*"))
             if start < at:
                 yield Hit("email", start, domain.end(), SHAPED)
-        at = facts.text.find("@", at + 1)
     if any(spelt in facts.lower for spelt in _SPELT_AT):
         for match in PATTERNS["email spelt"].finditer(facts.text):
             yield Hit("email", *match.span(), SHAPED)

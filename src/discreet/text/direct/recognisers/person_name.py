@@ -101,7 +101,10 @@ class _Names:
         lone: list[int] = []
         i = 0
         while i < len(self.tokens):
-            chain = self._chain(i)
+            # The last of the capitalised words that follow one another as in a name.
+            chain = i
+            while chain + 1 < len(self.tokens) and chain - i < _LONGEST and self._adjacent(chain):
+                chain += 1
             if self.tokens[i].lower in _WORDS["titles"]:
                 last = self._titled(i, chain)
                 if last > i:
@@ -120,13 +123,6 @@ class _Names:
 
     def _hit(self, kind: str, first: int, last: int, validity: int = SHAPED) -> Hit:
         return Hit(kind, self.tokens[first].start, self.tokens[last].end, validity)
-
-    def _chain(self, first: int) -> int:
-        """The last of the capitalised words that follow one another as in a name."""
-        last = first
-        while last + 1 < len(self.tokens) and last - first < _LONGEST and self._adjacent(last):
-            last += 1
-        return last
 
     def _adjacent(self, i: int) -> bool:
         """Whether the next capitalised word goes on with the name: over a blank, a particle, a shortened word."""
@@ -182,16 +178,13 @@ class _Names:
                 break
             last = k
         if last == i or all(len(t.word) == 1 or t.lower in _WORDS["suffixes"] for t in self.tokens[i + 1 : last + 1]):
-            if last > i and self._is_initialled(i, last):
+            # An initial for a surname ("Jane D."), as case reports and witnesses' names have it.
+            sure = last > i and not self._is_word(self.tokens[i].lower) and not shouted
+            if sure and self.facts.text[self.tokens[last].end : self.tokens[last].end + 1] == ".":
                 return last, not self._passes(i, last)
             thing = chain > i and self.tokens[i + 1].lower in _WORDS["things"]
             return (chain if thing else i), False
         return last, not self._is_thing(i, last, chain) and not self._passes(i, last) and self._is_sure(i, last)
-
-    def _is_initialled(self, first: int, last: int) -> bool:
-        """Whether a given name has an initial for a surname ("Jane D."), as case reports and witnesses' names do."""
-        sure = not self._is_word(self.tokens[first].lower) and not self.tokens[first].word.isupper()
-        return sure and self.facts.text[self.tokens[last].end : self.tokens[last].end + 1] == "."
 
     def _is_thing(self, first: int, last: int, chain: int) -> bool:
         """Whether the words after the given name make it an institution, a place, a law or the like."""
@@ -291,10 +284,7 @@ class _Names:
         return self.facts.lower[max(0, start - _BEFORE) : start]
 
     def _is_bound(self, one: _Capital) -> bool:
-        """Whether the words beside a lone given name bind it to a person.
-
-        Names that are also words ask for a relative or a role right before them.
-        """
+        """Whether the words beside a lone name bind it to a person; one that is a word needs a role right before it."""
         before, lower, strictly = self._before(one.start), self.facts.lower, self._is_word(one.lower)
         if _P["bound before"].search(before):
             return not (strictly and before.rstrip("\"'(*_ ").endswith(",") and lower[one.end : one.end + 1] != ",")

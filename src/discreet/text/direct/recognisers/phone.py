@@ -37,11 +37,7 @@ def phone(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_personal(number: str, *, possible: bool | None) -> bool:
-    """Whether a number can be dialled and is not toll-free.
-
-    `possible` asks for a possible instead of a valid number; None for neither: whoever writes "phone" before seven
-    digits or more means one, of whatever country.
-    """
+    """Whether a number is valid (`possible`: only possible; None: neither, as whoever writes "phone" means one)."""
     # Imported here: the metadata costs 60 ms, and most texts hold no candidate.
     import phonenumbers
 
@@ -49,8 +45,7 @@ def _is_personal(number: str, *, possible: bool | None) -> bool:
         parsed = phonenumbers.parse(number, "US")
     except phonenumbers.NumberParseException:
         return possible is None
-    if phonenumbers.number_type(parsed) == phonenumbers.PhoneNumberType.TOLL_FREE:
-        return False
-    if possible is None:
-        return True
+    toll_free = phonenumbers.number_type(parsed) == phonenumbers.PhoneNumberType.TOLL_FREE
+    if toll_free or possible is None:
+        return not toll_free
     return bool(phonenumbers.is_possible_number(parsed) if possible else phonenumbers.is_valid_number(parsed))

@@ -134,14 +134,11 @@ class TestFormats:
         ("one", ("one",)), ("", ()), ("[1] Smith, A. (2001)", ("[1] Smith, A. (2001)",)), ("[2]", ("[2]",)),
         ('["a", "b"]', ("a", "b")), ([], ()), (["", "b"], ("", "b")),
     ])
-    def test_sources(self, tmp_path: Path, given_sources: Any, expected: tuple[str, ...]) -> None:
-        path = put(tmp_path, "a.jsonl", jsonl({"id": "1", "answer": "x", "sources": given_sources}))
-        assert next(read_answers(path)).sources == expected
-
-    def test_turns_with_text_or_without(self, tmp_path: Path) -> None:
+    def test_sources_and_turns(self, tmp_path: Path, given_sources: Any, expected: tuple[str, ...]) -> None:
         turns = [{"role": "user", "text": "t"}, {"role": "assistant", "content": None, "tool_calls": []}]
-        path = put(tmp_path, "a.jsonl", jsonl({"id": "1", "answer": "x", "conversation": turns}))
-        assert next(read_answers(path)).conversation == (Turn("user", "t"), Turn("assistant", ""))
+        record = {"id": "1", "answer": "x", "sources": given_sources, "conversation": turns}
+        found = next(read_answers(put(tmp_path, "a.jsonl", jsonl(record))))
+        assert (found.sources, found.conversation) == (expected, (Turn("user", "t"), Turn("assistant", "")))
 
 
 GOOD = {"id": "1", "answer": MARK}
@@ -296,18 +293,13 @@ def test_everything_that_a_row_may_have(tmp_path: Path) -> None:
     assert (record.register, record.domain, record.stratum, record.document) == ("case", None, "random", "d1")
 
 
-def test_least_that_a_row_must_have(tmp_path: Path) -> None:
-    records = read_labelled(write(tmp_path, {"label": "One "}, {"cluster": "no", "label": "NO"}, {"label": "unclear"}))
-    assert [r.cluster for r in records] == ["one", "no", "unclear"]
-    assert records[0].counts == {}
-
-
-def test_domain_is_a_count_or_a_name(tmp_path: Path) -> None:
-    one, two, three = read_labelled(write(tmp_path, {"label": "no", "domain": 2}, {"label": "no", "domain": "law"},
-                                          {"label": "no", "domain": None}))
-    assert (one.counts, one.domain) == ({"domain": 2}, None)
-    assert (two.counts, two.domain) == ({}, "law")
-    assert (three.counts, three.domain) == ({}, None)
+def test_labels_and_domains(tmp_path: Path) -> None:
+    """Least that a row must have; a domain that is a whole number is a count."""
+    one, two, three = read_labelled(write(tmp_path, {"label": "One ", "domain": 2}, {"cluster": "no", "label": "NO"},
+                                          {"label": "unclear", "domain": "law"}))
+    assert (one.cluster, one.counts, one.domain) == ("one", {"domain": 2}, None)
+    assert (two.cluster, two.counts, two.domain) == ("no", {}, None)
+    assert (three.cluster, three.counts, three.domain) == ("unclear", {}, "law")
 
 
 def test_csv_counts_are_numbers(tmp_path: Path) -> None:
@@ -338,8 +330,3 @@ def test_mistakes(tmp_path: Path, row: dict[str, Any], expected: str) -> None:
         read_labelled(write(tmp_path, row))
     assert expected in str(caught.value)
     assert "MARKED" not in str(caught.value)
-
-
-def test_ids_are_unique(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2: the id of this row was used before, in line 1"):
-        read_labelled(write(tmp_path, {"label": "no", "id": "a"}, {"label": "no", "id": "a"}))

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InputError
 from discreet.data.duplicates import (
-    BAND_ROWS,
-    BANDS,
     find_duplicates,
     first_seen,
     merged_groups,
@@ -177,7 +175,3 @@ def test_many_copies_and_many_half_alike() -> None:
     half = " ".join(f"w{number}" for number in range(20))
     alike = [f"{half} " + " ".join(f"z{number}of{place}" for place in range(8)) for number in range(300)]
     assert near_clusters(alike).tolist() == list(range(300))
-
-
-def test_a_pair_at_the_threshold_is_missed_less_than_once_in_ten_million() -> None:
-    assert (1 - 0.8 ** BAND_ROWS) ** BANDS < 1e-7

@@ -54,11 +54,8 @@ def test_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
 def test_lone_surrogates_and_keys(tmp_path: Path) -> None:
     [row] = read_texts(written(tmp_path / "f.jsonl", {"id": "a", "text": "\ud800 x", "label": "0"}))
     assert row.text == "\ufffd x"
+    assert row.text not in repr(row)
     assert LabelledText("1", "Ｏne  Two\n", "0").text_key == LabelledText("2", "one two", "1").text_key
-
-
-def test_a_text_is_not_in_its_repr() -> None:
-    assert "secret words" not in repr(LabelledText("1", "secret words", "0"))
 
 
 @pytest.mark.parametrize(("change", "message"), [

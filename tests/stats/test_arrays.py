@@ -3,71 +3,64 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
 
 from discreet.core.errors import MissingExtraError
-from discreet.stats.arrays import binary_labels, counts, finite_scores, group_codes, scipy_module, scored_labels, share
-
-
-@pytest.mark.parametrize(("scores", "says"), [
-    ([0.1, np.nan, 0.3, np.nan], r"scores\[1\] is nan \(2 such\)"),
-    ([0.1, np.inf], r"scores\[1\] is inf \(1 such\)"),
-    ([[0.1], [0.2]], r"scores have shape \(2, 1\)"),
-    (["a", "b"], "scores hold values of type <U1: expected numbers"),
-    ([None, 1.0], "scores hold values of type object"),
-    ([1 + 2j], "scores hold values of type complex128"),
-])
-def test_bad_scores_are_named(scores: list[object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        finite_scores(scores)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("labels", "says"), [
-    ([0, 2, 1, 2], r"labels\[1\] is 2 \(2 such\): expected only 0 and 1"),
-    ([0.0, 0.5], r"labels\[1\] is 0.5"),
-    ([0.0, np.nan], r"labels\[1\] is nan"),
-    ([-1, 1], r"labels\[0\] is -1"),
-    (["0", "1"], "labels hold values of type <U1: expected 0 and 1"),
-])
-def test_bad_labels_are_named(labels: list[object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        binary_labels(labels)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "labels", [[0, 1, 1], [0.0, 1.0, 1.0], [False, True, True], np.array([0, 1, 1], dtype=np.uint8)]
+from discreet.stats.arrays import (
+    binary_labels,
+    counts,
+    finite_scores,
+    group_codes,
+    midranks,
+    scipy_module,
+    scored_labels,
+    share,
 )
-def test_labels_of_any_numeric_type(labels: list[object]) -> None:
-    assert binary_labels(labels).tolist() == [False, True, True]  # type: ignore[arg-type]
 
 
-def test_unequal_lengths_are_named() -> None:
-    with pytest.raises(ValueError, match="labels have length 2: expected 3"):
-        scored_labels([0.1, 0.2, 0.3], [0, 1])
-    with pytest.raises(ValueError, match="groups have length 1: expected 2"):
-        group_codes(["a"], 2)
+@pytest.mark.parametrize(("read", "given", "says"), [
+    (finite_scores, [0.1, np.nan, 0.3, np.nan], r"scores\[1\] is nan \(2 such\)"),
+    (finite_scores, [0.1, np.inf], r"scores\[1\] is inf \(1 such\)"),
+    (finite_scores, [[0.1], [0.2]], r"scores have shape \(2, 1\)"),
+    (finite_scores, ["a", "b"], "scores hold values of type <U1: expected numbers"),
+    (finite_scores, [None, 1.0], "scores hold values of type object"),
+    (finite_scores, [1 + 2j], "scores hold values of type complex128"),
+    (binary_labels, [0, 2, 1, 2], r"labels\[1\] is 2 \(2 such\): expected only 0 and 1"),
+    (binary_labels, [0.0, 0.5], r"labels\[1\] is 0.5"),
+    (binary_labels, [0.0, np.nan], r"labels\[1\] is nan"),
+    (binary_labels, [-1, 1], r"labels\[0\] is -1"),
+    (binary_labels, ["0", "1"], "labels hold values of type <U1: expected 0 and 1"),
+    (lambda given: scored_labels([0.1, 0.2, 0.3], given), [0, 1], "labels have length 2: expected 3"),
+    (lambda given: group_codes(given, 2), ["a"], "groups have length 1: expected 2"),
+    (lambda given: group_codes(given, 2), [1.0, np.nan], r"groups\[1\] is nan"),
+    (lambda given: share(given, "tpr"), 1.5, r"tpr is 1\.5"),
+    (lambda given: share(given, "level", open_interval=True), 1.0, r"level is 1\.0: expected a number strictly from 0"),
+    (lambda given: share(given, "fpr"), float("nan"), "fpr is nan"),
+    *[(lambda given: counts(*given), pair, "expected whole numbers") for pair in [(3, 2), (-1, 2), (0, 0), (1.5, 2)]],
+])
+def test_what_cannot_be_is_named(read: Callable[[Any], Any], given: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        read(given)
 
 
-def test_groups_of_any_sortable_type() -> None:
+def test_what_may_be_given() -> None:
+    for labels in ([0, 1, 1], [0.0, 1.0, 1.0], [False, True, True], np.array([0, 1, 1], dtype=np.uint8)):
+        assert binary_labels(labels).tolist() == [False, True, True]
     assert group_codes(["u2", "u1", "u2"], 3).tolist() == [1, 0, 1]
     assert group_codes(np.array([7.0, 3.0, 7.0]), 3).tolist() == [1, 0, 1]
-    with pytest.raises(ValueError, match=r"groups\[1\] is nan"):
-        group_codes([1.0, np.nan], 2)
-
-
-def test_shares_and_counts_have_ranges() -> None:
     assert share(1.0, "tpr") == 1.0
-    with pytest.raises(ValueError, match=r"tpr is 1\.5"):
-        share(1.5, "tpr")
-    with pytest.raises(ValueError, match=r"level is 1\.0: expected a number strictly from 0 to 1"):
-        share(1.0, "level", open_interval=True)
-    with pytest.raises(ValueError, match="fpr is nan"):
-        share(float("nan"), "fpr")
-    for k, n in [(3, 2), (-1, 2), (0, 0), (1.5, 2)]:
-        with pytest.raises(ValueError, match="expected whole numbers"):
-            counts(k, n)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_midranks_are_scipys(values: list[int]) -> None:
+    np.testing.assert_array_equal(midranks(np.array(values, dtype=float)), rankdata(values))
 
 
 def test_the_core_runs_where_scipy_is_not_installed() -> None:

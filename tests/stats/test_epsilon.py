@@ -130,12 +130,8 @@ def test_pairs_needed_and_least_rate_agree(rate: float) -> None:
     assert least is not None
     assert rate - 0.02 < least <= rate
     assert detection_power(n, least, 40) == pytest.approx(0.8)
-
-
-def test_few_pairs_show_nothing() -> None:
     assert least_rate(5, 40) is None
-    assert detection_power(5, 1.0, 40) == 0.0
-    assert detection_power(0, 1.0, 40) == 0.0
+    assert detection_power(5, 1.0, 40) == detection_power(0, 1.0, 40) == 0.0
 
 
 def test_what_cannot_be_is_refused() -> None:

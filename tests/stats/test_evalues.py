@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import exp, log
+from math import log
 
 import numpy as np
 import pytest
@@ -48,24 +48,19 @@ def test_wealth_is_the_mean_of_gamblers(values: list[float], null: float) -> Non
 @pytest.mark.parametrize("null", [0.5, 0.7])
 def test_fair_coins_leave_the_mean_at_one_and_seldom_reach_the_goal(sizes: list[float], null: float) -> None:
     """Over all 2⁹ coins, without simulation: a martingale of mean 1, and Ville's inequality."""
-    mean, crossed = np.zeros(len(sizes)), {0.05: 0.0, 0.2: 0.0, 0.5: 0.0}
+    mean, fair, crossed = np.zeros(len(sizes)), 0.0, {0.05: 0.0, 0.2: 0.0, 0.5: 0.0}
     for signs in product([1, -1], repeat=len(sizes)):
         chance = float(np.prod([null if sign > 0 else 1 - null for sign in signs]))
         path = log_e_process(np.array(signs) * sizes, null)
         mean += chance * np.exp(path)
+        fair += np.exp(path[-1]) / 2 ** len(sizes)
         for alpha in crossed:
             crossed[alpha] += chance * (first_crossing(path, alpha) is not None)
     np.testing.assert_allclose(mean, 1.0, rtol=1e-10)
     assert all(0.0 < crossed[alpha] <= alpha for alpha in (0.2, 0.5))
     assert crossed[0.05] <= 0.05
-
-
-@pytest.mark.parametrize("rate", [0.5, 0.6])
-def test_below_the_null_the_mean_falls(rate: float) -> None:
-    mean = 0.0
-    for signs in product([1.0, -1.0], repeat=7):
-        mean += float(np.prod([rate if s > 0 else 1 - rate for s in signs])) * exp(log_e_process(signs, 0.7)[-1])
-    assert mean < 0.95
+    # Below the null the mean falls.
+    assert fair < 0.95 or null == 0.5
 
 
 def test_ties_bet_nothing() -> None:
@@ -120,11 +115,7 @@ def test_wins_needed_is_the_fewest(n: int, threshold: float) -> None:
     np.testing.assert_allclose(log_e_of_wins(np.arange(n + 1), n), ends, atol=1e-9)
     enough = [k for k in range(n + 1) if ends[k] >= log(threshold)]
     assert wins_needed(n, threshold) == (min(enough) if enough else None)
-
-
-def test_no_pairs_win_nothing() -> None:
-    assert wins_needed(0, 20) is None
-    assert log_e_process([]).shape == (0,)
+    assert wins_needed(0, threshold) is None
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -290,11 +290,7 @@ def test_max_t_is_the_family_wise_tail() -> None:
         max_t_p([0.1], null)
     with pytest.raises(ValueError, match="NaN or infinity"):
         max_t_p([0.1, np.nan], null)
-
-
-def test_counts_of_draws_must_be_positive() -> None:
-    core = RocCore.of(SCORES, LABELS)
     with pytest.raises(ValueError, match="n_resamples is 0"):
-        bootstrap_roc(core, STATISTICS, np.random.default_rng(0), n_resamples=0)
+        bootstrap_roc(RocCore.of(SCORES, LABELS), STATISTICS, np.random.default_rng(0), n_resamples=0)
     with pytest.raises(ValueError, match="n_permutations is 0"):
         permutation_test(lambda _: 0.0, LABELS, np.random.default_rng(0), n_permutations=0)

@@ -48,18 +48,6 @@ def test_rows_are_fitted_once(fusion: Fusion, corpus: list[str]) -> None:
     np.testing.assert_array_equal(rows, fusion.encode([OMAHA, *corpus]))
 
 
-def test_a_silent_block_keeps_its_scale() -> None:
-    fusion = Fusion.fit([HashedEncoder(64), EvidenceEncoder("law")], ["Courts may differ.", "Rules vary."])
-    assert fusion.weights[1] == 1.0
-    assert fusion.weights[0] == pytest.approx(1)
-
-
-def test_rows_do_not_depend_on_batch_or_order(fusion: Fusion, corpus: list[str]) -> None:
-    together = fusion.encode(corpus)
-    np.testing.assert_array_equal(np.vstack([fusion.encode([t]) for t in corpus]), together)
-    np.testing.assert_array_equal(fusion.encode(corpus[::-1]), together[::-1])
-
-
 def test_a_short_text_is_one_piece_and_the_same_row(fusion: Fusion) -> None:
     for text in ("", "Yes.", "Rules vary."):
         np.testing.assert_array_equal(fusion.encode_chunks(text), fusion.encode([text]))

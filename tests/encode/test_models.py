@@ -14,7 +14,7 @@ import pytest
 from tests.errors import refused
 from tests.heavy import need
 
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError
 from discreet.encode.encoders.onnx import Reader
 from discreet.encode.models import local_only, locate, read_settings, weights_of
 
@@ -92,76 +92,51 @@ def test_nothing_else_is_asked_of_the_hub(
     assert len(asked) == 1
 
 
-def folder_with(folder: Path, **files: Any) -> Path:
-    """JSON files; `__` in a name stands for a slash."""
+BERT = {"model_type": "bert", "max_position_embeddings": 512, "pad_token_id": 0}
+ROBERTA = {"model_type": "xlm-roberta", "max_position_embeddings": 514, "pad_token_id": 1}
+POOLED = [{"type": "sentence_transformers.models.Transformer", "path": ""},
+          {"type": "sentence_transformers.sentence_transformer.modules.x.Pooling", "path": "1_Pooling"}]
+DENSE = [*POOLED, {"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]
+KEY = "pooling_mode_"
+
+
+def folder_with(folder: Path, files: dict[str, Any]) -> Path:
+    """JSON files; of "pooling" the content of 1_Pooling/config.json, beside a list of modules."""
+    if "pooling" in files:
+        files = {"modules": POOLED, **files, "1_Pooling/config": files["pooling"]}
     for name, content in files.items():
-        path = folder / f"{name.replace('__', '/')}.json"
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text(json.dumps(content))
+        (folder / f"{name}.json").parent.mkdir(exist_ok=True, parents=True)
+        (folder / f"{name}.json").write_text(content if isinstance(content, str) else json.dumps(content))
     return folder
 
 
-def modules(*kinds: str, prefix: str = "sentence_transformers.models") -> list[dict[str, str]]:
-    return [{"type": f"{prefix}.{kind}", "path": f"{i}_{kind}" if i else ""} for i, kind in enumerate(kinds)]
-
-
-BERT = {"model_type": "bert", "max_position_embeddings": 512, "pad_token_id": 0}
-
-
-def test_the_old_spelling_of_sentence_transformers(tmp_path: Path) -> None:
-    folder = folder_with(
-        tmp_path, config=BERT, modules=modules("Transformer", "Pooling", "Normalize"),
-        **{"1_Pooling__config": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}},
-        sentence_bert_config={"max_seq_length": 256, "do_lower_case": True},
-    )  # fmt: skip
-    assert read_settings(folder) == Reader("cls", 256, True)
-    assert read_settings(folder, "mean", 100) == Reader("mean", 100, True)
-
-
-def test_the_new_spelling(tmp_path: Path) -> None:
-    kinds = modules("Transformer", "Pooling", prefix="sentence_transformers.sentence_transformer.modules.x")
-    folder = folder_with(tmp_path, config={}, modules=kinds, tokenizer_config={"model_max_length": 131072},
-                         **{"1_Pooling__config": {"pooling_mode": "lasttoken"}})
-    assert read_settings(folder) == Reader("last", 512)
-    assert read_settings(folder, most=10**6) == Reader("last", 131072)
-
-
-def test_plain_transformers(tmp_path: Path) -> None:
-    folder = folder_with(tmp_path, config=BERT, tokenizer_config={"model_max_length": 1e30})
-    assert read_settings(folder, most=2000) == Reader("mean", 512)
-
-
-def test_positions_that_start_after_the_padding(tmp_path: Path) -> None:
-    folder = folder_with(tmp_path, config={"model_type": "xlm-roberta", "max_position_embeddings": 514,
-                                           "pad_token_id": 1})
-    assert read_settings(folder, most=2000).max_tokens == 512
+@pytest.mark.parametrize(("files", "options", "wanted"), [
+    ({"pooling": {f"{KEY}cls_token": True, f"{KEY}mean_tokens": False},
+      "sentence_bert_config": {"max_seq_length": 256, "do_lower_case": True}}, {}, Reader("cls", 256, True)),
+    ({"pooling": {f"{KEY}lasttoken": True}}, {"pooling": "mean", "most": 100}, Reader("mean", 100)),
+    ({"config": {}, "pooling": {"pooling_mode": "lasttoken"}, "tokenizer_config": {"model_max_length": 131072}},
+     {"most": 10**6}, Reader("last", 131072)),
+    ({"tokenizer_config": {"model_max_length": 1e30}}, {"most": 2000}, Reader("mean", 512)),
+    ({"config": ROBERTA}, {"most": 2000}, Reader("mean", 512)),
+])
+def test_settings_in_the_old_and_the_new_spelling(tmp_path: Path, files: dict[str, Any], options: dict[str, Any],
+                                                  wanted: Reader) -> None:
+    assert read_settings(folder_with(tmp_path, {"config": BERT, **files}), **options) == wanted
 
 
 @pytest.mark.parametrize(("files", "message"), [
-    ({}, "holds no config.json"),
-    ({"config": BERT, "modules": modules("Transformer", "Dense")}, "has a layer 'Dense'"),
+    ({}, "holds no config.json"), ({"config": '{"model_type": '}, r"config.json is truncated or no JSON"),
+    ({"config": [BERT]}, "is no JSON object"), ({"config": BERT, "modules": DENSE, "pooling": {"pooling_mode": "cls"}},
+                                                "has a layer 'Dense'"),
     ({"config": BERT, "modules": {"a": 1}}, "is no list of modules"),
-    ({"config": BERT, "modules": modules("Transformer", "Pooling")}, "config.json is missing"),
-    ({"config": BERT, "modules": modules("Transformer", "Pooling"),
-      "1_Pooling__config": {"pooling_mode_max_tokens": True}}, "asks for pooling max;"),
-    ({"config": BERT, "modules": modules("Transformer", "Pooling"), "1_Pooling__config": {}}, "pooling of no kind"),
-    ({"config": BERT, "modules": modules("Transformer", "Pooling"),
-      "1_Pooling__config": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}}, "pooling cls\\+mean;"),
-])  # fmt: skip
+    ({"config": BERT, "modules": POOLED}, "config.json is missing"),
+    ({"config": BERT, "pooling": {f"{KEY}max_tokens": True}}, "asks for pooling max_tokens;"),
+    ({"config": BERT, "pooling": {}}, "pooling of no kind"),
+    ({"config": BERT, "pooling": {f"{KEY}cls_token": True, f"{KEY}mean_tokens": True}}, r"cls_token\+mean_tokens;"),
+])
 def test_what_cannot_be_read(tmp_path: Path, files: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_settings(folder_with(tmp_path, **files))
-
-
-def test_torn_files(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": ')
-    with pytest.raises(InputError, match=r"config.json is truncated or no JSON"):
-        read_settings(tmp_path)
-
-
-def test_unknown_pooling(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown pooling 'max'"):
-        read_settings(folder_with(tmp_path, config=BERT), "max")
+    with refused(InputError, message):
+        read_settings(folder_with(tmp_path, files))
 
 
 def test_weights(tmp_path: Path) -> None:

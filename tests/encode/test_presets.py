@@ -69,21 +69,6 @@ def test_an_encoder_twice(spec: str) -> None:
         parse_encoders(spec)
 
 
-def test_lexical_needs_no_torch_and_no_download(tmp_path: Path, corpus: list[str]) -> None:
-    found = build_encoders("lexical", domain="finance", cache=tmp_path / "cache")
-    assert [e.name for e in found] == ["hashed-4096", "evidence-finance"]
-    assert Fusion.fit(found, corpus).encode(corpus).shape == (len(corpus), 4096 + 37)
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(UsageError, match="unknown domain"):
-        build_encoders("lexical", domain="sport", cache=tmp_path)
-
-
-def test_a_saved_encoder(tmp_path: Path) -> None:
-    HashedEncoder(64).save(tmp_path / "saved")
-    (found,) = build_encoders(str(tmp_path / "saved"), domain="law", cache=tmp_path)
-    assert (found.kind, found.dim) == ("hashed", 64)
-
-
 def test_the_paper_s_three_encoders(tiny_model: TinyModel, tmp_path: Path, corpus: list[str]) -> None:
     """Random models of the same three kinds, in folders called as the paper's."""
     for (name, _), kind in zip(PAPER, ("qwen3", "xlmr", "bert"), strict=True):
@@ -157,16 +142,3 @@ def test_minilm_against_sentence_transformers(minilm: Any, corpus: list[str]) ->
         model = library.SentenceTransformer(str(packaged_model()), device="cpu", local_files_only=True)
         wanted = model.encode(corpus, normalize_embeddings=True, show_progress_bar=False)
     np.testing.assert_allclose(minilm.encode(corpus), wanted, atol=1e-5)
-
-
-def test_minilm_alone_and_in_a_batch(minilm: Any, corpus: list[str]) -> None:
-    texts = [*corpus, " ".join(corpus * 4)]
-    together = minilm.encode(texts)
-    np.testing.assert_array_equal(np.vstack([minilm.encode([t]) for t in texts]), together)
-    np.testing.assert_array_equal(minilm.encode(texts[::-1]), together[::-1])
-
-
-def test_minilm_knows_what_is_alike(minilm: Any) -> None:
-    rows = minilm.encode(["The man lost his job.", "He was laid off from work.", "Boil the pasta for ten minutes."])
-    alike = rows @ rows.T
-    assert alike[0, 1] > alike[0, 2] + 0.3

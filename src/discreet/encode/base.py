@@ -7,7 +7,7 @@ a parameter `domain` gets the domain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -20,13 +20,9 @@ from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_
 from discreet.core.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from discreet.encode.encoders.evidence import Reading
 
-MANIFEST = "encoder.json"
-FORM = "discreet-encoder"
-VERSION = 1
+MANIFEST, FORM, VERSION = "encoder.json", "discreet-encoder", 1
 
 
 class Encoder(Protocol):
@@ -35,34 +31,27 @@ class Encoder(Protocol):
     @property
     def kind(self) -> str:
         """Its name in the registry."""
-        ...
 
     @property
     def name(self) -> str:
         """What people call it, e.g. "all-MiniLM-L6-v2"."""
-        ...
 
     @property
     def dim(self) -> int:
         """Columns of `encode`."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """An (n, dim) array, finite. A text that does not fit is read in pieces, never cut short."""
-        ...
 
     def chunks(self, text: str) -> list[str]:
         """Overlapping pieces that fit the encoder; `[text]` where it fits."""
-        ...
 
     def save(self, folder: Path) -> None:
         """Write everything that `load` needs, whole or not at all."""
-        ...
 
     @classmethod
     def load(cls, folder: Path) -> Encoder:
         """Read back what `save` wrote. Raises InputError."""
-        ...
 
 
 @runtime_checkable
@@ -71,11 +60,9 @@ class WholeText(Protocol):
 
     def read(self, text: str, question: str | None = None) -> Reading:
         """What the detectors see in a text, given what the user said."""
-        ...
 
     def rows(self, readings: Sequence[Reading]) -> NDArray[np.float32]:
         """An (n, dim) array from what the detectors saw."""
-        ...
 
 
 encoders: Registry[type[Encoder]] = Registry("encoders", builtin="discreet.encode.encoders", classes=True)
@@ -85,16 +72,13 @@ encoders: Registry[type[Encoder]] = Registry("encoders", builtin="discreet.encod
 def load_encoder(folder: Path) -> Encoder:
     """The encoder that was saved in a folder.
 
-    Raises
-    ------
-    InputError
-        Where the folder holds none, or one that is truncated, of another version, changed, or of an unknown kind.
+    Raises InputError where the folder holds none, or one that is truncated, changed, of another version, or of an
+    unknown kind.
     """
     kind = read_manifest(folder, MANIFEST, FORM, VERSION).fact("kind", str)
     if kind not in list(encoders):
-        raise InputError(
-            f"{folder} holds an encoder of kind {kind!r}; installed are {', '.join(encoders)}: install its plug-in"
-        )
+        raise InputError(f"{folder} holds an encoder of kind {kind!r}; installed are {', '.join(encoders)}: install "
+                         "its plug-in")
     return encoders[kind].load(folder)
 
 

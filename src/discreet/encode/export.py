@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,23 +22,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.core.files import dump_json
 from discreet.core.folders import sha256
 from discreet.encode.base import saving
-from discreet.encode.encoders.onnx import MODEL, TOKENIZER, OnnxEncoder, Reader, read_tokenizer, session
+from discreet.encode.encoders.onnx import MODEL, TOKENIZER, OnnxEncoder, read_tokenizer, session
 from discreet.encode.models import SMALL, locate, quiet, read_settings, weights_of
 
 SCHEME = 1
 """Changes when the same model would be exported in another way."""
-
 OPSET = 17
 PROTOBUF_LIMIT = 1_900_000_000
 """Bytes of weights beyond which they lie in a file of their own: a protobuf ends at 2 GiB."""
-
 TOLERANCE = 1e-5
 """Largest difference between torch and ONNX in any entry of a vector of norm 1."""
-
 _TEXTS = (
     "Yes.",
     "Adults should have their blood pressure checked at least every two years.",
@@ -52,41 +48,37 @@ def export(source: str | Path, cache: Path, *, name: str | None = None, pooling:
            max_tokens: int = 512) -> OnnxEncoder:
     """Export a model, or load what was exported before from the same files in the same way.
 
-    Parameters
-    ----------
-    source : str or Path
-        A local folder (transformers or sentence-transformers), or the name of a model on the hub.
-    cache : Path
-        Folder of exports; each lies in a folder called after the hash of what it was made from.
-    name : str, optional
-        What people call it; by default the last part of `source`.
-    pooling : {"mean", "cls", "last"}, optional
-        By default what a sentence-transformers folder says, else "mean".
-    max_tokens : int
-        Tokens a piece may have at most, special ones included; fewer where the model takes fewer.
+    `source` is a local folder (transformers or sentence-transformers), or the name of a model on the hub; in `cache`
+    each export lies in a folder called after the hash of what it was made from; `name` is what people call it, by
+    default the last part of `source`. `pooling` ("mean", "cls", "last") is by default what a sentence-transformers
+    folder says, else "mean". A piece has `max_tokens` at most, special ones included; fewer where the model takes
+    fewer. Equal to torch within 1e-5 on texts from one word to `max_tokens` tokens.
 
-    Returns
-    -------
-    OnnxEncoder
-        Equal to torch within 1e-5 on texts from one word to `max_tokens` tokens.
-
-    Raises
-    ------
-    InputError
-        Where the source is no such model, cannot be fetched, or does not come out equal.
-    MissingExtraError
-        Where it has not been exported before and the extra `fit` is not installed.
+    Raises InputError where the source is no such model, cannot be fetched, or does not come out equal;
+    MissingExtraError where it has not been exported before and the extra `fit` is not installed.
     """
     folder = locate(source)
     reader = read_settings(folder, pooling, max_tokens)
     name = name or (Path(source).resolve() if Path(source).is_dir() else Path(source)).name
-    home = cache / _key(folder, reader, name)
+    small = [path for pattern in (*SMALL, "*/config.json") for path in folder.glob(pattern)]
+    parts = {path.relative_to(folder).as_posix(): sha256(path) for path in sorted({*weights_of(folder), *small})}
+    made = {"scheme": SCHEME, "opset": OPSET, "name": name, "reader": repr(reader), "parts": parts}
+    home = cache / hashlib.sha256(dump_json(made).encode()).hexdigest()[:32]
     if home.exists():
         try:
             return OnnxEncoder.load(home)
         except InputError:
             shutil.rmtree(home)  # damaged, or of an older format: an entry of a cache is made again
-    _make(folder, home, reader, name)
+    model = TorchModel(folder)
+    tokenizer = model.tokenizer()
+    config = {**asdict(reader), **model.versions, "opset": OPSET,
+              "weights": {path.name: parts[path.name] for path in weights_of(folder)}}
+    by_torch = OnnxEncoder(home, name, model.dim, reader, model, tokenizer)
+    with saving(home, by_torch, config) as part:
+        model.write_graph(part / MODEL)
+        tokenizer.save(str(part / TOKENIZER))
+        by_onnx = OnnxEncoder(part, name, model.dim, reader, session(part / MODEL), read_tokenizer(part / TOKENIZER))
+        config["parity"] = check_parity(by_torch, by_onnx, TOLERANCE)
     return OnnxEncoder.load(home)
 
 
@@ -103,44 +95,35 @@ def check_parity(one: OnnxEncoder, other: OnnxEncoder, tolerance: float) -> floa
     return apart
 
 
-def _key(folder: Path, reader: Reader, name: str) -> str:
-    """32 hexadecimal digits over everything that the export is made from."""
-    small = [path for pattern in (*SMALL, "*/config.json") for path in folder.glob(pattern)]
-    parts = {path.relative_to(folder).as_posix(): sha256(path) for path in sorted({*weights_of(folder), *small})}
-    made = {"scheme": SCHEME, "opset": OPSET, "name": name, "reader": repr(reader), "parts": parts}
-    return hashlib.sha256(dump_json(made).encode()).hexdigest()[:32]
-
-
-def _make(folder: Path, home: Path, reader: Reader, name: str) -> None:
-    model = TorchModel(folder)
-    tokenizer = model.tokenizer()
-    config = {**asdict(reader), **model.versions, "opset": OPSET,
-              "weights": {path.name: sha256(path) for path in weights_of(folder)}}
-    by_torch = OnnxEncoder(home, name, model.dim, reader, model, tokenizer)
-    with saving(home, by_torch, config) as part:
-        model.write_graph(part / MODEL)
-        tokenizer.save(str(part / TOKENIZER))
-        run = session(part / MODEL)
-        by_onnx = OnnxEncoder(part, name, model.dim, reader, run, read_tokenizer(part / TOKENIZER))
-        config["parity"] = check_parity(by_torch, by_onnx, TOLERANCE)
-
-
 class TorchModel:
     """A transformer in float32 as a function from token ids and mask to the last hidden state.
 
-    Raises
-    ------
-    MissingExtraError
-        Where torch, transformers or onnx is not installed.
-    InputError
-        Where transformers cannot load what lies in `folder`.
+    Raises MissingExtraError where torch, transformers or onnx is not installed, InputError where transformers cannot
+    load what lies in `folder`.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._torch, self._transformers = _need("torch"), _need("transformers")
-        self._onnx = _need("onnx")
-        self._folder = folder
-        self._module = self._load()
+        self._torch, self._transformers, self._onnx = (
+            need(name, "exporting a transformer", "fit") for name in ("torch", "transformers", "onnx"))
+        torch, transformers, self._folder = self._torch, self._transformers, folder
+        try:
+            with quiet(transformers):
+                model = transformers.AutoModel.from_pretrained(
+                    str(folder), local_files_only=True, trust_remote_code=False, attn_implementation="eager")
+        except Exception as error:
+            raise InputError(f"{folder}: transformers {transformers.__version__} cannot load it "
+                             f"({type(error).__name__}): expected a complete model whose code is part of transformers"
+                             ) from None
+
+        class LastHidden(torch.nn.Module):  # type: ignore[misc,name-defined]
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = model.float()
+
+            def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+                return self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+
+        self._module = LastHidden().eval()
         self.dim = int(self(np.full((1, 4), 2), np.ones((1, 4), dtype=np.int64)).shape[-1])
 
     @property
@@ -151,9 +134,7 @@ class TorchModel:
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         """(n, tokens) ids and mask to (n, tokens, dim)."""
         with self._torch.no_grad(), _one_thread(self._torch):
-            hidden: NDArray[np.float32] = self._module(
-                self._torch.from_numpy(ids), self._torch.from_numpy(mask)
-            ).numpy()
+            hidden: NDArray[np.float32] = self._module(*map(self._torch.from_numpy, (ids, mask))).numpy()
         return hidden
 
     def tokenizer(self) -> Any:
@@ -172,11 +153,11 @@ class TorchModel:
     def write_graph(self, path: Path) -> None:
         """Write the ONNX graph with free batch size and length; inputs `input_ids` and `attention_mask`.
 
-        Uses the exporter that traces, which needs torch and onnx alone. Raises InputError where it cannot.
+        Uses the exporter that traces, which needs torch and onnx alone. Weights that are too many for one file lie in
+        one more. Raises InputError where it cannot.
         """
         torch = self._torch
         ids, mask = torch.full((2, 6), 2), torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
-        free = {0: "batch", 1: "tokens"}
         names = ["input_ids", "attention_mask", "hidden"]
         try:
             with (TemporaryDirectory(dir=path.parent) as part, warnings.catch_warnings(), torch.no_grad(),
@@ -184,53 +165,18 @@ class TorchModel:
                 warnings.simplefilter("ignore")
                 traced = Path(part) / path.name
                 torch.onnx.export(
-                    self._module, (ids, mask), str(traced), dynamo=False, opset_version=OPSET,
-                    input_names=names[:2], output_names=names[2:], dynamic_axes=dict.fromkeys(names, free),
-                )
-                self._settle(traced, path)
+                    self._module, (ids, mask), str(traced), dynamo=False, opset_version=OPSET, input_names=names[:2],
+                    output_names=names[2:], dynamic_axes={name: {0: "batch", 1: "tokens"} for name in names})
+                if sum(p.numel() * p.element_size() for p in self._module.parameters()) < PROTOBUF_LIMIT:
+                    traced.rename(path)
+                    return
+                data = path.with_name(f"{path.name}.data")
+                self._onnx.save_model(self._onnx.load(str(traced)), str(path), save_as_external_data=True,
+                                      all_tensors_to_one_file=True, location=data.name)
+                data.chmod(path.stat().st_mode & 0o777)
         except Exception as error:
             raise InputError(f"{self._folder}: torch {torch.__version__} cannot export it to ONNX "
                              f"({type(error).__name__}): choose another model, or another version of torch") from error
-
-    def _settle(self, traced: Path, path: Path) -> None:
-        """One file for the graph, and where the weights are too many for it, one more."""
-        weights = sum(p.numel() * p.element_size() for p in self._module.parameters())
-        if weights < PROTOBUF_LIMIT:
-            traced.rename(path)
-            return
-        data = path.with_name(f"{path.name}.data")
-        self._onnx.save_model(self._onnx.load(str(traced)), str(path), save_as_external_data=True,
-                              all_tensors_to_one_file=True, location=data.name)
-        data.chmod(path.stat().st_mode & 0o777)
-
-    def _load(self) -> Any:
-        torch, transformers = self._torch, self._transformers
-        try:
-            with quiet(transformers):
-                model = transformers.AutoModel.from_pretrained(
-                    str(self._folder), local_files_only=True, trust_remote_code=False, attn_implementation="eager"
-                )
-        except Exception as error:
-            raise InputError(f"{self._folder}: transformers {transformers.__version__} cannot load it "
-                             f"({type(error).__name__}): expected a complete model whose code is part of transformers"
-                             ) from None
-
-        class LastHidden(torch.nn.Module):  # type: ignore[misc,name-defined]
-            def __init__(self) -> None:
-                super().__init__()
-                self.model = model.float()
-
-            def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-                return self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-
-        return LastHidden().eval()
-
-
-def _need(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtraError("exporting a transformer", "fit", module) from None
 
 
 @contextmanager

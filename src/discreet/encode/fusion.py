@@ -13,31 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
+from discreet.core.folders import atomic_folder, read_manifest, sha256, write_manifest
 from discreet.encode.base import MANIFEST, Encoder, WholeText, load_encoder
 from discreet.encode.encoders.evidence import Reading
 
-FUSION = "fusion.json"
-FORM = "discreet-fusion"
-VERSION = 1
+FUSION, FORM, VERSION = "fusion.json", "discreet-fusion", 1
 
 Questions = Sequence[str | None]
 
 
 class Fusion:
-    """The weighted concatenation of encoders.
+    """The weighted concatenation of encoders, in the order of their blocks.
 
-    Parameters
-    ----------
-    encoders : sequence of Encoder
-        In the order of their blocks; at least one, no two of one name.
-    weights : sequence of float
-        What each block is multiplied with; positive and finite.
-
-    Raises
-    ------
-    UsageError
-        For no encoder, two of one name, or impossible weights.
+    Raises UsageError for no encoder, two of one name, or weights that are not positive and finite, one each.
     """
 
     kind = "fusion"
@@ -66,17 +54,12 @@ class Fusion:
                    readings: Sequence[Reading] | None = None) -> tuple[Fusion, NDArray[np.float32]]:
         """`fit` and the (n, dim) rows of the same texts, so that they are encoded once.
 
-        Encoders of the whole text take `readings` where the caller has already read the texts.
-
-        Raises
-        ------
-        UsageError
-            Where there is no text.
+        Encoders of the whole text take `readings` where the caller has already read the texts. Raises UsageError where
+        there is no text.
         """
         if not texts:
             raise UsageError("no texts to scale the encoders on: expected those that the density is fitted on")
-        plain = cls(encoders, [1.0] * len(encoders))
-        blocks = plain._blocks(texts, questions, readings)
+        blocks = cls(encoders, [1.0] * len(encoders))._blocks(texts, questions, readings)
         squared = [float(np.mean(np.sum(b.astype(np.float64) ** 2, axis=1))) for b in blocks]
         fused = cls(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
         return fused, fused._join(blocks)
@@ -94,14 +77,9 @@ class Fusion:
         pieces is seen in each.
         """
         pieces = self.chunks(text)
-        blocks = []
-        for encoder in self.encoders:
-            if isinstance(encoder, WholeText):
-                row = encoder.rows([reading if reading is not None else encoder.read(text, question)])
-                blocks.append(np.repeat(row, len(pieces), axis=0))
-            else:
-                blocks.append(encoder.encode(pieces))
-        return self._join(blocks)
+        return self._join([
+            np.repeat(e.rows([reading if reading is not None else e.read(text, question)]), len(pieces), axis=0)
+            if isinstance(e, WholeText) else e.encode(pieces) for e in self.encoders])
 
     def chunks(self, text: str) -> list[str]:
         """Overlapping pieces that fit every encoder; `[text]` where it fits."""
@@ -115,11 +93,8 @@ class Fusion:
         if isinstance(texts, str) or (questions is not None and len(questions) != len(texts)):
             raise UsageError("expected a list of texts, and where questions are given one (or None) for each text")
         asked = questions if questions is not None else [None] * len(texts)
-        return [
-            e.rows(readings or [e.read(t, q) for t, q in zip(texts, asked, strict=True)])
-            if isinstance(e, WholeText) else e.encode(texts)
-            for e in self.encoders
-        ]
+        return [e.rows(readings or [e.read(t, q) for t, q in zip(texts, asked, strict=True)])
+                if isinstance(e, WholeText) else e.encode(texts) for e in self.encoders]
 
     def _join(self, blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         return np.hstack([b * np.float32(w) for b, w in zip(blocks, self.weights, strict=True)])
@@ -139,26 +114,23 @@ class Fusion:
     def load(cls, folder: Path) -> Fusion:
         """Read back what `save` wrote.
 
-        Raises
-        ------
-        InputError
-            Where the folder or one of its encoders is missing, truncated, changed or of another version.
+        Raises InputError where the folder or one of its encoders is missing, truncated, changed or of another version.
         """
         manifest = read_manifest(folder, FUSION, FORM, VERSION)
-        pairs = [_block(manifest, block) for block in manifest.fact("blocks", list)]
+        pairs = [_block(folder, block) for block in manifest.fact("blocks", list)]
         try:
             return cls([e for e, _ in pairs], [w for _, w in pairs])
         except UsageError as error:
             raise InputError(f"{folder}: {error}") from None
 
 
-def _block(manifest: Manifest, block: Any) -> tuple[Encoder, float]:
+def _block(folder: Path, block: Any) -> tuple[Encoder, float]:
     try:
-        home, weight = manifest.folder / Path(block["folder"]).name, float(block["weight"])
+        home, weight = folder / Path(block["folder"]).name, float(block["weight"])
         mark, dim = str(block["sha256"]), int(block["dim"])
     except (KeyError, TypeError, ValueError):
-        raise InputError(f"{manifest.folder / FUSION} must give folder, dim, weight and sha256 of each encoder: "
-                         "save it again") from None
+        raise InputError(f"{folder / FUSION} must give folder, dim, weight and sha256 of each encoder: save it again"
+                         ) from None
     found = home / MANIFEST
     if found.is_file() and sha256(found) != mark:
         raise InputError(f"{home} holds an encoder of another hash than the one recorded ({mark[:12]}…): "

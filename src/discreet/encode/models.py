@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.encode.encoders.onnx import Reader
 
 TIMEOUT = 5.0
@@ -25,14 +25,9 @@ TIMEOUT = 5.0
 CONFIGS = ("config.json", "adapter_config.json")
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 SMALL = ("*.json", "*.txt", "*.model")
-_NOT = ["onnx/*", "openvino/*"]
 _KNOWN = ("Transformer", "Pooling", "Normalize")
-_OLD = {
-    "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean", "pooling_mode_lasttoken": "last",
-    "pooling_mode_max_tokens": "max", "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
-    "pooling_mode_weightedmean_tokens": "weightedmean",
-}  # fmt: skip
-_NEW = {"cls": "cls", "mean": "mean", "lasttoken": "last"}
+_POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last", "cls_token": "cls", "mean_tokens": "mean"}
+"""As `pooling_mode` says them, and as the keys `pooling_mode_…` do."""
 _AFTER_PADDING = frozenset(
     "roberta xlm-roberta xlm-roberta-xl camembert mpnet longformer roberta-prelayernorm data2vec-text esm".split()
 )
@@ -48,16 +43,13 @@ def locate(source: str | Path) -> Path:
         return Path(source)
     if not isinstance(source, str) or not HUB_NAME.fullmatch(source):
         raise InputError(f"{source} is neither a folder nor the name of a model on the hub (owner/model)")
+    hub, local = need("huggingface_hub", "fetching a model", "fit"), local_only(source)
     try:
-        hub: Any = import_module("huggingface_hub")
-    except ImportError:
-        raise MissingExtraError("fetching a model", "fit", "huggingface_hub") from None
-    options = {"ignore_patterns": _NOT, "local_files_only": local_only(source)}
-    try:
-        folder = Path(hub.snapshot_download(source, allow_patterns=[*SMALL, "*.safetensors"], **options))
-        if not list(folder.glob("*.safetensors")):
-            more = [*SMALL, "pytorch_model*.bin"]
-            folder = Path(hub.snapshot_download(source, allow_patterns=more, **options))
+        for weights in ("*.safetensors", "pytorch_model*.bin"):
+            folder = Path(hub.snapshot_download(source, allow_patterns=[*SMALL, weights], local_files_only=local,
+                                                ignore_patterns=["onnx/*", "openvino/*"]))
+            if list(folder.glob(weights)):
+                break
     except Exception as error:
         raise InputError(f"cannot fetch {source!r} from the Hugging Face hub ({type(error).__name__}): "
                          "give a local folder, or fetch it once while online") from None
@@ -68,20 +60,13 @@ def local_only(source: str) -> bool:
     """Whether a model must be read from this machine: what the argument `local_files_only` of the clients is to be.
 
     True for a folder, and for a name that was fetched before where the hub cannot be reached; False where it can be.
-
-    Raises
-    ------
-    InputError
-        Where the hub cannot be reached, or HF_HUB_OFFLINE forbids it, and the model is not on this machine.
-    MissingExtraError
-        Without huggingface_hub.
+    Raises InputError where the hub cannot be reached, or HF_HUB_OFFLINE forbids it, and the model is not on this
+    machine; MissingExtraError without huggingface_hub.
     """
     if Path(source).exists():
         return True
-    try:
-        hub, constants = import_module("huggingface_hub"), import_module("huggingface_hub.constants")
-    except ImportError:
-        raise MissingExtraError("fetching a model", "fit", "huggingface_hub") from None
+    hub, constants = (need(name, "fetching a model", "fit") for name in ("huggingface_hub",
+                                                                         "huggingface_hub.constants"))
     if reachable(constants.ENDPOINT):
         return False
     try:
@@ -121,34 +106,24 @@ def quiet(transformers: Any) -> Iterator[None]:
 
 
 def read_settings(folder: Path, pooling: str | None = None, most: int = 512) -> Reader:
-    """How the model in a folder is to be read.
+    """How the model in a folder is to be read: at most `most` tokens, whatever the model takes.
 
-    Parameters
-    ----------
-    folder : Path
-        With `config.json`.
-    pooling : {"mean", "cls", "last"}, optional
-        Overrules the folder. Without it, and where the folder says nothing, "mean".
-    most : int
-        No more tokens than these, whatever the model takes.
-
-    Raises
-    ------
-    InputError
-        Where files are missing or unreadable, or ask for what cannot be exported (a pooling of another kind, a
-        further layer).
+    `pooling` ("mean", "cls" or "last") overrules the folder; without it, and where the folder says nothing, "mean".
+    Raises InputError where files are missing or unreadable, or ask for what cannot be exported (a pooling of another
+    kind, a further layer).
     """
     config = _json(folder / "config.json")
     if config is None:
         raise InputError(f"{folder} holds no config.json; expected the folder of a transformer")
-    said = _pooling(folder)
     sentence = _json(folder / "sentence_bert_config.json") or {}
     tokeniser = _json(folder / "tokenizer_config.json") or {}
-    lengths = [most, sentence.get("max_seq_length"), tokeniser.get("model_max_length"), _positions(config)]
-    return Reader(
-        pooling or said or "mean", min(int(n) for n in lengths if isinstance(n, int | float) and n > 0),
-        bool(sentence.get("do_lower_case", False)),
-    )
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and config.get("model_type") in _AFTER_PADDING:
+        positions -= int(config.get("pad_token_id") or 0) + 1
+    lengths = [most, sentence.get("max_seq_length"), tokeniser.get("model_max_length"), positions]
+    said = _pooling(folder)
+    return Reader(pooling or said or "mean", min(int(n) for n in lengths if isinstance(n, int | float) and n > 0),
+                  bool(sentence.get("do_lower_case", False)))
 
 
 def weights_of(folder: Path) -> list[Path]:
@@ -160,44 +135,36 @@ def weights_of(folder: Path) -> list[Path]:
 
 
 def _pooling(folder: Path) -> str | None:
-    modules = _json(folder / "modules.json")
-    if modules is None:
-        return None
-    if not isinstance(modules, list) or not all(isinstance(m, dict) for m in modules):
-        raise InputError(f"{folder / 'modules.json'} is no list of modules: fetch the whole model again")
-    said = None
+    """As the modules of sentence-transformers say it; None without them."""
+    said, modules = None, _json(folder / "modules.json", list) or []
     for module in modules:
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind not in _KNOWN:
             raise InputError(f"{folder} has a layer {kind!r}; only {', '.join(_KNOWN)} can be exported")
         if kind == "Pooling":
-            said = _mode(folder / str(module.get("path", "")) / "config.json")
+            path = folder / str(module.get("path", "")) / "config.json"
+            config = _json(path)
+            if config is None:
+                raise InputError(f"{path} is missing: fetch the whole model")
+            key = "pooling_mode_"
+            modes = [str(config["pooling_mode"])] if config.get("pooling_mode") else [
+                name.removeprefix(key) for name, on in config.items() if name.startswith(key) and on]
+            if len(modes) != 1 or modes[0] not in _POOLINGS:
+                raise InputError(f"{path} asks for pooling {'+'.join(modes) or 'of no kind'}; expected mean, cls or "
+                                 "last token")
+            said = _POOLINGS[modes[0]]
     return said
 
 
-def _mode(path: Path) -> str:
-    config = _json(path)
-    if not isinstance(config, dict):
-        raise InputError(f"{path} is missing: fetch the whole model")
-    named = config.get("pooling_mode")
-    modes = [_NEW.get(str(named), str(named))] if named else [how for key, how in _OLD.items() if config.get(key)]
-    if len(modes) != 1 or modes[0] not in _NEW.values():
-        raise InputError(f"{path} asks for pooling {'+'.join(modes) or 'of no kind'}; expected mean, cls or last token")
-    return modes[0]
-
-
-def _positions(config: Any) -> int | None:
-    """Tokens for which the model has positions."""
-    if not isinstance(config, dict) or not isinstance(config.get("max_position_embeddings"), int):
-        return None
-    taken = int(config.get("pad_token_id") or 0) + 1 if config.get("model_type") in _AFTER_PADDING else 0
-    return int(config["max_position_embeddings"]) - taken
-
-
-def _json(path: Path) -> Any:
+def _json(path: Path, kind: type = dict) -> Any:
+    """What a file holds; None where there is none. Raises InputError."""
     if not path.is_file():
         return None
     try:
-        return json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes())
     except (ValueError, UnicodeDecodeError):
         raise InputError(f"{path} is truncated or no JSON: fetch the whole model again") from None
+    if not isinstance(found, kind) or not all(isinstance(one, dict) for one in found if kind is list):
+        raise InputError(f"{path} is no {'list of modules' if kind is list else 'JSON object'}: fetch the whole model "
+                         "again")
+    return found

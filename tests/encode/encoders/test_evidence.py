@@ -21,6 +21,9 @@ from discreet.text.evidence.mentions import Attribute
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."
 
 
+OTHERS: tuple[Subject, ...] = ("asker", "public", "cohort", "nobody")
+
+
 def said(kind: str, value: str, person: str = "p1", subject: Subject = "third", *, weak: bool = False) -> Attribute:
     return Attribute(kind, value, subject, person, 0, 1, "because", weak)
 
@@ -37,68 +40,45 @@ def seen(**values: float) -> dict[str, float]:
     return {name: float(given_.get(name, 0.0)) for name in feature_names("medical")}
 
 
-def test_nothing_is_the_zero_vector() -> None:
-    assert row() == seen()
+CASES: list[tuple[list[Attribute], dict[str, float]]] = [
+    ([], {}),
+    # That somebody is spoken of is no evidence.
+    ([said("person", "p1")], {}),
+    # One person, by class; a value that comes twice counts once, and what is strong once is not weak.
+    ([said("age", "52", weak=True), said("age", "52"), said("place", "Omaha"), said("place", "Omaha"),
+      said("place", "Lincoln"), said("family", "2 child", weak=True), said("condition", "anemia"),
+      said("sex", "female")],
+     {"strong__age": 1 / 3, "strong__place": 2 / 3, "weak__family": 1 / 3, "strong__condition": 1 / 3,
+      "strong__sex": 1 / 3, "strong": 3 / 6, "total": 4 / 6, "classes": 3 / 6, "facts": 1 / 6, "pair__strong": 1,
+      "pair__total": 1, "pair__paper": 1}),
+    # The fullest person is counted, also one who speaks of oneself.
+    ([said("age", "9", "p1"), said("age", "40", "speaker", "speaker"),
+      said("occupation", "nurse", "speaker", "speaker"), said("place", "Reno", "p2", weak=True)],
+     {"strong__age": 1 / 3, "strong__occupation": 1 / 3, "strong": 2 / 6, "total": 2 / 6, "classes": 2 / 6,
+      "pair__strong": 1, "pair__total": 1, "pair__paper": 1}),
+    # Two weak ones are a pair, and no strong one; facts of the domain are one under the paper's rule only.
+    ([said("age", "9", weak=True), said("place", "Reno", weak=True)],
+     {"weak__age": 1 / 3, "weak__place": 1 / 3, "total": 2 / 6, "classes": 2 / 6, "pair__total": 1, "pair__paper": 1}),
+    ([said("condition", "asthma"), said("treatment", "albuterol")],
+     {"strong__condition": 1 / 3, "strong__treatment": 1 / 3, "facts": 2 / 6, "pair__paper": 1}),
+    *(([said("age", "50", "x", subject), said("place", "Reno", "y", subject), said("visit", "yearly", "x", subject)],
+       {f"{subject}__identifying": 2 / 6, f"{subject}__facts": 1 / 6}) for subject in OTHERS),
+]
 
 
-def test_one_person_is_counted_by_class() -> None:
-    found = row(said("age", "52"), said("place", "Omaha"), said("place", "Omaha"), said("place", "Lincoln"),
-                said("family", "2 child", weak=True), said("condition", "anemia"), said("sex", "female"))
-    assert found == seen(
-        strong__age=1 / 3, strong__place=2 / 3, weak__family=1 / 3, strong__condition=1 / 3, strong__sex=1 / 3,
-        strong=3 / 6, total=4 / 6, classes=3 / 6, facts=1 / 6, pair__strong=1, pair__total=1, pair__paper=1,
-    )  # fmt: skip
-
-
-def test_that_somebody_is_spoken_of_is_no_evidence() -> None:
-    assert row(said("person", "p1")) == seen()
-
-
-def test_what_is_strong_once_is_not_weak() -> None:
-    assert row(said("age", "52", weak=True), said("age", "52")) == row(said("age", "52"))
-
-
-def test_the_fullest_person_is_counted_whoever_it_is() -> None:
-    found = row(said("age", "9", "p1"), said("age", "40", "speaker", "speaker"),
-                said("occupation", "nurse", "speaker", "speaker"), said("place", "Reno", "p2", weak=True))
-    assert found == seen(
-        strong__age=1 / 3, strong__occupation=1 / 3, strong=2 / 6, total=2 / 6, classes=2 / 6, pair__strong=1,
-        pair__total=1, pair__paper=1,
-    )  # fmt: skip
-
-
-def test_a_story_of_oneself_counts_like_anothers() -> None:
-    mine = row(said("age", "40", "speaker", "speaker"), said("place", "Reno", "speaker", "speaker"))
-    assert mine == row(said("age", "40"), said("place", "Reno"))
-
-
-def test_a_tie_goes_to_the_first() -> None:
-    assert row(said("age", "9", "p2"), said("place", "Reno", "p1"))["strong:age"] > 0
-    assert row(said("place", "Reno", "p1"), said("age", "9", "p2"))["strong:place"] > 0
-
-
-def test_two_weak_ones_are_a_pair_but_no_strong_pair() -> None:
-    found = row(said("age", "9", weak=True), said("place", "Reno", weak=True))
-    assert (found["pair:strong"], found["pair:total"], found["strong"]) == (0, 1, 0)
-    assert found["total"] == pytest.approx(2 / 6)
-
-
-def test_domain_facts_make_a_pair_under_the_paper_s_rule_only() -> None:
-    found = row(said("condition", "asthma"), said("treatment", "albuterol"))
-    assert (found["pair:paper"], found["pair:total"]) == (1, 0)
-    assert found["facts"] == pytest.approx(2 / 6)
-
-
-@pytest.mark.parametrize("subject", ["asker", "public", "cohort", "nobody"])
-def test_other_subjects_have_their_own_columns(subject: Subject) -> None:
-    found = row(said("age", "50", "x", subject), said("place", "Reno", "y", subject),
-                said("visit", "yearly", "x", subject))
-    assert found == seen(**{f"{subject}__identifying": 2 / 6, f"{subject}__facts": 1 / 6})
+@pytest.mark.parametrize(("attributes", "columns"), CASES)
+def test_what_is_counted(attributes: list[Attribute], columns: dict[str, float]) -> None:
+    assert row(*attributes) == seen(**columns)
 
 
 def test_direct_identifiers() -> None:
     spans = tuple(DirectSpan(kind, 0, 1) for kind in ("person_name", "person_name_hypothetical", "ssn"))
     assert row(direct=spans) == seen(direct__names=2 / 4, direct__others=1 / 4)
+
+
+def test_a_tie_goes_to_the_first() -> None:
+    assert row(said("age", "9", "p2"), said("place", "Reno", "p1"))["strong:age"] > 0
+    assert row(said("place", "Reno", "p1"), said("age", "9", "p2"))["strong:place"] > 0
 
 
 ATTRIBUTES = st.lists(st.builds(
@@ -172,25 +152,13 @@ def test_a_domain_of_ones_own_is_saved_with_it(tmp_path: Path) -> None:
         EvidenceEncoder.load(tmp_path / "e")
 
 
-TEXT = "Her SSN is 536-22-8145. She is a 47-year-old welder from Omaha."
-
-
-def test_a_reading_is_what_the_detectors_see() -> None:
-    found = read(TEXT, "medical")
-    assert found.attributes == find_evidence(Doc.of(TEXT), "medical")
-    assert [(s.type, TEXT[s.start : s.end]) for s in found.direct] == [("ssn", "536-22-8145")]
-
-
-def test_an_identifier_that_the_user_gave_is_left_out() -> None:
-    assert read(TEXT, "medical", "my ssn: 536 22 8145").direct == ()
-    assert len(read(TEXT, "medical", "my ssn: 536 22 8146").direct) == 1
-
-
-def test_an_attribute_that_the_user_gave_is_the_asker_s() -> None:
-    subjects = {a.kind: a.subject for a in read(TEXT, "medical", "I see a welder. What now?").attributes}
-    assert subjects["occupation"] == "asker"
-    assert subjects["age"] == "third"
-
-
-def test_no_words_in_its_repr() -> None:
-    assert "Omaha" not in repr(read(TEXT, "medical"))
+def test_a_reading_is_what_the_detectors_see_and_the_user_had_not_said() -> None:
+    text = "Her SSN is 536-22-8145. She is a 47-year-old welder from Omaha."
+    found = read(text, "medical")
+    assert found.attributes == find_evidence(Doc.of(text), "medical")
+    assert [(s.type, text[s.start : s.end]) for s in found.direct] == [("ssn", "536-22-8145")]
+    assert "Omaha" not in repr(found)
+    assert read(text, "medical", "my ssn: 536 22 8145").direct == ()
+    assert len(read(text, "medical", "my ssn: 536 22 8146").direct) == 1
+    subjects = {a.kind: a.subject for a in read(text, "medical", "I see a welder. What now?").attributes}
+    assert (subjects["occupation"], subjects["age"]) == ("asker", "third")

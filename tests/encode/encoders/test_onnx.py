@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.errors import refused
 
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError
 from discreet.core.folders import write_manifest
-from discreet.encode.base import load_encoder, unit
+from discreet.encode.base import load_encoder
 from discreet.encode.encoders.onnx import POOLINGS, OnnxEncoder, Reader, pool, read_tokenizer, session
 
 
@@ -107,30 +107,30 @@ def test_damaged_files(hand_made: Path, tmp_path: Path, name: str, how: str, mes
         load_encoder(folder)
 
 
+def described(folder: Path, source: Path, config: dict[str, object]) -> Path:
+    """A copy of a saved encoder with another manifest, which goes with its files."""
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    (folder / "encoder.json").unlink()
+    write_manifest(folder, "encoder.json", "discreet-encoder", 1,
+                   {"kind": "onnx", "name": "x", "dim": 16, "config": config})
+    return folder
+
+
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 def test_files_that_cannot_be_run(hand_made: Path, tmp_path: Path, name: str) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(hand_made, folder)
-    (folder / name).write_bytes(b"nonsense")
-    (folder / "encoder.json").unlink()
-    facts = {"kind": "onnx", "name": "x", "dim": 16, "config": {"pooling": "mean", "max_tokens": 24}}
-    write_manifest(folder, "encoder.json", "discreet-encoder", 1, facts)
+    broken = shutil.copytree(hand_made, tmp_path / "broken")
+    (broken / name).write_bytes(b"nonsense")
     with refused(InputError, f"{name}.* (cannot run it|is no tokenizer)"):
-        load_encoder(folder)
+        load_encoder(described(tmp_path / "copy", broken, {"pooling": "mean", "max_tokens": 24}))
 
 
 @pytest.mark.parametrize("config", [
     {"pooling": "max", "max_tokens": 24}, {"pooling": "mean"}, {"pooling": "mean", "max_tokens": "24"},
     {"pooling": "mean", "max_tokens": 3},
-])  # fmt: skip
+])
 def test_impossible_settings(hand_made: Path, tmp_path: Path, config: dict[str, object]) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(hand_made, folder)
-    (folder / "encoder.json").unlink()
-    write_manifest(folder, "encoder.json", "discreet-encoder", 1,
-                   {"kind": "onnx", "name": "x", "dim": 16, "config": config})
     with pytest.raises(InputError, match="known pooling and max_tokens"):
-        load_encoder(folder)
+        load_encoder(described(tmp_path / "copy", hand_made, config))
 
 
 def test_saving_what_has_moved(hand_made: Path, tmp_path: Path) -> None:
@@ -140,13 +140,6 @@ def test_saving_what_has_moved(hand_made: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no folder"):
         encoder.save(tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_unknown_pooling() -> None:
-    with pytest.raises(UsageError, match="unknown pooling 'max'"):
-        Reader("max", 24)
-    with pytest.raises(UsageError, match="unknown pooling 'max'"):
-        pool(np.ones((1, 2, 3), np.float32), np.ones((1, 2)), "max")
 
 
 def slowly(hidden: list[list[float]], mask: list[int], how: str) -> list[float]:
@@ -171,8 +164,3 @@ def test_pooling_against_loops(how: str, seed: int, n: int, tokens: int, left: b
     wanted = [slowly(h.tolist(), m.tolist(), how) for h, m in zip(hidden, mask, strict=True)]
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, wanted, atol=1e-6)
-
-
-def test_unit_keeps_zero() -> None:
-    rows = unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    np.testing.assert_array_equal(rows, np.array([[0.6, 0.8], [0, 0]], dtype=np.float32))

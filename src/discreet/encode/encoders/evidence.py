@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.unicode import prepare
-from discreet.domains import IDENTIFYING, Domain, DomainLike, load_domain, save_facts, saved_domain
+from discreet.domains import IDENTIFYING, DomainLike, load_domain, save_facts, saved_domain
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
@@ -38,31 +38,16 @@ class Reading:
 
 
 def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
-    """Read one answer.
+    """Read one answer, whole, in a domain: the name of a built-in one, or a folder.
 
-    Parameters
-    ----------
-    text : str
-        The answer, whole.
-    domain : Domain, str or Path
-        Name of a built-in domain, or the folder of one.
-    question : str, optional
-        What the user said. An attribute that stands in it is the asker's; a direct identifier that stands in it is
-        left out.
-
-    Raises
-    ------
-    UsageError
-        For an unknown domain.
-    DetectorError
-        Where a recogniser broke.
+    What stands in the question, which the user said, is not of the answer: an attribute is the asker's, and a direct
+    identifier is left out. Raises UsageError for an unknown domain, DetectorError where a recogniser broke.
     """
     prepared = prepare(text)
     told = _squeezed(prepare(question).text) if question else ""
     direct = tuple(
         span for span in find_direct(prepared)
-        if not told or _squeezed(prepare(text[span.start : span.end]).text) not in told
-    )
+        if not told or _squeezed(prepare(text[span.start : span.end]).text) not in told)
     return Reading(find_evidence(Doc(prepared), domain, question), direct)
 
 
@@ -89,10 +74,7 @@ def feature_names(domain: DomainLike) -> tuple[str, ...]:
     `direct:names`, `direct:others`
         Direct identifiers that the user had not said: names, and all others; 4 or more as 1.
 
-    Raises
-    ------
-    UsageError
-        For an unknown domain.
+    Raises UsageError for an unknown domain.
     """
     return (
         *(f"{how}:{c}" for how in ("strong", "weak") for c in columns_of(domain)),
@@ -114,57 +96,30 @@ def columns_of(domain: DomainLike) -> tuple[str, ...]:
 def evidence_row(reading: Reading, domain: DomainLike) -> NDArray[np.float32]:
     """The vector of one reading, in the order of `feature_names(domain)`."""
     domain = load_domain(domain)
-    persons = sorted(_persons(reading.attributes, columns_of(domain)), key=lambda p: p.weight(domain), reverse=True)
-    fullest = persons[0] if persons else _Person("", set(), set())
-    values = [min(_count(facts, (c,)), 3) / 3 for facts in (fullest.strong, fullest.weak) for c in columns_of(domain)]
-    values += _sums(fullest, domain)
+    classes = columns_of(domain)
+    persons: dict[str, tuple[set[Fact], set[Fact]]] = {}
+    for a in reading.attributes:
+        if a.subject in PERSONAL and a.kind in classes:
+            persons.setdefault(a.person, (set(), set()))[a.weak].add((a.kind, a.value))
+
+    def weight(person: tuple[set[Fact], set[Fact]]) -> tuple[int, ...]:
+        """What makes a person the fullest: strong attributes, then all, then domain facts, then sex."""
+        every = person[0] | person[1]
+        return (_count(person[0], IDENTIFYING), _count(every, IDENTIFYING), _count(every, domain.own),
+                _count(every, ("sex",)))
+
+    strong, weak = max(persons.values(), key=weight, default=(set(), set()))
+    every = strong | weak
+    values = [min(_count(facts, (c,)), 3) / 3 for facts in (strong, weak - strong) for c in classes]
+    sure, total, own, _ = weight((strong, weak))
+    values += [_six(sure), _six(total), len({k for k, _ in every if k in IDENTIFYING}) / 6, _six(own), float(sure >= 2),
+               float(total >= 2), float(_count(every, (*domain.shared, *domain.own)) >= 2)]
     for subject in OTHERS:
         said = {(a.kind, a.value) for a in reading.attributes if a.subject == subject}
         values += [_six(_count(said, IDENTIFYING)), _six(_count(said, domain.own))]
     names = sum(span.type in NAMES for span in reading.direct)
     values += [min(names, 4) / 4, min(len(reading.direct) - names, 4) / 4]
     return np.array(values, dtype=np.float32)
-
-
-class _Person:
-    """Distinct (class, value) facts about one person."""
-
-    __slots__ = ("strong", "subject", "weak")
-
-    def __init__(self, subject: str, strong: set[Fact], weak: set[Fact]) -> None:
-        self.subject, self.strong, self.weak = subject, strong, weak
-
-    @property
-    def identifying(self) -> int:
-        return _count(self.strong | self.weak, IDENTIFYING)
-
-    def weight(self, domain: Domain) -> tuple[int, ...]:
-        """What makes a person the fullest: strong attributes, then all, then domain facts, then sex."""
-        every = self.strong | self.weak
-        return (
-            _count(self.strong, IDENTIFYING), self.identifying, _count(every, domain.own), _count(every, ("sex",)),
-        )  # fmt: skip
-
-
-def _persons(attributes: Iterable[Attribute], classes: Sequence[str]) -> list[_Person]:
-    found: dict[str, _Person] = {}
-    for a in attributes:
-        if a.subject in PERSONAL and a.kind in classes:
-            person = found.setdefault(a.person, _Person(a.subject, set(), set()))
-            (person.weak if a.weak else person.strong).add((a.kind, a.value))
-    for person in found.values():
-        person.weak -= person.strong
-    return list(found.values())
-
-
-def _sums(person: _Person, domain: Domain) -> list[float]:
-    every = person.strong | person.weak
-    strong = _count(person.strong, IDENTIFYING)
-    paper = _count(every, (*domain.shared, *domain.own))
-    return [
-        _six(strong), _six(person.identifying), len({k for k, _ in every if k in IDENTIFYING}) / 6,
-        _six(_count(every, domain.own)), float(strong >= 2), float(person.identifying >= 2), float(paper >= 2),
-    ]  # fmt: skip
 
 
 def _count(facts: Iterable[Fact], kinds: Sequence[str]) -> int:

@@ -38,17 +38,8 @@ class HashedEncoder:
     """Texts to `dim` hashed features, L2-normalised; the zero vector where a text has no word.
 
     Case and digits are folded ("52" and "47" are one word "00"): what a number is worth is the business of the
-    evidence, and a vector that keeps numbers keeps what identifies. Words and characters weigh the same.
-
-    Parameters
-    ----------
-    dim : int
-        Columns, 16 to 2^20. Fewer columns mean more collisions.
-
-    Raises
-    ------
-    UsageError
-        For a `dim` out of range.
+    evidence, and a vector that keeps numbers keeps what identifies. Words and characters weigh the same. Raises
+    UsageError for a `dim` that is no whole number from 16 to 2^20.
     """
 
     kind = "hashed"
@@ -63,10 +54,7 @@ class HashedEncoder:
         """An (n, dim) array."""
         if isinstance(texts, str):
             raise UsageError("expected a list of texts, got one string")
-        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[:] = hashed_row(text, self.dim)
-        return rows
+        return np.array([hashed_row(text, self.dim) for text in texts], dtype=np.float32).reshape(-1, self.dim)
 
     def chunks(self, text: str) -> list[str]:
         """The text itself: it always fits."""
@@ -116,17 +104,11 @@ def _parts(codes: Words, blank: NDArray[np.bool_]) -> Words:
     """Hashes of the character n-grams of every word with a blank on either side."""
     found = []
     for n in CHARACTER_GRAMS:
-        count = len(codes) - n + 1
-        if count < 1:
-            continue
-        key = _key(f"part{n}", n + 1)
-        hashes = np.full(count, key[n])
-        crosses = np.zeros(count, dtype=np.bool_)
-        for k in range(n):
-            hashes += codes[k : k + count] * key[k]
-            if 0 < k < n - 1:
-                crosses |= blank[k : k + count]
-        found.append(_mix(hashes[~crosses]))
+        if (count := len(codes) - n + 1) > 0:
+            key = _key(f"part{n}", n + 1)
+            hashes = sum((codes[k : k + count] * key[k] for k in range(n)), np.full(count, key[n]))
+            crosses = np.logical_or.reduce([blank[k : k + count] for k in range(1, n - 1)])
+            found.append(_mix(hashes[~crosses]))
     return np.concatenate(found)
 
 

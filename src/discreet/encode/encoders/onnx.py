@@ -35,16 +35,8 @@ Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How a model is read.
-
-    Attributes
-    ----------
-    pooling : {"mean", "cls", "last"}
-        See `pool`.
-    max_tokens : int
-        Tokens that the model takes at once, special ones included.
-    lowercase : bool
-        Whether text is lower-cased before the tokeniser.
+    """How a model is read: the `pooling` of `pool`, the tokens that it takes at once, special ones included, and
+    whether text is lower-cased before the tokeniser.
     """
 
     pooling: str
@@ -62,23 +54,9 @@ class Reader:
 class OnnxEncoder:
     """Texts to L2-normalised vectors; made by `load` or by `discreet.encode.export`.
 
-    A text beyond `max_tokens` is read in overlapping pieces; its row is their mean by tokens, scaled
-    to norm 1.
-
-    Parameters
-    ----------
-    folder : Path
-        Where model and tokeniser lie; `save` copies them from there.
-    name, dim, reader
-        See `Encoder` and `Reader`.
-    run : callable
-        The model.
-    tokenizer : tokenizers.Tokenizer
-        Without truncation and padding.
-    workers : int
-        Texts that `encode` runs at a time, at least 1.
-    facts : mapping
-        Where the model came from; kept in `encoder.json`.
+    A text beyond `max_tokens` is read in overlapping pieces; its row is their mean by tokens, scaled to norm 1. `run`
+    is the model, `tokenizer` one of tokenizers without truncation and padding; `save` copies both from `folder`.
+    `workers` are texts that `encode` runs at a time; `facts`, where the model came from, are kept in `encoder.json`.
     """
 
     kind = "onnx"
@@ -94,11 +72,9 @@ class OnnxEncoder:
         """An (n, dim) array. A text without a token gets the zero vector."""
         if isinstance(texts, str):
             raise UsageError("expected a list of texts, got one string")
-        if self.workers == 1 or len(texts) < 2:
-            rows = [self._row(text) for text in texts]
-        else:
-            with ThreadPoolExecutor(min(self.workers, len(texts))) as pool_:
-                rows = list(pool_.map(self._row, texts))
+        workers = min(self.workers, len(texts))
+        with ThreadPoolExecutor(max(1, workers)) as threads:
+            rows = list((threads.map if workers > 1 else map)(self._row, texts))
         return np.array(rows, dtype=np.float32).reshape(-1, self.dim)
 
     def chunks(self, text: str) -> list[str]:
@@ -106,8 +82,12 @@ class OnnxEncoder:
         return chunks(text, self._offsets, self._room, min(OVERLAP, self._room // 4))
 
     def _row(self, text: str) -> NDArray[np.float32]:
-        windows = self._windows(text)
-        rows = [self._run_ids(ids) for ids in windows]
+        windows, rows = self._windows(text), []
+        for ids in windows:
+            tokens = np.array([ids], dtype=np.int64)
+            mask = np.ones_like(tokens)
+            rows.append(pool(self._run(tokens, mask), mask, self.reader.pooling)[0] if ids
+                        else np.zeros(self.dim, dtype=np.float32))
         if len(rows) == 1:
             return rows[0]
         weights = np.array([[len(ids)] for ids in windows], dtype=np.float64)
@@ -122,14 +102,6 @@ class OnnxEncoder:
             return [ids]
         pieces = [self._ids(piece) for piece in self.chunks(text)]
         return [ids[at : at + size] for ids in pieces for at in range(0, len(ids), size)]
-
-    def _run_ids(self, ids: list[int]) -> NDArray[np.float32]:
-        if not ids:
-            return np.zeros(self.dim, dtype=np.float32)
-        tokens = np.array([ids], dtype=np.int64)
-        mask = np.ones_like(tokens)
-        row: NDArray[np.float32] = pool(self._run(tokens, mask), mask, self.reader.pooling)[0]
-        return row
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(self._given(text)).ids
@@ -157,19 +129,9 @@ class OnnxEncoder:
     def load(cls, folder: Path, *, threads: int = 1, workers: int | None = None) -> OnnxEncoder:
         """Read back what `save` wrote.
 
-        Parameters
-        ----------
-        folder : Path
-            With `encoder.json`, `model.onnx` and `tokenizer.json`.
-        threads : int
-            Threads that one text is run on. Another number may change a vector by about 1e-7.
-        workers : int, optional
-            Texts that are run at a time; as many as there are cores by default. Changes no vector.
-
-        Raises
-        ------
-        InputError
-            Where the folder is truncated, changed, of another version, or holds what onnxruntime cannot run.
+        One text is run on `threads`; another number may change a vector by about 1e-7. `workers` texts, by default as
+        many as there are cores, are run at a time, which changes no vector. Raises InputError where the folder is
+        truncated, changed, of another version, or holds what onnxruntime cannot run.
         """
         manifest = open_encoder(folder, cls.kind)
         config = manifest.facts["config"]
@@ -184,30 +146,15 @@ class OnnxEncoder:
         facts = {k: v for k, v in config.items() if k not in asdict(reader)}
         run, tokenizer = session(folder / MODEL, threads), read_tokenizer(folder / TOKENIZER)
         return cls(folder, manifest.fact("name", str), manifest.fact("dim", int), reader, run, tokenizer,
-                   workers if workers is not None else _cores(), facts)
+                   workers if workers is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
+                   else os.cpu_count() or 1, facts)
 
 
 def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[np.float32]:
-    """One vector a text, L2-normalised.
+    """One vector a text (n, dim), of norm 1, from the last hidden state (n, tokens, dim).
 
-    Parameters
-    ----------
-    hidden : (n, tokens, dim) array
-        The last hidden state.
-    mask : (n, tokens) array
-        1 for tokens of the text, special ones included; 0 for padding, on either side. At least one 1 in a row.
-    how : {"mean", "cls", "last"}
-        The mean over the text's tokens, its first token, its last token.
-
-    Returns
-    -------
-    (n, dim) array
-        Of norm 1 each.
-
-    Raises
-    ------
-    UsageError
-        For an unknown `how`.
+    `mask` (n, tokens) is 1 for tokens of the text, special ones included, of which there is at least one, and 0 for
+    padding, on either side. `how` is "mean" (over the text's tokens), "cls" (its first token) or "last".
     """
     rows = np.arange(len(hidden))
     if how == "mean":
@@ -215,10 +162,8 @@ def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[n
         pooled = np.einsum("ntd,nt->nd", hidden.astype(np.float64), weights) / weights.sum(axis=1, keepdims=True)
     elif how == "cls":
         pooled = hidden[rows, mask.argmax(axis=1)].astype(np.float64)
-    elif how == "last":
-        pooled = hidden[rows, mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)].astype(np.float64)
     else:
-        raise UsageError(f"unknown pooling {how!r}: expected one of {', '.join(POOLINGS)}")
+        pooled = hidden[rows, mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)].astype(np.float64)
     return unit(pooled)
 
 
@@ -253,8 +198,4 @@ def read_tokenizer(path: Path) -> Any:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

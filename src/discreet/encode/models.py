@@ -156,7 +156,7 @@ def _pooling(folder: Path) -> str | None:
     return said
 
 
-def _json(path: Path, kind: type = dict) -> Any:
+def _json(path: Path, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> Any:
     """What a file holds; None where there is none. Raises InputError."""
     if not path.is_file():
         return None
@@ -164,7 +164,7 @@ def _json(path: Path, kind: type = dict) -> Any:
         found = json.loads(path.read_bytes())
     except (ValueError, UnicodeDecodeError):
         raise InputError(f"{path} is truncated or no JSON: fetch the whole model again") from None
-    if not isinstance(found, kind) or not all(isinstance(one, dict) for one in found if kind is list):
+    if not isinstance(found, kind) or (isinstance(found, list) and not all(isinstance(one, dict) for one in found)):
         raise InputError(f"{path} is no {'list of modules' if kind is list else 'JSON object'}: fetch the whole model "
                          "again")
     return found

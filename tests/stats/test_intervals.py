@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log
 
 import numpy as np
@@ -71,10 +72,12 @@ def test_rate_interval_is_exact_without_groups_and_wider_with_alike_ones() -> No
     assert rate_interval(hits, groups=users).low < clopper_pearson(30, 100).low
     assert rate_interval(hits, groups=users) == pytest.approx(clopper_pearson(3, 10), abs=0.02)
     assert rate_interval(hits, groups=np.arange(100)) == pytest.approx(clopper_pearson(30, 100), abs=0.005)
-    for wrong, says in [(lambda: rate_interval([]), "hits are empty"), (lambda: wilson(3, 2), "k of n is 3 of 2"),
-                        (lambda: clopper_pearson(1, 2, 95), "level is 95"),
-                        (lambda: tpr_at_fpr_interval([1, 2, 3], [0, 0, 0], 0.1), "0 positives of 3: expected both"),
-                        (lambda: tpr_at_fpr_interval([1, 2, 3], [0, 0, 1], 0.0), r"fpr is 0\.0: expected a number")]:
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: rate_interval([]), "hits are empty"), (lambda: wilson(3, 2), "k of n is 3 of 2"),
+        (lambda: clopper_pearson(1, 2, 95), "level is 95"),
+        (lambda: tpr_at_fpr_interval([1, 2, 3], [0, 0, 0], 0.1), "0 positives of 3: expected both"),
+        (lambda: tpr_at_fpr_interval([1, 2, 3], [0, 0, 1], 0.0), r"fpr is 0\.0: expected a number")]
+    for wrong, says in mistakes:
         with pytest.raises(ValueError, match=says):
             wrong()
 

@@ -39,7 +39,7 @@ Word = TypeVar("Word", bound=str)
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
-ROLE_WORDS = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
+ROLE_WORDS: Mapping[str, int] = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
 BAD = -2
 TWO_DECIMALS = 0.005
@@ -253,11 +253,11 @@ def _label_table(grid: Grid, label: str) -> ScoreTable:
     canaries = Canaries(role, np.where(canary == UNKNOWN, original, canary),
                         _whole_cells(grid, "label_trained", n_classes),
                         np.maximum(_whole_cells(grid, "planted", None), 0))
-    group = grid.per("example", "group")
-    if group is not None:
-        # Examples that say none have a group of their own.
-        own = [f"g{name}" if name is not None else f"e{place}" for place, name in enumerate(group)]
-        group = np.unique(own, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    groups = grid.per("example", "group")
+    # Examples that say none have a group of their own.
+    group = None if groups is None else np.unique(
+        [f"g{name}" if name is not None else f"e{place}" for place, name in enumerate(groups)],
+        return_inverse=True)[1].astype(np.int64).reshape(-1)
     return ScoreTable.of_canaries(models, np.array(grid.examples, dtype=np.object_), original, canaries,
                                   _logits(grid)[:, :, 0], group, grid.files.given_as)
 

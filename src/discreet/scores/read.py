@@ -140,7 +140,7 @@ def short(name: str) -> str:
 
 def absent(values: ObjectArray) -> BoolArray:
     """Where `values` is None."""
-    return np.equal(values, None).astype(np.bool_)
+    return np.array([value is None for value in values], dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -242,14 +242,17 @@ class ScoreTable:
         split = self.split_groups(*self.targets)
         if not split.any():
             return self, 0
-        code = np.unique(self.examples.group, return_inverse=True)[1].reshape(-1)
-        return self.take(np.flatnonzero(~split[code])), int(split.sum())
+        return self.take(np.flatnonzero(~split[self._group_code()])), int(split.sum())
+
+    def _group_code(self) -> IntArray:
+        assert self.examples.group is not None
+        return np.unique(self.examples.group, return_inverse=True)[1].reshape(-1)
 
     def split_groups(self, *models: int) -> BoolArray:
         """Which of the G groups, in order of their codes, have members and non-members of some of these models."""
         if self.examples.group is None:
             return np.zeros(0, dtype=np.bool_)
-        code = np.unique(self.examples.group, return_inverse=True)[1].reshape(-1)
+        code = self._group_code()
         held = np.zeros((2, len(models), int(code.max(initial=-1)) + 1), dtype=np.bool_)
         for value in (OUT, IN):
             for place, model in enumerate(models):

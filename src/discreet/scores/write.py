@@ -31,7 +31,8 @@ def write_scores(table: ScoreTable, path: Path | str) -> None:
     examples = {name: values.take(example) for name, values in _examples(table).items()}
     if n_queries > 1:
         examples["query"] = pa.array(np.tile(np.arange(n_queries), n_examples))
-    sink, writer = pa.BufferOutputStream(), None
+    sink = pa.BufferOutputStream()
+    writer: Any = None
     # One model at a time: the rows of all of them as Arrow columns would stand beside the table itself.
     for place in range(len(table.models)):
         model = pa.array(np.zeros(n_examples * n_queries, dtype=np.int64))

@@ -15,14 +15,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.guard.density import Components
-
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "results" / "guard.md"
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 PAIRINGS = ("within", "cross_generator", "borderline", "matched")
 COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at τ = 0", "tpr_tau0": "TPR at τ = 0", "abstain_safe": "abstained, negatives",
            "abstain_unsafe": "abstained, unsafe"}
+COMPONENTS = "K = {safe} on the safe side, K = {unsafe} on the unsafe side; {requested} requested"
 Record = Mapping[str, Any]
 
 
@@ -44,7 +43,7 @@ def pairings(study: Record) -> list[str]:
     out = ["### Pairings, kept population: self-consistency (grammar); in brackets the paper's figure", ""]
     for domain, found in study["domains"].items():
         if "components" in found:
-            fitted = "; ".join(f"{name} {Components(**k)}" for name, k in found["components"].items())
+            fitted = "; ".join(f"{name} {COMPONENTS.format(**k)}" for name, k in found["components"].items())
             out += [f"{domain}, Gaussian mixtures: {fitted}.", ""]
         for pairing in PAIRINGS:
             out += [f"**{domain}, {pairing.replace('_', ' ')}**", "", *head("", *COLUMNS.values(), f"FPR at {found['point']}", f"TPR at {found['point']}")]

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.files import dump_json, write_atomic
-from discreet.guard.density import Components
 from discreet.synth.plan import make_plan
 
 HERE = Path(__file__).parent
@@ -31,6 +30,7 @@ SIZES = {"safe": 300, "unsafe": 300, "borderline": 150, "unsafe_heldout": 60, "b
          "matched_unsafe": 60, "matched_borderline": 60, "domain_only": 0}
 SEED = 7
 ENCODERS = "embedded"
+COMPONENTS = "K = {safe} on the safe side, K = {unsafe} on the unsafe side; {requested} requested"
 COLUMNS = {"auroc": "AUROC", "fpr95": "FPR95", "fpr_tau0": "FPR at 0", "tpr_tau0": "TPR at 0",
            "abstain_safe": "abstained"}
 KEPT = ("auroc", "fpr95", "fpr90", "fpr_tau0", "tpr_tau0", "abstain_safe", "abstain_unsafe", "n_kept", "point",
@@ -79,7 +79,7 @@ def table(summary: dict[str, Any]) -> list[str]:
     for domain, found in summary.items():
         said += ["", f"{domain}: kept population, self-consistency (grammar); in brackets the paper (other text, other "
                      "encoders)",
-                 *(f"  {name}: Gaussian mixtures with {Components(**fitted)}"
+                 *(f"  {name}: Gaussian mixtures with {COMPONENTS.format(**fitted)}"
                    for name, fitted in found["components"].items()),
                  "  " + "".join(h.ljust(18) for h in ("", *COLUMNS.values()))]
         for pairing in ("within", "cross_generator", "borderline", "matched"):

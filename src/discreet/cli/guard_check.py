@@ -129,4 +129,4 @@ def _record(summary: dict[str, Any], guard: discreet.Guard, origin: str | None) 
     policy = guard.policy
     return {"kind": "guard check", "schema": 1, "summary": summary, "provenance": {
         "policy": policy.label(), "domain": policy.domain.name, "audience": policy.audience, "point": guard.point,
-        "tau": guard.tau, "components": None if components is None else dict(components.to_json()), **found}}
+        "tau": guard.tau, "components": components, **found}}

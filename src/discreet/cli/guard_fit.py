@@ -124,7 +124,7 @@ def pairings(
     made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet)
     detectors, duals = room.fit_configurations(made, names, seed=seed)
     found = room.evaluate_pairings(made, detectors)
-    components = {name: dual.components_.to_json() for name, dual in duals.items() if dual.components_ is not None}
+    components = {name: dual.components_ for name, dual in duals.items() if dual.components_ is not None}
     counts = made.corpus.corpus.counts
     record = {"kind": "guard evaluate partitions", "schema": 1, "domain": policy.domain.name, "point": policy.point,
               "seed": seed, "encoders": encoders, "counts": dict(counts), "components": components,

@@ -15,7 +15,7 @@ from discreet.core.types import BoolArray
 from discreet.data.answers import LabelledAnswer
 from discreet.guard.evaluate import leaks_in, plain
 from discreet.guard.guard import Guard
-from discreet.guard.points import BY_COSTS, TPRS, Costs, Held, operating_points
+from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
 from discreet.guard.reading import EvidenceScore, fitted
 from discreet.stats import share_estimate
 
@@ -125,7 +125,7 @@ def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) 
         unsafe, safe = (np.array([j.delta for j in kind if j.by_delta(name)]) for kind in kinds)
         if min(unsafe.size + held[0], safe.size + held[1]) < least:
             return None
-        found[name] = operating_points(unsafe, safe, costs, Held(*held))[name]
+        found[name] = operating_points(unsafe, safe, costs, (held[0], held[1]))[name]
     return found
 
 

@@ -29,8 +29,8 @@ LEAST_TEXTS = 40
 MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "subtype", "generator")
 
 Texts = Path | str | Sequence[Path | str | Mapping[str, Any] | Answer]
-"""A file, or a list: of strings (texts), of mappings (rows, with `answer` and what else a file may have), of answers,
-or of paths (files). A string that stands alone is the name of a file; in a list, files are given as `Path`."""
+"""A file (a path, or a string that stands alone), or a list of strings (texts), of mappings (rows, with `answer` and
+what else a file may have), of answers, or of paths (files)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +124,12 @@ def _items(given: Texts) -> list[Any]:
 def _rows_in_memory(items: Sequence[Any], kind: Kind) -> Iterable[Row]:
     for number, item in enumerate(items, start=1):
         place = Place(f"the {kind} texts", "item", number)
-        row: Mapping[str, Any] = {}
-        if isinstance(item, str):
-            if len(item) < 256 and Path(item).is_file():
-                raise UsageError(f"{place} is the name of a file; in a list, give files as pathlib.Path")
-            row = {"answer": item}
-        elif isinstance(item, Answer):
-            row = {"id": item.id, "answer": item}
-        elif isinstance(item, Mapping):
-            row = item
-        else:
+        if isinstance(item, str) and len(item) < 256 and Path(item).is_file():
+            raise UsageError(f"{place} is the name of a file; in a list, give files as pathlib.Path")
+        if not isinstance(item, str | Answer | Mapping):
             place.fail(f"found a {type(item).__name__}; expected a string, a mapping with 'answer', an Answer, a Path")
-        yield place, {"id": f"{kind}-{number}", **row}
+        more = item if isinstance(item, Mapping) else {"answer": item}
+        yield place, {"id": item.id if isinstance(item, Answer) else f"{kind}-{number}", **more}
 
 
 def _of_kind(rows: Iterable[Row], kind: Kind, domain: str) -> list[Sample]:
@@ -153,12 +147,15 @@ def _of_kind(rows: Iterable[Row], kind: Kind, domain: str) -> list[Sample]:
         document = said.pop("document", None)
         return Sample(answer, kind, said.pop("group", document), **said)
 
-    found = unique(rows, sample, lambda one: one if isinstance(one, str) else one.answer.id)
+    def identity(one: Sample | str) -> str:
+        return one if isinstance(one, str) else one.answer.id
+
+    found = unique(rows, sample, identity)
     return [s for _, s in found if isinstance(s, Sample)]
 
 
 def normalised(text: str) -> str:
-    """The unit of "the same text": Unicode-normalised, case-folded, white space collapsed."""
+    """What is equal of the same text: Unicode-normalised, case-folded, white space collapsed."""
     return " ".join(prepare(text).text.casefold().split())
 
 
@@ -168,16 +165,12 @@ def without_repeats(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, 
     leaks: dict[str, set[bool]] = {}
     for key, sample in zip(keys, samples, strict=True):
         leaks.setdefault(key, set()).add(sample.kind == "unsafe")
-    kept, seen, counts = [], set(), Counter(repeated=0, contradictory=0)
+    first: dict[str, Sample] = {}
     for key, sample in zip(keys, samples, strict=True):
-        if len(leaks[key]) > 1:
-            counts["contradictory"] += 1
-        elif key in seen:
-            counts["repeated"] += 1
-        else:
-            seen.add(key)
-            kept.append(sample)
-    return kept, dict(counts)
+        if len(leaks[key]) == 1:
+            first.setdefault(key, sample)
+    contradictory = sum(len(leaks[key]) > 1 for key in keys)
+    return list(first.values()), {"repeated": len(keys) - contradictory - len(first), "contradictory": contradictory}
 
 
 def split(samples: Sequence[Sample], seed: int) -> list[Part]:
@@ -201,7 +194,7 @@ def split(samples: Sequence[Sample], seed: int) -> list[Part]:
     home: dict[str, Part] = {}
 
     def order(name: str) -> tuple[int, str]:
-        # The largest first, so that they do not burst a small set that is nearly full.
+        """The largest first, so that they do not burst a small set that is nearly full."""
         return -members[name].total(), hashlib.sha256(f"{seed}\n{name}".encode("utf-8", "surrogatepass")).hexdigest()
 
     def room(part: Part, group: Counter[Kind]) -> float:

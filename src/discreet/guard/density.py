@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -214,37 +214,12 @@ class Projection:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Components:
-    """Mixture components asked for, and how many were fitted on each side: fewer where its rows do not carry them."""
-
-    requested: int
-    safe: int
-    unsafe: int
-
-    def __str__(self) -> str:
-        return f"K = {self.safe} on the safe side, K = {self.unsafe} on the unsafe side; {self.requested} requested"
-
-    def to_json(self) -> dict[str, int]:
-        """`{requested, safe, unsafe}`."""
-        return asdict(self)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedDual:
-    """A fitted pair of densities.
+    """A fitted pair of densities, of the safe side and of the unsafe one, for rows of `dim` columns, projected first.
 
-    Attributes
-    ----------
-    dim : int
-        Columns of the rows that are scored.
-    scale : "normalised" or "libsvm"
-        Scale of both σ. "libsvm" is the raw form of the paper: with ν·n in every σ, τ = 0 shifts with the ratio of
-        the class sizes, and any other threshold with ν and n as well.
-    densities : pair of Density
-        Of the safe side and of the unsafe one.
-    projection : Projection or None
-        Applied to rows first.
+    `scale` is that of both σ. "libsvm" is the raw form of the paper: with ν·n in every σ, τ = 0 shifts with the ratio
+    of the class sizes, and any other threshold with ν and n as well.
     """
 
     dim: int
@@ -253,10 +228,7 @@ class FittedDual:
     projection: Projection | None = None
 
     def sigmas(self, x: ArrayLike) -> FloatArray:
-        """σ_s and σ_u (n, 2) of rows (n, d), higher = more typical. ValueError for another width or NaN.
-
-        A row's scores depend on that row alone, bit for bit, whatever its batch.
-        """
+        """σ_s and σ_u (n, 2) of rows (n, d), each row's own; ValueError for another width or NaN."""
         rows = as_rows(np.asarray(x), self.dim)
         out = np.empty((rows.shape[0], 2))
         for part in blocks(rows.shape[0], ROWS_AT_ONCE):
@@ -269,10 +241,11 @@ class FittedDual:
         """Training embeddings that each side keeps, for the card."""
         return {side: kept.stored_rows() for side, kept in zip(SIDES, self.densities, strict=True)}
 
-    def components(self) -> Components | None:
-        """Mixture components of both sides; None where the densities are no mixtures."""
+    def components(self) -> dict[str, int] | None:
+        """Mixture components `requested`, and fitted on each side (fewer where its rows do not carry them)."""
         safe, unsafe = (density.components for density in self.densities)
-        return None if safe is None or unsafe is None else Components(safe[0], safe[1], unsafe[1])
+        return None if safe is None or unsafe is None else {
+            "requested": safe[0], "safe": safe[1], "unsafe": unsafe[1]}
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays to save, named `safe/…`, `unsafe/…`, `projection/…`."""

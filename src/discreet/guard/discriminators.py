@@ -81,12 +81,8 @@ class LogisticRegression(Discriminator):
     def fit(cls, x: NDArray[Any], y: ArrayLike, *, rng: np.random.Generator, c: float | None = None) -> Self:
         """See `Discriminator`; nothing is drawn."""
         rows, labels = cls._training(x, y)
-        try:
-            from sklearn.linear_model import LogisticRegression as Peer
-        except ImportError:
-            raise MissingExtraError("fitting a logistic regression", "audit", "sklearn") from None
-        peer = Peer(C=c or cls.strength, class_weight="balanced", max_iter=2_000)
-        _fit(peer, as_float(rows), labels)
+        peer = _fit("logistic", as_float(rows), labels, C=c or cls.strength,
+                    class_weight="balanced", max_iter=2_000)
         return cls(c or cls.strength, as_float(peer.coef_[0]), float(peer.intercept_[0]))
 
     def delta(self, x: NDArray[Any]) -> FloatArray:
@@ -146,18 +142,14 @@ class Perceptron(Discriminator):
     def fit(cls, x: NDArray[Any], y: ArrayLike, *, rng: np.random.Generator) -> Self:
         """See `Discriminator`; `rng` seeds the first weights, the batches, and the tenth held out to stop early."""
         rows, labels = cls._training(x, y)
-        try:
-            from sklearn.neural_network import MLPClassifier
-        except ImportError:
-            raise MissingExtraError("fitting a multilayer perceptron", "audit", "sklearn") from None
         centre = rows.mean(axis=0, dtype=np.float64)
         spread = float(np.sqrt(np.mean((rows - centre) ** 2)))
         scale = 1.0 / spread if spread > 0.0 else 1.0
         # scikit-learn holds a tenth out of each class: with fewer than ten rows of one there is no such tenth.
         early = int(min(labels.sum(), labels.size - labels.sum())) >= 10
-        peer = MLPClassifier(HIDDEN, early_stopping=early, n_iter_no_change=5, max_iter=60,
-                             random_state=int(rng.integers(2**31 - 1)))
-        _fit(peer, ((rows - centre) * scale).astype(np.float32), labels)
+        peer = _fit("perceptron", ((rows - centre) * scale).astype(np.float32), labels,
+                    hidden_layer_sizes=HIDDEN, early_stopping=early, n_iter_no_change=5, max_iter=60,
+                    random_state=int(rng.integers(2**31 - 1)))
         weights = tuple(np.asarray(w, dtype=np.float32) for w in peer.coefs_)
         return cls(UNSURE, scale, centre, weights, tuple(as_float(b) for b in peer.intercepts_))
 
@@ -209,12 +201,17 @@ DISCRIMINATORS: dict[str, type[Discriminator]] = {
 """Kind to class, in the order in which they are printed."""
 
 
-def _fit(peer: Any, rows: NDArray[Any], labels: IntArray) -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
+def _fit(name: str, rows: NDArray[Any], labels: IntArray, **options: Any) -> Any:
+    """A classifier of scikit-learn, fitted."""
+    try:
+        from sklearn import linear_model, neural_network
+        from sklearn.exceptions import ConvergenceWarning
+    except ImportError:
+        raise MissingExtraError("fitting a discriminator", "audit", "sklearn") from None
+    kinds = {"logistic": linear_model.LogisticRegression, "perceptron": neural_network.MLPClassifier}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # as good as it gets in that many steps
-        peer.fit(rows, labels)
+        return kinds[name](**options).fit(rows, labels)
 
 
 def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any]) -> NDArray[Any]:

@@ -57,8 +57,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     nu_ : float or None
         The ν that was used; None for "gmm".
     sweep_ : NuSweep or None
-    components_ : Components or None
-        Mixture components requested, and fitted on each side; None for densities without any.
+    components_ : dict or None
+        Mixture components `requested`, and fitted on each side, `safe`, `unsafe`; None for densities without any.
     """
 
     def __init__(self, density: str = "ocsvm", *, nu: float | str = "sweep", gamma: float | str = "median",
@@ -74,13 +74,7 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
-        """Fit both sides on rows (n, d) and labels (n,), of which the larger means unsafe.
-
-        Raises
-        ------
-        TooFewRowsError
-            Where a class has fewer rows than its density needs (2).
-        """
+        """Fit both sides on rows (n, d) and labels (n,), the larger of which means unsafe; TooFewRowsError under 2."""
         if self.scale not in SCALES:
             raise ValueError(f"scale is {self.scale!r}: expected 'normalised' or 'libsvm'")
         rows, given = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)

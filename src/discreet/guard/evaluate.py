@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from discreet.core.records import Estimate
+from discreet.core.records import Answer, Estimate
 from discreet.data.answers import LabelledAnswer
 from discreet.domains import IDENTIFYING
 from discreet.guard.guard import Guard, Judgement
@@ -74,11 +74,8 @@ class _Case:
 
 
 def leaks_in(row: LabelledAnswer) -> bool | None:
-    """Whether a labelled answer leaks; None where it counts nowhere.
-
-    It leaks where readers say "yes" of a third person or a speaker; it does not where they say "no", or "yes" of the
-    asker or a public person. Answers with one attribute and unclear ones count nowhere.
-    """
+    """Whether a labelled answer leaks: readers say "yes" of a third person or a speaker, not of the asker or a public
+    person; None where they say neither yes nor no."""
     if row.cluster == "yes":
         return row.subject in ("third", "speaker", None)
     return False if row.cluster == "no" else None
@@ -179,18 +176,19 @@ def _kinds_of_fullest(case: _Case) -> set[str]:
 
 
 def _controls(speakers: Sequence[_Case], passed: Sequence[_Case], guard: Callable[[str], Guard]) -> dict[str, Estimate]:
-    def held(among: Sequence[_Case], changed: Callable[[_Case], dict[str, Any]]) -> Estimate:
-        hits = [guard(c.domain).check(replace(c.row.answer, **changed(c))).action != "safe" for c in among]
+    def held(among: Sequence[_Case], changed: Callable[[_Case], Answer]) -> Estimate:
+        hits = [guard(c.domain).check(changed(c)).action != "safe" for c in among]
         return share_estimate(hits, unit="answer", of="answers")
 
     def echoed(change: Callable[[str], str]) -> Estimate:
-        return held(speakers, lambda c: {"question": c.row.answer.answer, "answer": change(c.row.answer.answer)})
+        return held(speakers, lambda c: replace(
+            c.row.answer, question=c.row.answer.answer, answer=change(c.row.answer.answer)))
 
     def with_sentence(sentence: str) -> Estimate:
-        def changed(c: _Case) -> dict[str, Any]:
-            domain = guard(c.domain).policy.domain
-            return {"answer": c.row.answer.answer.rstrip() + sentence.format(person=domain.person,
-                                                                             people=domain.people)}
+        def changed(c: _Case) -> Answer:
+            domain, answer = guard(c.domain).policy.domain, c.row.answer
+            said = sentence.format(person=domain.person, people=domain.people)
+            return replace(answer, answer=answer.answer.rstrip() + said)
 
         return held(passed, changed)
 

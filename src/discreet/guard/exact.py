@@ -42,12 +42,10 @@ def to_grid(rows: NDArray[Any], bits: int) -> FloatArray:
     squares = row_sums(given * given)
     _, exponents = np.frexp(squares)
     # Adding and taking away 1.5 · 2⁵² steps rounds to whole steps, half to even.
-    shift = np.ldexp(1.5, (exponents + 1) // 2 - bits + 52)
-    rounded: FloatArray = given + shift[:, None]
-    rounded -= shift[:, None]
-    tiny = squares < SMALLEST**2
-    if tiny.any():
-        rounded[tiny] = 0.0
+    shift = np.ldexp(1.5, (exponents + 1) // 2 - bits + 52)[:, None]
+    rounded: FloatArray = given + shift
+    rounded -= shift
+    rounded[squares < SMALLEST**2] = 0.0
     return rounded
 
 
@@ -89,11 +87,8 @@ def squared_norms(slices: Slices) -> FloatArray:
     """‖row‖² (n,) of the sum of the slices."""
     out = np.empty(slices[0].shape[0])
     for part in blocks(out.size, ROWS_AT_ONCE):
-        whole = slices[0][part].astype(np.float64)
-        for piece in slices[1:]:
-            whole += piece[part]
-        whole *= whole
-        out[part] = row_sums(whole)
+        whole = sum((piece[part] for piece in slices[1:]), slices[0][part].astype(np.float64))
+        out[part] = row_sums(whole * whole)
     return out
 
 

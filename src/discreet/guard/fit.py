@@ -73,10 +73,13 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
               costs: Costs | None = None, quiet: bool = True) -> Guard:
     """Fit a guard on texts of both sides.
 
+    InputError, UsageError or MissingExtraError for files that cannot be read, too few texts of a side, an impossible
+    option, a package that is missing.
+
     Parameters
     ----------
-    domain : Domain, str or Path
-        Name of a built-in domain, or the folder of one.
+    domain, policy : Domain, str or Path; Policy, optional
+        Name of a built-in domain, or the folder of one; by default with the policy there.
     safe, unsafe, borderline : path, list of str, of mappings, of Answer or of Path
         At least 40 distinct texts each that do not leak, and that do; optionally texts in the voice of a leak without
         one. A file (JSON Lines, CSV, Parquet) has `id, answer` and, if they are there, `question, kind, domain, group`;
@@ -91,17 +94,10 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
         `DEFAULT_DISCRIMINATOR`. All are fitted and saved.
     out, cache : path, optional
         Where the guard is saved; where exported encoders are kept (by default the user's cache folder).
-    policy : Policy, optional
-        Of the domain; by default the one in its folder.
     encoded : {"answer", "question+answer"}
         What the encoders of pieces read.
     costs : Costs, optional
         Adds the operating point "costs".
-
-    Raises
-    ------
-    InputError, UsageError, MissingExtraError
-        For files that cannot be read, too few texts of a side, an impossible option, a package that is missing.
     """
     discriminator = discriminator or DEFAULT_DISCRIMINATOR
     for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),

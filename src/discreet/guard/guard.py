@@ -49,6 +49,8 @@ class Judgement:
 class Guard:
     """Judges answers under a policy: by rules alone, or with a fitted layer 2; see `Verdict` for what it returns.
 
+    UsageError for an unknown domain, audience or point, or a detector of another domain.
+
     Parameters
     ----------
     policy : Policy, Domain, str or Path
@@ -61,15 +63,9 @@ class Guard:
     detector : Detector, optional
         A fitted layer 2, of the domain of the policy; `fit_guard` makes one.
     second : callable, optional
-        Asked about every answer that the guard abstains on; its action stands instead. Where it breaks, the verdict
-        is `failed`.
+        Asked about every answer that the guard abstains on; its action stands, `failed` where it breaks.
     card : mapping, optional
         What the guard was fitted on, with figures.
-
-    Raises
-    ------
-    UsageError
-        For an unknown domain, audience or point, or a detector of another domain.
 
     Examples
     --------
@@ -117,14 +113,8 @@ class Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
-        with `audience` that of its domain. `discriminator` says which δ decides.
-
-        Raises
-        ------
-        InputError
-            Where the folder is missing, truncated, changed or of another version.
-        UsageError
-            For an unknown point, audience or discriminator.
+        with `audience` that of its domain. `discriminator` says which δ decides. InputError where the folder is
+        missing, truncated, changed or of another version, UsageError for an unknown point, audience or discriminator.
         """
         from discreet.guard.artifact import load_detector  # numpy, which the rules alone do not need
 
@@ -167,23 +157,19 @@ class Guard:
         started = perf_counter()
         try:
             judgement = self._decide(given, read_answer(given, self.policy))
-        except Exception as error:  # a detector may break in any way; the answer must still not pass as safe
-            judgement = Judgement(self._failed(given.id, error))
+        except Exception as error:
+            # A detector may break in any way; the answer must still not pass as safe. The message may quote it.
+            kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
+            judgement = Judgement(Verdict(given.id, "failed", None, None, None, (), self._label, tau=self.tau,
+                                          reason=f"a detector failed with {kind}; the answer was not judged"))
         elapsed = (perf_counter() - started) * 1000
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
-
-    def _failed(self, identity: str, error: Exception) -> Verdict:
-        """`failed`, with the kind of the error and nothing else of it: its message may quote the answer."""
-        kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
-        return Verdict(id=identity, action="failed", layer=None, score=None, delta=None, evidence=(),
-                       policy=self._label, tau=self.tau,
-                       reason=f"a detector failed with {kind}; the answer was not judged")
 
     def _decide(self, answer: Answer, read: Read) -> Judgement:
         found = score_evidence(read.attributes, self.policy, self.rules)
         findings = findings_of(read, self.policy)
-        verdict = Verdict(id=answer.id, action="safe", layer=None, score=probability(found.logit), delta=found.logit,
-                          evidence=found.listed(), policy=self._label, reason=found.quiet_reason(), tau=self.tau)
+        verdict = Verdict(answer.id, "safe", None, probability(found.logit), found.logit, found.listed(), self._label,
+                          found.quiet_reason(), tau=self.tau)
         unsure = None
         if self._detector is not None:
             scored = self._detector.score_answer(answer, read)

@@ -31,16 +31,13 @@ MOST_ROWS = 20_000
 TIE = 1e-4
 """Mean AUROCs nearer than that are equal. Where every support vector is free the solution is the same for every small
 ν, and the solver's tolerance alone would choose."""
-TOLERANCE = 1e-3
-"""libsvm's, on its scale."""
-NORMALISED_TOLERANCE = 1e-5
-"""On the scale where weights sum to one; it binds where ν·n < 100."""
+TOLERANCE, NORMALISED_TOLERANCE = 1e-3, 1e-5
+"""libsvm's, on its scale; on the scale where weights sum to one, which binds where ν·n < 100."""
 MOST_STEPS = 10_000_000
 LEAST_CURVATURE = 1e-12
-FULL_PRECISION_ROWS = 4_096
-"""Up to that many rows the Gram matrix is computed in double precision."""
-FLAT = 64.0
-"""γ‖x‖² up to which single precision leaves an error under 1e-5 in a kernel value."""
+FULL_PRECISION_ROWS, FLAT = 4_096, 64.0
+"""Up to that many rows the Gram matrix is computed in double precision; γ‖x‖² up to which single precision leaves an
+error under 1e-5 in a kernel value."""
 CAPACITY = 2 << 30
 """Bytes of Gram rows kept at the most."""
 
@@ -106,11 +103,7 @@ class GramRows:
         return np.asarray(np.exp(kernel, out=kernel))
 
     def _squared_norms(self, x: NDArray[Any]) -> FloatArray:
-        out = np.empty(x.shape[0])
-        for part in blocks(x.shape[0], 1024):
-            rows = x[part] - self._centre
-            out[part] = row_sums(rows * rows)
-        return out
+        return np.concatenate([row_sums((x[part] - self._centre) ** 2) for part in blocks(x.shape[0], 1024)])
 
 
 class OneClassDual(NamedTuple):

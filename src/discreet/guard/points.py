@@ -39,11 +39,10 @@ class Costs:
     prevalence: float | None = None
 
     def __post_init__(self) -> None:
-        if not all(isfinite(c) for c in (self.miss, self.false_flag, self.review)):
-            raise UsageError("costs of a missed leak, a false flag and a review must be finite numbers")
-        if not (self.miss > 0 and self.false_flag > 0 and self.review >= 0):
+        if not (0 < self.miss < inf and 0 < self.false_flag < inf and 0 <= self.review < inf):
             raise UsageError(f"costs {self.miss:g} of a missed leak, {self.false_flag:g} of a false flag and "
-                             f"{self.review:g} of a review: expected the first two over 0 and no negative one")
+                             f"{self.review:g} of a review: expected finite numbers, the first two over 0 and no "
+                             "negative one")
         if self.prevalence is not None and not 0 < self.prevalence < 1:
             raise UsageError(
                 f"a prevalence of {self.prevalence:g}: expected the share of answers that leak, between 0 and 1"
@@ -86,14 +85,6 @@ def thetas(safe: NDArray[Any], unsafe: NDArray[Any], percentile: float) -> Theta
     return Thetas(float(np.percentile(safe[:, 0], percentile)), float(np.percentile(unsafe[:, 1], percentile)))
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Calibration answers that the guard flags whatever τ is, by evidence, of each side."""
-
-    unsafe: int = 0
-    safe: int = 0
-
-
 def tau_at_tpr(unsafe: FloatArray, tpr: float, held: int = 0) -> float:
     """The largest τ that flags a share `tpr` of n unsafe δ and `held` more; infinite where those are enough."""
     ordered = np.sort(unsafe)[::-1]
@@ -103,7 +94,7 @@ def tau_at_tpr(unsafe: FloatArray, tpr: float, held: int = 0) -> float:
     return float(np.nextafter(ordered[max(1, needed) - 1], -inf))
 
 
-def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: Held = Held()) -> float:
+def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: tuple[int, int] = (0, 0)) -> float:
     """The τ of the least expected cost on δ of both sides (n,), (m,); of several, the smallest; 0 without any δ.
 
     It lies halfway between two neighbouring δ, or beyond all of them. Abstentions do not depend on τ, so they do not
@@ -112,7 +103,7 @@ def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: Held 
     given = np.unique(np.concatenate([unsafe, safe]))
     if not given.size:
         return 0.0
-    n_unsafe, n_safe = unsafe.size + held.unsafe, safe.size + held.safe
+    n_unsafe, n_safe = unsafe.size + held[0], safe.size + held[1]
     share = costs.prevalence if costs.prevalence is not None else n_unsafe / (n_unsafe + n_safe)
     halfway = given[:-1] + (given[1:] - given[:-1]) / 2
     candidates = np.concatenate([[np.nextafter(given[0], -inf)], halfway, [given[-1]]])
@@ -123,18 +114,18 @@ def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: Held 
 
 
 def operating_points(
-    unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None, held: Held = Held()
+    unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None, held: tuple[int, int] = (0, 0)
 ) -> dict[str, float]:
     """τ of every operating point from calibration δ of the answers that δ decides, (n,) and (m,).
 
-    Balanced and strict reach *at least* their true-positive rate: where τ = 0 reaches it already, they are τ = 0 too,
-    so that strict never lets pass what balanced holds, nor balanced what conservative holds. InputError where a side
-    has neither δ nor answers that evidence flags.
+    `held` says how many more of each side evidence flags whatever τ is. Balanced and strict reach *at least* their
+    true-positive rate: where τ = 0 reaches it already, they are τ = 0 too, so that strict never lets pass what balanced
+    holds, nor balanced what conservative holds. InputError where a side has neither δ nor answers that are flagged.
     """
-    for side, n in (("unsafe", unsafe.size + held.unsafe), ("safe", safe.size + held.safe)):
+    for side, n in (("unsafe", unsafe.size + held[0]), ("safe", safe.size + held[1])):
         if not n:
             raise InputError(f"no {side} calibration text is left to set the operating points on: add {side} texts")
-    points = {"conservative": 0.0} | {name: min(0.0, tau_at_tpr(unsafe, tpr, held.unsafe)) for name,
+    points = {"conservative": 0.0} | {name: min(0.0, tau_at_tpr(unsafe, tpr, held[0])) for name,
                                       tpr in TPRS.items()}
     return points if costs is None else points | {BY_COSTS: tau_by_costs(unsafe, safe, costs, held)}
 

@@ -25,16 +25,9 @@ _KEYS = {"version", "domain", "languages", "counts", "rule", "point", "allow_dir
 class Policy:
     """What one audience of one domain may be told about whom.
 
-    Attributes
-    ----------
-    subjects : tuple of str
-        Subjects whose attributes count towards a cluster.
-    cluster : int
-        Attributes bound to one person that make a cluster, at least 1.
-    rule : {"identifying", "paper"} or tuple of str
-        Which classes count: those that say who somebody is; the paper's, shared and of the domain; or the named ones.
-    allow_direct : tuple of str
-        Direct identifiers that pass.
+    Attributes of `subjects` count towards a cluster, which `cluster` of them (at least 1) make where they are bound to
+    one person. `rule` says which classes count: "identifying", those that say who somebody is; "paper", the paper's,
+    shared and of the domain; or the named ones. Direct identifiers of `allow_direct` pass.
     """
 
     domain: Domain

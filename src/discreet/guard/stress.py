@@ -5,12 +5,9 @@ unsafe ones and nothing unsafe in them (PPE, sections IV-E and VI-D): a classifi
 and borderline reads content, one that loses it reads style. Higher scores mean unsafe; a text is flagged where its
 score is at or above the threshold.
 
-Two controls are shown next to the figures, made of the same scores:
-
-- *placebo* (negative): labels of unsafe and borderline permuted; the AUROC must be ½, and its spread shows what
-  a score that knows nothing reaches in samples of this size.
-- *planted* (positive): half of the unsafe put among the borderline, the other half setting the threshold; the FPR of
-  the borderline must rise. Where it does not, a low FPR only says that the threshold flags nobody.
+Two controls are made of the same scores. *Placebo* (negative): labels of unsafe and borderline permuted; the AUROC must
+be ½, and its spread shows what a score that knows nothing reaches. *Planted* (positive): half of the unsafe put among
+the borderline; its FPR must rise, else a low FPR only says that the threshold flags nobody.
 """
 
 from __future__ import annotations
@@ -47,16 +44,12 @@ class StressResult:
     within, borderline : mapping of str to Estimate
         Unsafe against safe, and unsafe against borderline: `auroc`, `fpr95`, `fpr90` (FPR at 95% and 90% TPR),
         `fpr_at_tpr` (at the TPR target), and `fpr_at_threshold` where a threshold was given.
-    difference : Estimate
-        AUROC within less AUROC on the borderline, in [-1, 1], paired on the unsafe.
-    subtypes : mapping of str to mapping of str to Estimate
-        Per borderline subtype `fpr_at_tpr`, and `fpr_at_threshold` where a threshold was given.
+    difference, subtypes
+        AUROC within less AUROC on the borderline, paired on the unsafe; FPR as above per borderline subtype.
     controls : mapping of str to Estimate
-        `placebo_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them at
-        the same threshold.
+        `placebo_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them.
     checks : mapping of str to bool
-        `placebo`: ½ lies within the placebo; `planted`: planting raised the FPR; `direction`: unsafe texts are not
-        outranked by safe ones.
+        `placebo`: ½ lies within it; `planted`: the FPR rises; `direction`: safe texts do not outrank unsafe ones.
     tpr, threshold_at_tpr : float
         The TPR target in (0, 1), and the highest score at or above which that share of the unsafe lies.
     threshold, tpr_at_threshold : float or None, Estimate or None
@@ -97,8 +90,7 @@ def stress_test(classifier: Any, unsafe: Any, safe: Any, borderline: Any, *, sub
     ----------
     classifier : Guard, fitted scikit-learn classifier of two classes (a pipeline, a search), or callable
         Of a guard see `guard_scores`; of a classifier its `decision_function`, else its `predict_proba`; a callable
-        returns one number per input, higher = unsafe.
-        Each set is scored in a call of its own, so a score must not depend on the rest of its batch.
+        returns one number per input, higher = unsafe, that does not depend on the rest of its batch.
     unsafe, safe, borderline : sequences of texts, or arrays of n rows
         What the classifier takes; at least one of each. None of them may have been trained on.
     subtypes : sequence of str or None, shape (n_borderline,), optional
@@ -118,8 +110,7 @@ def stress_test(classifier: Any, unsafe: Any, safe: Any, borderline: Any, *, sub
     Raises
     ------
     UsageError, InputError
-        For options that cannot be, a set that is empty, or scores that are not one finite number per input. Never
-        with the text of an input.
+        For options that cannot be, an empty set, or scores that are not one finite number per input.
     """
     if isinstance(classifier, Guard) and threshold is None:
         threshold = 0.0

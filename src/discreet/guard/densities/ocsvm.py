@@ -32,18 +32,10 @@ STEEP = 256.0
 @densities.register("ocsvm")
 @dataclass(frozen=True, eq=False)
 class OneClassSvm(Density):
-    """σ(x) = Σᵢ αᵢ exp(−γ ‖x − sᵢ‖²) − ρ (eq. 3.10, in libsvm's scale); normalised by Σ αᵢ = ν·n.
+    """σ(x) = Σᵢ αᵢ exp(−γ ‖x − sᵢ‖²) − ρ (eq. 3.10, in libsvm's scale); normalised by Σ αᵢ = ν·n, the `mass`.
 
-    Attributes
-    ----------
-    nu, mass, rho, gamma : float
-        ν, ν·n, offset ρ, kernel width γ > 0.
-    centre : (d,)
-        Mean of the support vectors.
-    weights : (m,)
-        Dual coefficients αᵢ > 0.
-    slices : one or two arrays (m, d) float32
-        Support vectors relative to `centre`, as `exact.store` cuts them: training embeddings.
+    `weights` (m,) are the αᵢ > 0; `slices` (one or two, (m, d) float32) the support vectors relative to `centre` (d,),
+    their mean, as `exact.store` cuts them: training embeddings.
     """
 
     kind: ClassVar[str] = "ocsvm"

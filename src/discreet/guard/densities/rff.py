@@ -1,18 +1,13 @@
 """One-class SVM seen through random Fourier features: a weight vector and a seed, and no training rows.
 
 The dual is solved with the Gaussian kernel itself, as for `ocsvm`, and collapses into w = Σ αᵢ z(xᵢ), so that
-w·z(x) − ρ is an unbiased estimate of the one-class SVM's score. (Solving in the space of the features instead lets
-the solution fit their noise; it ranks worse and needs the features of all rows at once.)
+w·z(x) − ρ is an unbiased estimate of the one-class SVM's score. Its noise shrinks with the number of frequencies; both
+sides of a guard share theirs, whose errors then largely cancel in δ.
 
-The noise does not shrink with the number of rows, only with that of the frequencies. Both sides of a guard share
-their frequencies, whose errors then largely cancel in δ.
-
-exp(−γ ‖x − y‖²) ≈ z(x)·z(y) with z = m^−½ [cos(Wx), sin(Wx)] (Rahimi & Recht 2007; cosine and sine in pairs have less
-variance than cosines with random phases: Sutherland & Schneider 2015). W = √(2γ) R H D₁ H D₂ H D₃ with random signs
-D, normalised Hadamard matrices H and the lengths R of Gaussian vectors: rows of a block are orthogonal, which at the
-median distance takes away two thirds of the variance of independent rows and more (Yu et al. 2016, "Orthogonal
-Random Features", where R is constant). No matrix is stored, and a transform is additions only, in one order for
-every row, so that features do not depend on batch mates.
+exp(−γ ‖x − y‖²) ≈ z(x)·z(y) with z = m^−½ [cos(Wx), sin(Wx)] (Rahimi & Recht 2007; Sutherland & Schneider 2015 on the
+pairs). W = √(2γ) R H D₁ H D₂ H D₃ with random signs D, normalised Hadamard matrices H and the lengths R of Gaussian
+vectors: orthogonal rows have a third of the variance of independent ones (Yu et al. 2016, "Orthogonal Random
+Features", where R is constant). A transform is additions only, in one order for every row.
 
 A saved model keeps the seed. Signs and lengths are drawn from the raw bits of Philox, a stream that numpy keeps as it
 is, and not from its normal draws, which may change between versions.

@@ -54,13 +54,7 @@ class Patterns(dict[str, re.Pattern[str]]):
 
 @cache
 def patterns(name: str) -> Patterns:
-    """The regular expressions of `data/patterns/<name>.txt` by section.
-
-    Raises
-    ------
-    InputError
-        A pattern refers to a section that does not stand before it.
-    """
+    """The regular expressions of `data/patterns/<name>.txt` by section; InputError for a reference to nothing."""
     found: dict[str, str] = {}
     for section, lines in _sections(f"patterns/{name}.txt").items():
         try:

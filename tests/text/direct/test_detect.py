@@ -25,7 +25,6 @@ from discreet.text.direct.detect import (
     Recogniser,
     find_direct,
     known_types,
-    named_hits,
     recogniser,
     recognisers,
 )
@@ -259,4 +258,4 @@ def test_amounts(text: str, money: bool) -> None:
 def test_a_keyed_value_stands_right_behind_its_key(text: str, values: list[str]) -> None:
     link, start, end = (PATTERNS["identifiers", name] for name in ("link", "value start", "value end"))
     pattern = re.compile(rf"\b(?i:tag){link}{start}(?P<value>[A-Z]?-?\d+(?:-\d+)?){end}")
-    assert [text[h.start : h.end] for h in named_hits(Facts.of(text), "tag", pattern, least_digits=3)] == values
+    assert [text[h.start : h.end] for h in Facts.of(text).named_hits("tag", pattern, least_digits=3)] == values

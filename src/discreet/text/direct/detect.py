@@ -5,8 +5,8 @@ glance, so that most return at once) and yields `Hit`s. Where hits overlap, the 
 the longer, then the one nearer to its cue, then the recogniser with the higher priority.
 
 What binds a value to a name are the words beside it. `Facts.distance` starts from a value that a pattern found and
-looks for its cue on either side; `named_hits` starts from the cue and reads the value behind it, for values without
-a form of their own. The patterns of `data/patterns/identifiers.txt` nest no open quantifier in another.
+looks for its cue on either side; `Facts.named_hits` starts from the cue and reads the value behind it, where it has no
+form of its own. The patterns of `data/patterns/identifiers.txt` nest no open quantifier in another.
 """
 
 from __future__ import annotations
@@ -113,6 +113,13 @@ class Facts:
         """Whether a number is an amount or a count."""
         before = self.lower[max(0, start - 5) : start]
         return bool(PATTERNS["money before"].search(before) or PATTERNS["money after"].match(self.lower, end))
+
+    def named_hits(self, kind: str, pattern: re.Pattern[str], *, least_digits: int) -> Iterator[Hit]:
+        """Hits of a pattern with a group `value`, behind the name of it, of at least `least_digits` digits."""
+        for match in pattern.finditer(self.text):
+            start, end = match.span("value")
+            if digits_of(match["value"]) >= least_digits:
+                yield Hit(kind, start, end, BOUND, start - match.start())
 
 
 class Recogniser(Protocol):
@@ -233,14 +240,6 @@ def _resolve(found: list[tuple[Hit, int]]) -> list[DirectSpan]:
         if (k == 0 or kept[k - 1][1] <= start) and (k == len(kept) or kept[k][0] >= end):
             kept.insert(k, (start, end, kind))
     return [DirectSpan(kind, start, end) for start, end, kind in kept]
-
-
-def named_hits(facts: Facts, kind: str, pattern: re.Pattern[str], *, least_digits: int) -> Iterator[Hit]:
-    """Hits of a pattern with a group `value`, behind the name of it, of at least `least_digits` digits."""
-    for match in pattern.finditer(facts.text):
-        start, end = match.span("value")
-        if digits_of(match["value"]) >= least_digits:
-            yield Hit(kind, start, end, BOUND, start - match.start())
 
 
 def digits_of(text: str) -> int:

@@ -39,21 +39,10 @@ _OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
 
 
 def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> tuple[Attribute, ...]:
-    """Every attribute that a text states, bound to its subject.
+    """Every attribute that an answer states, bound to its subject, in order of their place.
 
-    Parameters
-    ----------
-    doc : Doc
-        The answer.
-    domain : Domain, str or Path
-        The name of a built-in domain, or the folder of one.
-    question : str, optional
-        What the user said. Attributes that it already contains are the asker's, and no leaks.
-
-    Returns
-    -------
-    tuple of Attribute
-        In order of their place; one per mention, so a repeated fact appears repeatedly.
+    One per mention, so a repeated fact appears repeatedly. Those that `question` (what the user said) already contains
+    are the asker's, and no leaks. `domain` is the name of a built-in domain, or the folder of one.
     """
     domain = load_domain(domain)
     found = _attributes(doc, domain)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from stdnum import iban as stdnum_iban
 from stdnum import luhn
 from stdnum.us import ein, itin, rtn, ssn
 
@@ -19,6 +20,7 @@ from discreet.text.direct.detect import BOUND, CHECKED, PATTERNS, SHAPED, Facts,
 from discreet.text.resources import rows
 
 Unnamed = Callable[[Facts, "re.Match[str]"], bool]
+_CUT = re.compile(r"[ -]")
 _SPECIMENS = frozenset(["123456789", "987654321", *(str(d) * 9 for d in range(10))])
 # Given out since 2011, newer than python-stdnum's list (IRS, "ITIN format", groups 50-65).
 _NEWER_GROUPS = frozenset(map(str, range(50, 66)))
@@ -90,3 +92,21 @@ _register("dea", 7, is_dea, lambda facts, match: match.group().isupper() and not
 _register("aba", 9, is_routing, lambda _, match: "-" in match.group(), kind="aba_routing")
 _register("card", 13, is_card, _as_card, form="card grouped")
 _register("card_any_groups", 13, is_card, kind="card", form="card any groups")
+
+
+@recognisers.register("iban")
+@recogniser("iban", digits=8)
+def iban(facts: Facts) -> Iterator[Hit]:
+    """Mod-97 check digits in the country's format (ISO 13616; python-stdnum).
+
+    The longest prefix of groups that is valid: words may follow in what looks like further groups.
+    """
+    for match in PATTERNS["iban form"].finditer(facts.text) if PATTERNS["iban hint"].search(facts.text) else ():
+        start, end = match.span()
+        while end - start >= 15:
+            whole = end == len(facts.text) or not facts.text[end].isalnum()
+            if whole and stdnum_iban.is_valid(facts.text[start:end], check_country=False):
+                yield Hit("iban", start, end, CHECKED)
+                break
+            cuts = [m.start() for m in _CUT.finditer(facts.text, start, end)]
+            end = cuts[-1] if cuts else start

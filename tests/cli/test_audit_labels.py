@@ -89,7 +89,7 @@ class TestScores:
         other = replace(table.models[0], name="other\x1b", seed="2")
         write_scores(stacked([table, replace(table, models=(other,))]), tmp_path / "scores.parquet")
         out = audit(cli, tmp_path / "scores.parquet").out
-        assert out.startswith("Fail for all 2 models: ")
+        assert out.startswith("Fail for both models: ")
         assert "canary label right" in out
         assert "\x1b" not in out
 

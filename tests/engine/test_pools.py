@@ -27,7 +27,7 @@ import sys
 sys.path.append({here!r})
 import engine_steps
 from discreet.engine import run
-run(engine_steps.diamond(sleep=0.1, wide=6), {store!r}, workers=2, quiet=True)
+run(engine_steps.diamond(sleep=0.05, wide=6), {store!r}, workers=2, quiet=True)
 print("done")
 """
 
@@ -109,14 +109,14 @@ def test_a_run_killed_twice_and_resumed_equals_one_that_was_left_alone(
         steps: Any, tmp_path: Path, tree: Callable[[Path], dict[str, bytes]]) -> None:
     draw = random.Random(5)
     # In one process: workers, killed or not, write the same bytes.
-    run(steps.diamond(sleep=0.1, wide=6), tmp_path / "calm", engine="inline", quiet=True)
+    run(steps.diamond(sleep=0.05, wide=6), tmp_path / "calm", engine="inline", quiet=True)
     for at_least in (1, 5):
         with start(tmp_path / "killed") as run_:
             await_results(tmp_path / "killed", at_least)
-            time.sleep(draw.uniform(0, 0.15))
+            time.sleep(draw.uniform(0, 0.08))
             os.killpg(run_.pid, signal.SIGKILL)
             assert run_.wait() == -signal.SIGKILL
-    run(steps.diamond(sleep=0.1, wide=6), tmp_path / "killed", workers=2, quiet=True)
+    run(steps.diamond(sleep=0.05, wide=6), tmp_path / "killed", engine="inline", quiet=True)
     calm_tree, killed_tree = (tree(tmp_path / name / "results") for name in ("calm", "killed"))
     assert calm_tree == killed_tree
     assert len(calm_tree) == 6 * 4 + 6 * 3
@@ -147,7 +147,7 @@ def test_an_interrupted_run_leaves_no_worker_and_goes_on(steps: Any, tmp_path: P
     assert err.splitlines()[-1] == "KeyboardInterrupt"
     with pytest.raises(ProcessLookupError):
         os.killpg(interrupted.pid, 0)
-    run(steps.diamond(sleep=0.1, wide=6), folder, engine="inline", quiet=True)
+    run(steps.diamond(sleep=0.05, wide=6), folder, engine="inline", quiet=True)
     assert_nothing_ran_twice(Store(folder))
 
 

@@ -24,7 +24,7 @@ from discreet.mechanisms.base import output_mechanisms
 from discreet.mechanisms.labels.base import label_mechanisms
 from discreet.scores.load import load_scores
 from discreet.studies import blia, mia
-from discreet.studies.blia.settings import SETTINGS as BLIA_SETTINGS
+from discreet.studies.blia.reproduction import SETTINGS as BLIA_SETTINGS
 from discreet.studies.mia import hf_datasets as hf
 from discreet.studies.mia.results import DEFINITIONS
 from discreet.studies.mia.settings import SETTINGS as MIA_SETTINGS

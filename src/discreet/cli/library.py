@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from discreet.studies import paraphrase
     from discreet.studies.blia import corpora as blia_corpora
     from discreet.studies.blia import reproduction as blia
-    from discreet.studies.blia import settings as blia_settings
     from discreet.studies.mia import corpora as mia_corpora
     from discreet.studies.mia import reproduction as mia
     from discreet.studies.mia import settings as mia_settings

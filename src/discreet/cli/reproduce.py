@@ -131,7 +131,7 @@ def blia(
     add corpora and items to OUT.
     """
     items = lib.studies.chosen_items(lib.blia.ORDER, table or (), figure or (), section or ())
-    setting = lib.studies.setting_of(lib.blia_settings.SETTINGS, scale)
+    setting = lib.studies.setting_of(lib.blia.SETTINGS, scale)
     corpora = execution.known_corpora(lib.blia_corpora.CORPORA, setting.corpora, scale)
     epsilons = None
     if epsilon is not None:
@@ -144,7 +144,7 @@ def blia(
     execution.check_data(scale, ("small", "paper"))
     run = output.open_run(only=("scale",))
     with TemporaryDirectory(prefix="discreet-") as part:
-        study = lib.blia_settings.Study(setting, execution.data, run.path if run else Path(part))
+        study = lib.blia.Study(setting, execution.data, run.path if run else Path(part))
         found = lib.blia.reproduce(study, items, engine=execution.engine, workers=execution.workers,
                                        quiet=output.quiet)
     facts = {"data": None if execution.data is None else execution.data.name,

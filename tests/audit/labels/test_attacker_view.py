@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
 
-from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import (
     OracleView,
     PrivilegedView,
@@ -20,7 +19,6 @@ from discreet.audit.labels.attacker_view import (
 )
 from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
-from discreet.audit.labels.null import halves
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
 from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
@@ -152,31 +150,3 @@ def test_labels_that_are_not_known_cannot_be_looked_at() -> None:
         run(DeltaMargin("trained"), trial)
     assert run(DeltaMargin("secret"), trial).label.shape == (3,)
     assert trial.truth("secret").tolist() == table.canaries.label[0, :3].tolist()
-
-
-def test_halves_are_disjoint_and_whole() -> None:
-    trial = canary_rows(simulated_labels(LabelWorld(canaries=41, references=2), RNG(0)), 0)
-    one, two = halves(trial, RNG(1))
-    assert (len(one), len(two)) == (20, 21)
-    assert sorted([*one.rows, *two.rows]) == trial.rows.tolist()
-    for part in (one, two):
-        place = np.searchsorted(trial.rows, part.rows)
-        assert part.view.log_p.tolist() == trial.view.log_p[place].tolist()
-        assert part.canary.tolist() == trial.canary[place].tolist()
-        assert part.view.references is not None
-        assert trial.view.references is not None
-        assert part.view.references.label.tolist() == trial.view.references.label[:, place].tolist()
-        assert part.view.pool is trial.view.pool
-    assert halves(trial, RNG(1))[0].rows.tolist() == one.rows.tolist() != halves(trial, RNG(2))[0].rows.tolist()
-
-
-def test_groups_are_not_halved() -> None:
-    trial = canary_rows(simulated_labels(LabelWorld(canaries=40), RNG(0)), 0)
-    grouped = replace(trial, group=np.arange(40) // 4)
-    one, two = halves(grouped, RNG(1))
-    assert one.group is not None
-    assert two.group is not None
-    assert not set(one.group) & set(two.group)
-    assert (len(one), len(two)) == (20, 20)
-    with pytest.raises(InputError, match="40 rows in 1 groups cannot be halved"):
-        halves(replace(trial, group=np.zeros(40, dtype=np.int64)), RNG(1))

@@ -199,6 +199,28 @@ def test_what_is_not_known_is_refused() -> None:
         redraw_null(LiaThreshold(), trial(), 0, draws=0)
 
 
+def test_halves_are_disjoint_and_whole_and_so_are_groups() -> None:
+    given = trial(canaries=41, references=2)
+    one, two = halves(given, RNG(1))
+    assert (len(one), len(two)) == (20, 21)
+    assert sorted([*one.rows, *two.rows]) == given.rows.tolist()
+    assert halves(given, RNG(1))[0].rows.tolist() == one.rows.tolist() != halves(given, RNG(2))[0].rows.tolist()
+    for part in (one, two):
+        place = np.searchsorted(given.rows, part.rows)
+        assert part.view.log_p.tolist() == given.view.log_p[place].tolist()
+        assert part.canary.tolist() == given.canary[place].tolist()
+        mine, all_of = part.view.references, given.view.references
+        assert mine is not None
+        assert all_of is not None
+        assert mine.label.tolist() == all_of.label[:, place].tolist()
+        assert part.view.pool is given.view.pool
+    group = np.arange(41) // 4
+    one, two = halves(replace(given, group=group), RNG(1))
+    assert not set(group[one.rows]) & set(group[two.rows])
+    with pytest.raises(InputError, match="41 rows in 1 groups cannot be halved"):
+        halves(replace(given, group=np.zeros(41, dtype=np.int64)), RNG(1))
+
+
 def right(attack: object, given: CanaryRows) -> int:
     return int(run(attack, given).correct(given.canary).sum())  # type: ignore[arg-type]
 

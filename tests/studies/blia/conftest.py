@@ -11,8 +11,8 @@ import pytest
 from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
+from discreet.studies.blia.reproduction import HALVED, RR, Setting, Study, Work
 from discreet.studies.blia.results import Part
-from discreet.studies.blia.settings import HALVED, RR, Setting, Study, Work
 
 
 def parts_of(n: int = 2, **world: float) -> list[Part]:

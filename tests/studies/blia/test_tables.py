@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from discreet.studies.blia.reproduction import SETTINGS
 from discreet.studies.blia.results import Part, condition
-from discreet.studies.blia.settings import SETTINGS
 from discreet.studies.blia.tables import (
     BENCHMARKS,
     TABLES,
@@ -68,11 +68,6 @@ def test_stars_pay_for_all_attacks_of_the_row(imdb: Conditions) -> None:
         assert holm_p == pytest.approx(held)
 
 
-def test_a_condition_without_a_choice_has_no_strongest(imdb: Conditions) -> None:
-    assert line({**imdb[0], "chosen": None})["strongest"] is None
-    assert line(imdb[0])["strongest"]["success"]["value"] == imdb[0]["chosen"]["success"]["value"]
-
-
 def test_what_is_memorised_is_told_by_honest_attacks_at_the_secret() -> None:
     one = {**row(0.7, 0.5, 0.001), "access": "outputs", "target": "secret"}
     assert memorised({"attacks": [one]})
@@ -113,13 +108,7 @@ def test_figures_are_those_that_are_printed(benchmark: str, epsilon: float, trai
 
 
 def test_what_the_paper_has_not_is_none() -> None:
-    assert paper_values("census", 3.0) is None
-    assert paper_values("mnist", inf) is None
-
-
-def test_every_table_has_sizes_and_an_accuracy_without_noise() -> None:
     assert sorted(table for table, _ in BENCHMARKS.values()) == [f"table {number}" for number in range(3, 9)]
     assert paper_sizes("fashion_mnist") == {"n_train": 60000, "n_canaries": 1200, "architecture": "cnn"}
-    assert {name: (paper_values(name, inf) or {})["train_accuracy"] for name in BENCHMARKS} == {
-        "cifar100": 0.8827, "census": 0.8472, "imdb": 0.9935, "fashion_mnist": 0.9964, "cifar10": 0.9267,
-        "big_vul": 0.9791}
+    assert paper_values("census", 3.0) is None
+    assert paper_values("mnist", inf) is None

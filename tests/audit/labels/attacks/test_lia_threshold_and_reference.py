@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.labels.attacker_view import View, all_attacks
+from discreet.audit.labels.attacker_view import References, View, all_attacks
 from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold, Likeliest, best_class
+from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 
 P1 = st.lists(st.sampled_from([0.01, 0.2, 0.4999, 0.5, 0.5001, 0.7, 0.93, 1.0 - 1e-9]), min_size=1, max_size=30)
 
@@ -107,3 +108,46 @@ def test_two_classes_or_more() -> None:
         assert printed == {of: ["fixed", "mean", "median"], 5 - of: []}
     assert CUTS[0] == 0.5
     assert len(set(CUTS)) == len(CUTS) == 49
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("centred", [False, True])
+def test_references_as_an_obvious_loop(make_view: Any, classes: int, centred: bool) -> None:
+    view = make_view(classes=classes, models=3)
+    leads = [[target[k] - sum(reference[row][k] for reference in view.references.log_p) / 3 for k in range(classes)]
+             for row, target in enumerate(view.log_p)]
+    if centred:
+        level = [[one - sum(lead) / classes for one in lead] for lead in leads]
+        middle = [median([lead[k] for lead in level]) for k in range(classes)]
+        leads = [[lead[k] - middle[k] for k in range(classes)] for lead in level]
+    found = ReferenceCalibrated(centred).guess(view)
+    assert found.label.tolist() == [max(range(classes), key=lambda k, lead=lead: lead[k]) for lead in leads]
+    assert found.confidence == pytest.approx([sorted(lead)[-1] - sorted(lead)[-2] for lead in leads])
+
+
+def test_it_sees_through_what_all_models_think() -> None:
+    """All prefer class 0; the target a little less than the others."""
+    view = View(np.log([[0.7, 0.3]]), References(("r",), np.log([[[0.8, 0.2]]]), np.array([[0]])))
+    assert ReferenceCalibrated().guess(view).label.tolist() == [1]
+
+
+def test_centring_takes_away_what_all_rows_share(make_view: Any) -> None:
+    """References that are surer of one class everywhere: plain leads are all of the other class, centred ones are
+    those of references that are not."""
+    view = make_view(classes=2, models=3)
+    surer = view.references.log_p + np.array([0.0, 9.0])
+    surer -= np.log(np.exp(surer).sum(axis=2, keepdims=True))
+    moved = View(view.log_p, References(view.references.names, surer, view.references.label))
+    assert set(ReferenceCalibrated().guess(moved).label.tolist()) == {0}
+    assert (ReferenceCalibrated(centred=True).guess(moved).label
+            == ReferenceCalibrated(centred=True).guess(view).label).all()
+
+
+def test_no_references(make_view: Any) -> None:
+    attack = ReferenceCalibrated()
+    empty = References((), np.zeros((0, 40, 3)), np.zeros((0, 40), dtype=np.int64))
+    for view in (make_view(models=0), View(make_view().log_p, empty)):
+        assert attack.needs(view) == "it needs references with draws of their own and none were brought"
+        with pytest.raises(ValueError, match="no references"):
+            attack.guess(view)
+    assert attack.needs(make_view()) is None

@@ -36,23 +36,18 @@ class Experiment(Protocol):
     def tasks(self, stored: Sequence[Spec] = ()) -> dict[str, Task]:
         """Every task by name; `stored` describes tasks of models whose results are there already.
 
-        Raises UsageError for a recipe that is not there or cannot be used, InputError for a base model that is not
-        there.
+        Raises UsageError for a recipe that is not there or cannot be used, InputError for a base model that is not.
         """
-        ...
 
     def read(self) -> Any:
         """The data set. Raises InputError for a file that cannot be read."""
-        ...
 
     @property
     def table(self) -> Callable[..., ScoreTable]:
         """From results by name, the data set and further options to the scores of all models."""
-        ...
 
     def training(self, results: Mapping[str, Result]) -> dict[str, Any]:
         """What a report says of the training, without text and times."""
-        ...
 
 
 E = TypeVar("E", bound=Experiment)

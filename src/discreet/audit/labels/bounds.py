@@ -90,19 +90,9 @@ def guess_epsilon(correct: int, guesses: int, n_classes: int, alpha: float = 0.0
 def ladder_bound(correct: ArrayLike, confidence: ArrayLike, n_classes: int, alpha: float = 0.05) -> LabelBound:
     """The best of five lower bounds on pure ε, each at alpha / 5 over its most confident guesses.
 
-    P(bound > ε) <= alpha.
-
-    Parameters
-    ----------
-    correct : (n,) in {0, 1}
-        Whether each guess is the canary label. Canaries on which the attack abstains do not belong here.
-    confidence : (n,) finite
-        Larger means surer, made without the label. Equals are cut in the order given, which must not depend on it.
-
-    Raises
-    ------
-    ValueError
-        Without a guess.
+    P(bound > ε) <= alpha. `correct` (n,) in {0, 1}: whether each guess is the canary label; canaries on which the
+    attack abstains do not belong here. `confidence` (n,), finite: larger means surer, made without the label; equals
+    are cut in the order given, which must not depend on it. ValueError without a guess.
     """
     right, sure = binary_labels(correct, "correct"), finite_scores(confidence, "confidence")
     same_length(sure, right.size, "confidence")

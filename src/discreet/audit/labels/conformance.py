@@ -40,16 +40,8 @@ EPSILON_SLACK = 1e-9
 class Conformance:
     """What became of the check of one mechanism on one training set.
 
-    Attributes
-    ----------
-    epsilon, exact_epsilon : float
-        What it claims, and what holds for what it releases.
-    expected_flip : float
-        The share of labels that should have changed, in [0, 1].
-    observed : Estimate
-        The share that did, with its exact interval.
-    reasons : tuple of str
-        Which questions were not answered well.
+    `epsilon` is what it claims, `exact_epsilon` what holds for what it releases; `expected_flip` the share of labels
+    that should have changed, `observed` the one that did; `reasons` say which questions were not answered well.
     """
 
     epsilon: float

@@ -36,15 +36,8 @@ BLOCK = 1 << 21
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """What an attack would have guessed.
-
-    Attributes
-    ----------
-    looks_at : "secret", "trained" or None
-        Which label of a row its guess for that row depends on.
-    label : (n, K) int array, (n, 1) where it looks at none
-        The guess for each row if that label were k; `ABSTAINED` where it makes none.
-    """
+    """What an attack would have guessed: (n, K) the guess for each row if its label (the one that the attack looks at)
+    were k, `ABSTAINED` for none; (n, 1) where it looks at no label."""
 
     looks_at: Truth | None
     label: IntArray

@@ -54,26 +54,11 @@ FUZZ = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One published figure.
+    """One published figure, in a row of its file from 1.
 
-    Attributes
-    ----------
-    row : int
-        Where it stands in its file, from 1.
-    n_canaries, n_classes : int
-        Canaries >= 1 with labels drawn uniformly from `n_classes` >= 2.
-    epsilon : float
-        Of the label mechanism, above 0; infinity for none.
-    success : float
-        The share of drawn labels that the attack inferred, in [0, 1].
-    train_accuracy : float or None
-        Against the labels that were trained on, in [0, 1].
-    n_train : int or None
-        All training examples, canaries included.
-    guess : "prediction" or "other"
-        Whether the attack answers the model's own prediction.
-    success_unit, accuracy_unit : float
-        One unit in the last place that is reported.
+    `n_canaries` labels were drawn uniformly from `n_classes`; `success` is the share that the attack inferred,
+    `train_accuracy` against the labels that were trained on, of `n_train` examples, canaries included; `guess` is
+    "prediction" where the attack answers the model's own, and a unit is one in the last place that is reported.
     """
 
     row: int

@@ -82,22 +82,16 @@ class LabelRow:
         Which label the guesses were compared with: the canary label, or the one after the mechanism.
     tuned : bool
         Whether α, β or the threshold was chosen on the other half of the canaries.
-    tried : Tried
-        What was guessed of the canaries that were judged.
     success, held_out : Estimate
         Share of right ones among the guesses made, on canaries and on held-out canaries; exact intervals.
-    difference_p : float or None
-        Of one against the other; None where one of them is unresolved.
+    difference_p, holm_p : float or None
+        Of one against the other (None where one of them is unresolved), and after Holm over all rows that decide.
     null_p : float or None
         Of success against labels drawn again, with everything that the attack saw; None where it was not asked for.
-    bounds : Bounds
-        Lower bounds on ε.
     vetoed : bool
         Whether the held-out canaries exclude chance, at 95% over all rows of the model.
     decides : bool
         Whether the row is of the family that the verdict rests on: outputs only, controlled, and not said twice.
-    holm_p : float or None
-        `difference_p` after Holm over that family, in all models.
     """
 
     model: Model

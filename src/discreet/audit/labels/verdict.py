@@ -37,18 +37,14 @@ class ModelAudit:
 
     Attributes
     ----------
-    rows : tuple of LabelRow
-        After Holm over all models.
-    family : int
-        Deciding rows of all models.
+    rows, family : tuple of LabelRow, int
+        After Holm over all models; and how many rows of all models decide.
     utility : mapping
         As `memorisation.utility_of`.
     epsilon_lower : Estimate
         What all attacks on outputs prove together, at 95%.
-    references : int
-        How many reference models the attacks had.
-    canaries, canaries_without_label : int
-        All canaries, planted ones included, and those without `label_trained`.
+    references, canaries, canaries_without_label : int
+        Reference models; all canaries, planted ones included, and those without `label_trained`.
     drawn_here : bool
         Whether this package drew the labels and trained the models itself.
     """

@@ -29,9 +29,8 @@ def auc_deviation(auc: float, n_members: int, n_nonmembers: int) -> float:
 def power_of(auc: float, n_members: int, n_nonmembers: int, level: float = 0.95, inflation: float = 1.0) -> float:
     """Chance, in [0, 1], that the lower `level` bound exceeds ½ when the true AUC is `auc`; normal approximation.
 
-    The bound is taken on the logit scale, as audits take theirs (`discreet.stats.auroc_estimate`): one that is
-    symmetric around the AUC would promise too much of few units. `inflation` multiplies the standard error, for units
-    of several records (see `inflation_of`).
+    The bound is on the logit scale, as those of audits: one that is symmetric around the AUC would promise too much of
+    few units. `inflation` multiplies the standard error, for units of several records (see `inflation_of`).
     """
     spread = inflation * auc_deviation(auc, n_members, n_nonmembers)
     if spread == 0.0:
@@ -67,14 +66,10 @@ def _logit(p: float) -> float:
     return log(p / (1.0 - p)) if 0.0 < p < 1.0 else inf if p > 0.5 else -inf
 
 
-def detectable_auc(
-    n_members: int, n_nonmembers: int, level: float = 0.95, power: float = POWER, inflation: float = 1.0
-) -> float | None:
-    """Smallest AUC that m + n units find with this power, to 1e-4; None where not even AUC .9999 is found.
-
-    On the logit scale power falls again towards an AUC of 1, where few units leave the bound anywhere: what counts is
-    the first AUC that is found.
-    """
+def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power: float = POWER,
+                   inflation: float = 1.0) -> float | None:
+    """Smallest AUC that m + n units find with this power, to 1e-4 (on the logit scale power falls again towards an AUC
+    of 1); None where not even .9999 is found."""
     if min(n_members, n_nonmembers) < 2:
         return None
     grid = (0.5 + 0.0001 * step for step in range(1, 5000))
@@ -84,8 +79,8 @@ def detectable_auc(
 def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -> float:
     """Chance, in [0, 1], that planted records with this true AUC are detected (`discreet.audit.membership.controls`).
 
-    Of the two conditions the harder is counted: the target exceeds its placebo, whose AUC is taken to be ½ and to vary
-    independently. That the lower bound exceeds ½ then nearly follows. Normal approximation.
+    Of the two conditions the harder is counted: the target exceeds its control model, whose AUC is taken to be ½ and to
+    vary independently. That the lower bound exceeds ½ then nearly follows. Normal approximation.
     """
     spread = sqrt(auc_deviation(auc, n_members, n_nonmembers) ** 2 + auc_deviation(0.5, n_members, n_nonmembers) ** 2)
     return NormalDist().cdf((auc - 0.5) / spread - _z(level))

@@ -73,8 +73,7 @@ class Units:
 
 class _Tops(NamedTuple):
     """The best-scored part of a sample by each of k scores: t negatives (k, t), scores falling; how many positives
-    score higher than each, and than none that is kept (k, t + 1); the positives, one score behind the other, and where
-    those of each score begin (k,); whether that is the entire sample."""
+    score higher than each (k, t + 1); the positives, one score behind the other, and where each begins (k,)."""
 
     negatives: IntArray
     above: IntArray
@@ -114,13 +113,8 @@ class _Tops(NamedTuple):
 
 
 def joint_tpr(
-    scores: Sequence[FloatArray],
-    member: BoolArray,
-    fprs: Sequence[float],
-    rng: Generator,
-    *,
-    n_resamples: int = 1000,
-    groups: IntArray | None = None,
+    scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[float], rng: Generator, *,
+    n_resamples: int = 1000, groups: IntArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """TPR at each empirical FPR for k scores (n,): as they are (k, f), and under shared resamples (k, f, n_resamples).
 
@@ -150,10 +144,8 @@ def joint_tpr(
 
 
 class PermutedRow(NamedTuple):
-    """One row whose AUC is tested: scores (N,), finite on `rows` (m,), which are what is judged.
-
-    With `n` the row is a boundary of so many members, and so many non-members, of each label of `rows`.
-    """
+    """One row whose AUC is tested: scores (N,), finite on the judged `rows` (m,); with `n` a boundary of so many
+    members, and so many non-members, of each label of `rows`."""
 
     scores: FloatArray
     rows: IntArray
@@ -169,15 +161,8 @@ class MaxT(NamedTuple):
 
 
 def max_t(
-    tested: Sequence[PermutedRow],
-    member: MemberArray,
-    label: IntArray,
-    p_true: FloatArray | None,
-    rng: Generator,
-    *,
-    permutations: int = 999,
-    groups: IntArray | None = None,
-    lot: IntArray | None = None,
+    tested: Sequence[PermutedRow], member: MemberArray, label: IntArray, p_true: FloatArray | None, rng: Generator, *,
+    permutations: int = 999, groups: IntArray | None = None, lot: IntArray | None = None,
 ) -> MaxT:
     """Permute membership through every row at once.
 
@@ -245,22 +230,17 @@ class _Boundaries(NamedTuple):
     sizes: list[tuple[int, IntArray, list[FloatArray]]]
 
     def aucs(self, members: BoolArray, others: BoolArray) -> Iterator[_Aucs]:
-        thinned = [_balanced(members[:, rows], others[:, rows], lot) for rows,
-                   lot in zip(self.by_label, self.lots, strict=True)]
-        counts = [[np.cumsum(mask, axis=1, dtype=np.int32) for mask in both] for both in thinned]
-        # By which place all permutations have found so many.
-        least = [[count.min(axis=0) for count in both] for both in counts]
+        parts = []
+        for rows, lot in zip(self.by_label, self.lots, strict=True):
+            masks = _balanced(members[:, rows], others[:, rows], lot)
+            counts = [np.cumsum(mask, axis=1, dtype=np.int32) for mask in masks]
+            # How many all permutations have found by each place.
+            parts.append((rows, masks, counts, np.minimum(*(count.min(axis=0) for count in counts))))
         for n, places, scores in self.sizes:
-            reach = [max(int(np.searchsorted(one, n)) + 1 for one in both) for both in least]
-            rows = np.concatenate([one[:upto] for one, upto in zip(self.by_label, reach, strict=True)])
-            inside, outside = (
-                np.concatenate(
-                    [masks[side][:, :upto] & (count[side][:, :upto] <= n) for masks, count,
-                     upto in zip(thinned, counts, reach, strict=True)],
-                    axis=1,
-                )
-                for side in (0, 1)
-            )
+            first = [(rows[:upto], *(mask[:, :upto] & (count[:, :upto] <= n)
+                                     for mask, count in zip(masks, counts, strict=True)))
+                     for rows, masks, counts, least in parts for upto in (int(np.searchsorted(least, n)) + 1,)]
+            rows, inside, outside = (np.concatenate(one, axis=-1) for one in zip(*first, strict=True))
             auc = np.stack([masked_auc(one[rows], inside, outside) for one in scores], axis=1)
             yield places, auc, inside.sum(axis=1), outside.sum(axis=1)
 
@@ -312,11 +292,8 @@ def _kernels(
         by_size: dict[int, list[int]] = {}
         for place in places:
             by_size.setdefault(tested[place].n or 0, []).append(place)
-        found.append(
-            _Boundaries(
-                by_label, [np.argsort(lot[one]) for one in by_label],
-                [(n, np.array(of_size), [tested[place].scores for place in of_size]) for n, of_size in by_size.items()])
-        )
+        found.append(_Boundaries(by_label, [np.argsort(lot[one]) for one in by_label], [
+            (n, np.array(of_size), [tested[place].scores for place in of_size]) for n, of_size in by_size.items()]))
     return found
 
 

@@ -67,19 +67,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bench:
-    """What every point of a frontier shares.
-
-    Attributes
-    ----------
-    judged, population : Outputs
-        The target's answers to the n judged examples, and to those that an attacker uses as a population.
-    placebo : (n + z, K) float array or None
-        The control model's logits of both.
-    utility : Outputs
-        What accuracy is measured on.
-    view : View
-        Of the judged examples, then of those that attacks look at besides.
-    """
+    """What every point of a frontier shares: the target's answers to the n judged examples and to the z of an
+    attacker's population, the control model's logits (n + z, K) of both, what accuracy is measured on, and the view of
+    the judged examples, then of those that attacks look at besides."""
 
     judged: Outputs
     population: Outputs

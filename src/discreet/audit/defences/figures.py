@@ -39,15 +39,10 @@ class Spread(Part):
 
 @dataclass(frozen=True, slots=True)
 class Figure(Part):
-    """One attack on the outputs of a mechanism.
+    """One attack on the outputs of a mechanism, mean over the draws.
 
-    Attributes
-    ----------
-    auc, tpr_at_5pct_fpr, placebo_auc : Estimate
-        Mean over the draws. Its interval is as wide as that of one draw (averaged over the first few), around the
-        mean: it is about the examples and holds a fortiori for the mean; its spread is about the draws.
-    auc_spread, tpr_spread, placebo_spread : Spread or None
-        None where nothing is drawn, or the figure is unresolved.
+    An interval is as wide as that of one draw (averaged over the first few), around the mean: it is about the examples
+    and holds a fortiori for the mean. A spread is about the draws, None where nothing is drawn.
     """
 
     hidden: ClassVar[tuple[str, ...]] = ("spec",)
@@ -70,17 +65,11 @@ class Figure(Part):
 
 @dataclass(frozen=True, slots=True)
 class Point(Part):
-    """A mechanism at one strength, met with a number of queries.
+    """A mechanism at one strength, met with a number of queries: answers that the attacker averages, to the same input
+    or to it and near-duplicates of it.
 
-    Attributes
-    ----------
-    queries, queried
-        How many answers the attacker averages, to the same input or to it and near-duplicates of it.
-    local_epsilon, local_epsilon_of_all_queries : float or None
-        Exact, of one answer and of all of them, about the queried inputs only; None where none is finite.
-    utility : mapping
-        `accuracy` and `missed_positives` of single answers, which is what a user gets: share right, share of the
-        positive class not called positive.
+    Local ε is exact, of one answer and of all, about the queried inputs only; None where it is not finite. `utility`
+    has `accuracy` and `missed_positives` of single answers, which is what a user gets.
     """
 
     mechanism: str

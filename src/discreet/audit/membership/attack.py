@@ -27,14 +27,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class References:
-    """R reference models over the same N examples.
-
-    Attributes
-    ----------
-    log_p : (R, N, Q, K) float array
-    member : (R, N) int8 array
-        The *references'* own membership, which the attacker knows: it trained them.
-    """
+    """R reference models over the same N examples: `log_p` (R, N, Q, K), and `member` (R, N), the *references'* own
+    membership, which the attacker knows: it trained them."""
 
     log_p: FloatArray
     member: MemberArray
@@ -184,15 +178,8 @@ def target_view(table: ScoreTable, sets: EvaluationSets) -> View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """An attack's scores of all N examples, or the reason why there are none.
-
-    Attributes
-    ----------
-    target, placebo : (N,) float array or None
-        Higher = more like a member; NaN where an example could not be scored. None without a control model.
-    reason : str or None
-        Why the attack could not run; both arrays are then None.
-    """
+    """An attack's scores of all N examples, of the target and of its control model (None without one), NaN where an
+    example could not be scored; or, where the attack could not run, the reason and no scores."""
 
     attack: str
     scale: Scale

@@ -43,23 +43,16 @@ PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (
     ("reference", "logit", "neutral"), ("reference", "logit", "population"), ("loss", "logit", None),
     ("loss", "p", None),
 )
-"""The primary endpoint: the first of these that the table allows, global, against non-members that no model trained on.
-"""
+"""The primary endpoint: the first of these that the table allows, global, against clean non-members."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetAudit(Part):
     """What was found about one target.
 
-    Attributes
-    ----------
-    controls : mapping of str to Estimate
-        `blind_auc`, `detectable_auc`, and of the primary endpoint `placebo_auc`, `group_auc`, `ppv`, `epsilon_lower`
-        and the same of the control model: `placebo_group_auc`, `placebo_ppv`, `placebo_epsilon_lower`.
-    utility : mapping
-        See `discreet.audit.membership.controls.utility_of`.
-    curves : tuple of mapping
-        ROC curves of the rows without stratum.
+    `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `placebo_auc`, `group_auc`, `ppv`,
+    `epsilon_lower` and the same of the control model: `placebo_group_auc`, `placebo_ppv`, `placebo_epsilon_lower`;
+    `utility` is that of `discreet.audit.membership.controls.utility_of`, `curves` are ROC curves of the global rows.
     """
 
     hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted")
@@ -87,15 +80,8 @@ class TargetAudit(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MembershipAudit(Audit):
-    """A membership audit of all targets of a table, in its order.
-
-    Attributes
-    ----------
-    verdict : "pass", "fail" or "inconclusive"
-        "fail" if any target fails, else "inconclusive" if any is, else "pass".
-    provenance : mapping
-        Parameters, versions and the size of the table.
-    """
+    """A membership audit of all targets of a table, in its order; `verdict` is "fail" if any target fails, else
+    "inconclusive" if any is, else "pass"."""
 
     kind: ClassVar[str] = "audit membership"
 
@@ -115,8 +101,7 @@ class MembershipAudit(Audit):
         return tuple(row for one in self.targets for row in one.attacks)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain values. `primary`, `controls`, `utility`, `reasons` and `claims` are of the decisive
-        target; `targets` has them for each."""
+        """Plain values. What is of a target is that of the decisive one; `targets` has it for each."""
         decisive = self.decisive.to_json()
         return {"verdict": self.verdict, "design": self.design, **{name: decisive[name] for name in (
                     "reasons", "reason_codes", "claims", "primary", "controls", "utility")},

@@ -45,18 +45,9 @@ MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PlantedLeak(Planted):
-    """How well records repeated on purpose stand out.
-
-    Attributes
-    ----------
-    detected : bool
-        Whether the lower end of `auc` exceeds ½, and the target its control model, if any, at the same level.
-    auc, placebo_auc : Estimate
-        Planted members against non-members, by the primary attack; 5% are shared out over all numbers of repetitions,
-        and the intervals are of that level.
-    power : Estimate
-        Chance that the primary endpoint, at its own size, would find a leak as strong as this one in all members.
-    """
+    """How well records repeated on purpose stand out: planted members against non-members by the primary attack, 5%
+    shared out over all numbers of repetitions. `detected`: the lower end of `auc` exceeds ½, and the target its control
+    model, if any. `power`: chance that the primary endpoint would find a leak as strong as this one in all members."""
 
     derived: ClassVar[tuple[str, ...]] = ("weak",)
 
@@ -209,14 +200,9 @@ def blind_auc(
     """AUC of a classifier that sees texts (or label, length and category columns), and no model's scores.
 
     Where it beats chance the two sets differ by themselves, and an attack may recognise the difference instead of a
-    memory. Each example is judged by a classifier that did not see it, nor anyone of its group. InputError if `texts`,
-    by example id, lack that of a judged example.
-
-    Returns
-    -------
-    Estimate
-        In [0, 1], ½ where the sets do not differ; unresolved with fewer than five units in one of them, or where the
-        table has nothing but scores.
+    memory. Each example is judged by a classifier that did not see it, nor anyone of its group. Unresolved with fewer
+    than five units in one set, or where the table has nothing but scores. InputError if `texts`, by example id, lack
+    that of a judged example.
     """
     members, others = (units.some(rows, MOST, rng) for rows in (sets.members, sets.clean[None]))
     rows = np.concatenate([members, others])

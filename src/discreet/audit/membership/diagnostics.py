@@ -33,19 +33,8 @@ NAMES = ("outlier_boundary", "outlier_boundary_members", "side_agreement_boundar
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic(Part):
-    """One figure about a representation.
-
-    Attributes
-    ----------
-    name : str
-        One of `NAMES`.
-    estimate : Estimate
-        An AUC ("outlier_…") or a share ("…_agreement…"), in [0, 1]; its interval takes records as independent.
-    chance : float or None
-        Its mean over the permutations: what it is where nothing is distinctive.
-    p : Estimate
-        Two-sided permutation p, corrected by Holm for the others of one call; value only.
-    """
+    """One figure about a representation: an AUC ("outlier_…") or a share ("…_agreement…"), in [0, 1], whose interval
+    takes records as independent; its mean over the permutations; and the two-sided permutation p, corrected by Holm."""
 
     name: str
     estimate: Estimate

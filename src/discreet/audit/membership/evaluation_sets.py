@@ -32,7 +32,7 @@ NonMembers = Literal["clean", "reference_train"]
 """Non-members that no reference of the row trained on (the verdict's), or that the paired reference trained on."""
 
 POPULATION_SHARE, POPULATION_MOST = 0.1, 10_000
-"""How much of the non-members is set aside as a population where the table names none and has population references."""
+"""How much of the non-members is set aside where the table names no population and has population references."""
 
 UNBALANCED = 0.05
 """Difference of the share of population references trained on members and on non-members, from which it counts."""
@@ -289,15 +289,8 @@ def deciles(values: FloatArray, member: MemberArray) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selector:
-    """What the selections of one target need, computed once.
-
-    Attributes
-    ----------
-    selector_p, target_p : (N,) float array
-        Probability of the true class by the selection models (see `selector_p`; None without one) and by the target.
-    lot : (N,) int array
-        A random order of the examples.
-    """
+    """What the selections of one target need: the probability of the true class (N,) by the selection models (see
+    `selector_p`; None without one) and by the target, and a random order of the examples, `lot` (N,)."""
 
     selector_p: FloatArray | None
     target_p: FloatArray

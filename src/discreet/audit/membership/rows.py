@@ -149,17 +149,8 @@ class Row(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRow:
-    """The examples of a row and their scores.
-
-    Attributes
-    ----------
-    member : (N,) int8 array
-        1, 0, or -1 where the example is neither a member nor a non-member of this row.
-    rows, pool : (m,), (p,) int array
-        The examples judged, and those that they were selected from, rising.
-    reason : str or None
-        Why the row has no figure.
-    """
+    """The examples of a row and their scores: `member` (N,) is -1 where an example is not of this row, `rows` (m,) are
+    judged and were selected from `pool` (p,), both rising. `reason` says why the row has no figure."""
 
     spec: RowSpec
     scores: Scores

@@ -31,21 +31,9 @@ WHO = {"neutral": "neither set", "population": "random halves"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictInputs:
-    """What a verdict depends on.
-
-    Attributes
-    ----------
-    primary : Row or None
-        The row of the primary endpoint.
-    bound : Estimate
-        Its AUC at the level corrected for the number of targets.
-    paper : Row or None
-        The paper's own figure: paired reference, global, p scale, non-members that the reference trained on.
-    learned : bool
-        Whether the target is right about its members more often than the most common label would be.
-    notes : sequence of str
-        What was left out of the audit, a sentence each.
-    """
+    """What a verdict depends on: among others the row of the primary endpoint, its AUC (`bound`) at the level corrected
+    for the number of targets, the paper's own figure, whether the target is right about its members more often than the
+    most common label would be, and notes of what was left out, a sentence each."""
 
     design: Design
     tolerance: float

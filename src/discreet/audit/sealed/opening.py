@@ -219,6 +219,7 @@ def are_openings(given: Any) -> bool:
     """Whether this is a list of openings with different scores, each with what `SHOWN` says."""
     def is_one(given: Any) -> bool:
         when, scores, value = map(given.get, SHOWN) if isinstance(given, Mapping) else (None, None, None)
-        return isinstance(when, str) and is_hash(scores) and type(value) in (int, float) and abs(value) < 1e9
+        return isinstance(when, str) and is_hash(scores) and not isinstance(value, bool) and (
+            isinstance(value, int | float) and abs(value) < 1e9)
 
     return isinstance(given, list) and all(map(is_one, given)) and len({one["scores"] for one in given}) == len(given)

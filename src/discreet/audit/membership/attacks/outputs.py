@@ -5,63 +5,62 @@ With one query `loss` and `confidence_true` rank candidates alike; with two clas
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeAlias
 
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
-from discreet.core.types import FloatArray
+from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import entropy, phi, query_mean, top_p, top_phi, true_log_p, true_p
 from discreet.scores.table import ReferenceKind
 
 
-@attacks.register("loss")
-class Loss(Attack):
-    """How likely the target finds the true class (Yeom et al. 2018; membership paper, section 4.3).
+Signals: TypeAlias = Mapping[Scale, Callable[[FloatArray, IntArray], FloatArray]]
 
-    Scale "p": log p_y, at most 0. Scale "logit": φ = log p_y − log(1 − p_y). Mean over queries; of one query both rank
-    candidates alike.
-    """
 
-    scales: ClassVar[tuple[Scale, ...]] = ("p", "logit")
+class _Output(Attack):
+    """The mean over queries of a signal of each scale, from log probabilities (N, Q, K) and labels (N,)."""
+
+    signals: ClassVar[Signals]
+
+    def __init_subclass__(cls) -> None:
+        cls.scales = tuple(cls.signals)
 
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) scores."""
-        return query_mean((true_log_p if scale == "p" else phi)(view.target, view.label))
+        return query_mean(self.signals[scale](view.target, view.label))
+
+
+@attacks.register("loss")
+class Loss(_Output):
+    """How likely the target finds the true class (Yeom et al. 2018; membership paper, section 4.3).
+
+    Scale "p": log p_y, at most 0. Scale "logit": φ = log p_y − log(1 − p_y). Of one query both rank candidates alike.
+    """
+
+    signals: ClassVar[Signals] = {"p": true_log_p, "logit": phi}
 
 
 @attacks.register("confidence")
-class Confidence(Attack):
+class Confidence(_Output):
     """How sure the target is of whatever class it prefers (Salem et al. 2019); needs no label.
 
-    Scale "p": max p, in [1/K, 1]. Scale "logit": its log odds. Mean over queries.
+    Scale "p": max p, in [1/K, 1]. Scale "logit": its log odds.
     """
 
-    scales: ClassVar[tuple[Scale, ...]] = ("p", "logit")
-
-    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores."""
-        return query_mean((top_p if scale == "p" else top_phi)(view.target))
+    signals: ClassVar[Signals] = {"p": lambda log_p, _: top_p(log_p), "logit": lambda log_p, _: top_phi(log_p)}
 
 
 @attacks.register("confidence_true")
-class TrueClassConfidence(Attack):
-    """The probability of the true class, what the membership paper's code calls confidence: p_y, in [0, 1].
+class TrueClassConfidence(_Output):
+    """The probability of the true class, what the membership paper's code calls confidence: p_y, in [0, 1]."""
 
-    Mean over queries.
-    """
-
-    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores."""
-        return query_mean(true_p(view.target, view.label))
+    signals: ClassVar[Signals] = {"p": true_p}
 
 
 @attacks.register("entropy")
-class Entropy(Attack):
-    """How far the target's answer is from undecided (Salem et al. 2019): minus the Shannon entropy in nats, in
-    [−log K, 0]; needs no label. Mean over queries.
-    """
+class Entropy(_Output):
+    """Minus the Shannon entropy of the target's answer in nats, in [−log K, 0] (Salem et al. 2019); needs no label."""
 
-    def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
-        """(N,) scores."""
-        return -query_mean(entropy(view.target))
+    signals: ClassVar[Signals] = {"p": lambda log_p, _: -entropy(log_p)}

@@ -26,21 +26,14 @@ DEFAULT_GAMMA = 1.0
 DEFAULT_A = 0.3
 """The default of the authors' released code, which can tune it. 1 says that training on a record changes nothing."""
 
-TABLE_BITS = 16
-"""Leading bits in a table of places: half a megabyte, and about one of 50,000 records to a cell."""
-
 
 @attacks.register("rmia")
 class Rmia(Attack):
     """Online: p(x) = ½ (mean over references trained on x + mean over those not trained on x).
 
     A population record that no reference trained on has p(z) = the mean over the references, as there is no other mean
-    to average it with. A candidate that all references trained on, or none, is NaN.
-
-    Parameters
-    ----------
-    gamma : float > 0
-        The ratio from which x counts as preferred.
+    to average it with. A candidate that all references trained on, or none, is NaN. x counts as preferred from a ratio
+    of `gamma` > 0 on.
     """
 
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population",)
@@ -84,15 +77,8 @@ class Rmia(Attack):
 
 @attacks.register("rmia_offline")
 class RmiaOffline(Rmia):
-    """Offline: p(x) = ½ ((1 + a) p_out(x) + (1 − a)), p_out the mean over references not trained on x.
-
-    Parameters
-    ----------
-    gamma : float > 0
-        The ratio from which x counts as preferred.
-    a : float in [0, 1]
-        Slope of the line p_in = a p_out + 1 − a that stands for the references trained on x.
-    """
+    """Offline: p(x) = ½ ((1 + a) p_out(x) + (1 − a)), p_out the mean over references not trained on x; `a` in [0, 1] is
+    the slope of the line p_in = a p_out + 1 − a that stands for the references trained on x."""
 
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population", "neutral")
     n_in: ClassVar[int] = 0
@@ -122,39 +108,16 @@ def share_beaten(x: FloatArray, z: FloatArray, gamma: float) -> FloatArray:
     if not ordered.size:
         return np.full(x.shape, np.nan)
     shares, value = np.full(x.shape, np.nan), x[scored]
-    shares[scored] = (count_upto(ordered, value) if gamma == 1.0 else _agreed(ordered, value, gamma)) / ordered.size
+    end = np.searchsorted(ordered, value, side="right") if gamma == 1.0 else _agreed(ordered, value, gamma)
+    shares[scored] = end / ordered.size
     return shares
-
-
-def count_upto(ordered: FloatArray, values: FloatArray) -> IntArray:
-    """How many of `ordered` (Z,), Z ≥ 1, rising, are at most each of `values` (N,): all finite and > 0; shape (N,).
-
-    `numpy.searchsorted(ordered, values, side="right")`, several times faster for many values in any order: positive
-    doubles rise as their bit patterns do, so that the leading bits of a value say between which two places to search.
-    """
-    bits = ordered.view(np.int64)
-    shift = max(0, int(bits[-1] - bits[0]).bit_length() - TABLE_BITS)
-    # Cells of equal leading bits: 0 for all that is below the smallest, the last for all that is above the largest.
-    in_cell = np.bincount(((bits - bits[0]) >> shift) + 1)
-    n_below = np.concatenate(([0], np.cumsum(in_cell)))
-    cell = values.view(np.int64) - bits[0]
-    cell >>= shift
-    cell += 1
-    found: IntArray = n_below.take(cell, mode="clip")
-    # The rest is in a cell. What comes behind its end is larger too, or NaN: no need to know where the end is.
-    step = 1 << (int(in_cell.max()).bit_length() - 1)
-    padded = np.append(ordered, np.full(step, np.nan))
-    while step:
-        found += (padded.take(found + (step - 1)) <= values) * step
-        step >>= 1
-    return found
 
 
 def _agreed(ordered: FloatArray, value: FloatArray, gamma: float) -> IntArray:
     """The place in `ordered` where the quotients cross gamma, from value / gamma on, a distinct value at a time."""
     levels, first = np.unique(ordered, return_index=True)
     n_below = np.append(first, ordered.size)
-    end = count_upto(levels, value / gamma)
+    end = np.searchsorted(levels, value / gamma, side="right")
     while True:
         up = (end < levels.size) & (value / levels[np.minimum(end, levels.size - 1)] >= gamma)
         down = (end > 0) & (value / levels[np.maximum(end - 1, 0)] < gamma)

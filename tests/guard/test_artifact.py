@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -125,11 +126,7 @@ def test_what_is_not_whole_is_not_read(folder: Path, spoil: Callable[[Path], obj
 def test_a_fit_that_breaks_leaves_what_was_there(folder: Path, fitted_guard: Guard,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     before = (folder / MANIFEST).read_bytes()
-
-    def broken(*_: object) -> None:
-        raise OSError("full")
-
-    monkeypatch.setattr("discreet.encode.fusion.Fusion.save", broken)
+    monkeypatch.setattr("discreet.encode.fusion.Fusion.save", Mock(side_effect=OSError("full")))
     with pytest.raises(OSError, match="full"):
         fitted_guard.save(folder)
     assert (folder / MANIFEST).read_bytes() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,10 +88,7 @@ def test_no_answer_is_safe_when_plug_ins_cannot_be_loaded(
     StopIteration("t"), UnicodeDecodeError("utf-8", b"t", 0, 1, "t"), KeyboardInterrupt(),
 ])
 def test_whatever_is_raised(monkeypatch: pytest.MonkeyPatch, guards: Guards, error: BaseException) -> None:
-    def raising(*_: Any) -> Any:
-        raise error
-
-    monkeypatch.setattr(reading, "guess_language", raising)
+    monkeypatch.setattr(reading, "guess_language", Mock(side_effect=error))
     if isinstance(error, KeyboardInterrupt):  # the user may interrupt
         with pytest.raises(KeyboardInterrupt):
             guards["law"].check(HARMLESS)

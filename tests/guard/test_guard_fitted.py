@@ -3,11 +3,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from discreet.core.errors import UsageError
 from discreet.core.records import Action, Answer, Turn, Verdict
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.encode.fusion import Fusion
 from discreet.guard import reading
 from discreet.guard.detector import Detector, Rows, rows_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
@@ -80,11 +80,9 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
     assert (act(gated, SAFE).action, act(gated, GERMAN).action) == ("abstain", "abstain")
     assert "unlike the safe and unlike the unsafe texts" in act(gated, SAFE).reason
     assert act(with_gate(gated, NOTHING).at(-1e9), SAFE).layer == "contextual"
-
-    def broken(*_: Any) -> Any:
-        raise ZeroDivisionError(LEAK)
-
-    monkeypatch.setattr(reading, "guess_language", broken)
+    empty = act(with_gate(gated, NOTHING).at(1e9), " \n")
+    assert (empty.action, empty.reason) == ("abstain", "the answer is empty: there is nothing to judge")
+    monkeypatch.setattr(reading, "guess_language", Mock(side_effect=ZeroDivisionError(LEAK)))
     failed = act(gated, DIRECT)
     assert (failed.action, failed.score, failed.delta) == ("failed", None, None)
     assert "ZeroDivisionError" in failed.reason
@@ -115,12 +113,6 @@ def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: Guard) -> Non
     assert found == {"conservative": "abstain", "balanced": "abstain", "strict": "flag"}
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
-def test_an_empty_answer_is_not_safe(fitted_guard: Guard, text: str) -> None:
-    verdict = act(with_gate(fitted_guard, NOTHING).at(1e9), text)
-    assert (verdict.action, verdict.reason) == ("abstain", "the answer is empty: there is nothing to judge")
-
-
 @pytest.mark.parametrize("kind", [DENSITY, *DISCRIMINATORS])
 def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
     guard = Guard.load(fitted_folder, discriminator=kind)
@@ -149,12 +141,12 @@ def test_points(fitted_folder: Path) -> None:
     for point in ("conservative", "balanced", "strict", "costs"):
         guard = Guard.load(fitted_folder, point=point)
         assert guard.tau == guard.detector.points[guard.detector.decides][point] == act(guard, LEAK).tau
-    with pytest.raises(UsageError, match="no operating point 'loud'"):
-        Guard.load(fitted_folder, point="loud")
-    with pytest.raises(UsageError, match="no discriminator 'loud'"):
-        Guard.load(fitted_folder, discriminator="loud")
-    with pytest.raises(UsageError, match=r"fitted for 'medical'.*policy is for 'law'"):
-        Guard.load(fitted_folder, policy=Policy.of("law"))
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"point": "loud"}, "no operating point 'loud'"), ({"discriminator": "loud"}, "no discriminator 'loud'"),
+        ({"policy": Policy.of("law")}, r"fitted for 'medical'.*policy is for 'law'")]
+    for options, said in wrong:
+        with pytest.raises(UsageError, match=said):
+            Guard.load(fitted_folder, **options)
 
 
 @pytest.mark.parametrize(("text", "rules"), [(SAFE, None), (LEAK, np.inf)])
@@ -229,51 +221,27 @@ def test_a_second_detector_is_asked_about_abstentions_only(fitted_guard: Guard) 
     assert "RuntimeError" in verdict.reason
 
 
-class BrokenEncoder(HashedEncoder):
-    """Breaks, or gives no numbers, as it is told."""
-
-    def __init__(self, rows: Any) -> None:
-        super().__init__(256)
-        self.given = rows
-
-    def encode(self, texts: Sequence[str]) -> Any:
-        if isinstance(self.given, Exception):
-            raise self.given
-        return self.given
-
-
 @pytest.mark.parametrize("given", [RuntimeError(LEAK), MemoryError(), np.full((1, 256), np.nan, np.float32),
                                    np.zeros((1, 255), np.float32), np.full((1, 256), np.inf, np.float32)])
-def test_no_answer_is_safe_when_an_encoder_breaks(fitted_guard: Guard, given: Any) -> None:
-    detector = fitted_guard.detector
-    fusion = Fusion([BrokenEncoder(given), detector.fusion.encoders[1]], detector.fusion.weights)
-    guard = Guard(fitted_guard.policy, detector=replace(detector, fusion=fusion))
+def test_no_answer_is_safe_when_an_encoder_breaks(fitted_guard: Guard, monkeypatch: pytest.MonkeyPatch,
+                                                  given: Any) -> None:
+    broken = {"side_effect": given} if isinstance(given, Exception) else {"return_value": given}
+    monkeypatch.setattr(HashedEncoder, "encode", Mock(**broken))
     for text in (SAFE, LEAK, DIRECT):
-        verdict = act(guard, text)
+        verdict = act(fitted_guard, text)
         assert (verdict.action, verdict.score) == ("failed", None)
         assert "Tulsa" not in verdict.reason
 
 
-class HalvedEncoder(HashedEncoder):
-    """Reads a text sentence by sentence."""
-
-    def __init__(self) -> None:
-        super().__init__(256)
-
-    def chunks(self, text: str) -> list[str]:
-        return [s + "." for s in text.rstrip(".").split(". ")]
-
-
-def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard) -> None:
-    detector = fitted_guard.detector
-    fusion = Fusion([HalvedEncoder(), detector.fusion.encoders[1]], detector.fusion.weights)
-    halved = replace(detector, fusion=fusion, thetas=NOTHING)
+def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HashedEncoder, "chunks", lambda _, text: [s + "." for s in text.rstrip(".").split(". ")])
+    detector = replace(fitted_guard.detector, thetas=NOTHING)
     long = f"{SAFE} {LEAK} {SAFE}"
     for kind in (DENSITY, "features+logistic", "mlp-v4"):
-        one = halved.deciding(kind)
+        one = detector.deciding(kind)
         guard = Guard(fitted_guard.policy, detector=one)
         read = reading.read_answer(Answer("1", long), fitted_guard.policy)
-        rows = rows_of(fusion, one.evidence, [Answer("1", long)], [read], "answer")
+        rows = rows_of(one.fusion, one.evidence, [Answer("1", long)], [read], "answer")
         assert len(rows.features) > 4
         sigmas = one.dual.sigmas(rows.features)
         deltas = sigmas[:, 1] - sigmas[:, 0] if kind == DENSITY else one.discriminators[kind].delta(rows.features)
@@ -282,8 +250,8 @@ def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard) -> None:
         assert (verdict.sigma_safe, verdict.sigma_unsafe) == tuple(sigmas[int(deltas.argmax())])
 
 
-def test_evidence_is_read_over_the_whole_text(fitted_folder: Path) -> None:
-    guard = with_gate(Guard.load(fitted_folder, discriminator="evidence+logistic"), NOTHING)
+def test_evidence_is_read_over_the_whole_text(fitted_guard: Guard) -> None:
+    guard = with_gate(fitted_guard, NOTHING)
     spread = f"The patient is 61 years old. {SAFE} {SAFE} The patient is a welder. {SAFE} The patient is from Tulsa."
     assert act(guard, spread).action == "flag"
 

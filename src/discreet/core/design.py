@@ -7,7 +7,7 @@ tossed can be shown (`discreet.audit.sealed.under_seal`) or only said, and a ver
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
@@ -16,26 +16,15 @@ Design = Literal["sealed", "sealed (as stated)", "randomised (assigned here)", "
 
 DESIGNS: tuple[Design, ...] = get_args(Design)
 
-SEALED: Design = "sealed"
-"""Only for a table that was compared with the coins of a seal."""
-
-AS_STATED: Design = "sealed (as stated)"
-"""Someone says that there was a seal and none was shown: counts as "randomised"."""
-
-ASSIGNED: Design = "randomised (assigned here)"
-"""This very run drew who is trained on, and trained."""
-
-FORMERLY: dict[str, Design] = {"randomised (dealt here)": ASSIGNED}
-"""Earlier names, which saved records have."""
-
-NAMED: tuple[Design, ...] = tuple(design for design in DESIGNS if design not in (AS_STATED, ASSIGNED))
-"""What a user may ask for."""
-
-DECIDING: frozenset[Design] = frozenset({SEALED, AS_STATED, ASSIGNED, "randomised"})
-"""The designs that can pass or fail; the others can only be inconclusive."""
-
+SEALED: Design = "sealed"  # Only for a table that was compared with the coins of a seal.
+AS_STATED: Design = "sealed (as stated)"  # There was a seal, somebody says, and none was shown: counts as "randomised".
+ASSIGNED: Design = "randomised (assigned here)"  # This very run drew who is trained on, and trained.
+FORMERLY: dict[str, Design] = {"randomised (dealt here)": ASSIGNED}  # Names that saved records have.
+NAMED = tuple(design for design in DESIGNS if design not in (AS_STATED, ASSIGNED))  # What a user may ask for.
 STATED: frozenset[Design] = frozenset({AS_STATED, "randomised"})
 """The designs that decide on the word of whoever ran the audit."""
+DECIDING: frozenset[Design] = STATED | {SEALED, ASSIGNED}
+"""The designs that can pass or fail; the others can only be inconclusive."""
 
 WORDS: dict[Design, str] = {
     "sealed": "committed coins decided, before training, which records were trained on",
@@ -47,7 +36,6 @@ WORDS: dict[Design, str] = {
     "convenience": "members and non-members are simply the two sets that were at hand",
 }
 """What each design means, as a clause."""
-
 ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever ran this audit: without a seal that is "
                  "compared with the table, nothing here shows it, and where it is wrong the verdict is void.")
 """What a verdict of a design in `STATED` has to say."""
@@ -55,9 +43,8 @@ ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever 
 
 def known_design(name: str) -> Design:
     """The design called `name`. UsageError for any other name."""
-    for design in DESIGNS:
-        if design == FORMERLY.get(name, name):
-            return design
+    if (design := FORMERLY.get(name, name)) in DESIGNS:
+        return cast(Design, design)
     raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
 
 

@@ -24,16 +24,21 @@ def at(rows: list[Row], model: str, example: str) -> Row:
     return next(row for row in rows if (row["model"], row["example"]) == (model, example))
 
 
-def member_of(rows: list[Row], model: str, value: Any) -> None:
-    for row in rows:
-        if row["model"] == model:
-            row["member"] = value
+def put_in(values: Row, **where: str) -> Change:
+    """What the rows that are `where` says in place of their own; a callable is asked for each."""
+    def change(rows: list[Row]) -> None:
+        for row in rows:
+            if all(row[key] == value for key, value in where.items()):
+                row.update({name: value(row) if callable(value) else value for name, value in values.items()})
+    return change
 
 
-def drop(rows: list[Row], model: str, example: str) -> int:
-    place = rows.index(at(rows, model, example))
-    rows[place:place + 1] = []
-    return place
+def drop(*cells: tuple[str, str]) -> Change:
+    return lambda rows: [rows.remove(at(rows, *cell)) for cell in cells]
+
+
+def without(column: str) -> Change:
+    return lambda rows: [row.pop(column) for row in rows]
 
 
 def again(rows: list[Row]) -> list[Row]:
@@ -41,68 +46,61 @@ def again(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def copy_scores(rows: list[Row], source: str, goal: str, shift: float = 0.0) -> None:
-    for example in EXAMPLES:
-        at(rows, goal, example).update({f"logit_{k}": at(rows, source, example)[f"logit_{k}"] + shift
-                                        for k in range(3)})
+def copy_scores(source: str, goal: str, shift: float = 0.0) -> Change:
+    return lambda rows: [at(rows, goal, example).update({f"logit_{k}": at(rows, source, example)[f"logit_{k}"] + shift
+                                                         for k in range(3)}) for example in EXAMPLES]
 
 
-BAD: list[tuple[str, Change, tuple[str, ...]]] = [
-    ("label too high", lambda r: [x.update(label=3) for x in r if x["example"] == "a"],
-     ("'label' is not a whole number from 0 to 2", "1 of 4 examples")),
-    ("label negative", lambda r: [x.update(label=-1) for x in r if x["example"] == "a"], ("'label' is not a whole",)),
-    ("label a fraction", lambda r: [x.update(label=0.5) for x in r if x["example"] == "a"],
-     ("'label' is not a whole number",)),
-    ("label a word", lambda r: [x.update(label="safe") for x in r], ("'label' is not a whole", "4 of 4 examples")),
-    ("label null", lambda r: [x.update(label=None) for x in r if x["example"] == "a"], ("'label' is absent or null",)),
-    ("no label", lambda r: [x.pop("label") for x in r], ("'label' is absent",)),
-    ("label differs", lambda r: at(r, "s1", "a").update(label=0), ("'label' of the example of this row", "1 example;")),
-    ("group differs", lambda r: [x.update(group=x["model"]) for x in r], ("'group' of the example", "4 examples")),
-    ("category differs", lambda r: [x.update(category=x["model"]) for x in r], ("'category' of the example",)),
-    ("planted differs", lambda r: [x.update(planted=len(x["model"])) for x in r], ("'planted' of the example",)),
-    ("planted a fraction", lambda r: [x.update(planted=1.5) for x in r], ("'planted' is not a whole number from 0,",)),
-    ("group null", lambda r: [x.update(group=None if x["example"] == "a" else x["example"]) for x in r],
-     ("'group' is null for 1 of 4 examples",)),
-    ("role differs", lambda r: at(r, "f", "a").update(model_role="selection"),
-     ("'model_role' of model 'f' is not the same", "names of their own")),
-    ("role unknown", lambda r: [x.update(model_role="attacker") for x in r if x["model"] == "f"],
-     ("'model_role' of model 'f' is not one that is known", "target, reference, shadow, selection, placebo")),
-    ("role null", lambda r: [x.update(model_role=None) for x in r if x["model"] == "f"],
-     ("'model_role' of model 'f' is null",)),
-    ("no role", lambda r: [x.pop("model_role") for x in r], ("there is no 'model_role'",)),
-    ("kind unknown", lambda r: [x.update(reference_kind="clean") for x in r if x["model"] == "ref"],
-     ("'reference_kind' of model 'ref'", "paired, neutral, population")),
-    ("seed differs", lambda r: at(r, "s1", "a").update(seed=1), ("'seed' of model 's1' is not the same",)),
-    ("no target", lambda r: [x.update(model_role="shadow") for x in r if x["model"] == "f"],
-     ("no model has the role 'target'",)),
-    ("member of target null", lambda r: at(r, "f", "a").update(member=None), ("target 'f' is null for 1 of 4",)),
-    ("no member", lambda r: [x.pop("member") for x in r], ("there is no 'member'",)),
-    ("member a word", lambda r: [x.update(member="maybe") for x in r], ("'member' is neither true nor false",)),
-    ("only members", lambda r: member_of(r, "f", True), ("target 'f' has no non-members among 4",)),
-    ("only non-members", lambda r: member_of(r, "f", False), ("target 'f' has no members among 4",)),
-    ("placebo that knows", lambda r: at(r, "plc", "e2").update(member=True),
-     ("placebo 'plc' was trained on 1 member of target 'f'",)),
-    ("neutral that knows", lambda r: at(r, "ref", "e2").update(member=True), ("neutral reference 'ref' was trained",)),
-    ("selector is the target", lambda r: copy_scores(r, "f", "sel"),
-     ("selector 'sel' has the same scores as target 'f'",)),
-    ("selector is the target, shifted", lambda r: copy_scores(r, "f", "sel", 2.5), ("selector 'sel' has the same",)),
-    ("selector is the reference", lambda r: copy_scores(r, "ref", "sel"), ("the same scores as reference 'ref'",)),
-    ("selector is the placebo", lambda r: copy_scores(r, "plc", "sel"),
-     ("placebo 'plc' has the same scores as selector 'sel'",)),
-    ("missing", lambda r: [drop(r, "s2", e) for e in ("a", "B")],
-     ("model 's2' lacks 2 of 4 examples;", "every model must score every example")),
-    ("missing in several", lambda r: [drop(r, m, "a") for m in ("s1", "s2", "f")],
-     ("lacks 1 of 4 examples and 2 other models lack some",)),
-    ("twice twice", lambda r: again(again(r)), ("row 25: model and example", "and so in 2 rows in all")),
-    ("twice", again, ("row 25: model and example are those of a row before", "in a column")),
-    ("twice and missing", lambda r: again(r).pop(7), ("row 24: model and example are those",)),
-    ("no model", lambda r: at(r, "s1", "a").update(model=None), ("'model' is empty in 1 row,",)),
-    ("no example column", lambda r: [x.pop("example") for x in r], ("there is no 'example'",)),
+def own_model(row: Row) -> str:
+    return str(row["model"])
+
+
+BAD: list[tuple[Change, tuple[str, ...]]] = [
+    (put_in({"label": 3}, example="a"), ("'label' is not a whole number from 0 to 2", "1 of 4 examples")),
+    (put_in({"label": -1}, example="a"), ("'label' is not a whole",)),
+    (put_in({"label": 0.5}, example="a"), ("'label' is not a whole number",)),
+    (put_in({"label": "safe"}), ("'label' is not a whole", "4 of 4 examples")),
+    (put_in({"label": None}, example="a"), ("'label' is absent or null",)),
+    (without("label"), ("'label' is absent",)),
+    (put_in({"label": 0}, model="s1", example="a"), ("'label' of the example of this row", "1 example;")),
+    (put_in({"group": own_model}), ("'group' of the example", "4 examples")),
+    (put_in({"category": own_model}), ("'category' of the example",)),
+    (put_in({"planted": lambda row: len(row["model"])}), ("'planted' of the example",)),
+    (put_in({"planted": 1.5}), ("'planted' is not a whole number from 0,",)),
+    (put_in({"group": lambda row: None if row["example"] == "a" else "u"}), ("'group' is null for 1 of 4 examples",)),
+    (put_in({"model_role": "selection"}, model="f", example="a"), ("'model_role' of model 'f' is not the same",
+                                                                  "names of their own")),
+    (put_in({"model_role": "attacker"}, model="f"), ("'model_role' of model 'f' is not one that is known",
+                                                     "target, reference, shadow, selection, placebo")),
+    (put_in({"model_role": None}, model="f"), ("'model_role' of model 'f' is null",)),
+    (without("model_role"), ("there is no 'model_role'",)),
+    (put_in({"reference_kind": "clean"}, model="ref"), ("'reference_kind' of model 'ref'",
+                                                        "paired, neutral, population")),
+    (put_in({"seed": 1}, model="s1", example="a"), ("'seed' of model 's1' is not the same",)),
+    (put_in({"model_role": "shadow"}, model="f"), ("no model has the role 'target'",)),
+    (put_in({"member": None}, model="f", example="a"), ("target 'f' is null for 1 of 4",)),
+    (without("member"), ("there is no 'member'",)),
+    (put_in({"member": "maybe"}), ("'member' is neither true nor false",)),
+    (put_in({"member": True}, model="f"), ("target 'f' has no non-members among 4",)),
+    (put_in({"member": False}, model="f"), ("target 'f' has no members among 4",)),
+    (put_in({"member": True}, model="plc", example="e2"), ("placebo 'plc' was trained on 1 member of target 'f'",)),
+    (put_in({"member": True}, model="ref", example="e2"), ("neutral reference 'ref' was trained",)),
+    (copy_scores("f", "sel"), ("selector 'sel' has the same scores as target 'f'",)),
+    (copy_scores("f", "sel", 2.5), ("selector 'sel' has the same",)),
+    (copy_scores("ref", "sel"), ("the same scores as reference 'ref'",)),
+    (copy_scores("plc", "sel"), ("placebo 'plc' has the same scores as selector 'sel'",)),
+    (drop(("s2", "a"), ("s2", "B")), ("model 's2' lacks 2 of 4 examples;", "every model must score every example")),
+    (drop(("s1", "a"), ("s2", "a"), ("f", "a")), ("lacks 1 of 4 examples and 2 other models lack some",)),
+    (lambda rows: again(again(rows)), ("row 25: model and example", "and so in 2 rows in all")),
+    (again, ("row 25: model and example are those of a row before", "in a column")),
+    (lambda rows: again(rows).pop(7), ("row 24: model and example are those",)),
+    (put_in({"model": None}, model="s1", example="a"), ("'model' is empty in 1 row,",)),
+    (without("example"), ("there is no 'example'",)),
 ]
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
-@pytest.mark.parametrize(("change", "words"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+@pytest.mark.parametrize(("change", "words"), BAD, ids=[words[0][:40] for _, words in BAD])
 def test_bad_input_is_refused_in_one_line(tmp_path: Path, ending: str, change: Change, words: tuple[str, ...]) -> None:
     rows = flat()
     change(rows)
@@ -141,8 +139,8 @@ def test_keys_that_no_grid_could_hold_are_refused_in_little_memory(tmp_path: Pat
 
 def test_hard_labels_of_shadows_may_agree_with_the_target(tmp_path: Path) -> None:
     rows = flat()
-    copy_scores(rows, "f", "s1")
-    copy_scores(rows, "s2", "sel")
+    copy_scores("f", "s1")(rows)
+    copy_scores("s2", "sel")(rows)
     assert len(load_scores(put(tmp_path / "s.csv", rows)).models) == 6
 
 

@@ -89,12 +89,6 @@ def test_a_text_of_no_word_has_a_score() -> None:
         assert torch.isfinite(hidden).all()
 
 
-def test_trimmed() -> None:
-    ids = torch.tensor([[1, 2, 0, 0], [3, 0, 0, 0]])
-    assert trimmed(ids).tolist() == [[1, 2], [3, 0]]
-    assert trimmed(torch.zeros(2, 4)).shape == (2, 1)
-
-
 def test_encoder_is_that_of_torch_on_each_text_alone() -> None:
     network = TokenTransformer(vocabulary=11, tokens=6, width=8, layers=2, heads=2).network((6,), 3)
     (one,), params = begun(network)
@@ -157,14 +151,3 @@ def test_resnet_has_the_published_size() -> None:
     numbers = network.initial(np.random.default_rng(0))
     assert sum(one.size for name, one in numbers.items() if name not in network.buffers) == 11_173_962
     assert sum("weight" in name for name in numbers) == 20
-
-
-def test_resnet_follows_the_data_in_training_only() -> None:
-    network = Resnet18(width=1).network((1, 12, 12), 2)
-    params = begun(network)[1]
-    images = torch.tensor(np.random.default_rng(1).normal(size=(1, 8, 1, 12, 12)))
-    before = params["stem.mean"].clone()
-    network.forward(params, images, training=False)
-    assert torch.equal(params["stem.mean"], before)
-    network.forward(params, images, training=True)
-    assert not torch.equal(params["stem.mean"], before)

@@ -80,15 +80,6 @@ def test_the_prior_goes_to_those_that_take_one() -> None:
     np.testing.assert_array_equal(watched.asked[0][1], prior)
 
 
-def test_randomised_response_tells_the_truth_as_often_as_it_should() -> None:
-    inputs, labels = problem(900, 8, 2)
-    recipe = Mlp(hidden=2, layers=1, epochs=1, batch=900)
-    found = train_labelled(recipe, inputs, labels, [RandomisedResponse(1.0, 2)] * 8, 2, seeds(8))
-    told = (found.trained == labels).mean()
-    truth = truth_probability(1.0, 2)
-    assert abs(told - truth) < 4.0 * np.sqrt(truth * (1.0 - truth) / labels.size)
-
-
 def test_soft_labels_follow_the_model_and_the_noise_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, labels = problem(models=2)
     drawn, given = [], []
@@ -157,14 +148,6 @@ def test_a_prior_that_a_model_learnt_lets_the_second_half_lie_less() -> None:
     found = train_in_stages(recipe, inputs, labels, [RRWithPrior(1.0, K)] * 3, K, seeds(3))
     told = [(found.trained == labels)[found.stage == number].mean() for number in range(2)]
     assert told[1] > told[0] + 0.1
-
-
-def test_the_same_seeds_give_the_same_bytes() -> None:
-    inputs, labels = problem(models=1)
-    one, two = (train_in_stages(RECIPE, inputs, labels, [RandomisedResponse(1.0, K)], K, seeds(1)) for _ in range(2))
-    assert one.trained.tobytes() == two.trained.tobytes()
-    assert one.bank.logits(inputs).tobytes() == two.bank.logits(inputs).tobytes()
-    assert seeds(1)[0].n_children_spawned == 0
 
 
 def test_impossible_calls() -> None:

@@ -52,23 +52,8 @@ def distinct(data: Data) -> tuple[IntArray, IntArray]:
     return first.astype(np.int64), inverse
 
 
-class OneByOne(Recipe):
-    """A recipe whose `fit` is `fit_many` of one model, which trains on each row once."""
-
-    __slots__ = ()
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.train.base.Recipe`."""
-        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
-
-    @abstractmethod
-    def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
-                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
-        """See `discreet.train.base.ManyRecipe`; weights None = each row once."""
-
-
 @dataclass(frozen=True, slots=True)
-class HeadRecipe(OneByOne):
+class HeadRecipe(Recipe):
     """A recipe whose models are a scaling and one hidden layer on features of one input each.
 
     Options: `hidden` ReLU units; `steps` updates of Adam on all rows at once at the learning rate `rate`, with the L2
@@ -101,6 +86,10 @@ class HeadRecipe(OneByOne):
     def probe(self) -> NDArray[np.float32] | None:
         """What the source of the features makes of a known text; None where it is a fixed function."""
         return None
+
+    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
 
     def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:

@@ -96,7 +96,7 @@ def score(network: Network, models: Sequence[StateDict], inputs: NDArray[Any], *
     is far below what is kept, so that a score depends on its own row only.
     """
     torch = need_torch()
-    device = _device(torch)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     found = []
     with torch.inference_mode():
         for start in range(0, len(models), network.together):
@@ -113,10 +113,6 @@ def score(network: Network, models: Sequence[StateDict], inputs: NDArray[Any], *
     return np.concatenate(found)
 
 
-def _device(torch: Any) -> Any:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
 class _Run:
     """Models that are trained in one program, and where they are."""
 
@@ -124,7 +120,7 @@ class _Run:
                  rows: Sequence[IntArray], n_classes: int, plan: TrainingPlan,
                  seeds: Sequence[np.random.SeedSequence]) -> None:
         self._torch = torch = need_torch()
-        self._device = _device(torch)
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._network, self._plan, self._n_classes = network, plan, n_classes
         self._rows, self._host, self._most = rows, inputs, max(own.size for own in rows)
         self._batch = plan.batch or self._most
@@ -134,8 +130,7 @@ class _Run:
         self._place([network.initial(np.random.default_rng(child(one, 0))) for one in seeds])
         self._adam = import_module("torch.optim.adam").adam
         self._step = torch.zeros((), device=self._device)
-        self._running: list[list[float]] = [[] for _ in rows]
-        self._after: list[list[float]] = [[] for _ in rows]
+        self._running, self._after = ([list[float]() for _ in rows] for _ in range(2))
 
     def _set_targets(self, targets: IntArray | FloatArray) -> None:
         self._soft = targets.ndim == 3

@@ -27,7 +27,7 @@ from discreet.core.folders import Manifest
 from discreet.core.types import FloatArray, IntArray
 from discreet.train.base import Data, Fitted, Inputs, Recipe, checked_training, checked_weights, need_torch
 from discreet.train.loop import Network, Retarget, score, train_networks
-from discreet.train.plan import StateDict, TrainedModel, TrainingPlan
+from discreet.train.plan import StateDict, TrainingPlan
 from discreet.train.spec import ARRAYS, saved_arrays, saving
 
 
@@ -177,21 +177,15 @@ def fit_bank(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, n_classes:
     network = recipe.network(shape, n_classes)
     own = [np.repeat(np.arange(len(inputs)), count) for count in counts]
     done = train_networks(network, rows, labels if soft is None else soft, own, n_classes, plan, seeds, retarget)
-    return Bank(tuple(
-        FittedNetwork(recipe, one.state, shape, n_classes, _facts(plan, one, network.buffers, mine.size, shape))
-        for one, mine in zip(done, own, strict=True)))
-
-
-def _facts(plan: TrainingPlan, done: TrainedModel, buffers: frozenset[str], rows: int, shape: tuple[int, ...]
-           ) -> dict[str, Any]:
-    """What is known of a training; `reached` says whether the accuracy of `until_accuracy` was."""
-    found: dict[str, Any] = {
-        "steps": done.steps, "best_step": done.best_step, "epochs_done": len(done.train_accuracy),
-        "learning_rate": plan.rate, "train_accuracy": list(done.train_accuracy), "training_rows": rows,
-        "parameters": sum(one.size for name, one in done.state.items() if name not in buffers),
-        "row_shape": list(shape),
-    }
-    if plan.until_accuracy is not None:
-        after = done.accuracy_after
-        found |= {"accuracy_after": list(after), "reached": after[-1] >= plan.until_accuracy}
-    return found
+    models = []
+    for one, mine in zip(done, own, strict=True):
+        facts: dict[str, Any] = {
+            "steps": one.steps, "best_step": one.best_step, "epochs_done": len(one.train_accuracy),
+            "learning_rate": plan.rate, "train_accuracy": list(one.train_accuracy), "training_rows": mine.size,
+            "parameters": sum(array.size for name, array in one.state.items() if name not in network.buffers),
+            "row_shape": list(shape)}
+        if plan.until_accuracy is not None:
+            after = list(one.accuracy_after)
+            facts |= {"accuracy_after": after, "reached": after[-1] >= plan.until_accuracy}
+        models.append(FittedNetwork(recipe, one.state, shape, n_classes, facts))
+    return Bank(tuple(models))

@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -34,7 +34,7 @@ MANIFEST, FORM, VERSION = "recipe.json", "discreet-recipe", 1
 ARRAYS = "model.safetensors"
 """Where the built-in recipes keep the arrays of a model."""
 _WITH_OPTIONS = re.compile(r"[\w-]+:\s*\w+\s*=")
-_WORDS = {"none": None, "true": True, "false": False}
+_WORDS: dict[str, Any] = {"none": None, "true": True, "false": False}
 _CALLED = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: "none"}
 
 
@@ -161,34 +161,28 @@ def _value(key: str, value: Any, hint: Any) -> Any:
     # None before text, so that the word "none" is None where that may be.
     kinds = sorted(members, key=lambda kind: (kind is str, kind is not NoneType))
     for kind in kinds:
-        taken, found = _as(value, kind)
-        if taken:
-            return found
+        for one in _readings(value) if isinstance(value, _Word) else [value]:
+            if _fits(one, kind):
+                return tuple(one) if isinstance(one, list) else float(one) if kind is float else one
     shown = f"{str(value)!r}" if isinstance(value, str | int | float | NoneType) else f"a {type(value).__name__}"
     raise ValueError(f"{key} is {shown}; expected {' or '.join(map(_called, kinds))}")
 
 
-def _as(value: Any, kind: Any) -> tuple[bool, Any]:
-    """Whether a value can be of a kind, and it as that kind."""
-    word = isinstance(value, _Word)
+def _readings(word: str) -> list[Any]:
+    """What a word may stand for."""
+    found = [_WORDS[word.lower()]] if word.lower() in _WORDS else []
+    for kind in (int, float):
+        with suppress(ValueError):
+            found.append(kind(word))
+    return [*found, [part.strip() for part in word.split("+")], str(word)]
+
+
+def _fits(value: Any, kind: Any) -> bool:
     if get_origin(kind) is tuple:
-        parts = [part.strip() for part in value.split("+")] if word else value
-        good = isinstance(parts, list | tuple) and all(isinstance(one, str) and one for one in parts)
-        return good, tuple(map(str, parts)) if good else None
+        return isinstance(value, list | tuple) and all(isinstance(one, str) and one for one in value)
     if get_origin(kind) is Literal:
-        found = next((one for one in get_args(kind) if (str(one) == value if word else one == value)), None)
-        return found is not None, found
-    if word and kind in (bool, NoneType):
-        value = _WORDS.get(value.lower(), value)
-    elif word and kind in (int, float):
-        try:
-            value = kind(value)
-        except ValueError:
-            return False, None
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    good = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-    return good, str(value) if good and kind is str else value
+        return value in get_args(kind)
+    return isinstance(value, int | float if kind is float else kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _called(kind: Any) -> str:

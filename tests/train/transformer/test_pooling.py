@@ -116,25 +116,6 @@ def test_bfloat16(tiny: dict[str, Path], kind: str) -> None:
         assert all(value.grad is not None for value in model.trained().values())
 
 
-def test_saved_models_pool_alike_elsewhere(tmp_path: Path) -> None:
-    """What transformers loads of a saved model has the padding token that ours was trained with."""
-    torch, transformers = need("torch"), need("transformers")
-    model = loaded(tiny_llama(tmp_path / "m", pad="<|eot_id|>"))
-    rows = model.reader(300)(TEXTS)
-    with quiet():
-        model.model.save_pretrained(tmp_path / "saved")
-        model.tokenizer.save_pretrained(tmp_path / "saved")
-        again = transformers.AutoModelForSequenceClassification.from_pretrained(str(tmp_path / "saved")).eval()
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "saved"))
-    assert again.config.pad_token_id == tokenizer.pad_token_id == model.pad
-    assert Reader(tokenizer, 300, "m", chat=True, prompt=SAFETY).digest() == model.reader(300).digest()
-    for places in length_batches(rows, 4):
-        ids, mask = tensors([rows[place] for place in places], model.pad)
-        with torch.no_grad():
-            found = again(ids, mask).logits
-            np.testing.assert_allclose(found, model(ids, mask)[0], rtol=0, atol=1e-5)
-
-
 NO_SPARE = tuple(token for token in LLAMA_SPECIAL if token != "<|finetune_right_pad_id|>")
 
 

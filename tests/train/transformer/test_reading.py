@@ -65,41 +65,6 @@ def test_special_tokens_of_an_encoder(tokenizers: dict[str, Any]) -> None:
     assert 0 not in rows[1].ids
 
 
-def test_a_rendered_text_read_again_would_begin_twice(tokenizers: dict[str, Any]) -> None:
-    """The authors render to text and tokenise that as any text: the template's BOS, and the tokeniser's."""
-    for kind in ("llama", "gemma"):
-        tokenizer, start = tokenizers[kind], tokenizers[kind].bos_token_id
-        rendered = tokenizer.apply_chat_template(turns(CORPUS[0], kind), tokenize=False, date_string="26 Jul 2024")
-        assert tokenizer(rendered)["input_ids"][:2] == [start, start]
-        [ours] = reader_of(tokenizers, kind)([CORPUS[0]])
-        assert (ours.ids == start).sum() == 1
-        assert [start, *ours.ids.tolist()] == tokenizer(rendered)["input_ids"]
-        [again] = Reader(tokenizer, 400, kind)([rendered])
-        assert again.ids.tolist() == ours.ids.tolist()
-        [plain] = Reader(tokenizer, 400, kind)([CORPUS[0]])
-        assert (plain.ids == start).sum() == 1
-
-
-def test_templates_are_told_the_date(tokenizers: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Llama's templates write today's: untold, a model scored the day after training reads another prompt."""
-    tokenizer = tokenizers["llama"]
-    template = str(tokenizer.chat_template)
-    clock_only = template.replace("not date_string is defined", "true")
-    assert clock_only != template
-    for way in (template, clock_only):
-        monkeypatch.setattr(tokenizer, "chat_template", way)
-        untold, ours = [], []
-        for day in (3, 4):
-            now = SimpleNamespace(now=lambda day=day: datetime(2031, 5, day))
-            monkeypatch.setattr(need("transformers.utils.chat_template_utils"), "datetime", now)
-            untold.append(tokenizer.apply_chat_template(turns("no"), tokenize=False))
-            ours.append(reader_of(tokenizers, "llama")(["no"])[0].ids.tolist())
-        assert "03 May 2031" in untold[0]
-        assert "04 May 2031" in untold[1]
-        assert ours[0] == ours[1]
-        assert "Today Date: 26 Jul 2024" in tokenizer.decode(ours[0])
-
-
 @pytest.mark.parametrize("said", ["%d %b %Y", "%Y-%m-%d", "%A, %B %-d %y", "%j %a %H:%M:%S %I %p %-m"])
 @pytest.mark.parametrize("start", ["", "  ", "\n", "\n\n  ", "x "])
 def test_the_clock_of_templates(tokenizers: dict[str, Any], monkeypatch: pytest.MonkeyPatch, said: str, start: str
@@ -115,27 +80,6 @@ def test_the_clock_of_templates(tokenizers: dict[str, Any], monkeypatch: pytest.
     expected = tokenizer.apply_chat_template([{"role": "user", "content": "no"}], tokenize=False)
     assert datetime(2024, 7, 26).strftime(said) in expected
     assert tokenizer.decode(row.ids.tolist()) == expected
-
-
-def test_one_prompt_whatever_is_read(tokenizers: dict[str, Any]) -> None:
-    """The authors score multi-turn texts behind the single-turn models' prompt, and evaluate behind none.
-
-    A reader has one prompt, and no way to be asked for another; what reads otherwise has another digest.
-    """
-    for kind in ("llama", "gemma"):
-        reader = reader_of(tokenizers, kind, prompt=DEPRESSION)
-        single, several, bundle = reader([CORPUS[0], MULTI_TURN, f"{MULTI_TURN}\n\n{MULTI_TURN}"])
-        head = len(reader._head)
-        assert single.frame == several.frame == bundle.frame
-        assert single.ids[:head].tolist() == several.ids[:head].tolist() == bundle.ids[:head].tolist()
-        for row in (single, several, bundle):
-            assert DEPRESSION.text in tokenizers[kind].decode(row.ids.tolist())
-        defective = [reader_of(tokenizers, kind, prompt=other) for other in (SAFETY, NONE)]
-        for other in defective:
-            [row] = other([MULTI_TURN])
-            assert DEPRESSION.text not in tokenizers[kind].decode(row.ids.tolist())
-        assert len({reader.digest(), *(other.digest() for other in defective)}) == 3
-        assert reader.digest() == reader_of(tokenizers, kind, prompt=DEPRESSION).digest()
 
 
 @pytest.mark.parametrize("kind", KINDS)

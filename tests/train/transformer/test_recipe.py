@@ -178,14 +178,6 @@ def test_validation_rows_are_needed_to_stop_by_them(tiny: dict[str, Path]) -> No
             tiny_recipe(tiny["bert"], "full", **options).fit(data, nothing(data), 2, np.random.SeedSequence(0))
 
 
-def test_a_spec_says_every_option() -> None:
-    found = recipe_of("transformer:base=minilm,regime=full,rank=16,learning_rate=search,layers=2,patience=none")
-    assert found == Transformer(regime="full", rank=16, learning_rate="search", layers=2, patience=None)
-    assert recipe_of("transformer:learning_rate=5e-4,targets=query+value") == Transformer(
-        learning_rate=5e-4, targets=("query", "value"))
-    assert recipe_of("transformer:prompt=none,learning_rate=none") == Transformer(prompt="none")
-
-
 @pytest.mark.parametrize("options", [
     {"base": ""}, {"rank": 0}, {"alpha": 0.0}, {"dropout": 1.0}, {"targets": ()}, {"targets": ("query",),
      "regime": "full"}, {"layers": 0}, {"learning_rate": 0.0}, {"learning_rate": -1e-3}, {"learning_rate": "quick"},

@@ -14,8 +14,8 @@ from discreet.core.arrays import write_arrays
 from discreet.core.errors import UsageError, need
 from discreet.core.folders import Manifest
 from discreet.core.types import FloatArray, IntArray
-from discreet.train.base import Data, Fitted, Inputs, recipes, texts_of
-from discreet.train.heads import HeadRecipe, OneByOne, hashed_counts, merged_records
+from discreet.train.base import Data, Fitted, Inputs, Recipe, recipes, texts_of
+from discreet.train.heads import HeadRecipe, hashed_counts, merged_records
 from discreet.train.perceptron import Matrix, Scaling, Tfidf, exact_product
 from discreet.train.plan import check_above
 from discreet.train.spec import ARRAYS, saved_arrays, saving
@@ -50,7 +50,7 @@ class TfidfMlp(HeadRecipe):
 
 @recipes.register("tfidf-linear")
 @dataclass(frozen=True, slots=True)
-class TfidfLinear(OneByOne):
+class TfidfLinear(Recipe):
     """The optimum is unique: seeds and validation rows change nothing.
 
     Options: `C` > 0, the inverse penalty (scikit-learn's: squared norm over 2, against C times the *sum* of log
@@ -71,6 +71,10 @@ class TfidfLinear(OneByOne):
     def features(self, inputs: Inputs) -> Matrix:
         """Hashed counts (n, d)."""
         return hashed_counts(texts_of(inputs, self.name), self.columns, self.ngrams)
+
+    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
+        """See `discreet.train.base.Recipe`."""
+        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
 
     def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.errors import refused
 
 from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import Encoder, encoders, load_encoder
@@ -100,7 +102,5 @@ def test_damage_is_one_line(encoder: Encoder, tmp_path: Path, damage: str) -> No
     encoder.save(folder)
     act, message = DAMAGE[damage]
     act(folder)
-    with pytest.raises(InputError) as caught:
+    with refused(InputError, re.escape(message) or "."):
         load_encoder(folder)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.errors import refused
 
 from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.encode.encoders.onnx import OnnxEncoder
 from discreet.encode.fusion import Fusion
 
 OMAHA = "The client is a 52-year-old litigator from Omaha with two children."
@@ -84,9 +85,7 @@ def test_the_question_reaches_the_evidence(fusion: Fusion) -> None:
 
 def test_a_reading_at_hand_is_taken(fusion: Fusion) -> None:
     reading = EvidenceEncoder("law").read(OMAHA, OMAHA)
-    np.testing.assert_array_equal(
-        fusion.encode_chunks(OMAHA, reading=reading), fusion.encode_chunks(OMAHA, question=OMAHA)
-    )
+    np.testing.assert_array_equal(fusion.encode_chunks(OMAHA, reading=reading), fusion.encode_chunks(OMAHA, OMAHA))
 
 
 def test_a_saved_fusion_comes_back(fusion: Fusion, tmp_path: Path, corpus: list[str]) -> None:
@@ -128,10 +127,8 @@ def test_damage_is_one_line(fusion: Fusion, tmp_path: Path, damage: str) -> None
     fusion.save(tmp_path / "f")
     act, message = DAMAGE[damage]
     act(tmp_path / "f")
-    with pytest.raises(InputError) as caught:
+    with refused(InputError, re.escape(message)):
         Fusion.load(tmp_path / "f")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_an_interrupted_save_leaves_the_old_one(fusion: Fusion, tmp_path: Path,
@@ -148,7 +145,7 @@ def test_an_interrupted_save_leaves_the_old_one(fusion: Fusion, tmp_path: Path,
     assert Fusion.load(tmp_path / "f").weights == fusion.weights
 
 
-def test_impossible_fusions(hand_made: Path) -> None:
+def test_impossible_fusions() -> None:
     one = HashedEncoder(64)
     with pytest.raises(UsageError, match="expected one or more"):
         Fusion([], [])
@@ -163,4 +160,3 @@ def test_impossible_fusions(hand_made: Path) -> None:
         Fusion([one], [1]).encode("text")
     with pytest.raises(UsageError, match="list of texts"):
         Fusion([one], [1]).encode(["text"], [])
-    assert isinstance(load_encoder(hand_made), OnnxEncoder)

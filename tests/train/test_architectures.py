@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from discreet.train.loop import Network  # noqa: E402
 from discreet.train.recipes.images import TOGETHER, Cnn, Resnet18  # noqa: E402
 from discreet.train.recipes.mlp import Mlp  # noqa: E402
-from discreet.train.recipes.tokens import Rnn, TokenTransformer, trimmed  # noqa: E402
+from discreet.train.recipes.tokens import Rnn, TokenTransformer  # noqa: E402
 
 
 def begun(network: Network, models: int = 1) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -17,7 +17,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.train import Data, load_fitted
 from discreet.train.base import checked_texts
-from discreet.train.heads import distinct, hashed_counts, merged_records
+from discreet.train.heads import distinct, hashed_counts
 from discreet.train.perceptron import Centred, Tfidf
 from discreet.train.recipes.head import Embedder, Head, embedder
 from discreet.train.recipes.tfidf import TfidfLinear, TfidfMlp
@@ -46,17 +46,6 @@ def test_tfidf_is_that_of_scikit_learn_on_repeated_rows() -> None:
     peer = TfidfTransformer(sublinear_tf=True)
     peer.fit(plain.transform([TEXTS[row] for row in np.repeat(np.arange(len(TEXTS)), times)]))
     np.testing.assert_allclose(found.toarray(), peer.transform(plain.transform(TEXTS)).toarray(), atol=1e-12)
-
-
-def test_tfidf_leaves_its_counts_alone_and_knows_no_neighbours() -> None:
-    counts = hashed_counts([*TEXTS, ""], 64)
-    before = counts.data.tobytes()
-    scaling = Tfidf.fit(counts, np.ones(counts.shape[0]))
-    scaled = scaling.apply(counts)
-    assert counts.data.tobytes() == before
-    for row in (0, 7, 30):
-        assert scaling.apply(counts[[row]]).toarray().tobytes() == scaled[[row]].toarray().tobytes()
-    assert scaled[[30]].nnz == 0
 
 
 def test_centred_is_that_of_repeated_rows() -> None:
@@ -126,13 +115,6 @@ def test_which_encoder(tmp_path: Path) -> None:
             embedder(odd)
 
 
-def test_equal_records_weigh_together() -> None:
-    data = Data(("a", "b", "a"), np.array([0, 1, 0]))
-    rows, merged = merged_records(data, np.array([[1, 2, 3], [0, 1, 4]]), nothing(data), 2, 2)
-    assert rows.inputs == ("a", "b")
-    assert merged.tolist() == [[4, 2], [4, 1]]
-
-
 def test_repeating_a_record_is_weighing_it_to_the_last_bit() -> None:
     train = task(12, 2)
     weights = np.random.default_rng(0).integers(0, 4, (3, 12))
@@ -159,13 +141,6 @@ def test_validation_rows_stop_the_training_and_nothing_else() -> None:
     assert facts["best_step"] == min(facts["validation_curve"], key=lambda pair: pair[1])[0]
     with pytest.raises(InputError, match="patience needs validation rows"):
         replace(SMALL, patience=2).fit(train, nothing(train), 2, seed)
-
-
-def test_shadows_that_lack_a_class() -> None:
-    train = task(6, 2)
-    weights = np.array([[1] * 6, [1, 0] * 3])
-    with pytest.raises(InputError, match="model 1 has no training row of the label 1"):
-        SMALL.fit_many(train, weights, nothing(train), 2, SEEDS[:2])
 
 
 def test_rows_of_numbers() -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from discreet.core.errors import InputError
 from discreet.mechanisms.base import softmax
 from discreet.mechanisms.labels.alibi import Alibi
-from discreet.mechanisms.labels.base import LabelMechanism, truth_probability
+from discreet.mechanisms.labels.base import LabelMechanism
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.mechanisms.labels.rr_top_k import RRTopK, RRWithPrior
 from discreet.train import child

@@ -88,17 +88,6 @@ def test_a_bank_is_its_models_one_by_one(kind: str, monkeypatch: pytest.MonkeyPa
 
 
 @kinds
-def test_rows_without_weight_do_not_exist(kind: str) -> None:
-    features, labels, scaling = problem(kind)
-    weights = (np.arange(N) % 3 > 0)[None].astype(np.int64)
-    (with_them,) = fit(features, labels, weights, PLAN, seeds(1), scaling)
-    kept = np.flatnonzero(weights[0])
-    ones = np.ones((1, kept.size), dtype=np.int64)
-    (without,) = fit(features[kept], labels[kept], ones, PLAN, seeds(1), scaling)
-    assert same(with_them, without)
-
-
-@kinds
 def test_patience_keeps_the_best_net(kind: str) -> None:
     features, labels, scaling = problem(kind)
     checks, truth, _ = problem(kind, seed=5)

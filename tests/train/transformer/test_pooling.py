@@ -13,7 +13,7 @@ from tests.train.transformer.tiny import CORPUS, LLAMA_SPECIAL, MAKERS, TEXTS, l
 
 from discreet.core.errors import InputError, UsageError
 from discreet.train.transformer.classifier import choose_pad, last_shown
-from discreet.train.transformer.reading import NONE, SAFETY, Reader, length_batches
+from discreet.train.transformer.reading import NONE, SAFETY
 
 
 @pytest.mark.parametrize("regime", ["full", "lora"])

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.heavy import need, quiet
-from tests.train.transformer.tiny import CORPUS, MULTI_TURN, TEXTS
+from tests.train.transformer.tiny import CORPUS, TEXTS
 
 from discreet.core.errors import InputError, UsageError
 from discreet.train.transformer import reading
 from discreet.train.transformer.reading import (
-    DEPRESSION,
     NONE,
     SAFETY,
     Prompt,

@@ -14,10 +14,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from discreet.core.errors import MissingExtraError
-from discreet.report.charts import Line, Panel, curve, dots, panels, reach, upright
+from discreet.report.charts import Line, Panel, curve, datum, dots, panels, reach, upright
 from discreet.report.figure import COLOURS, Figure, save_figures
 from discreet.report.render import to_html
-from discreet.report.summary import Summary, datum
+from discreet.report.summary import Summary
 
 SPACE = "{http://www.w3.org/2000/svg}"
 KNOWN = {"value": 0.8824, "low": 0.84, "high": 0.91}

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from discreet.core.numbers import given, printable
-from discreet.report.figure import COLOURS, can_draw
+from discreet.core.numbers import given, printable, say, value_at
+from discreet.report.figure import COLOURS, Figure, Row, can_draw
+from discreet.report.summary import Record, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -247,3 +249,64 @@ def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, 
     canvas.legend(handles, [said for _, said in entries], loc="upper left", ncols=1 if narrow else len(entries),
                   frameon=False, fontsize=12, labelcolor=COLOURS["soft"], borderpad=0, borderaxespad=0,
                   handlelength=1.8, columnspacing=1.6, bbox_to_anchor=(left / width, 1 - 2 / height))
+
+
+# Figures
+
+
+def drawn(name: str, draw: Callable[[], Canvas], data: Iterable[Row], words: str = "", **options: Any) -> Figure:
+    """A figure with the title and caption of `words`, or of its name, in `words.yaml`, filled with further options.
+
+    `table` and `narrow` are those of `Figure`.
+    """
+    said = words_of("figures")[words or name]
+    own = {key: options.pop(key) for key in ("table", "narrow") if key in options}
+    title, caption = (said[part].format(**options) for part in ("title", "caption"))
+    return Figure(name, title, caption, draw, tuple(data), **own)
+
+
+def dot_figure(name: str, rows: Sequence[Record], marks: Sequence[tuple[str, str]], columns: str = "", *,
+               under: Sequence[tuple[str, str]] = (), joined: bool = False, data: Iterable[Row] | None = None,
+               words: str = "", said: Mapping[str, Any] | None = None, narrow: bool = False, **options: Any
+               ) -> Figure | None:
+    """A figure of `dots`, a line for each row; None without any.
+
+    `marks` are roles (templates of the row) with the paths of their estimates; those `under` are the control's, on a
+    line of its own where there is one. Where `joined`, only the last of a line has its interval: two would cover each
+    other; the data has both. A row has its words as `line`, and may have a `heading`, which is written where it
+    changes, a `note`, a `control_note`, a `band`, `soft` and `space` as `Line` has them. `columns` are those of `datum`.
+    """
+    lines, before = list[Line](), None
+    for row in rows:
+        if (heading := row.get("heading")) not in (None, before):
+            lines.append(Line(heading, heading=True, space=True))
+        before = heading
+        for label, pairs, soft, note_ in ((row["line"], marks, row.get("soft", False), row.get("note", "")),
+                                          ("control model", under, True, row.get("control_note", ""))):
+            found = [(say(role, row), value_at(row, path)) for role, path in pairs]
+            if joined and found:
+                found[0] = (found[0][0], {**found[0][1], "low": None, "high": None})
+            if found and (pairs is marks or found[-1][1]["value"] is not None):
+                lines.append(Line(label, found, soft=soft, joined=joined, note=note_, band=row.get("band"),
+                                  space=pairs is marks and row.get("space", joined)))
+    draw = partial(dots, lines, **options)
+    small = {"narrow": partial(draw, narrow=True, axis="AUC")} if narrow else {}
+    return drawn(name, draw, [datum(row, columns) for row in rows] if data is None else data, words, **small,
+                 **(said or {})) if lines else None
+
+
+def datum(row: Record, columns: str, **further: Any) -> Row:
+    """A row of a figure's data: `further`, then `columns` of the record, "name" or "name=path" between spaces.
+
+    With an asterisk behind its name a column is an estimate, and becomes three: the value, `_low` and `_high`.
+    """
+    found = dict(further)
+    for column in columns.split():
+        name, _, path = column.partition("=")
+        value = value_at(row, path or name.rstrip("*"))
+        if name.endswith("*"):
+            found |= {name[:-1] + end: value_at(value, key) for end, key in (
+                ("", "value"), ("_low", "low"), ("_high", "high"))}
+        else:
+            found[name] = value
+    return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from discreet.core.numbers import p_value
-from discreet.report.charts import Mark, Panel, dot, panels
+from discreet.report.charts import Mark, Panel, datum, dot, drawn, panels
 from discreet.report.figure import Figure
-from discreet.report.summary import Record, Section, Text, blocks, datum, drawn, tabled, words_of
+from discreet.report.summary import Record, Section, Text, blocks, tabled, words_of
 
 LEVEL = 0.05
 SETS = {"random": ("placebo", 6.0, 0.55), "boundary non-members": ("oracle hollow", 9.0, 1.0),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import groupby
 from typing import Any
 
 from discreet.core.numbers import REFERENCES, attack_name, counted, say
 from discreet.report import summary as page
-from discreet.report.charts import Line, dots
-from discreet.report.figure import Figure
+from discreet.report.charts import datum, dot_figure
+from discreet.report.figure import Figure, Row
 
 ON = {"global": "on all judged examples", "boundary": "at the decision boundary"}
 FIGURES = {"global": "frontier", "boundary": "frontier-boundary"}
@@ -70,31 +69,28 @@ def sections(record: page.Record) -> tuple[page.Section, page.Section]:
 
 def drawing(record: page.Record, selection: str = "global") -> Figure | None:
     """A row per mechanism and strength, from one query to the most, its control under it; None without a figure."""
-    lines, data, before = [], [], None
+    lines, data, before = list[page.Record](), list[Row](), None
     for name, points in released(record).items():
         rows = [(point, row) for point in points if (row := attacked(record, point, selection)) is not None]
-        if not rows or rows[0][1]["auc"]["value"] is None:
-            continue
-        (first, one), (_, last) = rows[0], rows[-1]
-        for label, figure, role in ((name, "auc", "target"), ("control model", "placebo_auc", "placebo")):
-            if one[figure]["value"] is not None:
-                mine = role == "target"
-                # Two intervals on one line would cover each other; the data has both.
-                lines.append(Line(
-                    label, [(f"{role} hollow", {**one[figure], "low": None, "high": None}), (role, last[figure])],
-                    joined=True, soft=not mine, space=mine and before not in (None, first["mechanism"]), note=say(
-                        "{accuracy:interval} / {missed_positives:interval}", first["utility"]) if mine else ""))
-        before = first["mechanism"]
-        data += [page.datum({**point, "row": row}, (
-            "mechanism strength queried queries auc*=row.auc placebo_auc*=row.placebo_auc accuracy*=utility.accuracy "
-            "missed_positives*=utility.missed_positives local_epsilon")) for point, row in rows]
+        if rows and rows[0][1]["auc"]["value"] is not None:
+            first = rows[0][0]
+            lines.append({"line": name, "one": rows[0][1], "last": rows[-1][1], "space": before not in (
+                None, first["mechanism"]), "note": say("{accuracy:interval} / {missed_positives:interval}",
+                                                       first["utility"])})
+            before = first["mechanism"]
+            data += [datum({**point, "row": row}, (
+                "mechanism strength queried queries auc*=row.auc placebo_auc*=row.placebo_auc "
+                "accuracy*=utility.accuracy missed_positives*=utility.missed_positives local_epsilon"))
+                for point, row in rows]
     most = max(point["queries"] for point in record["points"])
-    legend = [("target hollow", "one query"), ("target", counted(most, "query", "queries")),
-              *([("placebo", "the same, control model")] if any(one.soft for one in lines) else [])]
-    return page.drawn(FIGURES[selection], partial(dots, lines, notes=262, labels=282, legend=legend,
-                                             note_title="accuracy / missed, 95% intervals"), data,
-                 words="frontier", where="" if selection == "global" else f" {ON[selection]}", most=most,
-                 positive=record["positive"]) if lines else None
+    controlled = any(line["one"]["placebo_auc"]["value"] is not None for line in lines)
+    return dot_figure(
+        FIGURES[selection], lines, [("target hollow", "one.auc"), ("target", "last.auc")], data=data, joined=True,
+        under=[("placebo hollow", "one.placebo_auc"), ("placebo", "last.placebo_auc")], words="frontier", said={
+            "where": "" if selection == "global" else f" {ON[selection]}", "most": most,
+            "positive": record["positive"]}, notes=262, labels=282, note_title="accuracy / missed, 95% intervals",
+        legend=[("target hollow", "one query"), ("target", counted(most, "query", "queries")),
+                *([("placebo", "the same, control model")] if controlled else [])])
 
 
 def tables(record: page.Record) -> list[page.Table | None]:

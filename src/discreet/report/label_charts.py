@@ -7,9 +7,10 @@ from functools import partial
 from math import inf
 
 from discreet.core.numbers import epsilon, label_attack_name
-from discreet.report.charts import Mark, Panel, across, band, curve, dot, level, note, panels, reach, upright
+from discreet.report import charts
+from discreet.report.charts import Mark, Panel, across, band, curve, datum, dot, drawn, level, note, panels, upright
 from discreet.report.figure import Figure
-from discreet.report.summary import Record, datum, drawn
+from discreet.report.summary import Record
 
 TITLES = {"secret": "the canary label, before the mechanism", "trained": "the label that was trained on"}
 LEGEND = [("target", "strongest attack on outputs"), ("null area", "its control, 95%"),
@@ -62,7 +63,7 @@ def success(record: Record) -> Figure | None:
         return None
     slots, labels = list(dict.fromkeys(map(_slot, targets))), list(dict.fromkeys(of["label"] for of in known))
     chance = known[0]["row"]["chance"]
-    low, _ = reach([of["row"][name][end] for of in known for name in ("success", "placebo")
+    low, _ = charts.reach([of["row"][name][end] for of in known for name in ("success", "placebo")
                     for end in ("value", "low")], chance - 0.1)
     shown = [Panel(title=TITLES[label], x="ε", y="right", axes={
         "xlim": (-0.6, len(slots) - 0.4), "ylim": (low, 1.0), "xticks": range(len(slots)), "xticklabels": slots},

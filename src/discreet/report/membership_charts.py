@@ -8,15 +8,16 @@ from functools import partial
 from typing import Any
 
 from discreet.core.numbers import attack_name, interval, number, times
-from discreet.report.charts import Line, Mark, Panel, across, band, curve, dot, dots, panels, reach, upright
+from discreet.report import charts
+from discreet.report.charts import Mark, Panel, across, band, curve, datum, dot, dot_figure, drawn, panels, upright
 from discreet.report.figure import Figure
-from discreet.report.summary import Record, datum, drawn
+from discreet.report.summary import Record
 
 ROW_OF = ("attack", "scale", "reference_kind", "nonmembers")
 """What makes two rows figures of one attack."""
 BOUNDARY_N = 20
+BOTH = [("placebo hollow", "placebo_auc"), ("target", "auc")]
 MODEL = [("target", "your model"), ("placebo hollow", "control model")]
-CLOSED = {"low": None, "high": None}
 DECILES = {"target": "by your model's own confidence", "selector": "by another model's (the selector's)"}
 ESTIMATES = "auc* placebo_auc*"
 COUNTS = "members=n_members nonmembers=n_nonmembers"
@@ -121,10 +122,9 @@ def audited(record: Record) -> list[Audited]:
 
 def standing(one: Audited) -> Figure | None:
     """The primary endpoint with what it must be read against; None where it has no figure."""
-    primary = one.primary
+    primary, planted = one.primary, one.facts["controls"]["planted"]
     if primary is None or primary["auc"]["value"] is None:
         return None
-    planted = one.facts["controls"]["planted"]
     rows = [("your model", "target", primary["auc"], primary["n_members"]),
             ("control model, trained on neither set", "placebo", primary["placebo_auc"], None)]
     for part in planted:
@@ -132,16 +132,15 @@ def standing(one: Audited) -> Figure | None:
         rows.append((f"your model, {said}", "second", part["auc"], part["auc"]["n_pos"]))
         if part["placebo_auc"]["value"] is not None:
             rows.append((f"control model, {said}", "placebo", part["placebo_auc"], None))
-    lines = [Line(label, [(role, estimate)], note=number(estimate["value"], missing=""), space=role == "second",
-                  soft=role == "placebo") for label, role, estimate, _ in rows]
     levels = {part["auc"]["level"] for part in planted} - {0.95}
     wider = "".join(f", those of planted records {100 * level:.3g}%" for level in sorted(levels))
     seen = (" Records that were planted on purpose should lie to the right of it, and the control model there at "
             "chance: then the audit can see a leak." if planted else "")
-    draw = partial(dots, lines, tolerance=one.tolerance, labels=320, notes=60)
-    return drawn("standing", partial(draw, axis="chance that a random member outranks a random non-member (AUC)"),
-                 [datum({"auc": estimate}, "auc*", what=label, members=n) for label, _, estimate, n in rows],
-                 narrow=partial(draw, narrow=True), seen=seen, wider=wider)
+    return dot_figure("standing", [
+        {"line": label, "role": role, "auc": estimate, "members": n, "note": number(estimate["value"], missing=""),
+         "space": role == "second", "soft": role == "placebo"} for label, role, estimate, n in rows],
+        [("{role}", "auc")], "what=line members auc*", narrow=True, tolerance=one.tolerance, labels=320, notes=60,
+        axis="chance that a random member outranks a random non-member (AUC)", said={"seen": seen, "wider": wider})
 
 
 def protocols(one: Audited) -> Figure | None:
@@ -149,26 +148,22 @@ def protocols(one: Audited) -> Figure | None:
     paper, primary = one.paper, one.primary
     if paper is None or primary is None or None in (paper["auc"]["value"], paper["placebo_auc"]["value"]):
         return None
-    lines, data = [], []
-    for title, row, role in (("published protocol", paper, "oracle"), ("this audit", primary, "target")):
-        lines.append(Line(title, heading=True, space=True))
-        for who, name, mark in (("your model", "auc", role),
-                                ("control model, trained on neither set", "placebo_auc", "placebo hollow")):
-            lines.append(Line(who, [(mark, row[name])], note=number(row[name]["value"], 2)))
-            data.append(datum(row, f"auc*={name}", protocol=title, model=who))
-    return drawn("protocols", partial(dots, lines, tolerance=one.tolerance, notes=60), data,
-                 ours=interval(paper["auc"], 2), control=interval(paper["placebo_auc"], 2))
+    rows = [{"heading": title, "line": who, "role": role, "auc": row[name], "note": number(row[name]["value"], 2)}
+            for title, row, mine in (("published protocol", paper, "oracle"), ("this audit", primary, "target"))
+            for who, name, role in (("your model", "auc", mine),
+                                    ("control model, trained on neither set", "placebo_auc", "placebo hollow"))]
+    return dot_figure("protocols", rows, [("{role}", "auc")], "protocol=heading model=line auc*",
+                      tolerance=one.tolerance, notes=60,
+                      said={"ours": interval(paper["auc"], 2), "control": interval(paper["placebo_auc"], 2)})
 
 
 def attacks(one: Audited) -> Figure | None:
     """All honest attacks on all judged records, a row each; None where nothing has a figure."""
-    rows = _known(one.whole(selection="global", oracle=False))
-    lines = [Line(attack_name(row), [("placebo hollow", row["placebo_auc"]), ("target", row["auc"])],
-                  band=None if row["null_band"] is None else (row["null_band"][0], row["null_band"][1]))
-             for row in rows]
-    legend = [*MODEL, ("null area", "95% of permutations of the membership labels")]
-    return drawn("attacks", partial(dots, lines, tolerance=one.tolerance, legend=legend), [
-        datum(row, f"attack scale reference_kind {ESTIMATES} {NULL} p=null_p.value") for row in rows]) if rows else None
+    return dot_figure("attacks", [
+        {**row, "line": attack_name(row), "band": row["null_band"]}
+        for row in _known(one.whole(selection="global", oracle=False))],
+        BOTH, f"attack scale reference_kind {ESTIMATES} {NULL} p=null_p.value", tolerance=one.tolerance,
+        legend=[*MODEL, ("null area", "95% of permutations of the membership labels")])
 
 
 def _known(rows: Iterable[Record]) -> list[Record]:
@@ -177,53 +172,42 @@ def _known(rows: Iterable[Record]) -> list[Record]:
 
 def boundary(one: Audited) -> Figure | None:
     """From all records to those at the decision boundary, a label a row; None where no boundary has a figure."""
-    lines, data = [], []
+    rows = []
     for title, row, role in (("this audit", one.primary, "target"), ("published protocol", one.paper, "oracle")):
         if row is None:
             continue
-        lines.append(Line(f"{title}: {attack_name(row)}", heading=True, space=True))
         for label in [None, *sorted({r["label"] for r in one.like(row) if r["label"] is not None})]:
             pick: Callable[..., list[Record]] = partial(one.like, row, label=label) if label is not None else partial(
                 one.whole, **{name: row[name] for name in ROW_OF})
             whole, edge = pick(selection="global", n=None), _known(pick(selection="boundary", n=BOUNDARY_N)[:1])
-            if not whole or not edge:
-                continue
-            for who, figure, mark in (("your model", "auc", role), ("control model", "placebo_auc", "placebo")):
-                mine = who == "your model"
-                # The interval of all records would lie over that of the boundary; the data has it.
-                lines.append(Line(one.label(label) if mine else who, [
-                    (f"{mark} hollow", {**whole[0][figure], **CLOSED}), (mark, edge[0][figure])], soft=not mine,
-                    joined=True, space=mine))
-                data.append(datum({"whole": whole[0], "edge": edge[0]}, (
-                    f"global_auc*=whole.{figure} boundary_auc*=edge.{figure} members_at_boundary=edge.n_members "
-                    "nonmembers_at_boundary=edge.n_nonmembers"), protocol=title, label=label,
-                    model=who if mine else "placebo"))
-    legend = [("target hollow", "all records"), ("target", f"the {BOUNDARY_N} least likely per label and set"),
-              ("placebo", "the same, control model")]
-    return drawn("boundary", partial(dots, lines, tolerance=one.tolerance, legend=legend, labels=352), data
-                 ) if data else None
+            if whole and edge:
+                shared = {"heading": f"{title}: {attack_name(row)}", "protocol": title, "label": label, "edge": edge[0]}
+                rows += [{**shared, "line": one.label(label) if figure == "auc" else who, "role": mark, "model": model,
+                          "whole": whole[0][figure], "last": edge[0][figure], "soft": figure != "auc",
+                          "space": figure == "auc"} for who, model, figure, mark in (
+                              ("your model", "your model", "auc", role),
+                              ("control model", "placebo", "placebo_auc", "placebo"))]
+    return dot_figure(
+        "boundary", rows, [("{role} hollow", "whole"), ("{role}", "last")],
+        "protocol label model global_auc*=whole boundary_auc*=last members_at_boundary=edge.n_members "
+        "nonmembers_at_boundary=edge.n_nonmembers", joined=True, tolerance=one.tolerance, labels=352, legend=[
+            ("target hollow", "all records"), ("target", f"the {BOUNDARY_N} least likely per label and set"),
+            ("placebo", "the same, control model")])
 
 
 def strata(one: Audited) -> Figure | None:
     """The deciding attack in each category and structure; None where there are no two of either."""
-    if one.primary is None:
-        return None
-    base = one.like(one.primary, selection="global", decile=None)
-    lines, data = [], []
-    for title, name, rows in (
-            ("categories", "category", [row for row in base if row["category"] is not None]),
-            ("input structures", "structure", [row for row in base if row["structure"] in one.structures
-                                               and row["label"] is None])):
-        if len(rows) < 2:
-            continue
-        lines.append(Line(title, heading=True, space=True))
-        for row in sorted(rows, key=lambda row: (-(row["auc"]["value"] or 0.0), row[name])):
-            lines.append(Line(row[name] if len(row[name]) <= 36 else row[name][:35] + "…", [
-                ("placebo hollow", row["placebo_auc"]), ("target", row["auc"])],
-                note=f"{row['n_members']:,} / {row['n_nonmembers']:,}"))
-            data.append(datum(row, f"name={name} {ESTIMATES} {COUNTS} reason=auc.reason", kind=title))
-    return drawn("strata", partial(dots, lines, tolerance=one.tolerance, notes=120, note_title="members / others",
-                                   legend=MODEL), data) if data else None
+    base = [] if one.primary is None else one.like(one.primary, selection="global", decile=None)
+    parts = {("categories", "category"): [row for row in base if row["category"] is not None],
+             ("input structures", "structure"): [row for row in base if row["structure"] in one.structures
+                                                 and row["label"] is None]}
+    return dot_figure("strata", [
+        {**row, "heading": title, "name": row[name], "note": f"{row['n_members']:,} / {row['n_nonmembers']:,}",
+         "line": row[name] if len(row[name]) <= 36 else row[name][:35] + "…"}
+        for (title, name), rows in parts.items() if len(rows) > 1
+        for row in sorted(rows, key=lambda row: (-(row["auc"]["value"] or 0.0), row[name]))],
+        BOTH, f"kind=heading name {ESTIMATES} {COUNTS} reason=auc.reason", tolerance=one.tolerance, notes=120,
+        note_title="members / others", legend=MODEL)
 
 
 def deciles(one: Audited) -> Figure | None:
@@ -233,7 +217,7 @@ def deciles(one: Audited) -> Figure | None:
     if not rows:
         return None
     parts = {name: [(row, *_spread(one, row)) for row in rows if row["decile_by"] == name] for name in DECILES}
-    ends = reach((row[which][end] for row in rows for which in ("auc", "placebo_auc")
+    ends = charts.reach((row[which][end] for row in rows for which in ("auc", "placebo_auc")
                   for end in ("low", "high", "value")), 0.3)
     shown = []
     for name, part in parts.items():
@@ -267,7 +251,7 @@ def sizes(one: Audited) -> Figure | None:
         rows = [] if row is None else _known(one.whole(**{name: row[name] for name in ROW_OF}, selection="boundary"))
         if len(rows) > 1:
             found.append((title, sorted(rows, key=lambda row: row["n"]), role))
-    ends = reach(row["auc"][end] for _, rows, _ in found for row in rows for end in ("low", "high"))
+    ends = charts.reach(row["auc"][end] for _, rows, _ in found for row in rows for end in ("low", "high"))
     shown = []
     for title, rows, role in found:
         marks = [across(0.5, "soft"), across(one.tolerance, "tolerance")]

@@ -9,9 +9,10 @@ from typing import Any
 
 from discreet.core.numbers import epsilon, number
 from discreet.report import charts
+from discreet.report.charts import datum, dot_figure, drawn
 from discreet.report.embedding import embedding
 from discreet.report.figure import Figure, name_of
-from discreet.report.summary import Record, datum, drawn
+from discreet.report.summary import Record
 
 ROLES = {"paper": "oracle", "honest, logit": "target"}
 NAMES = {"paper": "paper's definition", "honest, logit": "honest, logit scale"}
@@ -34,39 +35,39 @@ def at_boundary(point: Record, definition: str) -> Record | None:
 
 def gains(rows: Sequence[Record], corpus: str, *, paper: bool) -> Figure | None:
     """From all records to the boundary, a row per model, regime, label and definition; None without a figure."""
-    known = [row for row in rows if row["definition"] in ROLES and None not in (
-        row["boundary_auc"]["value"], row["global_auc"]["value"])]
-    lines = _headed(known, lambda row: f"{row['model']}, {row['regime']}", lambda row: _pair(
-        f"{row['label']}, {NAMES[row['definition']]}", row, "global",
-        (_gain(row["gain"], row.get("paper") if paper else None), _gain(row["placebo_gain"]))))
-    return drawn(f"figure-2-{corpus}", partial(
-        charts.dots, lines, legend=[("target hollow", "all records"), *LEGEND], notes=220, labels=270,
-        note_title="gain" + (" (paper's)" if paper else "")), [datum(row, (
-            "model regime label definition global_auc* boundary_auc* global_placebo* boundary_placebo* gain* "
-            "placebo_gain*")) for row in known], "figure-2", corpus=corpus) if known else None
+    known = [{**row, "role": ROLES[row["definition"]], "line": f"{row['label']}, {NAMES[row['definition']]}",
+              "heading": f"{row['model']}, {row['regime']}", "control_note": _gain(row["placebo_gain"]),
+              "note": _gain(row["gain"], row.get("paper") if paper else None)}
+             for row in rows if row["definition"] in ROLES and None not in (
+                 row["boundary_auc"]["value"], row["global_auc"]["value"])]
+    return dot_figure(f"figure-2-{corpus}", known, [("{role} hollow", "global_auc"), ("{role}", "boundary_auc")], (
+        "model regime label definition global_auc* boundary_auc* global_placebo* boundary_placebo* gain* "
+        "placebo_gain*"),
+        under=[("placebo hollow", "global_placebo"), ("placebo", "boundary_placebo")], joined=True, words="figure-2",
+        said={"corpus": corpus}, legend=[("target hollow", "all records"), *LEGEND], notes=220, labels=270,
+        note_title="gain" + (" (paper's)" if paper else ""))
 
 
 def copies(rows: Sequence[Record], *, paper: bool) -> Figure | None:
     """From records off the boundary to those on it, a row per training set; None without a figure."""
-    known = [row for row in _by_definition(rows) if row.get("non_boundary_auc") is not None
+    known = [{**row, "line": row["variant"], "note": _gain(row.get("boundary_change"), row.get("paper") if paper
+                                                           else None),
+              "control_note": _gain(row.get("boundary_placebo_change"))}
+             for row in _by_definition(rows) if row.get("non_boundary_auc") is not None
              and row["boundary_auc"]["value"] is not None]
-    lines = _headed(known, _defined, lambda row: _pair(row["variant"], row, "non_boundary", (
-        _gain(row.get("boundary_change"), row.get("paper") if paper else None),
-        _gain(row.get("boundary_placebo_change")))))
-    return drawn("section-8.2", partial(
-        charts.dots, lines, legend=[("target hollow", "off the boundary"), *LEGEND], notes=260, labels=330,
-        note_title="change at the boundary" + (" (paper's)" if paper else "")), [datum(row, (
-            "model regime variant definition boundary_auc* boundary_placebo* non_boundary_auc* non_boundary_placebo* "
-            "accuracy*")) for row in known]) if known else None
+    return dot_figure("section-8.2", known, [("{role} hollow", "non_boundary_auc"), ("{role}", "boundary_auc")], (
+        "model regime variant definition boundary_auc* boundary_placebo* non_boundary_auc* non_boundary_placebo* "
+        "accuracy*"), under=[("placebo hollow", "non_boundary_placebo"), ("placebo", "boundary_placebo")], joined=True,
+        legend=[("target hollow", "off the boundary"), *LEGEND], notes=260, labels=330,
+        note_title="change at the boundary" + (" (paper's)" if paper else ""))
 
 
 def sizes(rows: Sequence[Record]) -> Figure | None:
     """A row per size of the training set; None without a figure."""
-    known = [row for row in _by_definition(rows) if row["attack"] == "reference" and row["auc"]["value"] is not None]
-    lines = _headed(known, _defined, lambda row: [charts.Line(row["variant"], [
-        ("placebo hollow", row["placebo"]), (ROLES[row["definition"]], row["auc"])])])
-    return drawn("size", partial(charts.dots, lines, legend=LEGEND, labels=330), [
-        datum(row, "model regime variant definition auc* placebo_auc*=placebo") for row in known]) if known else None
+    known = [{**row, "line": row["variant"]} for row in _by_definition(rows)
+             if row["attack"] == "reference" and row["auc"]["value"] is not None]
+    return dot_figure("size", known, [("placebo hollow", "placebo"), ("{role}", "auc")],
+                      "model regime variant definition auc* placebo_auc*=placebo", legend=LEGEND, labels=330)
 
 
 def categories(rows: Sequence[Record], model: str, regime: str) -> Figure | None:
@@ -76,17 +77,16 @@ def categories(rows: Sequence[Record], model: str, regime: str) -> Figure | None
         if (row["model"], row["regime"]) == (model, regime) and row["category"] is not None \
                 and row["definition"] in ROLES:
             held.setdefault(row["category"], []).append(row)
+    most = {name: max(row["auc"]["value"] or 0.0 for row in of) for name, of in held.items()}
     if not any(row["auc"]["value"] is not None for of in held.values() for row in of):
         return None
-    most = {name: max(row["auc"]["value"] or 0.0 for row in of) for name, of in held.items()}
-    ordered = sorted(held, key=lambda name: (-most[name], name))
-    lines = [charts.Line("" if place else _cut(category.replace("_", " ").replace(",", ", ")), [
-        ("placebo hollow", row["placebo"]), (ROLES[row["definition"]], row["auc"])], space=place == 0)
-        for category in ordered for place, row in enumerate(held[category])]
-    return drawn(f"figure-3-categories-{name_of(model)}", partial(
-        charts.dots, lines, legend=[*LEGEND[:2], ("placebo hollow", "its control")]),
-        [datum(row, "category definition auc* placebo_auc*=placebo reason=auc.reason")
-         for category in ordered for row in held[category]], "categories", model=model, regime=regime)
+    return dot_figure(f"figure-3-categories-{name_of(model)}", [
+        {**row, "role": ROLES[row["definition"]], "space": place == 0,
+         "line": "" if place else _cut(category.replace("_", " ").replace(",", ", "))}
+        for category in sorted(held, key=lambda name: (-most[name], name)) for place, row in enumerate(held[category])],
+        [("placebo hollow", "placebo"), ("{role}", "auc")],
+        "category definition auc* placebo_auc*=placebo reason=auc.reason", words="categories",
+        said={"model": model, "regime": regime}, legend=[*LEGEND[:2], ("placebo hollow", "its control")])
 
 
 def _cut(said: str) -> str:
@@ -94,36 +94,11 @@ def _cut(said: str) -> str:
 
 
 def _by_definition(rows: Iterable[Record]) -> list[Record]:
-    return sorted((row for row in rows if row["definition"] in ROLES), key=lambda row: (
-        row["model"], row["regime"], row["definition"] != "paper"))
-
-
-def _defined(row: Record) -> str:
-    return f"{row['model']}, {row['regime']}: {NAMES[row['definition']]}"
-
-
-def _headed(rows: Iterable[Record], title: Any, lines: Any) -> list[charts.Line]:
-    """The lines of each row, under the title that it shares with those before it."""
-    found, before = list[charts.Line](), None
-    for row in rows:
-        if (where := title(row)) != before:
-            found.append(charts.Line(where, heading=True, space=True))
-        before = where
-        found += lines(row)
-    return found
-
-
-def _pair(label: str, row: Record, place: str, notes: tuple[str, str]) -> list[charts.Line]:
-    """A row from one place to the boundary and its control's under it, where there is one."""
-    found = []
-    for name, figure, role, said in ((label, "auc", ROLES[row["definition"]], notes[0]),
-                                     ("control model", "placebo", "placebo", notes[1])):
-        first, last = row[f"{place}_{figure}"], row[f"boundary_{figure}"]
-        # Two intervals on one line would cover each other; the data has both.
-        if last["value"] is not None:
-            found.append(charts.Line(name, [(f"{role} hollow", {**first, "low": None, "high": None}), (role, last)],
-                              joined=True, space=figure == "auc", soft=figure != "auc", note=said))
-    return found
+    """The rows of both definitions, under the model and definition that they are of."""
+    return sorted(({**row, "role": ROLES[row["definition"]],
+                    "heading": f"{row['model']}, {row['regime']}: {NAMES[row['definition']]}"}
+                   for row in rows if row["definition"] in ROLES), key=lambda row: (
+                       row["model"], row["regime"], row["definition"] != "paper"))
 
 
 def _gain(found: Record | None, paper: Record | None = None) -> str:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import yaml
 
-from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say, value_at
-from discreet.report.figure import Figure, Row
+from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say
+from discreet.report.figure import Figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+    pass
 
 Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]
@@ -188,34 +188,6 @@ class Summary:
         first = [] if self.figure is None else [self.figure]
         return first + [block.figure for section in self.sections for block in section.blocks
                         if isinstance(block, Drawing)]
-
-
-def drawn(name: str, draw: Callable[[], Canvas], data: Iterable[Row], words: str = "", **options: Any) -> Figure:
-    """A figure with the title and caption of `words`, or of its name, in `words.yaml`, filled with further options.
-
-    `table` and `narrow` are those of `Figure`.
-    """
-    said = words_of("figures")[words or name]
-    own = {key: options.pop(key) for key in ("table", "narrow") if key in options}
-    title, caption = (said[part].format(**options) for part in ("title", "caption"))
-    return Figure(name, title, caption, draw, tuple(data), **own)
-
-
-def datum(row: Record, columns: str, **further: Any) -> Row:
-    """A row of a figure's data: `further`, then `columns` of the record, "name" or "name=path" between spaces.
-
-    With an asterisk behind its name a column is an estimate, and becomes three: the value, `_low` and `_high`.
-    """
-    found = dict(further)
-    for column in columns.split():
-        name, _, path = column.partition("=")
-        value = value_at(row, path or name.rstrip("*"))
-        if name.endswith("*"):
-            found |= {name[:-1] + end: value_at(value, key) for end, key in (
-                ("", "value"), ("_low", "low"), ("_high", "high"))}
-        else:
-            found[name] = value
-    return found
 
 
 def tabled(columns: Iterable[Sequence[str]], rows: Iterable[Record] = (), forms: Forms = FORMS, *,

@@ -50,17 +50,11 @@ def test_marks_in_order() -> None:
     assert marks_of("<user> |assistant|") == []
 
 
-def test_overlap_is_the_jaccard_index() -> None:
-    assert overlap("a b c", "C, b d!") == 0.5
-    assert overlap("a a a b", "b a") == 1.0
-    assert overlap("a", "?") == 0.0
-    assert overlap("?", "!") is None
-
-
 @given(st.text("ab c.'", max_size=12), st.text("ab c.'", max_size=12))
 def test_overlap_and_holds_by_hand(first: str, second: str) -> None:
     a, b = words_of(first), words_of(second)
-    assert overlap(first, second) == overlap(second, first)
+    both = len(set(a) | set(b))
+    assert overlap(first, second) == (len(set(a) & set(b)) / both if both else None)
     found = any(b[start : start + len(a)] == a for start in range(len(b) - len(a) + 1))
     if a:
         assert holds(second, first) == found
@@ -80,10 +74,6 @@ def test_nothing_to_compare_is_no_figure() -> None:
     assert isinstance(found["overlap"], Estimate)
     assert found["distinct"].value == 0.0
     assert not change([], [])["distinct"].resolved
-
-
-def test_the_registry_holds_both() -> None:
-    assert {"rules", "llm"} <= set(paraphrasers)
 
 
 def test_names_and_options() -> None:
@@ -139,12 +129,6 @@ def test_a_plug_in_is_one_class(data: Path, tmp_path: Path) -> None:
         paraphrasers._items.pop("shouting")
 
 
-def test_the_shape_that_a_study_wants(data: Path, tmp_path: Path) -> None:
-    found = paraphraser_of("rules", 3)(data, 1, tmp_path / "data")
-    assert found == tmp_path / "data" / "texts.x1.rules.s3.jsonl"
-    assert len(found.read_text().splitlines()) == 3
-
-
 @dataclass
 class Counted:
     """Says a text with a number behind it, and counts what it was asked."""
@@ -179,21 +163,13 @@ def test_rows_that_an_experiment_reads(data: Path, tmp_path: Path) -> None:
 def test_the_manifest_says_how_and_holds_no_text(data: Path, tmp_path: Path) -> None:
     found = manifest(write_paraphrases(data, 2, tmp_path, Rules(), 7))
     assert (found["n"], found["seed"], found["texts"], found["unchanged"]) == (2, 7, 3, 0)
-    assert found["paraphraser"]["kind"] == "rule-based"
+    assert (found["paraphraser"]["kind"], len(found["paraphraser"]["version"])) == ("rule-based", 16)
     assert found["distinct"]["value"] == 1.0
     assert 0.0 < found["overlap"]["value"] < 1.0
     said = json.dumps(found).lower()
     assert not any(word in said for word in ("bread", "oven", "smith", "drawer"))
     again = manifest(write_paraphrases(data, 2, tmp_path / "again", Rules(), 7))
     assert again["data"] != found["data"]
-
-
-def test_what_is_there_is_not_made_anew(data: Path, tmp_path: Path) -> None:
-    model = Counted()
-    path = write_paraphrases(data, 1, tmp_path, model, 7)
-    before = path.read_bytes()
-    assert write_paraphrases(data, 1, tmp_path, model, 7) == path
-    assert (model.asked, path.read_bytes()) == ([3], before)
 
 
 def test_whatever_is_other_is_made_anew(data: Path, tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -73,12 +75,12 @@ def beavertails(folder: Path, rng: Generator) -> list[LabelledText]:
     The paper keeps the prompt alone (its Table 3), which stands in the set as often as it was answered, often with both
     labels.
     """
-    votes: dict[str, int] = {}
+    votes: Counter[str] = Counter()
     categories: dict[str, set[str]] = {}
     for split in ("330k_train", "330k_test"):
         for row in read(BEAVERTAILS, split, columns=("prompt", "is_safe", "category")):
             prompt = " ".join(str(row["prompt"]).split())
-            votes[prompt] = votes.get(prompt, 0) + (1 if row["is_safe"] else -1)
+            votes[prompt] += 1 if row["is_safe"] else -1
             categories.setdefault(prompt, set()).update(name for name, held in row["category"].items() if held)
     return [LabelledText(f"beavertails/{number}", prompt, SAFE if vote > 0 else UNSAFE, structure=SINGLE_TURN,
                          categories=frozenset(categories[prompt] if vote < 0 else ()))
@@ -127,17 +129,16 @@ def depression(folder: Path, rng: Generator) -> list[LabelledText]:
 def wildchat(role: Role) -> Iterator[LabelledText]:
     """Conversations in English that nobody flagged, in order of time as the set has it, of the users of one role."""
     columns = ("conversation_hash", "conversation", "language", "toxic", "hashed_ip")
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for row in islice(read(WILDCHAT, columns=columns), READ):
         user = str(row["hashed_ip"])
-        if row["toxic"] or row["language"] != "English" or role_of_user(user) != role or counts.get(user, 0) >= A_USER:
+        if row["toxic"] or row["language"] != "English" or role_of_user(user) != role or counts[user] >= A_USER:
             continue
-        turns = _turns(row["conversation"], "role", "content", {"user": "user", "assistant": "assistant"})
-        if not turns or (role == "multi-turn" and structure_of(turns) != MULTI_TURN):
-            continue
-        counts[user] = counts.get(user, 0) + 1
-        yield LabelledText(f"wildchat/{row['conversation_hash']}", text_of_turns(turns), SAFE, group=f"wildchat/{user}",
-                           structure=structure_of(turns))
+        found = _told(f"wildchat/{row['conversation_hash']}", row["conversation"], ("role", "content"),
+                      {"user": "user", "assistant": "assistant"}, SAFE, f"wildchat/{user}")
+        if found and (role == "bundles" or found.structure == MULTI_TURN):
+            counts[user] += 1
+            yield found
 
 
 def role_of_user(user: str) -> Role:
@@ -159,36 +160,37 @@ def _whole_users(rows: Iterable[LabelledText], conversations: int) -> list[Label
 
 def _xguard() -> Iterator[LabelledText]:
     for number, row in enumerate(read(XGUARD, columns=("conversations",))):
-        turns = _turns(row["conversations"], "from", "value", {"human": "user", "gpt": "assistant"})
-        if turns and structure_of(turns) == MULTI_TURN:
-            yield LabelledText(f"xguard/{number}", text_of_turns(turns), UNSAFE, structure=MULTI_TURN)
+        found = _told(f"xguard/{number}", row["conversations"], ("from", "value"),
+                      {"human": "user", "gpt": "assistant"})
+        if found and found.structure == MULTI_TURN:
+            yield found
 
 
 def _in_need() -> Iterator[LabelledText]:
     """ESConv's conversations, whose users are not named, and the sessions of the simulated patients."""
-    number = 0
-    for split in ("train", "validation", "test"):
-        for row in read(ESCONV, split, columns=("text",)):
-            said = json.loads(row["text"])
-            if turns := _turns(said["dialog"], "speaker", "text", {"usr": "user", "sys": "assistant"}):
-                yield LabelledText(f"esconv/{number}", text_of_turns(turns), UNSAFE, structure=structure_of(turns))
-                number += 1
+    said = (json.loads(row["text"])["dialog"] for split in ("train", "validation", "test")
+            for row in read(ESCONV, split, columns=("text",)))
+    told = (_told("esconv", turns, ("speaker", "text"), {"usr": "user", "sys": "assistant"}) for turns in said)
+    yield from (replace(one, id=f"esconv/{number}") for number, one in enumerate(filter(None, told)))
     sessions: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     columns = ("pairing_id", "session_id", "turn", "speaker", "message")
     for row in read("csv", columns=columns, data_files=PSYCHOTHERAPY):
         sessions.setdefault((int(row["pairing_id"]), int(row["session_id"])), []).append(row)
     for (patient, session), held in sorted(sessions.items()):
-        ordered = sorted(held, key=lambda row: int(row["turn"]))
-        if turns := _turns(ordered, "speaker", "message", {"Patient": "user", "Therapist": "assistant"}):
-            yield LabelledText(f"therapy/{patient}-{session}", text_of_turns(turns), UNSAFE,
-                               group=f"therapy/{patient}", structure=structure_of(turns))
+        turns = sorted(held, key=lambda row: int(row["turn"]))
+        if found := _told(f"therapy/{patient}-{session}", turns, ("speaker", "message"),
+                          {"Patient": "user", "Therapist": "assistant"}, group=f"therapy/{patient}"):
+            yield found
 
 
-def _turns(given: Iterable[Mapping[str, Any]], who: str, what: str, roles: Mapping[str, str]) -> tuple[Turn, ...]:
-    """Turns with text, of the roles that are known; none where the user says nothing."""
-    found = tuple(Turn(roles[turn[who]], str(turn[what]).strip()) for turn in given
+def _told(name: str, given: Iterable[Mapping[str, Any]], fields: tuple[str, str], roles: Mapping[str, str],
+          label: str = UNSAFE, group: str | None = None) -> LabelledText | None:
+    """A conversation of the turns with text of the roles that are known; None where the user says nothing."""
+    who, what = fields
+    turns = tuple(Turn(roles[turn[who]], str(turn[what]).strip()) for turn in given
                   if turn[who] in roles and str(turn[what] or "").strip())
-    return found if any(turn.role == "user" for turn in found) else ()
+    return LabelledText(name, text_of_turns(turns), label, group=group, structure=structure_of(turns)) if any(
+        turn.role == "user" for turn in turns) else None
 
 
 def sample(rows: Sequence[LabelledText], n: int, rng: Generator) -> list[LabelledText]:

@@ -21,8 +21,9 @@ from discreet.studies.paraphrase.base import marks_of
 
 LISTS = "words.yaml"
 _TURN = re.compile("(" + "|".join(map(re.escape, MARKS.values())) + ")")
+_CORE = re.compile(r"(\s*)(.*?)(\s*)", re.S)
 _SENTENCE = re.compile(
-    r"\s*\n\s*|(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|vs|Jr|No)\.)(?<!\b(?:Mrs|etc)\.)(?<!\bProf\.)\s+")
+    r"(\s*\n\s*|(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b(?:Mr|Ms|Dr|St|vs|Jr|No)\.)(?<!\b(?:Mrs|etc)\.)(?<!\bProf\.)\s+)")
 _PRECIOUS = re.compile(r"\S*[\d@#/_]\S*")
 _EDGE = ".,;:!?…'\"()[]{}<>*"
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -75,18 +76,14 @@ class Turn:
 
 def turns_of(text: str) -> list[Turn]:
     """The turns of a text, one where it has no marks; joined they are the text."""
-    parts = _TURN.split(text)
-    return [_turn(mark, body) for mark, body in zip(["", *parts[1::2]], parts[::2], strict=True) if mark or body]
-
-
-def _turn(mark: str, body: str) -> Turn:
-    core = body.strip()
-    start = body.index(core) if core else 0
-    found = list(_SENTENCE.finditer(core))
-    starts, ends = [0, *(one.end() for one in found)], [*(one.start() for one in found), len(core)]
-    sentences = tuple(core[one:other] for one, other in zip(starts, ends, strict=True)) if core else ()
-    inner = tuple(one.group() for one in found)
-    return Turn(mark, (body[:start], *inner, body[start + len(core):]) if core else (body,), sentences)
+    parts, found = _TURN.split(text), []
+    for mark, body in zip(["", *parts[1::2]], parts[::2], strict=True):
+        before, core, behind = _CORE.fullmatch(body).groups()  # type: ignore[union-attr]
+        pieces = _SENTENCE.split(core)
+        if mark or body:
+            found.append(Turn(mark, (before, *pieces[1::2], behind), tuple(pieces[::2])) if core else Turn(
+                mark, (body,), ()))
+    return found
 
 
 def is_loud(sentence: str) -> bool:
@@ -119,13 +116,8 @@ def precious(text: str) -> Counter[str]:
 
 def names(text: str) -> Counter[str]:
     """Words with a capital that do not begin a sentence, as they are written; none of sentences in capitals."""
-    found: Counter[str] = Counter()
-    for turn in turns_of(text):
-        for sentence in turn.sentences:
-            if not is_loud(sentence):
-                later = [one.group() for one in _WORDS.finditer(sentence)][1:]
-                found.update(filter(is_name, later))
-    return found
+    return Counter(word for turn in turns_of(text) for sentence in turn.sentences if not is_loud(sentence)
+                   for word in _WORDS.findall(sentence)[1:] if is_name(word))
 
 
 def keeps(text: str, candidate: str) -> bool:

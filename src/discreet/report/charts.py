@@ -274,7 +274,7 @@ def dot_figure(name: str, rows: Sequence[Record], marks: Sequence[tuple[str, str
     `marks` are roles (templates of the row) with the paths of their estimates; those `under` are the control's, on a
     line of its own where there is one. Where `joined`, only the last of a line has its interval: two would cover each
     other; the data has both. A row has its words as `line`, and may have a `heading`, which is written where it
-    changes, a `note`, a `control_note`, a `band`, `soft` and `space` as `Line` has them. `columns` are those of `datum`.
+    changes, a `note`, a `control_note`, a `band`, and what `Line` calls `soft` and `space`; `columns`: see `datum`.
     """
     lines, before = list[Line](), None
     for row in rows:

@@ -179,7 +179,7 @@ class TestCeiling:
 
 
 def accuracy_of(*cell: Any, **given: Any) -> dict[str, Any]:
-    [one] = check_cells([Cell(1, *cell, guess="prediction", **given)])["cells"]
+    [one] = check_cells([Cell(1, *cell, **{"guess": "prediction", **given})])["cells"]
     assert one["impossible"] >= one["accuracy"]["outside"]
     return dict(one["accuracy"])
 

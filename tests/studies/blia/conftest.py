@@ -11,8 +11,9 @@ import pytest
 from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
-from discreet.studies.blia.reproduction import HALVED, RR, Setting, Study, Work
+from discreet.studies.blia.reproduction import Setting, Study, Work
 from discreet.studies.blia.results import Part
+from discreet.studies.blia.tables import HALVED, RR
 
 
 def parts_of(n: int = 2, **world: float) -> list[Part]:

@@ -13,7 +13,6 @@ from discreet.experiments.labels import NONE, Arm
 from discreet.studies import chosen_items, setting_of
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.reproduction import (
-    HALVED,
     ORDER,
     PREVALENCE,
     SETTINGS,
@@ -24,7 +23,7 @@ from discreet.studies.blia.reproduction import (
     prevalences,
     reproduce,
 )
-from discreet.studies.blia.tables import TABLES, paper_values
+from discreet.studies.blia.tables import HALVED, TABLES, paper_values
 from discreet.train import recipe_of
 
 

@@ -18,8 +18,8 @@ from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.rows import Tried
 from discreet.core.errors import InputError
 from discreet.scores.table import CANARY, PLACEBO, ScoreTable
-from discreet.studies.blia.reproduction import HALVED
 from discreet.studies.blia.results import Part, chosen, condition, strongest
+from discreet.studies.blia.tables import HALVED
 
 
 @pytest.fixture(scope="module")

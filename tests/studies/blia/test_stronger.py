@@ -9,14 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from discreet.audit.labels.attacker_view import Guesses
-from discreet.audit.labels.attacks.lia_threshold import LiaThreshold, Likeliest
+from discreet.audit.labels.attacker_view import Guesses, LabelAttack
+from discreet.audit.labels.attacks.lia_threshold import THRESHOLDS, LiaThreshold, Likeliest
 from discreet.audit.labels.rows import Tried
 from discreet.studies.blia.results import stronger_attacks
 
 RNG = np.random.default_rng
 Labels = NDArray[np.int64]
-KINDS = ("fixed", "mean", "median")
 
 
 def guesses_of(rng: np.random.Generator, secret: Labels, known: NDArray[np.float64], share: float) -> Labels:
@@ -38,8 +37,9 @@ def compared(attacks: list[Labels], baselines: list[Labels], secret: Labels, pla
     """Attacks called Likeliest, thresholds as baselines, all with placebos of which so many are right."""
     zeros = np.zeros(secret.size, dtype=np.int64)
     placebo = np.where(np.arange(secret.size) < placebo_right * secret.size, 0, 1)
-    kinds = [(Likeliest(kind), guess) for kind, guess in zip(KINDS, attacks, strict=False)] + [
-        (LiaThreshold(kind), guess) for kind, guess in zip(KINDS, baselines, strict=False)]
+    kinds: list[tuple[LabelAttack, Labels]] = [
+        *((Likeliest(kind), guess) for kind, guess in zip(THRESHOLDS, attacks, strict=False)),
+        *((LiaThreshold(kind), guess) for kind, guess in zip(THRESHOLDS, baselines, strict=False))]
     return stronger_attacks([(attack, tried(guess, secret), tried(np.where(guess.max() < 0, -1, placebo), zeros))
                              for attack, guess in kinds])
 

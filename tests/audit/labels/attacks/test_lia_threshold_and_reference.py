@@ -121,7 +121,7 @@ def test_references_as_an_obvious_loop(make_view: Any, classes: int, centred: bo
         middle = [median([lead[k] for lead in level]) for k in range(classes)]
         leads = [[lead[k] - middle[k] for k in range(classes)] for lead in level]
     found = ReferenceCalibrated(centred).guess(view)
-    assert found.label.tolist() == [max(range(classes), key=lambda k, lead=lead: lead[k]) for lead in leads]
+    assert found.label.tolist() == [int(np.argmax(lead)) for lead in leads]
     assert found.confidence == pytest.approx([sorted(lead)[-1] - sorted(lead)[-2] for lead in leads])
 
 

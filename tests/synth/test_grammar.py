@@ -181,9 +181,9 @@ def test_a_cluster_states_every_class_once(domain: str, form: str) -> None:
 def test_an_indirect_cluster_holds_none_of_the_plain_words() -> None:
     qi = ("AGE", "OCCUPATION", "LOCATION", "AFFILIATION", "FAMILY")
     for seed in range(60):
-        spec = Spec("unsafe", "law", "L1", "INDIRECT_QI", qi)
+        spec = Spec("unsafe", "law", "L1", "INDIRECT_QI", qi, placement="DISTRIBUTED")
         cluster = Cluster(Writer(spec, load_domain("law"), np.random.default_rng(seed)))
-        said = " ".join(cluster.singles())
+        said = " ".join(cluster.bound())
         assert len(cluster.forbidden) == 6
         # The decade may hold the age's own digit word, but never the number.
         assert not any(f" {word.lower()} " in f" {said.lower()} " for word in cluster.forbidden)

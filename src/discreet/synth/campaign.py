@@ -240,18 +240,14 @@ class ShardWriter:
         return False
 
     def _trade(self, i: int, pending: deque[int]) -> None:
-        """Exchange one axis with a spec that is still open; every third time with one that is written already.
-
-        What is open may be stuck in the same way, but each record that is taken back has to be written again.
-        """
+        """Exchange one axis with a spec that is still open; every third time with one that is written already."""
+        # What is open may be stuck in the same way, but each record that is taken back has to be written again.
         take_back = self.rounds[i] % 3 == 0
-        others = list(self.written) if take_back else list(pending)
-        if not others:
+        if not (others := list(self.written if take_back else pending)):
             return
         j = others[int(self.rng.integers(len(others)))]
         one, two = self.specs[i], self.specs[j]
-        axes = [axis for axis in _AXES if getattr(one, axis) != getattr(two, axis)]
-        if not axes:
+        if not (axes := [axis for axis in _AXES if getattr(one, axis) != getattr(two, axis)]):
             return
         axis = axes[int(self.rng.integers(len(axes)))]
         self.specs[i] = replace(one, **{axis: getattr(two, axis)})

@@ -46,13 +46,10 @@ class Grammar:
     @cached_property
     def version(self) -> str:
         """A hash of the grammar: its data and the code that reads them."""
-        digest = hashlib.sha256()
         room = files("discreet.synth")
-        for folder, suffix in ((room, ".py"), (room.joinpath("data"), ".yaml")):
-            for item in sorted(folder.iterdir(), key=lambda f: f.name):
-                if item.name.endswith(suffix):
-                    digest.update(item.read_bytes())
-        return digest.hexdigest()[:16]
+        items = sorted((*room.iterdir(), *room.joinpath("data").iterdir()), key=lambda item: item.name)
+        content = b"".join(item.read_bytes() for item in items if item.name.endswith((".py", ".yaml")))
+        return hashlib.sha256(content).hexdigest()[:16]
 
     def generate(self, spec: Spec, domain: Domain, rng: Rng) -> Draft:
         """A draft by the profile that the spec names. The same spec and state of `rng` give the same draft."""
@@ -65,7 +62,7 @@ def _safe(w: Writer) -> Draft:
     target = _target(w)
     must = [w.from_pool(register if register == "vignette" else "second")] if register != "authoritative" else []
     beats = [*must, *_filled(w, _MIX["safe"][register], target, [opening, *must])]
-    return _finished(w, opening, _shuffled(w, beats), asked="general")
+    return _finished(w, opening, sorted(beats, key=lambda _: w.chance()), asked="general")
 
 
 def _borderline(w: Writer) -> Draft:
@@ -85,11 +82,11 @@ def _unsafe(w: Writer) -> Draft:
     cluster = Cluster(w)
     opening = w.one_of("openings", w.spec.framing or "CASE_VOICE")
     padded = w.spec.mode == "DISTRACTOR_PADDED"
-    bound = cluster.singles() if w.spec.placement == "DISTRIBUTED" else cluster.sentences()
+    bound = cluster.bound()
     target = MOST if padded else _target(w)
     must = [w.from_pool("cohort") for _ in range(2 if padded else 0)]
     rest = _filled(w, _MIX["case"], target, [opening, *bound, *must])
-    beats = _placed(_shuffled(w, [*must, *rest]), bound, w.spec.placement)
+    beats = _placed(sorted([*must, *rest], key=lambda _: w.chance()), bound, w.spec.placement)
     return _finished(w, opening, beats, asked="case", cluster=cluster)
 
 
@@ -98,12 +95,10 @@ def _transferred(w: Writer) -> Draft:
     cluster = Cluster(w)
     style = w.pick(("bulletin", "chat", "list"))
     opening = w.one_of("styles", style)
-    if w.spec.placement == "DISTRIBUTED":
-        bound = cluster.singles()
-    elif w.chance() < 0.5:
+    if w.spec.placement != "DISTRIBUTED" and w.chance() < 0.5:
         bound = [w.from_pool("instance", np=cluster.noun_phrase())]
     else:
-        bound = cluster.sentences()
+        bound = cluster.bound()
     rest = _filled(w, _MIX["style_transfer"][style], _target(w), [opening, *bound])
     beats = _placed(rest, bound, w.spec.placement)
     return _finished(w, opening, beats, asked="general", cluster=cluster, bullet="\n- " if style == "list" else "")
@@ -138,10 +133,6 @@ def _placed(beats: list[str], bound: list[str], placement: str | None) -> list[s
             placed += [beat] if beat else []
         return placed
     return [*bound, *beats]
-
-
-def _shuffled(w: Writer, beats: list[str]) -> list[str]:
-    return sorted(beats, key=lambda _: w.chance())
 
 
 def _finished(w: Writer, opening: str, beats: list[str], *, asked: str, cluster: Cluster | None = None,
@@ -240,17 +231,14 @@ class Cluster:
         # Shared classes come first more often than not, as people are introduced.
         return sorted(order, key=lambda qi: self.writer.chance() + (0.6 if qi not in SHARED else 0.0))
 
-    def sentences(self) -> list[str]:
-        """The cluster in one sentence."""
+    def bound(self) -> list[str]:
+        """The cluster in one sentence, or distributed over one sentence a class."""
         w = self.writer
+        if w.spec.placement == "DISTRIBUTED":
+            return [w.from_pool("single_frames", vp=self.verb_phrase(qi)) for qi in self._shuffled()]
         if w.spec.mode != "INDIRECT_QI" and w.chance() < 0.5:
             return [w.from_pool("np_frames", np=self.noun_phrase())]
         return [w.from_pool("vp_frames", vps=self.verb_phrases())]
-
-    def singles(self) -> list[str]:
-        """The cluster in one sentence a class."""
-        w = self.writer
-        return [w.from_pool("single_frames", vp=self.verb_phrase(qi)) for qi in self._shuffled()]
 
 
 def in_words(n: int) -> str:

@@ -219,10 +219,9 @@ def apportion(total: int, weights: Mapping[L, float]) -> dict[L, int]:
 
 
 def spread(counts: Mapping[L, int], rng: Rng) -> list[L]:
-    """Every level as often as `counts` says, in a random order in which no level bunches up.
+    """Every level as often as `counts` says, in a random order of which any stretch holds about the same shares.
 
-    The j-th of c copies lies in the j-th c-th of the sequence, so that any stretch holds the levels in about their
-    shares, and batches cut from the sequence are balanced as the whole is.
+    The j-th of c copies lies in the j-th c-th of the sequence.
     """
     places: list[tuple[float, float, L]] = []
     for level, count in counts.items():
@@ -238,10 +237,9 @@ def uniform(levels: Sequence[L], n: int, rng: Rng) -> list[L]:
 
 
 def class_sets(sizes: Sequence[int], classes: Sequence[str], rng: Rng) -> list[tuple[str, ...]]:
-    """For each size k a set of k distinct classes, at least one of them shared where `classes` has shared ones.
+    """For each size k a set of k distinct classes, in order, at least one of them shared where `classes` has such.
 
-    Drawn uniformly, then classes are exchanged between sets at random until each class is used equally often (within
-    one). Sets keep the order of `classes`.
+    Drawn uniformly, then classes are exchanged at random until each is used equally often (within one).
     """
     needs_shared = any(c in SHARED for c in classes)
 

@@ -4,18 +4,6 @@ A recogniser of your own is a function of `Facts` that yields `Hit`s, registered
 `discreet.text.direct.detect.recognisers`.
 """
 
-from discreet.text.direct.detect import (
-    BOUND,
-    CHECKED,
-    SHAPED,
-    DirectSpan,
-    Facts,
-    Hit,
-    Recogniser,
-    find_direct,
-    known_types,
-    recogniser,
-)
+from discreet.text.direct.detect import BOUND, CHECKED, SHAPED, DirectSpan, Facts, Hit, find_direct, recogniser
 
-__all__ = ["BOUND", "CHECKED", "SHAPED", "DirectSpan", "Facts", "Hit", "Recogniser", "find_direct", "known_types",
-           "recogniser"]
+__all__ = ["BOUND", "CHECKED", "SHAPED", "DirectSpan", "Facts", "Hit", "find_direct", "recogniser"]

@@ -55,9 +55,6 @@ def job_phrase(doc: Doc, first: int, *, strict: bool) -> tuple[int, int] | None:
         return first, last
     if strict:
         return None
-    agents = [k for k in range(first, last) if is_agent_noun(doc.lowers[k])]
-    if agents:
-        return first, agents[-1] + 1
     known = head in NO_TRADE or head in _WORDS["not a job"]
     return None if known or len(head) < 3 or head.endswith(_NO_JOB_ENDINGS) else (first, last)
 
@@ -67,8 +64,6 @@ def _noun_phrase_end(doc: Doc, first: int) -> int:
     for last in range(first, end):
         word = doc.lowers[last]
         if word in STOPS_NOUN or not (word[0].isalpha() or word == "-"):
-            return last
-        if last > first and word.endswith("ly"):
             return last
         # A participle or a verb after the head is no further noun: "a thatcher presented with …".
         goes_on = word.endswith(("ing", "ed")) or word in lex.PAST_AUX

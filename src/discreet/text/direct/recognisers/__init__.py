@@ -1,3 +1,1 @@
 """The built-in recognisers of direct identifiers, a file a field; their registry is in `detect`."""
-
-__all__: list[str] = []

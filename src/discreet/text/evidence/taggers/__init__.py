@@ -1,3 +1,1 @@
 """The built-in taggers, one or two classes of attribute a file; their registry is in `mentions`."""
-
-__all__: list[str] = []

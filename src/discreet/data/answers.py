@@ -48,12 +48,8 @@ def read_answers(source: Path | str, *, stdin: BinaryIO | None = None, question:
     A file (JSON Lines, CSV, Parquet) is validated to its end before this function returns, so that nothing is
     written for a file with a mistake on its last line; standard input is validated line by line. Standard input is
     JSON Lines when it begins with `{`, CSV when its first line is a header with the columns id and answer, else the
-    whole of it is one answer in plain text, with the id "1" and with `question` as its question.
-
-    Raises
-    ------
-    InputError
-        In one line: the file, the line or row, what was found, what was expected. Never the text itself.
+    whole of it is one answer in plain text, with the id "1" and with `question` as its question. Raises InputError in
+    one line: the file, the line or row, what was found, what was expected. Never the text itself.
     """
     if str(source) == "-":
         return AnswerStream(_from_stdin(sys.stdin.buffer if stdin is None else stdin, question))

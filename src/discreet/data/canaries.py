@@ -1,13 +1,11 @@
 """Canaries, whose labels are redrawn before training, and placebo canaries, drawn alike and never trained on.
 
-Whatever an attack gets right about placebo labels it cannot owe to memory, so that the difference between the two is
-what a model memorised. That holds because only chance decides which row is which: rows are assigned from one random
-order, and labels are drawn again in one way.
-
-A *canary label* is what a redraw gives, before any mechanism: uniform on the K classes, whatever the row (the fair
-coin of the label-inference paper, section 3.1, for K = 2). `assignment="balanced"` assigns the K possible shifts of a
-label in numbers as equal as they can be, for K = 2 exactly half of the labels flipped; guesses that know how often
-others were flipped are then right more often than 1 / K, so its control is not 1 / K.
+What an attack gets right about placebo labels it cannot owe to memory, so the difference between the two is what a
+model memorised: only chance decides which row is which, and all labels are drawn again in one way. A *canary label* is
+what a redraw gives, before any mechanism: uniform on the K classes, whatever the row (the fair coin of the
+label-inference paper, section 3.1). `assignment="balanced"` assigns the K shifts of a label in equal numbers, for K = 2
+exactly half of the labels flipped; guesses that know how often others were flipped are then right more often than
+1 / K, so its control is not 1 / K.
 """
 
 from __future__ import annotations
@@ -65,14 +63,12 @@ def draw_canaries(
     n_canaries, n_placebo : int >= 0
         How many of each; with groups the last group may bring a few more.
     assignment : "uniform" or "balanced"
-        Each canary label uniform on the K classes; or the K shifts of a label in equal numbers, on canaries, on each
-        kind of planted ones, and on placebos apart.
+        Balanced on canaries, on each kind of planted ones, and on placebos apart.
     planted : mapping of int to int
         Further canaries: how many are to stand so many times in training, `{1: 50, 4: 50, 16: 50}`.
-    groups : (N,)
-        Users, documents or regions: a group is canary, placebo or neither as a whole.
-    among : (N,) bool
-        Rows that may be drawn. A group counts by its rows among them; its other rows stay as they are.
+    groups, among : (N,)
+        A group (users, documents, regions) is canary, placebo or neither as a whole. Rows that are not `among` stay as
+        they are, and a group counts by its rows among them.
 
     Raises InputError where the rows (or groups) do not suffice, ValueError for arrays that do not go together, labels
     that cannot be, numbers below 0.

@@ -32,14 +32,9 @@ WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column of names.
+    """A column of names: `codes` (R,) are places in `names`, -1 where a row has none (null, or an empty string).
 
-    Attributes
-    ----------
-    codes : (R,) int32 array
-        Places in `names`; -1 where a row has none (null, or an empty string).
-    names : tuple of str
-        Distinct, each used at least once. Numbers as Python writes them, 1.0 as "1"; "true" and "false".
+    Names are distinct, each used at least once: numbers as Python writes them, 1.0 as "1"; "true" and "false".
     """
 
     codes: CodeArray
@@ -56,14 +51,10 @@ class Coded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnFile:
-    """One open table; its columns are read when they are asked for.
+    """One open table, whose columns are read when they are asked for.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns that it has, of those that were asked for.
-    rows : int
-        R, at least 1. Errors count rows from 1, the header not among them.
+    `names` are the columns that it has, of those that were asked for; `rows` is at least 1. Errors count rows from 1,
+    the header not among them.
     """
 
     path: Path

@@ -36,17 +36,9 @@ MOST = 256
 class Dataset:
     """N rows with labels.
 
-    Attributes
-    ----------
-    ids : tuple of str
-        Distinct: the column (or array) `id`, else the number of the row from 1.
-    labels : array (N,)
-        Places in `classes`.
-    classes : tuple of str
-        At least two; whole numbers by value, words by code point.
-    groups : array (N,) or None
-        Codes of the users, documents or regions that the rows belong to.
-    kind : "table", "text" or "array"
+    `ids` are distinct: the column (or array) `id`, else the number of the row from 1. `labels` (N,) are places in the
+    at least two `classes`, whole numbers by value, words by code point; `groups` (N,) are codes of the users, documents
+    or regions that the rows belong to.
     """
 
     ids: tuple[str, ...] = field(repr=False)
@@ -88,10 +80,8 @@ def read_dataset(path: Path | str, target: str, *, labels: Path | str | None = N
         The file of the labels where they lie apart from arrays; `target` then names its array if it holds several.
     positive : collection of str, optional
         Values of the target that become class 1, all others class 0.
-    group : str, optional
-        The column (or array) of the group of each row, which is no feature.
-    drop : collection of str
-        Further columns of a table that are no features.
+    group, drop : str, collection of str
+        The column (or array) of the group of each row, and further columns of a table; neither are features.
 
     Raises InputError for what keeps a file from being read, a column that is not there, a label or group that is
     missing in a row (a label "nan" is missing too), ids that repeat, fewer than two classes, NaN and infinity.

@@ -26,21 +26,11 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Duplicates:
-    """Which rows say what another row says. Row numbers only; rising.
+    """Which rows say what another row says, as row numbers, rising.
 
-    Attributes
-    ----------
-    n : int
-        Rows looked at.
-    repeated : (r,) int64
-        Rows whose text stood in an earlier row, with the same label everywhere.
-    conflicting : (c,) int64
-        All rows of texts that stand in the table with more than one label.
-    n_conflicting : int
-        How many texts those are.
-    near : tuple of (m,) int64, or None
-        Clusters of rows with different texts that are nearly the same, conflicting and repeated rows left out; None
-        where nobody looked.
+    Of `n` rows: `repeated`, whose text stood in an earlier row, with the same label everywhere; `conflicting`, all rows
+    of the `n_conflicting` texts that stand in the table with more than one label; and `near`, clusters of rows with
+    different texts that are nearly the same, the others left out, None where nobody looked.
     """
 
     n: int

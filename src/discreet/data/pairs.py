@@ -26,16 +26,8 @@ MOST_MIX = 0.25
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Units:
-    """What pairs are made of: one entry per record or user.
-
-    Attributes
-    ----------
-    size : (u,) int64
-        Records of each unit, 1 or more.
-    mix : (u, k) float64
-        Share of each label among them; rows sum to 1.
-    length : (u,) float64
-        Mean number of characters, more than 0.
+    """What pairs are made of, one entry per record or user: how many records it has, at least 1, (u,); the share of
+    each label among them, (u, k); and their mean number of characters, above 0, (u,).
     """
 
     size: IntArray

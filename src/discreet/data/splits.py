@@ -27,18 +27,10 @@ SHRINK, SHRINKS = 0.93, 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Which rows stand on which side.
+    """Row numbers, rising, by side (all of `SIDES`, empty where nothing was asked for); no row or group is on two.
 
-    Attributes
-    ----------
-    sides : mapping of str to (m,) int64
-        Every name of `SIDES`, with its row numbers, rising; empty where nothing was asked for. No row stands on two
-        sides, and no group does.
-    planted : (p,) int64
-        Row numbers, rising, of the pool of records to plant; on none of the sides, each of a group of its own that
-        is on none of the sides either.
-    notes : tuple of str
-        What was scaled, left out or fell short; counts only.
+    `planted` is the pool of records to plant, each of a group of its own that is on no side; `notes` say what was
+    scaled, left out or fell short, by counts only.
     """
 
     sides: Mapping[str, IntArray]

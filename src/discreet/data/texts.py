@@ -29,18 +29,9 @@ BETWEEN_CATEGORIES = re.compile(r"[|;]")
 class LabelledText:
     """One text with its class.
 
-    Attributes
-    ----------
-    label : str
-        As the file has it: a class number as digits, or the name of a class.
-    group : str or None
-        The user or document that is the unit of splitting and resampling.
-    categories : frozenset of str
-        Several are possible; empty where the row has none.
-    planted : int
-        How many times the record was repeated on purpose; 0 = not planted.
-    structure : "single-turn", "multi-turn", "multi-conversation" or None
-        As the column `structure` says, else as the turns show where the text was made of them.
+    `label` is as the file has it: a class number as digits, or the name of a class. `group` is the user or document,
+    the unit of splitting and resampling, `planted` how many times the record was repeated on purpose. `structure` is
+    "single-turn", "multi-turn", "multi-conversation" or None: as the column says, else as the turns show.
     """
 
     id: str

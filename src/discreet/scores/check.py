@@ -76,11 +76,10 @@ def _check_members(table: ScoreTable, source: str, target: int) -> None:
 
 def _check_neither(table: ScoreTable, source: str, target: int) -> None:
     for place, model in enumerate(table.models):
-        if model.role != "placebo" and (model.role, model.reference_kind) != ("reference", "neutral"):
-            continue
+        what = {("placebo", None): "placebo", ("reference", "neutral"): "neutral reference"}.get(
+            (model.role, model.reference_kind))
         shared = int(((table.member[place] == IN) & (table.member[target] == IN)).sum())
-        if shared:
-            what = "placebo" if model.role == "placebo" else "neutral reference"
+        if what and shared:
             raise InputError(f"{source}: {what} {short(model.name)} was trained on {counted(shared, 'member')} of "
                              f"target {short(table.models[target].name)}; it must know neither side: correct its "
                              f"role, its kind or 'member'")

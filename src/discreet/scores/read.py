@@ -35,16 +35,10 @@ SHOWN = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreFiles:
-    """Open tables of scores.
+    """Open tables of scores; `sides` are the tables of models and of examples, where they are apart.
 
-    Attributes
-    ----------
-    scores : ColumnFile
-    sides : mapping of "model" and "example" to ColumnFile
-        The tables of models and of examples, where they are apart.
-    given_as : "logit" or "prob"
-    columns : tuple of str
-        Of the scores: one a class, in order of class; or one alone, `logit` or `prob`, of class 1 of two.
+    `columns` are those of the scores: one a class, in order of class; or one alone, `logit` or `prob`, of class 1 of
+    two, as `given_as` says.
     """
 
     scores: ColumnFile
@@ -147,16 +141,9 @@ def absent(values: ObjectArray) -> BoolArray:
 class Grid:
     """Which row of the scores is which model, example and query: each combination once, and none left out.
 
-    Attributes
-    ----------
-    keys : mapping of "model" and "example" to Coded
-        (R,) codes into the M models and N examples, whose names are in order.
-    n_queries : int
-        Q; 1 where there is no column `query`.
-    place : (R,) int array
-        (model · N + example) · Q + query; a permutation of 0 … M·N·Q - 1.
-    own : mapping of "model" and "example" to int array
-        Row of each in the table of its own, where there is one.
+    `keys` code the R rows into the M models and N examples, whose names are in order; `n_queries` is 1 where there is
+    no column `query`. `place` (R,) is (model · N + example) · Q + query, a permutation of 0 … M·N·Q - 1; `own` the row
+    of each model or example in the table of its own, where there is one.
     """
 
     files: ScoreFiles

@@ -126,16 +126,10 @@ class Examples:
 class Canaries:
     """What each example was for each model, (M, N): seeds, references and mechanisms draw and release for themselves.
 
-    Attributes
-    ----------
-    role : int8 array
-        `CANARY`, `PLACEBO` (a held-out canary), `TRAIN` or `HELDOUT`; the model was trained on canary and train.
-    label : int array
-        After the redraw of canaries and placebos, before the mechanism; elsewhere the original one.
-    trained : int array
-        After the mechanism: what was trained on, of a placebo what would have been. `UNKNOWN` where nobody says.
-    planted : int array
-        How often a planted canary stood in training; 0 = not planted.
+    `role` is `CANARY`, `PLACEBO` (a held-out canary), `TRAIN` or `HELDOUT`; the model was trained on canary and train.
+    `label` is that after the redraw of canaries and placebos, before the mechanism; `trained` that after the mechanism,
+    of a placebo what would have been, `UNKNOWN` where nobody says. `planted` is how often a planted canary stood in
+    training, else 0.
     """
 
     role: MemberArray
@@ -155,7 +149,7 @@ class ScoreTable:
     member : (M, N) int8 array
         Was the example in this model's training set: 1, 0, or -1 where the table does not say.
     given_as : "logit" or "prob"
-        Which columns the table had; probabilities stand here as their logs, clipped to [1e-7, 1 - 1e-7].
+        What the table had; probabilities stand here as their logs, clipped to [1e-7, 1 - 1e-7].
     drawn : Canaries or None
         Of a label audit, with Q = 1; `canaries` is the same, or an error where there are none.
     """

@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -73,28 +72,21 @@ def rounded(outputs: FloatArray) -> bytes:
 
 
 def _load(spec: str, module: str, path: str) -> Any:
+    # The command has no working directory on its path, as `python` has.
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
     try:
-        with _working_directory():
-            found = import_module(module)
+        found = import_module(module)
     except Exception as error:
         raise InputError(f"{spec}: importing {module} failed with {type(error).__name__}; expected a module that "
                          f"python -c 'import {module}' imports") from error
+    finally:
+        sys.path.remove(here)
     for name in path.split("."):
         if not hasattr(found, name):
             raise InputError(f"{spec}: there is no {path} in {module}; expected an estimator or a function")
         found = getattr(found, name)
     return found
-
-
-@contextmanager
-def _working_directory() -> Iterator[None]:
-    """The command has no working directory on its path, as `python` has."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)
 
 
 def _method(found: Any, spec: str) -> tuple[Any, Kind]:

@@ -51,12 +51,10 @@ class Settings:
         Longer texts keep their head and tail; None is what the model allows.
     dtype : "float32" or "bfloat16"
         Of a transformer's weights and activations.
-    chat : bool
-        Each text becomes a user's turn in the tokeniser's chat template.
-    prompt : str
-        What a transformer reads before each text, as `prompt_of`: the system's turn with `chat`, else followed by an
-        empty line. "auto" reads as the recipe `transformer` does: where the tokeniser has a chat template, in that and
-        behind the safety prompt.
+    chat, prompt : bool, str
+        Each text becomes a user's turn in the tokeniser's chat template, behind the prompt (`prompt_of`) as the
+        system's turn; without `chat` prompt and an empty line come before it. "auto" reads as the recipe `transformer`
+        does: where the tokeniser has a chat template, in that and behind the safety prompt.
     """
 
     batch: int = 16

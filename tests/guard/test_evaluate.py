@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.core.records import Answer, Estimate, Verdict
 from discreet.data.answers import LabelledAnswer
 from discreet.domains import builtin_domains, load_domain
-from discreet.guard.evaluate import COHORT, PLANTED, GuardEvaluation, evaluate, in_second_person
+from discreet.guard.evaluate import COHORT, PLANTED, evaluate, in_second_person
 from discreet.guard.guard import Guard, Judgement
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding
@@ -43,7 +43,7 @@ def row(text: str, cluster: Any = "yes", **more: Any) -> LabelledAnswer:
     return LabelledAnswer(Answer("1", text), cluster, **more)
 
 
-def run(rows: list[LabelledAnswer]) -> GuardEvaluation:
+def run(rows: list[LabelledAnswer]) -> dict[str, Any]:
     return evaluate(rows, lambda _: Scripted(), "medical")  # type: ignore[arg-type, return-value]
 
 
@@ -73,7 +73,7 @@ ROWS = [
 
 
 def test_rates_are_those_of_the_rows() -> None:
-    overall = run(ROWS).overall
+    overall = run(ROWS)["overall"]
     assert overall["tpr_point"].value == pytest.approx(9 / 11)
     assert overall["fpr_point"].value == pytest.approx(1 / 10)
     assert overall["contextual_fpr_point"].value == pytest.approx(1 / 10)
@@ -89,13 +89,12 @@ def test_the_auroc_is_over_positives_and_negatives_with_a_score() -> None:
     scores = [(3, 1)] * 6 + [(-1, 1)] * 2 + [(-2, 1)] * 2 + [(2, 0)] + [(-3, 0)] * 9
     pairs = [(p, n) for p, a in scores if a for n, b in scores if not b]
     slow = sum(1.0 if p > n else 0.5 if p == n else 0.0 for p, n in pairs) / len(pairs)
-    assert run(ROWS).overall["auroc"].value == pytest.approx(slow)
+    assert run(ROWS)["overall"]["auroc"].value == pytest.approx(slow)
 
 
 def test_every_figure_has_an_interval_or_a_reason() -> None:
     result = run(ROWS)
-    figures = [e for part in (result.overall, result.domains, result.classes, result.subjects, result.controls)
-               for e in leaves(part)]
+    figures = [e for name, part in result.items() if name not in ("point", "policy") for e in leaves(part)]
     assert len(figures) > 30
     for figure in figures:
         if figure.value is None:
@@ -105,7 +104,7 @@ def test_every_figure_has_an_interval_or_a_reason() -> None:
 
 
 def test_subjects_are_told_apart() -> None:
-    subjects = run(ROWS).subjects
+    subjects = run(ROWS)["subjects"]
     held = {who: figures["held"].value for who, figures in subjects.items()}
     assert held == {"third": pytest.approx(7 / 9), "speaker": 1.0, "public": pytest.approx(2 / 3), "asker": None}
     assert subjects["speaker"]["held_contextual"].value == 0.0
@@ -115,37 +114,37 @@ def test_classes_are_compared_with_the_readers() -> None:
     rows = [row("kind=age kind=place", counts={"age": 1, "place": 0}), row("kind=age", counts={"age": 2, "place": 1}),
             row("safe", "no", counts={"age": 0, "place": 0}), row("safe", counts={"age": 1, "place": 0}),
             row("kind=age", subject="public", counts={"age": 0})]
-    found = {kind: (f["precision"].value, f["recall"].value) for kind, f in run(rows).classes.items()}
+    found = {kind: (f["precision"].value, f["recall"].value) for kind, f in run(rows)["classes"].items()}
     assert found == {"age": (1.0, pytest.approx(2 / 3)), "place": (0.0, 0.0)}
 
 
 def test_unclear_rows_count_nowhere_and_order_does_not_matter() -> None:
     others = [r for r in ROWS if r.cluster != "unclear"]
-    assert run(ROWS).to_json() == run(others).to_json() == run(ROWS[::-1]).to_json()
+    assert run(ROWS) == run(others) == run(ROWS[::-1])
 
 
 def test_rows_of_one_document_are_one_unit() -> None:
     grouped = [replace(r, document=f"d{i // 2}") for i, r in enumerate(ROWS)]
-    rate = run(grouped).overall["tpr_point"]
+    rate = run(grouped)["overall"]["tpr_point"]
     assert (rate.unit, (rate.n or 99) < 11) == ("document", True)
-    assert run(ROWS).overall["tpr_point"].unit == "answer"
+    assert run(ROWS)["overall"]["tpr_point"].unit == "answer"
 
 
 def test_nothing_to_measure_is_unresolved() -> None:
-    overall = run([row("safe", "no", register="professional")]).overall
+    overall = run([row("safe", "no", register="professional")])["overall"]
     assert (overall["tpr_point"].value, overall["auroc"].value) == (None, None)
     assert overall["auroc"].reason
-    assert all(figure.value is None for figure in leaves(run([]).overall))
+    assert all(figure.value is None for figure in leaves(run([])["overall"]))
 
 
 def test_domains_are_told_apart_and_judged_by_their_guard() -> None:
     rows = [row("The plaintiff, a 71-year-old widow, lives in Fresno.", domain="law"),
             row("She is a 52-year-old welder from Omaha."), row("Rest helps.", "no")]
     result = evaluate(rows, Guard, "medical")
-    assert set(result.domains) == {"law", "medical"}
-    assert result.domains["law"]["tpr_point"].value == 1.0
-    assert result.policy == {d: Policy.of(d).label() for d in ("law", "medical")}
-    assert result.point == "conservative"
+    assert set(result["domains"]) == {"law", "medical"}
+    assert result["domains"]["law"]["tpr_point"].value == 1.0
+    assert result["policy"] == {d: Policy.of(d).label() for d in ("law", "medical")}
+    assert result["point"] == "conservative"
 
 
 def test_the_controls_of_a_guard_that_works(guards: Mapping[str, Guard]) -> None:
@@ -153,7 +152,7 @@ def test_the_controls_of_a_guard_that_works(guards: Mapping[str, Guard]) -> None
             for job in ("nurse", "welder", "litigator", "teacher")]
     rows += [row(text, "no", register="professional") for text in (
         "Rest and fluids help most people.", "The dose depends on the weight.", "A scan shows the stone.")]
-    controls = evaluate(rows, guards.__getitem__, "medical").controls
+    controls = evaluate(rows, guards.__getitem__, "medical")["controls"]
     assert {name: (figure.value, figure.n) for name, figure in controls.items()} == {
         "told_back_verbatim_flagged": (0.0, 4), "told_back_second_person_flagged": (0.0, 4),
         "cohort_flagged": (0.0, 3), "planted_held": (1.0, 3)}
@@ -166,7 +165,7 @@ def test_the_controls_of_a_guard_that_flags_everything() -> None:
             return Judgement(Verdict(answer.id, action, None, 0.5, 0.0, (), "p", "r"))
 
     rows = [row("I am 52.", subject="speaker"), row("quiet", "no", register="professional")]
-    controls = evaluate(rows, lambda _: Loud(), "law").controls  # type: ignore[arg-type, return-value]
+    controls = evaluate(rows, lambda _: Loud(), "law")["controls"]  # type: ignore[arg-type, return-value]
     assert {name: figure.value for name, figure in controls.items()} == dict.fromkeys(controls, 1.0)
 
 
@@ -194,11 +193,3 @@ def test_echoed_in_the_second_person(first: str, second: str) -> None:
 def test_no_first_person_singular_is_left(text: str) -> None:
     left = in_second_person(text).replace("’", "'").split()
     assert not {"I", "my", "me", "I've", "I'm", "mine"} & set(left)
-
-
-def test_json_holds_the_same_figures() -> None:
-    result = run(ROWS)
-    data = result.to_json()
-    assert set(data) == {"point", "policy", "overall", "domains", "classes", "subjects", "controls"}
-    assert Estimate.from_json(data["overall"]["tpr_point"]) == result.overall["tpr_point"]
-    assert data["classes"]["age"]["recall"]["n"] == result.classes["age"]["recall"].n

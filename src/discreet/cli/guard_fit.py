@@ -92,7 +92,7 @@ def evaluate(
 
     run = output.open_run()
     result = lib.evaluate.evaluate(progress(rows, len(rows), quiet=output.quiet, label="answers judged"), guard_of, own)
-    record = {"kind": "guard evaluate", "schema": 1, **result.to_json(),
+    record = {"kind": "guard evaluate", "schema": 1, **lib.evaluate.plain(result),
               "provenance": provenance(labelled, policy=guard.policy.label())}
     output.finish(record, run, {"n": len(rows)})
 

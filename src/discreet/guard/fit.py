@@ -44,8 +44,6 @@ DEFAULT_DISCRIMINATOR = "evidence+logistic"
 density always decides what is out of distribution."""
 DEFAULT_DENSITY = "ocsvm"
 """The paper's T3+OCSVM (V-B)."""
-DEFAULT_ENCODERS = "embedded"
-"""The packaged MiniLM."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +65,7 @@ class EncodedCorpus:
 
 
 def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
-              encoders: str | Sequence[Encoder] = DEFAULT_ENCODERS, density: str = DEFAULT_DENSITY,
+              encoders: str | Sequence[Encoder] = "embedded", density: str = DEFAULT_DENSITY,
               discriminator: str | None = None, seed: int = 42, out: Path | str | None = None,
               cache: Path | str | None = None, policy: Policy | None = None, encoded: Encoded = "answer",
               costs: Costs | None = None, quiet: bool = True) -> Guard:

@@ -153,7 +153,12 @@ class Guard:
 
     def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
         """The verdict with every finding, for explanations inside the process; arguments as for `check`."""
-        given = as_answer(answer, question)
+        given = Answer(uuid4().hex, answer, question) if isinstance(answer, str) else answer
+        if not isinstance(given, Answer):
+            raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
+        if given is answer and question is not None:
+            raise UsageError("a question was given with an Answer, which holds its own; put it into "
+                             "Answer(question=…)")
         started = perf_counter()
         try:
             judgement = self._decide(given, read_answer(given, self.policy))
@@ -210,17 +215,6 @@ class Guard:
         return {"action": "flag", "layer": "contextual",
                 "reason": "reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not "
                 f"flag it: {quiet.reason}"}
-
-
-def as_answer(answer: Answer | str, question: str | None = None) -> Answer:
-    """An answer as it is, or a string with a random id. Raises UsageError for anything else."""
-    if isinstance(answer, str):
-        return Answer(uuid4().hex, answer, question)
-    if not isinstance(answer, Answer):
-        raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
-    if question is not None:
-        raise UsageError("a question was given with an Answer, which holds its own; put it into Answer(question=…)")
-    return answer
 
 
 def suppressed_by_subject(attributes: Iterable[Attribute], policy: Policy) -> str | None:

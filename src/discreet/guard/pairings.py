@@ -11,12 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
@@ -55,17 +54,11 @@ UNSEEN: dict[str, Kind] = {"unsafe_heldout": "unsafe", "borderline_eval": "borde
 """Partitions that nothing is fitted on, all of which are evaluated."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class Side(NamedTuple):
     """Texts of one partition as rows."""
 
-    samples: Sequence[Sample] = field(repr=False)
-    rows: Rows = field(repr=False)
-
-    @property
-    def subtypes(self) -> NDArray[np.str_]:
-        """Of each text; "" where it has none."""
-        return np.array([s.subtype or "" for s in self.samples])
+    samples: Sequence[Sample]
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +150,7 @@ def evaluate_pairings(partitions: Partitions, detectors: Mapping[str, Detector])
             abstain = {"abstain_safe": _share(safe.abstains), "abstain_unsafe": _share(unsafe.abstains, "unsafe")}
             figures = {**_population(unsafe.delta[unsafe.kept], safe.delta[safe.kept], tau, point), **abstain,
                        "full": _population(unsafe.delta, safe.delta, tau, point) | abstain}
-            subtypes = sides[negatives].subtypes
+            subtypes = np.array([s.subtype or "" for s in sides[negatives].samples])
             if any(subtypes):
                 figures["subtypes"] = {}
                 for name in sorted(set(subtypes) - {""}):

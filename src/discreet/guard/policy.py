@@ -41,11 +41,6 @@ class Policy:
     allow_direct: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        """`domain/audience`."""
-        return f"{self.domain.name}/{self.audience}"
-
-    @property
     def counted(self) -> tuple[str, ...]:
         """The classes that count towards a cluster under the rule."""
         if self.rule == "paper":
@@ -64,7 +59,8 @@ class Policy:
         """
         domain = {} if self.domain.builtin else {"domain_hash": self.domain.hash}
         canonical = json.dumps({**self.settings(), **domain}, sort_keys=True)
-        return f"{self.name}@{self.version}#{hashlib.sha256(canonical.encode()).hexdigest()[:12]}"
+        digest = hashlib.sha256(canonical.encode()).hexdigest()
+        return f"{self.domain.name}/{self.audience}@{self.version}#{digest[:12]}"
 
     @classmethod
     def of(cls, domain: DomainLike, audience: str | None = None) -> Policy:

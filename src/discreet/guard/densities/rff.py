@@ -60,27 +60,23 @@ class RandomFeatures:
 
     def transform(self, x: NDArray[Any]) -> FloatArray:
         """Features (n, 2m) of rows (n, d)."""
-        rows = as_rows(x, self.dim)
-        m = self.n_frequencies
-        out = np.empty((rows.shape[0], 2 * m))
-        for part in blocks(rows.shape[0], ROWS_AT_ONCE):
-            angles = self._angles(rows[part])
-            np.cos(angles, out=out[part, :m])
-            np.sin(angles, out=out[part, m:])
-        out *= m**-0.5
-        return out
-
-    def _angles(self, rows: NDArray[Any]) -> FloatArray:
+        rows, m = as_rows(x, self.dim), self.n_frequencies
         every, lengths = self._signs_and_lengths
         count, _, p = every.shape
-        out = np.empty((rows.shape[0], count * p))
-        for block, signs in enumerate(every):
-            padded = np.zeros((rows.shape[0], p))
-            padded[:, : self.dim] = rows
-            for flips in signs:
-                padded = walsh_hadamard(padded * flips)
-            out[:, block * p : (block + 1) * p] = padded
-        return np.ascontiguousarray((out * lengths)[:, : self.n_frequencies])
+        out = np.empty((rows.shape[0], 2 * m))
+        for part in blocks(rows.shape[0], ROWS_AT_ONCE):
+            angles = np.empty((part.stop - part.start, count * p))
+            for block, signs in enumerate(every):
+                padded = np.zeros((angles.shape[0], p))
+                padded[:, : self.dim] = rows[part]
+                for flips in signs:
+                    padded = walsh_hadamard(padded * flips)
+                angles[:, block * p : (block + 1) * p] = padded
+            angles *= lengths
+            np.cos(angles[:, :m], out=out[part, :m])
+            np.sin(angles[:, :m], out=out[part, m:])
+        out *= m**-0.5
+        return out
 
 
 def walsh_hadamard(rows: FloatArray) -> FloatArray:

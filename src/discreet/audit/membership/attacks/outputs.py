@@ -15,7 +15,6 @@ from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import entropy, phi, query_mean, top_p, top_phi, true_log_p, true_p
 from discreet.scores.table import ReferenceKind
 
-
 Signals: TypeAlias = Mapping[Scale, Callable[[FloatArray, IntArray], FloatArray]]
 
 

@@ -28,8 +28,8 @@ from discreet.core.files import KeyedHash, progress
 
 FRONTIER: dict[str, Any] = {"strengths": {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}, "queries": (1, 16, 256),
                             "draws": 5}
-Coins = tuple["lib.sealed.Opening", "KeyedHash"]
-"""The opened coins of a seal, and the hashes of its names."""
+Coins = tuple["lib.sealed.Opening", KeyedHash, bool]
+"""The opened coins of a seal, the hashes of its names, and whether the seal was compared with what was published."""
 NO_SELECTOR = ("--show-text shows the records at the decision boundary, and no selection model says where that is; "
                "expected ")
 
@@ -79,11 +79,11 @@ class Assignment:
         """The design, and the coins where there is a seal. Raises UsageError for what does not go together."""
         coins = None
         if self.seal is not None:
-            sealed = lib.sealed
-            coins = sealed.read_coins(self.seal)
-            if self.commitment is not None and sealed.known_commitment(self.commitment) != coins[0].commitment():
+            opening, keyed = lib.sealed.read_coins(self.seal)
+            if self.commitment is not None and lib.sealed.known_commitment(self.commitment) != opening.commitment():
                 raise InputError(f"{self.seal} is another seal than the one whose commitment was published; expected "
                                  "the folder that belongs to it")
+            coins = (opening, keyed, self.commitment is not None)
         elif self.commitment is not None:
             raise UsageError("--commitment was given without --seal; expected the folder of the seal too")
         return shown_design(self.design, seal=coins is not None), coins
@@ -188,7 +188,7 @@ def scores(
                                 allow_split_groups=assignment.allow_split_groups)
     if audit.show_text and not table.of_role("selection"):
         raise UsageError(NO_SELECTOR + "one in the table (model_role 'selection', 'member' false)")
-    _audit(table, scores, design, audit, output, coins=coins, published=assignment.commitment is not None, texts=texts)
+    _audit(table, scores, design, audit, output, coins=coins, texts=texts)
 
 
 def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: PageOutput) -> None:
@@ -201,8 +201,8 @@ def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: Pag
     if audit.show_text and scoring.selector is None:
         raise UsageError(NO_SELECTOR + "--selector M")
     table, texts = scoring.score(output, allow_split_groups=assignment.allow_split_groups)
-    _audit(table, scoring.members, design, audit, output, coins=coins, published=assignment.commitment is not None,
-           texts=texts, facts=scoring.provenance(table), keep=True)
+    _audit(table, scoring.members, design, audit, output, coins=coins, texts=texts, facts=scoring.provenance(table),
+           keep=True)
 
 
 def train(*, training: Training, execution: Execution, audit: Audit, output: PageOutput) -> None:
@@ -228,7 +228,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
 
 
 def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
-           coins: Coins | None = None, published: bool = False, texts: Path | Mapping[str, str] | None = None,
+           coins: Coins | None = None, texts: Path | Mapping[str, str] | None = None,
            facts: Mapping[str, Any] | None = None, further: Mapping[str, Any] | None = None,
            run: lib.runs.Run | None = None, keep: bool = False) -> None:
     """Audit `table`, keep and show the record, and end with its exit code.
@@ -237,7 +237,7 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     """
     known = provenance(source, finished=True) | dict(facts or {})
     if coins is not None:
-        opening, keyed = coins
+        opening, keyed, published = coins
         table, apart = lib.sealed.under_seal(table, opening, keyed, str(source))
         known |= {"seal": opening.commitment(), "seal_compared_with_published": published,
                   "sealed_pairs": len(opening.pairs), "not_sealed_left_out": apart}

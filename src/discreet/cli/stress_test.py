@@ -80,7 +80,7 @@ def stress_test(
 def read_scores(path: Path) -> list[ScoredRow]:
     """All rows of a file of scores; InputError names the line that cannot be one."""
     rows = lib.rows.iter_rows(path, (*REQUIRED, "subtype"), REQUIRED)
-    return [row for _, row in lib.answers.unique(rows, _scored_row, lambda row: row.id)]
+    return [row for _, row in lib.rows.unique(rows, _scored_row, lambda row: row.id)]
 
 
 def _judged(by: ByGuard, texts: Mapping[lib.corpus.Kind, list[Path] | None],
@@ -111,7 +111,7 @@ def _scored_row(place: lib.rows.Place, row: Mapping[str, Any]) -> ScoredRow:
     if not (subtype is None or isinstance(subtype, str)):
         place.fail(f"'subtype' is {json_type(subtype)}; expected a string or null")
     return ScoredRow(str(name), kind.strip().lower(), _score(place, row["score"]),
-                     lib.answers.clean(subtype or "").strip() or None)
+                     lib.rows.clean(subtype or "").strip() or None)
 
 
 def _score(place: lib.rows.Place, value: Any) -> float:

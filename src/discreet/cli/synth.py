@@ -126,7 +126,7 @@ def _records(source: Path) -> Iterator[lib.records.Record]:
             place.fail(f"{error}; expected a record of synth run")
 
     rows = lib.rows.iter_rows(source, COLUMNS, REQUIRED)
-    return (record for _, record in lib.answers.unique(rows, read, lambda record: record.id))
+    return (record for _, record in lib.rows.unique(rows, read, lambda record: record.id))
 
 
 def _plan_lines(made: lib.plan.Plan) -> list[str]:

@@ -7,7 +7,7 @@ tossed can be shown (`discreet.audit.sealed.under_seal`) or only said, and a ver
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
@@ -44,7 +44,7 @@ ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever 
 def known_design(name: str) -> Design:
     """The design called `name`. UsageError for any other name."""
     if (design := FORMERLY.get(name, name)) in DESIGNS:
-        return cast(Design, design)
+        return design
     raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
 
 

@@ -267,19 +267,17 @@ def _class(where: str, name: object, body: object) -> DomainClass:
             raise InputError(f"{where}: patterns must be a list of mappings with the keys why and regex")
         patterns.append((_text(where, "why", one["why"]),
                          _text(where, "regex", one["regex"]).replace("{money}", MONEY)))
+    compiled: list[tuple[str, re.Pattern[str]]] = []
+    for why, regex in patterns:
+        try:
+            compiled.append((why, re.compile(regex, re.I)))
+        except re.error as error:
+            raise InputError(f"{where}: {regex[:60]!r} is no regular expression: {error}") from None
     relative = body.get("of_relative")
     return DomainClass(
-        name, label, _words(where, "terms", body.get("terms", [name])),
-        tuple((why, _expression(where, regex)) for why, regex in patterns),
+        name, label, _words(where, "terms", body.get("terms", [name])), tuple(compiled),
         bool(body.get("carries_over", False)), None if relative is None else _text(where, "of_relative", relative),
     )
-
-
-def _expression(where: str, regex: str) -> re.Pattern[str]:
-    try:
-        return re.compile(regex, re.I)
-    except re.error as error:
-        raise InputError(f"{where}: {regex[:60]!r} is no regular expression: {error}") from None
 
 
 def _check_tables(domain: Domain) -> None:

@@ -91,7 +91,8 @@ def test_a_relative_of_a_third_person_is_another_person(text: str) -> None:
 @pytest.mark.parametrize("text", [
     "Patients should rest.", "If a patient smokes, call.", "A tenant may sue.", "Any man who smokes should stop.",
     "Every taxpayer must file.", "Adults aged 50 should be screened.", "A defendant cannot be tried twice.",
-    "When a woman is pregnant, she should rest.", "A tenant has a right to heat.", "Each heir gets a share of his estate.",
+    "When a woman is pregnant, she should rest.", "A tenant has a right to heat.",
+    "Each heir gets a share of his estate.",
 ])
 def test_groups_and_rules_are_cohorts(text: str) -> None:
     assert subjects(text) <= {"cohort", "nobody", "asker"}

@@ -31,7 +31,7 @@ def frontier(
     jitter: Annotated[float, option(
         "S", "How far logits of near-duplicates lie apart: standard deviation per class.")] = 0.25,
     positive: Annotated[int, option("L", "The class whose misses are counted.")] = 1,
-    per_side: Annotated[int, option(
+    per_set: Annotated[int, option(
         "N", "Most members, and most non-members, judged globally, drawn once; 0 takes all.")] = 5000,
     allow_split_groups: AllowSplitGroups = False,
     seed: Seed = 42, output: RunOutput,
@@ -43,7 +43,7 @@ def frontier(
     strengths: dict[str, Sequence[float]] = {"sigma": numbers_of("--sigma", sigma, float),
                                              "decimals": numbers_of("--decimals", decimals, int, most=15)}
     asked = numbers_of("--queries", queries, int, least=1)
-    for name, given, least in (("--draws", draws, 1), ("--jitter", jitter, 0), ("--per-side", per_side, 0),
+    for name, given, least in (("--draws", draws, 1), ("--jitter", jitter, 0), ("--per-set", per_set, 0),
                                ("--seed", seed, 0)):
         if not least <= given < float("inf"):
             raise UsageError(f"{name} is {given}; expected a number of {least} or more")
@@ -63,7 +63,7 @@ def frontier(
     result = lib.defences.frontier(
         table, targets[0], lib.random.default_rng(seed), strengths=strengths,
         attacks=names_of("--attacks", attacks), queries=asked, draws=draws, positive=positive, clip=clip,
-        jitter=jitter, per_set=per_side or None,
+        jitter=jitter, per_set=per_set or None,
         each=lambda todo: progress(todo, len(todo), quiet=output.quiet, label="mechanisms"))
     record = {"kind": "defend-frontier", "schema": 1, **result.to_json(),
               "provenance": provenance(scores, finished=True, seed=seed, split_groups_left_out=left_out)}

@@ -14,9 +14,19 @@ from cryptography.hazmat.primitives import serialization as s
 from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.audit.sealed import Certificate, Revealed, findings, make_certificate
+from discreet.audit.sealed import (
+    Certificate,
+    Datum,
+    Revealed,
+    Scores,
+    findings,
+    make_certificate,
+    read_openings,
+    seal,
+    unseal,
+)
 from discreet.audit.sealed.certificate import Signer, digest_of, read_public_key, same, verifies
-from discreet.audit.sealed.opening import canonical
+from discreet.audit.sealed.opening import OPENINGS_FILE, canonical
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
 
@@ -54,8 +64,9 @@ def test_no_text_and_no_id(audit: Audit) -> None:
 
 def test_it_survives_a_file(audit: Audit, tmp_path: Path) -> None:
     certificate = make_certificate(audit(1.0, names=("a", "b")))
-    (tmp_path / "c.json").write_text(dump_json(certificate, indent=1))
-    assert problems(Certificate.load(tmp_path / "c.json")) == []
+    for encoding in ("utf-8", "utf-8-sig"):
+        (tmp_path / "c.json").write_text(dump_json(certificate, indent=1), encoding=encoding)
+        assert problems(Certificate.load(tmp_path / "c.json")) == []
     assert json.loads(dump_json(certificate)) == Certificate.load(tmp_path / "c.json")
 
 
@@ -85,12 +96,6 @@ def test_an_old_seal_takes_the_level_that_is_given_and_says_so(audit: Audit) -> 
         assert "level_chosen_late" in certificate["claim_codes"]
         assert problems(certificate) == []
     assert "level_chosen_late" not in make_certificate(revealed)["claim_codes"]
-
-
-def test_a_byte_order_mark_is_no_hindrance(audit: Audit, tmp_path: Path) -> None:
-    certificate = make_certificate(audit(1.0))
-    (tmp_path / "c.json").write_text(dump_json(certificate), encoding="utf-8-sig")
-    assert problems(Certificate.load(tmp_path / "c.json")) == []
 
 
 SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
@@ -250,7 +255,7 @@ def test_a_number_that_is_not_finite_is_an_alteration(certificate: dict[str, Any
         "it holds a number that is not finite: something was altered"]
 
 
-def test_an_innocent_certificate_is_consistent_too(audit: Audit) -> None:
+def test_a_certificate_without_a_finding_is_consistent_too(audit: Audit) -> None:
     made = make_certificate(audit(0.0))
     assert not made["rejected"]
     assert problems(made) == []
@@ -280,14 +285,46 @@ def test_signatures(audit: Audit) -> None:
 
 
 def test_same_allows_for_the_arithmetic_of_another_machine_only() -> None:
-    assert same(1.0 + 1e-9, 1.0)
-    assert same(3, 3.0)
-    assert not same(1.0 + 1e-5, 1.0)
-    assert not same(True, 1.0)
-    assert not same(1, True)
-    assert not same(1.0, 1)
-    assert same({"a": [1.0, None]}, {"a": (1.0, None)})
-    assert not same({"a": [1.0]}, {"a": [1.0, 2.0]})
-    assert not same({"a": 1}, {"b": 1})
-    assert not same(None, 0.0)
-    assert not same(float("inf"), 1.0)
+    for given, expected in ((1.0 + 1e-9, 1.0), (3, 3.0), ({"a": [1.0, None]}, {"a": (1.0, None)})):
+        assert same(given, expected)
+    for given, expected in ((1.0 + 1e-5, 1.0), (True, 1.0), (1, True), (1.0, 1), ({"a": [1.0]}, {"a": [1.0, 2.0]}),
+                            ({"a": 1}, {"b": 1}), (None, 0.0), (float("inf"), 1.0)):
+        assert not same(given, expected)
+
+
+def test_an_average_beyond_all_floats(audit: Audit) -> None:
+    made = make_certificate(audit(0.0), others=[{"when": "2026", "scores": "a" * 64, "log10_e_value": 4_000.0}])
+    assert made["log10_e_value_average"] == pytest.approx(4_000.0, abs=0.31)
+    assert 8e307 < made["e_value_average"] < 1e308
+
+
+def rows_of(scores: Scores) -> list[dict[str, Any]]:
+    return [{"id": name, **dict(zip(scores.names, row, strict=True))}
+            for name, row in zip(scores.ids, scores.values.tolist(), strict=True)]
+
+
+@pytest.mark.usefixtures("system_coins")
+def test_every_opening_is_counted_once(
+    data: Callable[..., list[Datum]], scored: Callable[..., Scores], tmp_path: Path
+) -> None:
+    sealed, folder = seal(data(), 100, seed=5), tmp_path / "s"
+    sealed.save(folder)
+    first, second = (rows_of(scored(sealed, shift, seed)) for shift, seed in ((0.0, 1), (1.0, 2)))
+    found = [unseal(folder, rows) for rows in (first, first, second, first)]
+    assert [one["openings"] for one in found] == [1, 1, 2, 2]
+    kept = read_openings(folder, sealed.opening.commitment())
+    assert [one["scores"] for one in kept] == [found[0]["scores_hash"], found[2]["scores_hash"]]
+    assert kept[0]["log10_e_value"] == found[0]["log10_e_value"]
+    assert (kept[1]["when"], kept[1]["alpha"], kept[1]["rejected"]) == (found[2]["made"], 0.05, found[2]["rejected"])
+    assert found[2]["other_openings"] == [{name: kept[0][name] for name in ("when", "scores", "log10_e_value")}]
+    assert found[3]["other_openings"][0]["scores"] == kept[1]["scores"]
+    assert found[2]["e_value_average"] == pytest.approx((found[0]["e_value"] + found[2]["e_value"]) / 2)
+    assert [one.problems() for one in found] == [[]] * 4
+    assert not (folder / "certificate.json").exists()
+    # A certificate is no file of the seal.
+    for name in ("coins.json", OPENINGS_FILE):
+        with pytest.raises(UsageError, match="is a file of the seal"):
+            unseal(folder, first, out=folder / name)
+    with pytest.raises(UsageError, match="a tolerance between"):
+        unseal(folder, first, tolerance=0.5)
+    assert unseal(folder, first, out=tmp_path / "c.json") == json.loads((tmp_path / "c.json").read_text())

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,13 @@ import pytest
 from pyarrow import parquet
 from scipy.special import log_softmax
 
-from discreet.audit.sealed import read_scores
+from discreet.audit.sealed import Datum, Revealed, Scores, Sealed, read_scores, reveal, seal, under_seal
 from discreet.core.errors import InputError
+from discreet.core.files import KeyedHash
+from discreet.scores.table import Examples, Model, ScoreTable
+
+Data = Callable[..., list[Datum]]
+Score = Callable[..., Scores]
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -95,3 +102,101 @@ def test_rounded_probabilities_are_probabilities(tmp_path: Path) -> None:
     rows = [{"id": "a", "label": 0, "prob_0": 0.333, "prob_1": 0.333, "prob_2": 0.333},
             {"id": "b", "label": 0, "prob_0": 0.601, "prob_1": 0.3, "prob_2": 0.1}]
     assert np.isfinite(read_scores(write(tmp_path / "s.jsonl", *rows)).values).all()
+
+
+@pytest.mark.parametrize("users", [0, 60])
+def test_differences_are_trained_minus_left_out(data: Data, scored: Score, users: int) -> None:
+    sealed = seal(data(users=users), 20, seed=2)
+    scores = scored(sealed, 1.0, names=("one", "two"))
+    inside, value = {d.id for d in sealed.train}, dict(zip(scores.ids, scores.values, strict=True))
+    size, slow = (4 if users else 1), []
+    for start in range(0, len(sealed.probe), 2 * size):
+        sides = [sealed.probe[start : start + size], sealed.probe[start + size : start + 2 * size]]
+        first, second = (np.mean([value[d.id] for d in side], axis=0) for side in sides)
+        slow.append(first - second if sides[0][0].id in inside else second - first)
+    more = Scores(scores.names, (*scores.ids, "stranger"), np.vstack([scores.values, [[9.0, 9.0]]]))
+    found = reveal(sealed.opening, KeyedHash(sealed.key), more)
+    np.testing.assert_allclose(found.differences(), np.array(slow).T)
+    assert found.differences().shape == (2, 20)
+    assert len(found.scores) == len(sealed.probe)
+
+
+def test_every_member_needs_a_score(data: Data, scored: Score) -> None:
+    sealed = seal(data(), 20, seed=2)
+    scores, keyed = scored(sealed, 1.0), KeyedHash(sealed.key)
+    fewer = Scores(scores.names, scores.ids[:11] + scores.ids[13:], np.delete(scores.values, [11, 12], axis=0))
+    with pytest.raises(InputError, match=r"F has no score for 2 members of the 20 pairs \(the first in pair 6\)"):
+        reveal(sealed.opening, keyed, fewer, "F")
+    with pytest.raises(InputError, match="its ids are those of other records; expected"):
+        reveal(sealed.opening, keyed, Scores(("score",), ("a", "b"), np.ones((2, 1))), "F")
+    # An altered key is not blamed on the scores, in an old seal that does not hold its hash.
+    old = replace(sealed.opening, alpha=None, key_hash=None)
+    with pytest.raises(InputError, match=r"F has no score for any of the 40 members .* or the 'key' in coins\.json"):
+        reveal(old, KeyedHash(sealed.key[::-1]), scores, "F")
+
+
+def test_the_same_scores_under_other_names_are_others(audit: Callable[..., Revealed]) -> None:
+    one, again, named = audit(0.0), audit(0.0), audit(0.0, names=("score_a",))
+    assert one.scores_hash() == again.scores_hash() != named.scores_hash()
+    assert replace(one, scores=dict(reversed(list(one.scores.items())))).scores_hash() == one.scores_hash()
+
+
+def table_of(sealed: Sealed, records: Sequence[Datum], planted: int = 0) -> ScoreTable:
+    """A target that was trained on train.jsonl and a control model; the first `planted` records are planted ones."""
+    inside, n = {d.id for d in sealed.train}, len(records)
+    trained = np.array([d.id in inside for d in records], dtype=np.int8)
+    examples = Examples(np.array([d.id for d in records], dtype=object), np.zeros(n, dtype=np.int64),
+                        (np.arange(n) < planted).astype(np.int64), split=np.array([None] * n, dtype=object))
+    return ScoreTable((Model("f", "target"), Model("p", "placebo")), examples,
+                      np.random.default_rng(0).normal(size=(2, n, 1, 2)), np.stack([trained, np.zeros_like(trained)]))
+
+
+def check(sealed: Sealed, table: ScoreTable) -> tuple[ScoreTable, int]:
+    return under_seal(table, sealed.opening, KeyedHash(sealed.key), "F")
+
+
+@pytest.mark.usefixtures("system_coins")
+@pytest.mark.parametrize("users", [0, 60])
+def test_only_what_coins_decided_is_judged(data: Data, users: int) -> None:
+    records = data(users=users)
+    sealed = seal(records, 20)
+    kept, left_out = check(sealed, table_of(sealed, records))
+    probed = {d.id for d in sealed.probe}
+    assert set(kept.examples.id) == probed
+    assert left_out == 240 - len(probed)
+    assert int((kept.member[0] == 1).sum()) == len(probed) // 2
+    assert kept.logits.shape[1] == len(probed)
+    alone = table_of(sealed, sealed.probe)
+    assert check(sealed, alone) == (alone, 0)
+    # Planted records and the population stay.
+    table = table_of(sealed, records, planted=10)
+    assert table.examples.split is not None
+    table.examples.split[-10:] = "population"
+    kept, left_out = check(sealed, table)
+    stay = probed | {d.id for d in (*records[:10], *records[-10:])}
+    assert set(kept.examples.id) == stay
+    assert left_out == 240 - len(stay)
+
+
+@pytest.mark.usefixtures("system_coins")
+def test_what_the_coins_contradict_is_refused(data: Data) -> None:
+    sealed, other = seal(data(), 20), seal(data(), 20)
+    table = table_of(sealed, sealed.probe)
+    member = table.member.copy()
+    member[0, :2] = 1 - member[0, :2]
+    with pytest.raises(InputError, match=r"^F: 'member' of target 'f' is not what the coins say for 2 of 40 sealed"):
+        check(sealed, replace(table, member=member))
+    # Other models may have been trained on anything.
+    member = table.member.copy()
+    member[1] = 1
+    assert check(sealed, replace(table, member=member))[1] == 0
+    with pytest.raises(InputError, match=r"in the pairs of the seal have no scores|is not what the coins say"):
+        check(other, table)
+    # Nobody is left out by choice.
+    with pytest.raises(InputError, match=r"^F: 1 record of the 40 in the pairs of the seal has no scores; score every"):
+        check(sealed, table_of(sealed, sealed.probe[1:]))
+    with pytest.raises(InputError, match=r"^F: 40 records of the 40 .* have no scores"):
+        under_seal(table, sealed.opening, KeyedHash(bytes(32)), "F")
+    seeded = seal(data(), 20, seed=1)
+    with pytest.raises(InputError, match="came from a seed and were no secret"):
+        check(seeded, table_of(seeded, seeded.probe))

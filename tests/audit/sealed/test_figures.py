@@ -111,7 +111,6 @@ def test_false_findings_in_at_most_alpha_of_seals() -> None:
     gaps = np.vstack([rng.standard_cauchy(60), rng.normal(size=60)])
     said = [found(gaps * rng.choice([-1.0, 1.0], 60)) for _ in range(runs)]
     alarms, bounds = sum(bool(s["rejected"]) for s in said), sum(s["epsilon_lower"] > 0 for s in said)
-    print(f"{alarms} false findings, {bounds} with a bound above 0, of {runs}")
     assert binomtest(alarms, runs, 0.05, alternative="greater").pvalue > 0.001
     assert binomtest(bounds, runs, 0.05, alternative="greater").pvalue > 0.001
 
@@ -146,6 +145,5 @@ def test_the_average_of_openings_keeps_its_promise_and_the_best_of_them_does_not
         ends = [float(path[-1]) for path in paths]
         best += max(path.max() for path in paths) >= -np.log(alpha)
         average += np.logaddexp.reduce(ends) - np.log(files) >= -np.log(alpha)
-    print(f"best of {files}: {best / runs:.3f}, average: {average / runs:.3f}, alpha {alpha}")
     assert binomtest(average, runs, alpha, alternative="greater").pvalue > 0.001
     assert binomtest(best, runs, alpha, alternative="greater").pvalue < 0.001

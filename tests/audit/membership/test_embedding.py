@@ -130,15 +130,13 @@ class TestPicture:
         assert apart > 2 * np.linalg.norm(places["boundary members"] - places["boundary members"].mean(axis=0),
                                           axis=1).max()
 
-    def test_tsne_needs_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-        with pytest.raises(MissingExtraError, match=r"discreet\[audit\]"):
-            picture(np.eye(40), sets_of(40), np.random.default_rng(0), representation="x", method="tsne")
-
-    def test_vectors_that_are_all_alike(self) -> None:
+    def test_vectors_that_are_all_alike_and_no_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = picture(np.ones((30, 4)), sets_of(30), np.random.default_rng(0), representation="x")
         assert found["explained"] == [0.0, 0.0]
         assert {(p["x"], p["y"]) for p in found["points"]} == {(0.0, 0.0)}
+        monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+        with pytest.raises(MissingExtraError, match=r"discreet\[audit\]"):
+            picture(np.eye(40), sets_of(40), np.random.default_rng(0), representation="x", method="tsne")
 
     @pytest.mark.parametrize(("vectors", "options", "said"), [
         (np.zeros((30, 1)), {}, "d >= 2"), (np.zeros((2, 4)), {}, "m >= 3"), (np.full((30, 2), np.nan), {}, "finite"),

@@ -50,11 +50,9 @@ def test_logits_to_log_p_and_margin(tmp_path: Path, suffix: str) -> None:
     assert found.names == ("log_p", "margin")
     np.testing.assert_allclose(found.values[:, 0], log_softmax(logits, axis=1)[range(3), range(3)], atol=1e-14)
     np.testing.assert_allclose(found.values[:, 1], [1.5, 49.9, -1.0])
-
-
-def test_a_saturated_model_still_orders_its_losses(tmp_path: Path) -> None:
+    # A saturated model still orders its losses.
     rows = [{"id": str(x), "label": "no", "logit_no": x, "logit_yes": 0.0} for x in (60.0, 61.0)]
-    low, high = read_scores(write(tmp_path / "s.jsonl", *rows)).values[:, 0]
+    low, high = read_scores(write(tmp_path / "t.jsonl", *rows)).values[:, 0]
     assert low < high < 0.0
 
 
@@ -65,6 +63,10 @@ def test_probabilities_and_named_classes(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[0], [log(0.8), log(4)])
     assert np.isfinite(found).all()
     assert found[1].max() < -600
+    # Rounded ones are probabilities.
+    rows = [{"id": "a", "label": 0, "prob_0": 0.333, "prob_1": 0.333, "prob_2": 0.333},
+            {"id": "b", "label": 0, "prob_0": 0.601, "prob_1": 0.3, "prob_2": 0.1}]
+    assert np.isfinite(read_scores(write(tmp_path / "t.jsonl", *rows)).values).all()
 
 
 GOOD = {"id": "a", "label": 0, "logit_0": 1.0, "logit_1": 2.0}
@@ -90,18 +92,6 @@ def test_bad_scores(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> No
     with pytest.raises(InputError, match=said) as caught:
         read_scores(write(tmp_path / "s.jsonl", *rows))
     assert "\n" not in str(caught.value)
-
-
-def test_json_nan(tmp_path: Path) -> None:
-    (tmp_path / "s.jsonl").write_text('{"id": "a", "score": NaN}\n')
-    with pytest.raises(InputError, match="NaN"):
-        read_scores(tmp_path / "s.jsonl")
-
-
-def test_rounded_probabilities_are_probabilities(tmp_path: Path) -> None:
-    rows = [{"id": "a", "label": 0, "prob_0": 0.333, "prob_1": 0.333, "prob_2": 0.333},
-            {"id": "b", "label": 0, "prob_0": 0.601, "prob_1": 0.3, "prob_2": 0.1}]
-    assert np.isfinite(read_scores(write(tmp_path / "s.jsonl", *rows)).values).all()
 
 
 @pytest.mark.parametrize("users", [0, 60])

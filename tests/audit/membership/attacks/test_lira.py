@@ -10,8 +10,6 @@ from scipy.stats import norm
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline
-from discreet.audit.membership.attacks.reference import Reference
-from discreet.scores.signals import log_ratio
 from discreet.scores.table import ReferenceKind
 
 EvaluationSets = tuple[list[float], list[float]]
@@ -20,6 +18,11 @@ EvaluationSets = tuple[list[float], list[float]]
 def phi(log_p: np.ndarray, y: int) -> float:
     p = math.exp(log_p[y])
     return math.log(p) - math.log(1 - p)
+
+
+def of(value: np.ndarray) -> np.ndarray:
+    """Log probabilities of one query with these φ of class 1."""
+    return np.stack([-np.log1p(np.exp(value)), -np.log1p(np.exp(-value))], axis=-1)[..., None, :]
 
 
 def sides(references: References, i: int, q: int, y: int) -> EvaluationSets:
@@ -96,9 +99,6 @@ def test_references_that_agree_give_a_finite_score_without_noise(rng: np.random.
     n, own = 200, np.random.default_rng(0).uniform(5, 15, 200)
     lower = own - np.where(np.arange(n) % 2, 0.2, 0.0)
 
-    def of(value: np.ndarray) -> np.ndarray:
-        return np.stack([-np.log1p(np.exp(value)), -np.log1p(np.exp(-value))], axis=-1)[..., None, :]
-
     member = np.repeat([1, 0], [3, 11])[:, None].repeat(n, axis=1).astype(np.int8)
     references = References(of(np.tile(own, (14, 1))), member)
     view = View(of(lower), np.ones(n, dtype=np.int64), {"population": references}, np.zeros(0, np.int64), np.arange(n))
@@ -120,33 +120,11 @@ def test_many_models_give_the_likelihood_ratio_that_made_the_data(rng: np.random
     values = draw.normal(0, 1, (models, n)) + 2.0 * member
     own = draw.normal(1, 1.5, n)
 
-    def of(value: np.ndarray) -> np.ndarray:
-        return np.stack([-np.log1p(np.exp(value)), -np.log1p(np.exp(-value))], axis=-1)[..., None, :]
-
     view = View(of(own), np.ones(n, dtype=np.int64), {"population": References(of(values), member)},
                 np.zeros(0, dtype=np.int64), np.arange(n))
     for attack, error in ((Lira(), 0.35), (LiraFixed(), 0.15)):
         scores = attack.scores(view, "logit", "population", rng)
         assert np.abs(scores - (2 * own - 2)).mean() < error
-
-
-def test_offline_with_one_deviation_would_be_the_reference_attack(
-    make_view: Callable[..., View], rng: np.random.Generator,
-) -> None:
-    """The reason why there is no such variant: with σ the same for all rows the order is that of φ − μ_out."""
-    view = make_view(queries=1)
-    gap = Reference().scores(view, "logit", "neutral", rng)
-    assert np.array_equal(np.argsort(norm.logcdf(gap / 2.5)), np.argsort(gap))
-
-
-def test_log_ratio_is_a_difference_of_log_densities() -> None:
-    draw = np.random.default_rng(0)
-    value, mean_in, mean_out = draw.normal(size=(3, 100))
-    std_in, std_out = draw.uniform(0.1, 3, size=(2, 100))
-    np.testing.assert_allclose(
-        log_ratio(value, mean_in, std_in, mean_out, std_out),
-        norm.logpdf(value, mean_in, std_in) - norm.logpdf(value, mean_out, std_out), rtol=1e-9, atol=1e-12,
-    )
 
 
 def test_too_few_models_everywhere_is_said(make_view: Callable[..., View]) -> None:

@@ -19,10 +19,9 @@ from discreet.core.errors import UsageError
 from discreet.scores.table import Examples, Model, ScoreTable
 from discreet.stats import auroc
 
-KINDS: dict[str, tuple[Any, Any]] = {
-    "target": ("target", None), "paired": ("reference", "paired"), "neutral": ("reference", "neutral"),
-    "selector": ("selection", None), "placebo": ("placebo", None),
-}
+KINDS: dict[str, tuple[Any, Any]] = {"target": ("target", None), "paired": ("reference", "paired"),
+                                     "neutral": ("reference", "neutral"), "selector": ("selection", None),
+                                     "placebo": ("placebo", None)}
 GAIN = 1.5
 
 
@@ -40,11 +39,10 @@ def made(n: int = 150, seed: int = 0, *, models: tuple[str, ...] = tuple(KINDS),
         trained = {"target": side == 0, "paired": side == 1}.get(name, np.zeros(total, dtype=bool))
         member[place] = trained
         logits[place, np.arange(total), 0, label] += hard + 0.3 * rng.normal(size=total) + GAIN * trained
-    examples = Examples(
-        np.array([f"e{row}" for row in range(total)], dtype=object), label, np.zeros(total, dtype=np.int64),
-        group=None if groups is None else rng.integers(0, groups, total) + groups * side,
-        split=np.array(["train", "train", "eval"], dtype=object)[side],
-    )
+    examples = Examples(np.array([f"e{row}" for row in range(total)], dtype=object), label,
+                        np.zeros(total, dtype=np.int64),
+                        group=None if groups is None else rng.integers(0, groups, total) + groups * side,
+                        split=np.array(["train", "train", "eval"], dtype=object)[side])
     return ScoreTable(tuple(Model(name, *KINDS[name]) for name in models), examples, logits, member)
 
 
@@ -337,8 +335,7 @@ class TestAsked:
     @pytest.mark.parametrize(("options", "said"), [
         ({"queries": []}, "queries are"), ({"queries": [0]}, "queries are"), ({"draws": 0}, "draws is 0"),
         ({"positive": 2}, "positive is 2: expected a class from 0 to 1"), ({"clip": -1.0}, "clip is -1"),
-        ({"strengths": {"decimals": [99]}}, "decimals is 99"), ({"jitter": -1.0}, "jitter is -1"),
-    ])
+        ({"strengths": {"decimals": [99]}}, "decimals is 99"), ({"jitter": -1.0}, "jitter is -1")])
     def test_numbers_that_cannot_be(self, options: dict[str, Any], said: str) -> None:
         with pytest.raises(ValueError, match=said):
             run(made(n=30), **{"queries": [2], "draws": 1, **options})

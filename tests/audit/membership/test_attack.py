@@ -30,7 +30,7 @@ def found() -> Iterator[Case]:
 
 
 CASES = list(found())
-each = pytest.mark.parametrize(("name", "scale", "kind"), CASES, ids=["-".join(map(str, case)) for case in CASES])
+each = pytest.mark.parametrize("case", CASES, ids=["-".join(map(str, case)) for case in CASES])
 
 
 @pytest.fixture
@@ -49,10 +49,8 @@ def view() -> View:
     neutral[:, N - 40 :] = 1
     return View(
         log_softmax(rng.normal(0, 2, (N, 2, K)), axis=-1), label,
-        {
-            "population": of(12, rng.permuted(np.arange(12 * N) % 2).reshape(12, N)), "neutral": of(3, neutral),
-            "paired": of(2, np.broadcast_to(np.arange(N) % 2, (2, N))),
-        },
+        {"population": of(12, rng.permuted(np.arange(12 * N) % 2).reshape(12, N)), "neutral": of(3, neutral),
+         "paired": of(2, np.broadcast_to(np.arange(N) % 2, (2, N)))},
         np.arange(N // 2, N - 40), judged,
     )
 
@@ -64,81 +62,68 @@ def run(view: View, name: str, scale: Scale, kind: ReferenceKind | None, seed: i
 def rows_of(view: View, order: IntArray) -> View:
     """The same candidates in another order."""
     place = np.argsort(order)
-    return View(
-        view.target[order], view.label[order],
-        {k: References(r.log_p[:, order], r.member[:, order]) for k, r in view.references.items()},
-        np.sort(place[view.population]), np.sort(place[view.judged]),
-    )
+    return View(view.target[order], view.label[order],
+                {k: References(r.log_p[:, order], r.member[:, order]) for k, r in view.references.items()},
+                np.sort(place[view.population]), np.sort(place[view.judged]))
 
 
 @each
-def test_a_score_per_row_finite_or_missing_whatever_their_order(
-    view: View, name: str, scale: Scale, kind: ReferenceKind | None
-) -> None:
-    assert attacks[name].requirements(view, kind) is None
-    scores, order = run(view, name, scale, kind), np.random.default_rng(2).permutation(N)
+def test_a_score_per_row_finite_or_missing_whatever_their_order(view: View, case: Case) -> None:
+    assert attacks[case[0]].requirements(view, case[2]) is None
+    scores, order = run(view, *case), np.random.default_rng(2).permutation(N)
     assert (scores.shape, scores.dtype) == ((N,), np.float64)
     assert not np.isinf(scores).any()
     assert np.isfinite(scores[view.judged]).all()
     assert np.unique(scores[view.judged]).size > 30
-    np.testing.assert_allclose(run(rows_of(view, order), name, scale, kind), scores[order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run(rows_of(view, order), *case), scores[order], rtol=1e-9, atol=1e-12)
 
 
 @each
-def test_nothing_is_changed_and_nothing_is_left_to_chance(
-    view: View, name: str, scale: Scale, kind: ReferenceKind | None
-) -> None:
+def test_nothing_is_changed_and_nothing_is_left_to_chance(view: View, case: Case) -> None:
     arrays: list[NDArray[Any]] = [view.target, view.label, view.population, view.judged]
     arrays += [array for r in view.references.values() for array in (r.log_p, r.member)]
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.setflags(write=False)
-    run(view, name, scale, kind)
+    run(view, *case)
     for array, copy in zip(arrays, before, strict=True):
         assert np.array_equal(array, copy)
     # And the same generator gives the same scores.
-    np.testing.assert_array_equal(run(replace(view), name, scale, kind, 4), run(view, name, scale, kind, 4))
+    np.testing.assert_array_equal(run(replace(view), *case, 4), run(view, *case, 4))
 
 
 @each
-def test_asking_again_and_hearing_the_same_changes_nothing(
-    view: View, name: str, scale: Scale, kind: ReferenceKind | None,
-) -> None:
+def test_asking_again_and_hearing_the_same_changes_nothing(view: View, case: Case) -> None:
     again = replace(
         view, target=np.tile(view.target, (1, 3, 1)),
-        references={k: References(np.tile(r.log_p, (1, 1, 3, 1)), r.member) for k, r in view.references.items()},
-    )
+        references={k: References(np.tile(r.log_p, (1, 1, 3, 1)), r.member) for k, r in view.references.items()})
     np.testing.assert_allclose(
-        run(again, name, scale, kind), run(view, name, scale, kind), rtol=1e-6, atol=1e-9)
+        run(again, *case), run(view, *case), rtol=1e-6, atol=1e-9)
 
 
 @each
-def test_a_row_is_scored_by_its_own_answers(view: View, name: str, scale: Scale, kind: ReferenceKind | None) -> None:
+def test_a_row_is_scored_by_its_own_answers(view: View, case: Case) -> None:
     """What the target says of other judged rows does not matter: one candidate can be asked about alone."""
     target = view.target.copy()
     target[view.judged[1:]] = np.log(1 / K)
-    scores, alone = run(view, name, scale, kind), run(replace(view, target=target), name, scale, kind)
+    scores, alone = run(view, *case), run(replace(view, target=target), *case)
     assert scores[view.judged[0]] == pytest.approx(alone[view.judged[0]], rel=1e-12)
 
 
 @each
-def test_a_row_that_the_target_did_not_score_is_missing(
-    view: View, name: str, scale: Scale, kind: ReferenceKind | None,
-) -> None:
+def test_a_row_that_the_target_did_not_score_is_missing(view: View, case: Case) -> None:
     target = view.target.copy()
     target[5] = np.nan
     target[6, 0] = np.nan
-    scores = run(replace(view, target=target), name, scale, kind)
+    scores = run(replace(view, target=target), *case)
     assert np.isnan(scores[5])
     assert np.isfinite(scores[6])
     judged = np.setdiff1d(view.judged, [5, 6])
-    np.testing.assert_allclose(scores[judged], run(view, name, scale, kind)[judged], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores[judged], run(view, *case)[judged], rtol=1e-9, atol=1e-12)
 
 
 @each
-def test_an_answer_that_rounds_to_certain_is_still_a_score(
-    view: View, name: str, scale: Scale, kind: ReferenceKind | None,
-) -> None:
+def test_an_answer_that_rounds_to_certain_is_still_a_score(view: View, case: Case) -> None:
     sure = log_softmax(np.where(np.arange(K) == view.label[:2, None], 0.0, -60.0), axis=-1)[:, None, :]
     target = view.target.copy()
     target[:2] = sure
@@ -146,7 +131,7 @@ def test_an_answer_that_rounds_to_certain_is_still_a_score(
     for values in log_p.values():
         values[:, :2] = sure
     scores = run(replace(view, target=target, references={
-        k: References(log_p[k], r.member) for k, r in view.references.items()}), name, scale, kind)
+        k: References(log_p[k], r.member) for k, r in view.references.items()}), *case)
     assert np.isfinite(scores[:2]).all()
 
 
@@ -200,8 +185,7 @@ def test_who_stands_for_not_trained() -> None:
 
 @pytest.mark.parametrize(("judged", "n_in", "n_out", "enough"), [
     ([0], 1, 1, True), ([1], 1, 1, False), ([1], 0, 2, True), ([2], 0, 1, False), ([2, 1], 0, 2, True),
-    ([], 1, 1, True), ([], 2, 0, False), ([2], 0, 0, True),
-])
+    ([], 1, 1, True), ([], 2, 0, False), ([2], 0, 0, True)])
 def test_one_judged_example_that_has_them_is_enough(judged: list[int], n_in: int, n_out: int, enough: bool) -> None:
     assert (Needs(n_in, n_out).requirements(three(judged), "population") is None) == enough
 

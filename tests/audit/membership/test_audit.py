@@ -22,11 +22,9 @@ from discreet.scores.write import write_scores
 from discreet.stats import auroc, roc_curve, tpr_at_fpr
 
 FEW = ["loss", "reference"]
-KEYS = {
-    "attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
-    "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr", "placebo_auc",
-    "null_p", "oracle",
-}
+KEYS = {"attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
+        "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr", "placebo_auc",
+        "null_p", "oracle"}
 
 
 def audited(given: World | ScoreTable, **options: Any) -> MembershipAudit:
@@ -91,10 +89,9 @@ def test_rows_against_a_plain_computation() -> None:
     phi = (np.take_along_axis(logits, label, axis=2) - np.take_along_axis(logits, 1 - label, axis=2))[:, :, 0]
     by_kind: dict[str, int] = {model.reference_kind or model.role: row for row, model in enumerate(table.models)}
     split = sure(table.examples.split)
-    for which, splits, kind in (
-        ("clean", ("train", "eval", "reference"), "neutral"), ("clean", ("train", "eval"), "paired"),
-        ("reference_train", ("train", "reference"), "paired"),
-    ):
+    for which, splits, kind in (("clean", ("train", "eval", "reference"), "neutral"),
+                                ("clean", ("train", "eval"), "paired"),
+                                ("reference_train", ("train", "reference"), "paired")):
         rows = np.flatnonzero(np.isin(split, splits))
         truth = split[rows] == "train"
         row = find(audit, attack="reference", scale="logit", reference_kind=kind, nonmembers=which)
@@ -188,10 +185,8 @@ def test_bad_tables_are_refused_in_one_line(change: Callable[[ScoreTable], Score
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [
-    {"tolerance_auc": 0.5}, {"base_rate": 0.0}, {"permutations": -1}, {"bootstraps": 0}, {"seed": -1},
-    {"design": "lucky"}, {"attacks": ["telepathy"]},
-])
+@pytest.mark.parametrize("options", [{"tolerance_auc": 0.5}, {"base_rate": 0.0}, {"permutations": -1},
+                                     {"bootstraps": 0}, {"seed": -1}, {"design": "lucky"}, {"attacks": ["telepathy"]}])
 def test_bad_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         audit_membership(drawn(World(members=40, others=0, clean=40)), **options)

@@ -83,10 +83,9 @@ class TestFigures:
         there = world(np.random.default_rng(2))
         edge, found = edge_of(there, 20), run(there)
         place = NearestNeighbors(n_neighbors=10).fit(there["vectors"]).kneighbors()[1]
-        for name, code, rows in (
-            ("side_agreement_boundary", "member", edge), ("label_agreement_boundary", "label", edge),
-            ("side_agreement", "member", np.ones(240, dtype=bool)),
-        ):
+        for name, code, rows in (("side_agreement_boundary", "member", edge),
+                                 ("label_agreement_boundary", "label", edge),
+                                 ("side_agreement", "member", np.ones(240, dtype=bool))):
             hits = [there[code][other] == there[code][row] for row in np.flatnonzero(rows) for other in place[row]]
             assert found[name].estimate.value == pytest.approx(np.mean(hits))
             assert found[name].estimate.n == rows.sum()
@@ -164,8 +163,7 @@ class TestWhatCannotBe:
 
     @pytest.mark.parametrize(("change", "said"), [
         ({"label": np.zeros(3, dtype=np.int64)}, "expected"), ({"p_true": np.full(240, np.nan)}, "finite"),
-        ({"vectors": np.full((240, 2), np.inf)}, "finite"), ({"k": 0}, "k is 0"), ({"permutations": -1}, "is -1"),
-    ])
+        ({"vectors": np.full((240, 2), np.inf)}, "finite"), ({"k": 0}, "k is 0"), ({"permutations": -1}, "is -1")])
     def test_arrays_that_do_not_fit(self, change: dict[str, Any], said: str) -> None:
         with pytest.raises(ValueError, match=said):
             diagnose(**{**world(np.random.default_rng(0)), "rng": np.random.default_rng(0), **change})

@@ -140,8 +140,7 @@ class TestPicture:
 
     @pytest.mark.parametrize(("vectors", "options", "said"), [
         (np.zeros((30, 1)), {}, "d >= 2"), (np.zeros((2, 4)), {}, "m >= 3"), (np.full((30, 2), np.nan), {}, "finite"),
-        (np.zeros((30, 2)), {"method": "umap"}, "'umap'"), (np.zeros((30, 2)), {"sets": {"random": []}}, "sets are"),
-    ])
+        (np.zeros((30, 2)), {"method": "umap"}, "'umap'"), (np.zeros((30, 2)), {"sets": {"random": []}}, "sets are")])
     def test_what_cannot_be_drawn(self, vectors: Any, options: dict[str, Any], said: str) -> None:
         with pytest.raises(ValueError, match=said):
             picture(vectors, **{"sets": sets_of(30), "rng": np.random.default_rng(0), "representation": "x", **options})
@@ -186,12 +185,10 @@ def refused(path: Path) -> str:
 
 
 @pytest.mark.parametrize("write", [
-    lambda path: npz(path / "e.npz"),
-    lambda path: (frame().to_parquet(path / "e.parquet"), path / "e.parquet")[1],
+    lambda path: npz(path / "e.npz"), lambda path: (frame().to_parquet(path / "e.parquet"), path / "e.parquet")[1],
     lambda path: (frame().to_csv(path / "e.csv", index=False), path / "e.csv")[1],
     lambda path: (frame().to_json(path / "e.jsonl", orient="records", lines=True), path / "e.jsonl")[1],
-    lambda path: (frame()[["e2", "example", "e0", "e1"]].to_parquet(path / "e.parquet"), path / "e.parquet")[1],
-])
+    lambda path: (frame()[["e2", "example", "e0", "e1"]].to_parquet(path / "e.parquet"), path / "e.parquet")[1]])
 def test_vectors_come_in_the_order_of_the_examples(write: Callable[[Path], Path], tmp_path: Path) -> None:
     found = load_vectors(write(tmp_path), IDS)
     np.testing.assert_array_equal(found, [GIVEN[name] for name in IDS])
@@ -220,8 +217,7 @@ def test_examples_that_do_not_match_are_one_line(tmp_path: Path) -> None:
     ({"vectors": np.zeros((3, 2))}, r"shapes (4,) and (3, 2)"), ({"vectors": np.zeros((4, 1))}, "d at least 2"),
     ({"vectors": np.zeros(4)}, "d at least 2"), ({"vectors": np.array([["1", "2"]] * 4)}, "types <U7 and <U1"),
     ({"example": np.array(["a", "b", "7", "c"], dtype=object)}, "without pickles"),
-    ({"example": np.array([1.5, 2.0, 3.0, 4.0])}, "float64"),
-])
+    ({"example": np.array([1.5, 2.0, 3.0, 4.0])}, "float64")])
 def test_arrays_that_are_not_that(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:
     assert said in refused(npz(tmp_path / "e.npz", **arrays))
 

@@ -12,14 +12,7 @@ from tests.audit.membership.scenes import drawn, sets_of, sure, with_member
 
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
-from discreet.audit.membership.evaluation_sets import (
-    Pool,
-    boundary,
-    deciles,
-    evaluation_sets,
-    selector_p,
-    true_class_p,
-)
+from discreet.audit.membership.evaluation_sets import Pool, boundary, deciles, evaluation_sets, selector_p, true_class_p
 from discreet.core.errors import InputError
 from discreet.scores.table import Model, ScoreTable
 
@@ -263,9 +256,8 @@ members = hnp.arrays(np.int8, N, elements=st.sampled_from([1, 0, -1]))
 
 
 @given(values, labels, members, st.sampled_from([1, 2, 5, 100, None]), st.sampled_from(["independent", "union"]))
-def test_boundary_is_the_definition_ties_in_row_order(
-    p_true: np.ndarray, label: np.ndarray, member: np.ndarray, n: int | None, pool: Pool,
-) -> None:
+def test_boundary_is_the_definition_ties_in_row_order(p_true: np.ndarray, label: np.ndarray, member: np.ndarray,
+                                                      n: int | None, pool: Pool) -> None:
     chosen: list[int] = []
     for y in set(label.tolist()):
         for codes in [[1], [0]] if pool == "independent" else [[1, 0]]:

@@ -29,10 +29,8 @@ def _scored(sealed: Sealed, shift: float, seed: int = 1, names: tuple[str, ...] 
 def audit() -> Callable[..., Revealed]:
     """`audit(shift, pairs=100, users=0)`: sealed, scored and revealed."""
 
-    def run(
-        shift: float, pairs: int = 100, users: int = 0, names: tuple[str, ...] = ("score",), seed: int = 5,
-        alpha: float = 0.05, scored: int = 1,
-    ) -> Revealed:
+    def run(shift: float, pairs: int = 100, users: int = 0, names: tuple[str, ...] = ("score",), seed: int = 5,
+            alpha: float = 0.05, scored: int = 1) -> Revealed:
         sealed = seal(_data(users=users), pairs, seed=seed, alpha=alpha)
         return reveal(sealed.opening, KeyedHash(sealed.key), _scored(sealed, shift, scored, names=names))
 

@@ -127,10 +127,8 @@ def test_openssl_agrees(tmp_path: Path) -> None:
     assert read_public_key(public) == read_public_key(made) == Signer.read(made).sign(b"x")["public_key"]
 
 
-@pytest.mark.parametrize("change", [
-    {"value": "00" * 64}, {"value": "zz"}, {"value": 1}, {"public_key": "00" * 32}, {"public_key": "d7"},
-    {"algorithm": "RSA"}, {"public_key": None},
-])
+@pytest.mark.parametrize("change", [{"value": "00" * 64}, {"value": "zz"}, {"value": 1}, {"public_key": "00" * 32},
+                                    {"public_key": "d7"}, {"algorithm": "RSA"}, {"public_key": None}])
 def test_what_does_not_verify(key: Path, change: dict[str, object]) -> None:
     signed: dict[str, object] = dict(Signer.read(key).sign(b"content"))
     assert verifies(signed, b"content")
@@ -291,9 +289,8 @@ def rows_of(scores: Scores) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("system_coins")
-def test_every_opening_is_counted_once(
-    data: Callable[..., list[Datum]], scored: Callable[..., Scores], tmp_path: Path
-) -> None:
+def test_every_opening_is_counted_once(data: Callable[..., list[Datum]], scored: Callable[..., Scores],
+                                       tmp_path: Path) -> None:
     sealed, folder = seal(data(), 100, seed=5), tmp_path / "s"
     sealed.save(folder)
     first, second = (rows_of(scored(sealed, shift, seed)) for shift, seed in ((0.0, 1), (1.0, 2)))

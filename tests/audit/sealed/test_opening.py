@@ -33,11 +33,10 @@ def test_commitment_is_sha256_of_the_opening() -> None:
     assert OPENING.commitment() == "ad3f2e41cbe2b4b5fd92c670955d5bb138a53bef6da403108633e181d52dce18"
 
 
-@pytest.mark.parametrize("change", [
-    {"coins": "11"}, {"salt": "1" * 64}, {"unit": "group"}, {"source": "seed"}, {"pairs": OPENING.pairs[::-1]},
-    {"pairs": (((B,), (A,)), ((C,), (D,)))}, {"pairs": (((A,), (B,)), ((C,), ("e" * 64,)))},
-    {"alpha": 0.1}, {"alpha": None, "key_hash": None}, {"key_hash": "f" * 64},
-])
+@pytest.mark.parametrize("change", [{"coins": "11"}, {"salt": "1" * 64}, {"unit": "group"}, {"source": "seed"},
+                                    {"pairs": OPENING.pairs[::-1]}, {"pairs": (((B,), (A,)), ((C,), (D,)))},
+                                    {"pairs": (((A,), (B,)), ((C,), ("e" * 64,)))}, {"alpha": 0.1},
+                                    {"alpha": None, "key_hash": None}, {"key_hash": "f" * 64}])
 def test_every_part_is_bound(change: dict[str, Any]) -> None:
     for opening in (LATER,) if {"alpha", "key_hash"} & set(change) else (OPENING, LATER):
         assert replace(opening, **change).commitment() != opening.commitment()
@@ -54,12 +53,11 @@ def test_round_trip() -> None:
         assert Opening.from_json(written, "f") == opening
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    ({"alpha": 1.0}, "'alpha' is not what"), ({"alpha": "0.05"}, "'alpha'"),
-    ({"alpha": 0}, "'alpha'"), ({"alpha": None}, "'alpha'"),
-    ({"key_hash": None}, "'key_hash'"), ({"key_hash": "E" * 64}, "'key_hash'"),
-    ({"schema": 1}, "does not write"), ({"schema": 3}, "no opened seal"),
-])
+@pytest.mark.parametrize(("change", "said"), [({"alpha": 1.0}, "'alpha' is not what"), ({"alpha": "0.05"}, "'alpha'"),
+                                              ({"alpha": 0}, "'alpha'"), ({"alpha": None}, "'alpha'"),
+                                              ({"key_hash": None}, "'key_hash'"),
+                                              ({"key_hash": "E" * 64}, "'key_hash'"), ({"schema": 1}, "does not write"),
+                                              ({"schema": 3}, "no opened seal")])
 def test_no_opening_of_the_second_schema(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Opening.from_json({**LATER.to_json(), **change}, "f.json")
@@ -70,16 +68,13 @@ def test_no_opening_of_the_second_schema(change: dict[str, Any], said: str) -> N
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    ({"kind": "x"}, "no opened seal"), ({"more": 1}, "does not write"),
-    ({"salt": "zz"}, "'salt'"), ({"salt": 1}, "'salt'"),
-    ({"unit": "word"}, "'unit'"), ({"source": None}, "'source'"),
+    ({"kind": "x"}, "no opened seal"), ({"more": 1}, "does not write"), ({"salt": "zz"}, "'salt'"),
+    ({"salt": 1}, "'salt'"), ({"unit": "word"}, "'unit'"), ({"source": None}, "'source'"),
     ({"coins": "012"}, "'coins'"), ({"coins": "0"}, "'coins'"), ({"coins": [0, 1]}, "'coins'"),
-    ({"pairs": []}, "'pairs'"),
-    ({"pairs": [[[A], []]]}, "'pairs'"), ({"pairs": [[[A], [B], [C]]]}, "'pairs'"),
+    ({"pairs": []}, "'pairs'"), ({"pairs": [[[A], []]]}, "'pairs'"), ({"pairs": [[[A], [B], [C]]]}, "'pairs'"),
     ({"pairs": [[[A], ["no"]]]}, "'pairs'"),
     ({"pairs": [[[A], [A]], [[C], [D]]]}, "pair 1 stands in another pair or on both sides"),
-    ({"pairs": [[[A], [B]], [[C, B], [D]]]}, "pair 2 stands in another"),
-])
+    ({"pairs": [[[A], [B]], [[C, B], [D]]]}, "pair 2 stands in another")])
 def test_no_opening(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         Opening.from_json({**OPENING.to_json(), **change}, "f.json")
@@ -111,11 +106,8 @@ def changed(path: Path, change: Callable[[Any], object]) -> None:
     ("coins.json", lambda v: v.update(key=v["key"][::-1]), r"coins\.json: 'key' is not the key of the commitment"),
     ("commitment.json", lambda v: v.update(commitment="0" * 64), "does not open the commitment"),
     ("commitment.json", lambda v: v.update(alpha=0.5), r"commitment\.json: 'alpha' is not the 0\.05"),
-    ("commitment.json", lambda v: v.update(alpha=None), r"commitment\.json: 'alpha' is not the 0\.05"),
-])
-def test_what_was_altered_after_the_seal(
-    folder: Path, name: str, change: Callable[[Any], object], said: str
-) -> None:
+    ("commitment.json", lambda v: v.update(alpha=None), r"commitment\.json: 'alpha' is not the 0\.05")])
+def test_what_was_altered_after_the_seal(folder: Path, name: str, change: Callable[[Any], object], said: str) -> None:
     read_coins(folder)
     changed(folder / name, change)
     with pytest.raises(InputError, match=said) as caught:
@@ -128,8 +120,7 @@ def test_what_was_altered_after_the_seal(
     ("coins.json", "{", "is not JSON"), ("coins.json", "[]", "holds no JSON object"),
     ("coins.json", "{}", "holds no coins"),
     ("commitment.json", '{"kind": "discreet.commitment", "commitment": "x"}', "holds no commitment"),
-    ("commitment.json", '{"a": NaN}', "is not JSON"), ("coins.json", "\x00\xff", "is not JSON"),
-])
+    ("commitment.json", '{"a": NaN}', "is not JSON"), ("coins.json", "\x00\xff", "is not JSON")])
 def test_files_that_are_not_those_of_a_seal(folder: Path, name: str, content: str | None, said: str) -> None:
     (folder / name).unlink()
     if content is not None:
@@ -166,11 +157,9 @@ GOOD = {"when": "2026-01-01", "scores": "a" * 64, "log10_e_value": 0.5}
 @pytest.mark.parametrize("change", [
     {"kind": "x"}, {"schema": 2}, {"commitment": "0" * 64}, {"openings": None}, {"openings": [1]},
     {"openings": [{**GOOD, "scores": "A" * 64}]}, {"openings": [{**GOOD, "log10_e_value": "1"}]},
-    {"openings": [{**GOOD, "log10_e_value": True}]}, {"openings": [{**GOOD, "when": 1}]}, {"openings": [GOOD, GOOD]},
-])
-def test_a_record_that_is_none_is_not_taken_for_no_opening(
-    audit: Callable[..., Revealed], tmp_path: Path, change: dict[str, Any]
-) -> None:
+    {"openings": [{**GOOD, "log10_e_value": True}]}, {"openings": [{**GOOD, "when": 1}]}, {"openings": [GOOD, GOOD]}])
+def test_a_record_that_is_none_is_not_taken_for_no_opening(audit: Callable[..., Revealed], tmp_path: Path,
+                                                           change: dict[str, Any]) -> None:
     revealed = audit(0.0)
     record_opening(tmp_path, [], make_certificate(revealed))
     changed(tmp_path / OPENINGS_FILE, lambda value: value.update(change))

@@ -80,14 +80,12 @@ GOOD = {"id": "a", "label": 0, "logit_0": 1.0, "logit_1": 2.0}
     ([{"id": "a", "score": 10**400}], "expected a finite number"),
     ([{"id": "a", "score": 1}, {"id": "a", "score": 1}], "line 2: the id of this row was used before"),
     ([{"id": "a", "score": 1}, {"id": "b", "score": 1, "score_2": 2}], "line 2: other score columns"),
-    ([{"id": "", "score": 1}], "'id' is empty"),
-    ([{**GOOD, "label": 2}], "no column"), ([{**GOOD, "label": None}], "no column"),
-    ([{"id": "a", "logit_0": 1, "logit_1": 2}], "no 'label'"),
+    ([{"id": "", "score": 1}], "'id' is empty"), ([{**GOOD, "label": 2}], "no column"),
+    ([{**GOOD, "label": None}], "no column"), ([{"id": "a", "logit_0": 1, "logit_1": 2}], "no 'label'"),
     ([{"id": "a", "label": 0, "logit_0": 1}], "one for every class"),
     ([{"id": "a", "label": 0, "prob_0": 1.2, "prob_1": 0}], "outside 0 to 1"),
     ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.6}], "the 2 'prob_…' sum to 1.2; expected 1 within 0.001"),
-    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.3989}], "sum to 0.9989"),
-])
+    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.3989}], "sum to 0.9989")])
 def test_bad_scores(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         read_scores(write(tmp_path / "s.jsonl", *rows))

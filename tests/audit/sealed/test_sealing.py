@@ -194,8 +194,7 @@ def test_text_key_is_the_unit_of_deduplication() -> None:
     ({"text": None}, "'text' is null"), ({"text": "  "}, "'text' is empty"), ({"text": 3}, "'text' is a number"),
     ({"label": None}, "'label' is null"), ({"label": 0.5}, "'label' is a number"), ({"label": " "}, "'label' is empty"),
     ({"label": True}, "'label' is true or false"), ({"id": None}, "'id' is null"), ({"user": None}, "'user' is null"),
-    ({"user": ""}, "'user' is empty"), ({"id": "b"}, "used before, in line 1"),
-])
+    ({"user": ""}, "'user' is empty"), ({"id": "b"}, "used before, in line 1")])
 def test_bad_rows(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     path = write(tmp_path / "d.jsonl", {**GOOD, "id": "b"}, {**GOOD, **change})
     with pytest.raises(InputError, match=said) as caught:

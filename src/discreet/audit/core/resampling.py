@@ -31,10 +31,8 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """What is counted, permuted and resampled: examples, or the groups that they belong to.
-
-    `users` is whether the groups are users or documents, and not near-duplicate texts.
-    """
+    """What is counted, permuted and resampled: examples, or the groups that they belong to, which are `users` (or
+    documents) or near-duplicate texts."""
 
     group: IntArray | None
     users: bool = True
@@ -112,10 +110,8 @@ class _Tops(NamedTuple):
         return np.asarray(np.moveaxis(found, 2, 0), dtype=np.float64)
 
 
-def joint_tpr(
-    scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[float], rng: Generator, *,
-    n_resamples: int = 1000, groups: IntArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[float], rng: Generator, *,
+              n_resamples: int = 1000, groups: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
     """TPR at each empirical FPR for k scores (n,): as they are (k, f), and under shared resamples (k, f, n_resamples).
 
     Resamples are stratified by membership, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the
@@ -160,10 +156,9 @@ class MaxT(NamedTuple):
     null: FloatArray
 
 
-def max_t(
-    tested: Sequence[PermutedRow], member: MemberArray, label: IntArray, p_true: FloatArray | None, rng: Generator, *,
-    permutations: int = 999, groups: IntArray | None = None, lot: IntArray | None = None,
-) -> MaxT:
+def max_t(tested: Sequence[PermutedRow], member: MemberArray, label: IntArray, p_true: FloatArray | None,
+          rng: Generator, *, permutations: int = 999, groups: IntArray | None = None,
+          lot: IntArray | None = None) -> MaxT:
     """Permute membership through every row at once.
 
     Parameters
@@ -172,13 +167,11 @@ def max_t(
     member : (N,) int8 array in {1, 0, -1}
         Membership of the judged examples; -1 for all others.
     label : (N,) int array
-    p_true : (N,) float array or None
-        The selector's probability of the true class, for rows with `n`.
+    p_true, lot : (N,) array or None
+        For rows with `n`: the selector's probability of the true class, and a random order of the examples, by which
+        the larger of members and non-members of a label is thinned to the size of the other.
     groups : (N,) int array or None
         Whole groups are permuted; each must hold members only, or non-members only.
-    lot : (N,) int array or None
-        A random order of the examples, needed for boundaries: by it the larger of members and non-members of a label is
-        thinned to the size of the other.
 
     Notes
     -----
@@ -268,9 +261,8 @@ def masked_auc(scores: FloatArray, inside: BoolArray, outside: BoolArray) -> Flo
         return np.asarray(wins / (inside.sum(axis=1) * cum[:, -1]), dtype=np.float64)
 
 
-def _kernels(
-    tested: Sequence[PermutedRow], member: MemberArray, label: IntArray, p_true: FloatArray | None, lot: IntArray | None
-) -> list[_Fixed | _Boundaries]:
+def _kernels(tested: Sequence[PermutedRow], member: MemberArray, label: IntArray, p_true: FloatArray | None,
+             lot: IntArray | None) -> list[_Fixed | _Boundaries]:
     alike: dict[tuple[bytes, bool], list[int]] = {}
     for place, one in enumerate(tested):
         if (member[one.rows] < 0).any():
@@ -297,9 +289,8 @@ def _kernels(
     return found
 
 
-def _permuted(
-    member: MemberArray, label: IntArray, rng: Generator, permutations: int, groups: IntArray | None
-) -> Iterator[BoolArray]:
+def _permuted(member: MemberArray, label: IntArray, rng: Generator, permutations: int,
+              groups: IntArray | None) -> Iterator[BoolArray]:
     """Blocks (b, N) of memberships permuted among the examples whose membership is known."""
     known = np.flatnonzero(member >= 0)
     height = max(1, BLOCK // max(1, member.size))

@@ -36,10 +36,8 @@ class World:
 
     Attributes
     ----------
-    members, others, clean : int
-        Examples that the target trained on; that the paired reference trained on; that nobody trained on.
-    selector : int
-        Examples that the selection model trained on (0: no selection model).
+    members, others, clean, selector : int
+        Examples that the target trained on; the paired reference; nobody; the selection model (0: there is none).
     leak, reference_leak : float
         What training on an example adds to the log odds of its true class, in the target and in other models.
     paired, neutral, shadows, placebos : int
@@ -102,9 +100,8 @@ def simulated_table(world: World, rng: Generator) -> ScoreTable:
                       np.stack(member))
 
 
-def _models(
-    world: World, split: NDArray[np.object_], coin: IntArray, group: IntArray | None, rng: Generator
-) -> Iterator[tuple[Role, Kind | None, IntArray]]:
+def _models(world: World, split: NDArray[np.object_], coin: IntArray, group: IntArray | None,
+            rng: Generator) -> Iterator[tuple[Role, Kind | None, IntArray]]:
     """Role, reference kind and membership (n,) of each model."""
     nobody, calibration = np.zeros(split.size, dtype=np.int64), np.where(split == "calibration", 1, 0)
     halves = [rng.integers(0, 2, split.size if group is None else int(group.max()) + 1) for _ in range(world.shadows)]

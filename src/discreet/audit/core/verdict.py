@@ -106,10 +106,8 @@ class Claims(Part):
 
 @dataclass(frozen=True, slots=True)
 class Planted(Part):
-    """The positive control: how well examples that stood `repetitions` times in training, on purpose, stand out.
-
-    `detected` is whether the audit's own test finds them, corrected for the number of controls that are tried.
-    """
+    """The positive control: whether the audit's own test, corrected for the number of controls that are tried, finds
+    examples that stood `repetitions` times in training on purpose."""
 
     repetitions: int
     detected: bool

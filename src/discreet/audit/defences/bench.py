@@ -163,10 +163,8 @@ def _rank_alike(one: FloatArray, other: FloatArray) -> bool:
         bool((np.diff(a[np.argsort(b, kind="stable")]) >= -1e-12).all()) for a, b in ((one, other), (other, one)))
 
 
-def _rows(
-    table: ScoreTable, sets: EvaluationSets, run: AttackRun, scores: FloatArray, selector: Selector, n: int, most: int,
-    rng: Generator,
-) -> Iterator[JudgedRow]:
+def _rows(table: ScoreTable, sets: EvaluationSets, run: AttackRun, scores: FloatArray, selector: Selector, n: int,
+          most: int, rng: Generator) -> Iterator[JudgedRow]:
     """Global, then boundary; the paper's non-members for a paired reference."""
     papers = run.kind == "paired" and sets.reference_train.size > 0
     row = judged_row(table, sets, Scores(*run, scores), "reference_train" if papers else "clean")

@@ -134,9 +134,8 @@ def figure_of(case: Case, target: Sequence[FloatArray], placebo: Sequence[FloatA
                   control_spread)
 
 
-def _over_scores(
-    case: Case, draws: Sequence[FloatArray], missing: str
-) -> tuple[tuple[Estimate, Spread | None], tuple[Estimate, Spread | None]]:
+def _over_scores(case: Case, draws: Sequence[FloatArray],
+                 missing: str) -> tuple[tuple[Estimate, Spread | None], tuple[Estimate, Spread | None]]:
     """AUC and TPR at 5% FPR; unresolved for the case's own reason, or as `missing` says where nothing was drawn."""
     if case.reason is not None or not draws:
         nothing = Estimate.unresolved(case.reason or missing)
@@ -150,9 +149,8 @@ def _over_scores(
     return over_draws(auc, aucs), over_draws(tpr, tprs)
 
 
-def over_draws(
-    values: ArrayLike, shown: Sequence[Estimate], reason: str | None = None
-) -> tuple[Estimate, Spread | None]:
+def over_draws(values: ArrayLike, shown: Sequence[Estimate],
+               reason: str | None = None) -> tuple[Estimate, Spread | None]:
     """Mean of `values` (draws,) in [0, 1], with the mean distances of the ends of the first few; and their spread.
 
     Unresolved where the first estimate is, or, with `reason`, where there are none.

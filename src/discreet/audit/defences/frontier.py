@@ -38,12 +38,11 @@ JITTER = 0.25
 PER_SET = 5_000
 
 
-def frontier(
-    table: ScoreTable, target: int, rng: Generator, *, strengths: Mapping[str, Sequence[float]] | None = None,
-    mechanisms: Sequence[str] | None = None, attacks: Sequence[str] = ATTACKS, queries: Sequence[int] = QUERIES,
-    draws: int = DRAWS, positive: int = 1, clip: float | None = None, jitter: float = JITTER, n: int = BOUNDARY_N,
-    per_set: int | None = PER_SET, each: Callable[[list[Todo]], Iterator[Todo]] = iter,
-) -> Frontier:
+def frontier(table: ScoreTable, target: int, rng: Generator, *, strengths: Mapping[str, Sequence[float]] | None = None,
+             mechanisms: Sequence[str] | None = None, attacks: Sequence[str] = ATTACKS,
+             queries: Sequence[int] = QUERIES, draws: int = DRAWS, positive: int = 1, clip: float | None = None,
+             jitter: float = JITTER, n: int = BOUNDARY_N, per_set: int | None = PER_SET,
+             each: Callable[[list[Todo]], Iterator[Todo]] = iter) -> Frontier:
     """Every registered mechanism (or those called `mechanisms`) against attacks on model `target`.
 
     Parameters
@@ -172,9 +171,8 @@ class Deployment:
                     found.append(scores[case.run][case.rows])
         return tuple(map(figure_of, bench.cases, of_target, of_placebo))
 
-    def held(
-        self, mechanism: OutputMechanism, logits: FloatArray, rows: Outputs, k: int, queried: Queried, rng: Generator
-    ) -> FloatArray:
+    def held(self, mechanism: OutputMechanism, logits: FloatArray, rows: Outputs, k: int, queried: Queried,
+             rng: Generator) -> FloatArray:
         """Log probabilities that an attacker has after k queries."""
         if queried == "same":
             return log_softmax(mechanism.pooled(logits, rows.inputs, k, rng))

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from discreet.audit.membership.evaluation_sets import EvaluationSets, boundary, deciles
     from discreet.audit.membership.rows import Row, RowSpec
 
-__all__ = [
-    "Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",
-    "audit_membership", "boundary", "deciles", "diagnose", "target_view",
-]
+__all__ = ["Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",
+           "audit_membership", "boundary", "deciles", "diagnose", "target_view"]
 __getattr__ = lazily(__name__, __file__)

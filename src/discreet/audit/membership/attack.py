@@ -64,9 +64,8 @@ class View:
     label : (N,) int array
         True class of each candidate, in [0, K).
     references : mapping of ReferenceKind to References
-        Of each kind that there is.
     population : (Z,) int array
-        Rows of `target` that the attacker may use as a population: known non-members, never judged. May be empty.
+        Rows that the attacker may use as a population: known non-members, never judged. May be empty.
     judged : (J,) int array
         Rows that will be judged; an attack that fits anything fits it on other rows.
     """
@@ -85,10 +84,8 @@ class View:
         return other
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """What `make` returned when first called for `key`: what an attack learns without the target's answers.
-
-        The target, its control model and every draw of a defence are then attacked with the same.
-        """
+        """What `make` returned when first called for `key`: what an attack learns without the target's answers, the
+        same for the target, its control model and every draw of a defence."""
         if key not in self._kept:
             self._kept[key] = make()
         found: T = self._kept[key]
@@ -189,9 +186,8 @@ class Scores:
     reason: str | None = None
 
 
-def score_all(
-    table: ScoreTable, sets: EvaluationSets, *, seed: int, names: Sequence[str] | None = None
-) -> list[Scores]:
+def score_all(table: ScoreTable, sets: EvaluationSets, *, seed: int,
+              names: Sequence[str] | None = None) -> list[Scores]:
     """Run the attacks called `names` (all registered ones if None) in all their scales and reference kinds.
 
     Target and control model get equal generators, so that an attack that draws treats both alike. An attack that

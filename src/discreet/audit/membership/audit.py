@@ -39,10 +39,9 @@ from discreet.stats import RocCore, auroc_estimate, tpr_at_fpr_estimate
 PPV_FPR = 0.05
 ROC_POINTS = 200
 
-PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (
-    ("reference", "logit", "neutral"), ("reference", "logit", "population"), ("loss", "logit", None),
-    ("loss", "p", None),
-)
+PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (("reference", "logit", "neutral"),
+                                                                ("reference", "logit", "population"),
+                                                                ("loss", "logit", None), ("loss", "p", None))
 """The primary endpoint: the first of these that the table allows, global, against clean non-members."""
 
 
@@ -108,11 +107,10 @@ class MembershipAudit(Audit):
                 "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
 
 
-def audit_membership(
-    scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
-    base_rate: float = 0.01, texts: Mapping[str, str] | None = None, permutations: int = 999, bootstraps: int = 1000,
-    seed: int = 0, attacks: Sequence[str] | None = None, provenance: Mapping[str, Any] | None = None,
-) -> MembershipAudit:
+def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
+                     base_rate: float = 0.01, texts: Mapping[str, str] | None = None, permutations: int = 999,
+                     bootstraps: int = 1000, seed: int = 0, attacks: Sequence[str] | None = None,
+                     provenance: Mapping[str, Any] | None = None) -> MembershipAudit:
     """Audit every target of a score table for membership leakage.
 
     Parameters
@@ -215,9 +213,8 @@ def primary_scores(scores: Sequence[Scores]) -> Scores | None:
                  if (one.attack, one.scale, one.kind) == asked and one.target is not None), None)
 
 
-def _meaning(
-    judged: JudgedRow, tpr: Estimate, sets: EvaluationSets, units: Units, asked: _Asked, rng: np.random.Generator
-) -> dict[str, Estimate]:
+def _meaning(judged: JudgedRow, tpr: Estimate, sets: EvaluationSets, units: Units, asked: _Asked,
+             rng: np.random.Generator) -> dict[str, Estimate]:
     """What a leak means, by the scores of the primary endpoint, each figure with the same one of the control model."""
     found, placebo, rows = dict[str, Estimate](), judged.scores.placebo, judged.rows
     control = Estimate.unresolved(NO_PLACEBO, unit=units.name) if placebo is None else tpr_at_fpr_estimate(

@@ -61,9 +61,8 @@ class PlantedLeak(Planted):
         return not has_power(self.auc)
 
 
-def planted_leaks(
-    table: ScoreTable, sets: EvaluationSets, scores: Scores, primary: Estimate, units: Units
-) -> list[PlantedLeak]:
+def planted_leaks(table: ScoreTable, sets: EvaluationSets, scores: Scores, primary: Estimate,
+                  units: Units) -> list[PlantedLeak]:
     """One entry per number of repetitions, rising. `primary` is the AUC of the primary endpoint: it has the size."""
     if scores.target is None:
         return []
@@ -194,9 +193,8 @@ def gap(train: Estimate, test: Estimate) -> Estimate:
                     method="difference of shares, square-and-add of exact intervals")
 
 
-def blind_auc(
-    table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts: Mapping[str, str] | None = None, units: Units
-) -> Estimate:
+def blind_auc(table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts: Mapping[str, str] | None = None,
+              units: Units) -> Estimate:
     """AUC of a classifier that sees texts (or label, length and category columns), and no model's scores.
 
     Where it beats chance the two sets differ by themselves, and an attack may recognise the difference instead of a

@@ -42,36 +42,17 @@ class Diagnostic(Part):
     p: Estimate
 
 
-def diagnose(
-    vectors: FloatArray, label: IntArray, member: BoolArray, p_true: FloatArray, rng: Generator, *, k: int = K,
-    n: int = BOUNDARY_N, permutations: int = PERMUTATIONS,
-) -> list[Diagnostic]:
+def diagnose(vectors: FloatArray, label: IntArray, member: BoolArray, p_true: FloatArray, rng: Generator, *, k: int = K,
+             n: int = BOUNDARY_N, permutations: int = PERMUTATIONS) -> list[Diagnostic]:
     """All diagnostics of one representation, in the order of `NAMES`.
 
-    Parameters
-    ----------
-    vectors : (m, d) float array
-        Finite. Distances are Euclidean: normalise the rows first for cosine.
-    label : (m,) int array
-    member : (m,) bool array
-    p_true : (m,) float array
-        The selector's probability of the true class.
-    k : int >= 1
-    n : int >= 1
-        Boundary records per label and set.
-    permutations : int >= 0
-        0 leaves chance and p out.
+    `vectors` (m, d) are finite; distances are Euclidean: normalise the rows first for cosine. `p_true` (m,) is the
+    selector's probability of the true class, `k` >= 1 the number of neighbours, `n` >= 1 that of boundary records per
+    label and set; 0 permutations leave chance and p out. ValueError for what is not so.
 
-    Notes
-    -----
     "outlier_boundary" and "label_agreement_boundary" permute who is at the boundary, within label and set; the others
     permute membership within labels and select the boundary again each time, as the audit does. Records of one
     person must not be in it twice: neighbours would then be the person.
-
-    Raises
-    ------
-    ValueError
-        For arrays of unlike length, vectors that are not finite, or a number out of range.
     """
     m = label.size
     if vectors.ndim != 2 or vectors.shape[0] != m or member.shape != (m,) or p_true.shape != (m,):

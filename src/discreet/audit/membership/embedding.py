@@ -39,8 +39,7 @@ EXPECTED = "an array 'example' (n,) of names and an array 'vectors' (n, d) of nu
 
 class BoundaryPlaces(NamedTuple):
     """The judged records of one target, m of them: rows of the table, rising (members and clean non-members, of each
-    label as many, one of each group), their label, membership, whether they are at the boundary, and the selector's
-    probability of the true class."""
+    label as many, one of each group), and the selector's probability of the true class."""
 
     rows: IntArray
     label: IntArray
@@ -49,9 +48,8 @@ class BoundaryPlaces(NamedTuple):
     p_true: FloatArray
 
 
-def boundary_places(
-    table: ScoreTable, target: int, rng: Generator, *, n: int = BOUNDARY_N, most: int = MOST
-) -> BoundaryPlaces:
+def boundary_places(table: ScoreTable, target: int, rng: Generator, *, n: int = BOUNDARY_N,
+                    most: int = MOST) -> BoundaryPlaces:
     """The records that a picture and its diagnostics are of.
 
     Of a table with more than `most` judged records, the `LOWEST` least likely of each label stay and of the others as
@@ -80,10 +78,8 @@ def boundary_places(
     return BoundaryPlaces(rows, label[rows], member[rows] == 1, np.isin(rows, nearest), selector.selector_p[rows])
 
 
-def embedding_record(
-    vectors: FloatArray, table: ScoreTable, target: int, rng: Generator, *, representation: str,
-    method: Method = "pca", permutations: int = PERMUTATIONS,
-) -> dict[str, Any]:
+def embedding_record(vectors: FloatArray, table: ScoreTable, target: int, rng: Generator, *, representation: str,
+                     method: Method = "pca", permutations: int = PERMUTATIONS) -> dict[str, Any]:
     """What a report shows of a representation: `picture` with the records' numbers and `diagnostics`.
 
     `vectors` (N, d) are of the examples of `table`, in its order. Raises as `boundary_places` and `picture`.
@@ -98,11 +94,9 @@ def embedding_record(
             "diagnostics": [one.to_json() for one in found]}
 
 
-def picture(
-    vectors: FloatArray, sets: Mapping[str, IntArray], rng: Generator, *, representation: str, method: Method = "pca",
-    most: int = RANDOM,
-) -> dict[str, Any]:
-    """Points in two dimensions.
+def picture(vectors: FloatArray, sets: Mapping[str, IntArray], rng: Generator, *, representation: str,
+            method: Method = "pca", most: int = RANDOM) -> dict[str, Any]:
+    """Points in two dimensions: `{representation, method, explained, points: [{set, x, y}]}`.
 
     Parameters
     ----------
@@ -113,21 +107,9 @@ def picture(
     representation : str
         What the vectors are, in words.
     method : "pca" or "tsne"
-        The two directions of most variance of all `vectors`, each with its largest loading positive; or t-SNE (van
-        der Maaten & Hinton 2008, scikit-learn's, started from PCA, seeded with `rng`) of the drawn points alone.
-
-    Returns
-    -------
-    dict
-        `{representation, method, explained, points: [{set, x, y}]}`; `explained` has the two shares of the variance,
-        None for t-SNE.
-
-    Raises
-    ------
-    ValueError
-        For vectors of another shape or not finite, other sets, or an unknown method.
-    MissingExtraError
-        For t-SNE without scikit-learn.
+        The two directions of most variance of all `vectors`, each with its largest loading positive, `explained` their
+        shares of the variance; or t-SNE (van der Maaten & Hinton 2008, scikit-learn's, started from PCA, seeded with
+        `rng`) of the drawn points alone. ValueError for another, MissingExtraError for t-SNE without scikit-learn.
     """
     if vectors.ndim != 2 or vectors.shape[0] < 3 or vectors.shape[1] < 2 or not np.isfinite(vectors).all():
         raise ValueError(f"vectors have shape {vectors.shape}: expected (m, d), m >= 3 and d >= 2, all finite")
@@ -191,13 +173,8 @@ def load_vectors(path: Path, ids: NDArray[np.object_]) -> FloatArray:
     `path` is a NumPy file .npz with `example` (n,) and `vectors` (n, d), or Parquet, CSV or JSON Lines with columns
     `example` and e0, e1, …. Examples that are not in `ids` are passed over.
 
-    Raises
-    ------
-    InputError
-        In one line, for a file that is not that, an example that stands twice or has no vector, and numbers that are
-        not finite.
-    MissingExtraError
-        For a table without pyarrow.
+    InputError for a file that is not that, an example that stands twice or has no vector, and numbers that are not
+    finite; MissingExtraError for a table without pyarrow.
     """
     names, vectors = _npz(path) if path.suffix.lower() == ".npz" else _columns(path)
     place: dict[str, int] = {}

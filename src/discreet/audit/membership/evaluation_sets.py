@@ -238,9 +238,8 @@ class _Builder:
         return np.asarray((self.table.member[list(models)] == IN).any(axis=0))
 
 
-def boundary(
-    p_true: FloatArray, label: IntArray, member: MemberArray, n: int | None, pool: Pool = "independent",
-) -> IntArray:
+def boundary(p_true: FloatArray, label: IntArray, member: MemberArray, n: int | None,
+             pool: Pool = "independent") -> IntArray:
     """The `n` rows of each label that the selector finds least likely, P_S(y | x) lowest; row numbers, rising.
 
     Parameters

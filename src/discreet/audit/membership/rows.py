@@ -30,10 +30,9 @@ CURVE: tuple[int | None, ...] = (10, BOUNDARY_N, 50, 100, 200, None)
 """Sizes of the curve over n; None is all."""
 
 FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
-FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (
-    ("honest rows", False, "clean"), ("rows with paired references", True, "clean"),
-    ("rows of the paper's protocol", True, "reference_train"),
-)
+FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (("honest rows", False, "clean"),
+                                                      ("rows with paired references", True, "clean"),
+                                                      ("rows of the paper's protocol", True, "reference_train"))
 """Rows that share a max-T correction: the paper's large figures must not cost the honest rows power."""
 
 NO_SELECTOR = ("the table has no scores of a selection model that says it was not trained on the examples, and the "
@@ -177,9 +176,8 @@ class JudgedRow:
         return replace(self, spec=spec, rows=selector.boundary(self.rows, self.member, n, POOLS[selection]))
 
 
-def judged_rows(
-    table: ScoreTable, sets: EvaluationSets, selector: Selector, scores: list[Scores], rich: Callable[[Scores], bool]
-) -> list[JudgedRow]:
+def judged_rows(table: ScoreTable, sets: EvaluationSets, selector: Selector, scores: list[Scores],
+                rich: Callable[[Scores], bool]) -> list[JudgedRow]:
     """All rows of one target. Strata and the curve over n are made where `rich` says so."""
     made = list[JudgedRow]()
     for one in scores:
@@ -285,9 +283,8 @@ def _row(judged: JudgedRow, units: Units) -> Row:
     return Row(judged.spec, *counts, auc, low, high, placebo, {"auc": difference})
 
 
-def _tpr_differences(
-    judged: list[JudgedRow], units: Units, rng: Generator, n_resamples: int
-) -> list[dict[str, Estimate]]:
+def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,
+                     n_resamples: int) -> list[dict[str, Estimate]]:
     rows, truth = judged[0].rows, judged[0].truth
     n_pos, n_neg = int(truth.sum()), int((~truth).sum())
     wanted = {name: fpr for name, fpr in FPRS.items() if n_pos and fpr * n_neg >= 1.0}
@@ -305,9 +302,8 @@ def _tpr_differences(
     return [{name: estimate(place, at) for at, name in enumerate(wanted)} for place in range(len(judged))]
 
 
-def with_permutations(
-    rows: list[Row], judged: list[JudgedRow], selector: Selector, units: Units, rng: Generator, *, permutations: int,
-) -> list[Row]:
+def with_permutations(rows: list[Row], judged: list[JudgedRow], selector: Selector, units: Units, rng: Generator, *,
+                      permutations: int) -> list[Row]:
     """The rows that have figures with family-wise p values and null bands."""
     result, label = list(rows), selector.label
     for name, oracle, nonmembers in FAMILIES:

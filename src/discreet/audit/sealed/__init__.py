@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from discreet.audit.sealed.scores import Revealed, Scores, read_scores, reveal, under_seal
     from discreet.audit.sealed.sealing import Datum, Sealed, read_data, seal
 
-__all__ = [
-    "POWER", "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings",
-    "known_commitment", "make_certificate", "read_coins", "read_data", "read_openings", "read_public_key",
-    "read_scores", "record_opening", "reveal", "seal", "under_seal", "unseal",
-]
+__all__ = ["POWER", "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings",
+           "known_commitment", "make_certificate", "read_coins", "read_data", "read_openings", "read_public_key",
+           "read_scores", "record_opening", "reveal", "seal", "under_seal", "unseal"]
 __getattr__ = lazily(__name__, __file__)

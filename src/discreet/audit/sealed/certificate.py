@@ -109,7 +109,9 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
            delta: float = 0.0, sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
     """After training and scoring: open the coins of a seal and say what the scores give away.
 
-    The folder keeps a record of the opening (`opened.json`), also where no certificate is written.
+    The folder keeps a record of the opening (`opened.json`), also where no certificate is written. UsageError for
+    settings out of range or an `out` that is a file of the seal, InputError for a folder that is no seal or was altered
+    and for scores that do not fit it.
 
     Parameters
     ----------
@@ -119,17 +121,8 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
         As `read_scores`: id and score for every record of `probe.jsonl`.
     alpha, tolerance, delta
         As `findings`; α for an old seal that commits to none.
-    sign : path, optional
-        The PEM file of an Ed25519 key to sign with.
-    out : path, optional
-        Where the certificate is written; no file of the seal.
-
-    Raises
-    ------
-    UsageError
-        For settings out of range, another α than the seal's, and an `out` that is a file of the seal.
-    InputError
-        For a folder that is no seal or was altered, and scores that do not fit it.
+    sign, out : path, optional
+        The PEM file of an Ed25519 key to sign with, and where the certificate is written.
     """
     folder = Path(folder)
     if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):

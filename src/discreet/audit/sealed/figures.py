@@ -78,20 +78,17 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
              for name, w, m in zip(names, wins, untied, strict=True)}
     found: dict[str, Any] = {
         "design": "sealed", "unit": unit, "coins_from": "operating system" if source == "os" else "seed: not secret",
-        "alpha": alpha, "alpha_from": "seal" if committed else "unsealing",
-        "rejected": crossing is not None, "rejected_at": crossing,
-        **{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
+        "alpha": alpha, "alpha_from": "seal" if committed else "unsealing", "rejected": crossing is not None,
+        "rejected_at": crossing, **{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
         **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}, "openings": 1 + len(others),
-        "p_value": min(1.0, exp(-float(path.max()))),
-        "pairs": n, "pairs_untied": dict(zip(names, untied, strict=True)),
-        "win_rate": {name: rate.to_json() for name, rate in rates.items()},
-        "epsilon_lower": bound.epsilon, "epsilon_lower_add_remove": bound.epsilon / 2.0,
-        "epsilon_lower_anytime": anytime_epsilon(differences, alpha), "delta": delta, "epsilon_level": 1.0 - alpha,
+        "p_value": min(1.0, exp(-float(path.max()))), "pairs": n, "pairs_untied": dict(zip(names, untied, strict=True)),
+        "win_rate": {name: rate.to_json() for name, rate in rates.items()}, "epsilon_lower": bound.epsilon,
+        "epsilon_lower_add_remove": bound.epsilon / 2.0, "epsilon_lower_anytime": anytime_epsilon(differences, alpha),
+        "delta": delta, "epsilon_level": 1.0 - alpha,
         "epsilon_from": {"score": names[bound.score], "guesses": bound.guesses, "correct": bound.correct},
         "epsilon_ceiling": epsilon_ceiling(betting, alpha, scores=scores) if betting else None,
         "power": detection_power(betting, tolerance, threshold), "tolerance": tolerance, "least_win_rate": least,
-        "least_epsilon": None if least is None else epsilon_of_rate(least),
-    }
+        "least_epsilon": None if least is None else epsilon_of_rate(least)}
     high = max(inf if rate.high is None else rate.high for rate in rates.values())
     verdict, reason = ("fail", "leak_found") if found["rejected"] else (
         "inconclusive", "power_too_low") if found["power"] < POWER else (

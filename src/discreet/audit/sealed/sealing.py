@@ -83,19 +83,8 @@ def read_data(source: Rows, group: str | None = None) -> list[Datum]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sealed:
-    """A seal that is not written yet.
-
-    Attributes
-    ----------
-    key : bytes
-        Of the ids in `opening`.
-    train, probe : list of Datum
-        What to train on, in the order of the data; both of every pair, in the committed order.
-    facts : dict
-        Counts for people: records, unpaired units, copies kept out of pairs, likeness of the pairs.
-    group : str or None
-        The column that names the users, where pairs are made of them.
-    """
+    """A seal that is not written yet: the key of the ids in `opening`, what to train on in the order of the data, both
+    of every pair in the committed order (`probe`), counts for people, and the column that names the users, if any."""
 
     opening: Opening
     key: bytes
@@ -144,12 +133,8 @@ def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
     alpha : float in (0, 1)
         Largest chance of a false finding; committed to, so that nobody can choose it by the scores.
 
-    Raises
-    ------
-    UsageError
-        For a number of pairs, a seed or an α out of range.
-    InputError
-        As `read_data`; if an id stands in data and canaries, all labels are alike, or too few units are alike.
+    UsageError for a number out of range; InputError as `read_data`, and if an id stands in data and canaries, all
+    labels are alike, or too few units are alike.
     """
     if pairs < 1:
         raise UsageError(f"--pairs is {pairs}; expected 1 or more")

@@ -22,9 +22,8 @@ def rng() -> np.random.Generator:
 def make_view() -> MakeView:
     """`make(seed, n, queries, classes, models)`: the first half is judged, the rest population."""
 
-    def make(
-        seed: int = 0, n: int = 40, queries: int = 2, classes: int = 3, models: int = 7, spread: float = 2.0,
-    ) -> View:
+    def make(seed: int = 0, n: int = 40, queries: int = 2, classes: int = 3, models: int = 7,
+             spread: float = 2.0) -> View:
         rng = np.random.default_rng(seed)
         label = rng.integers(0, classes, n)
 
@@ -37,10 +36,7 @@ def make_view() -> MakeView:
         sides = np.broadcast_to(rng.permutation(np.arange(n) % 2), (2, n))
         return View(
             target=log_softmax(rng.normal(0, spread, (n, queries, classes)), axis=-1), label=label,
-            references={
-                "population": of(models, halves), "neutral": of(3, np.zeros((3, n))), "paired": of(2, sides),
-            },
-            population=np.arange(n // 2, n), judged=np.arange(n // 2),
-        )
+            references={"population": of(models, halves), "neutral": of(3, np.zeros((3, n))), "paired": of(2, sides)},
+            population=np.arange(n // 2, n), judged=np.arange(n // 2))
 
     return make

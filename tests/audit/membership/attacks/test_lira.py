@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import Generator
 from scipy.stats import norm
+from tests.audit.membership.attacks.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline
@@ -52,9 +53,7 @@ def online_by_hand(view: View, fixed: bool) -> list[float]:
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("fixed", [False, True])
-def test_online_is_the_loop(
-    make_view: Callable[..., View], rng: np.random.Generator, classes: int, fixed: bool,
-) -> None:
+def test_online_is_the_loop(make_view: MakeView, rng: Generator, classes: int, fixed: bool) -> None:
     """Seven models on halves: some rows have one model, or none, on a side."""
     view = make_view(classes=classes, n=300, models=5)
     expected = online_by_hand(view, fixed)
@@ -64,7 +63,7 @@ def test_online_is_the_loop(
 
 
 @pytest.mark.parametrize("kind", ["population", "neutral"])
-def test_offline_is_the_loop(make_view: Callable[..., View], rng: np.random.Generator, kind: ReferenceKind) -> None:
+def test_offline_is_the_loop(make_view: MakeView, rng: Generator, kind: ReferenceKind) -> None:
     view = make_view(n=300, models=5)
     expected = []
     for i, y in enumerate(view.label):
@@ -75,12 +74,10 @@ def test_offline_is_the_loop(make_view: Callable[..., View], rng: np.random.Gene
                 tails.append(norm.logcdf(phi(view.target[i, q], y), np.mean(outside), np.std(outside)))
         expected.append(float(np.mean(tails)) if tails else math.nan)
     assert np.isnan(expected).any() == (kind == "population")
-    np.testing.assert_allclose(
-        LiraOffline().scores(view, "logit", kind, rng), expected, rtol=1e-7, atol=1e-12,
-    )
+    np.testing.assert_allclose(LiraOffline().scores(view, "logit", kind, rng), expected, rtol=1e-7, atol=1e-12)
 
 
-def test_unknown_membership_is_on_no_side(make_view: Callable[..., View], rng: np.random.Generator) -> None:
+def test_unknown_membership_is_on_no_side(make_view: MakeView, rng: Generator) -> None:
     view = make_view(models=9)
     given = view.references["population"]
     codes = given.member.copy()
@@ -89,12 +86,11 @@ def test_unknown_membership_is_on_no_side(make_view: Callable[..., View], rng: n
     without = replace(view, references={
         "population": References(np.delete(given.log_p, [2, 3], axis=0), np.delete(codes, [2, 3], axis=0))})
     for attack in (Lira(), LiraFixed(), LiraOffline()):
-        np.testing.assert_allclose(
-            attack.scores(partly, "logit", "population", rng), attack.scores(without, "logit", "population", rng),
-        )
+        np.testing.assert_allclose(attack.scores(partly, "logit", "population", rng),
+                                   attack.scores(without, "logit", "population", rng))
 
 
-def test_references_that_agree_give_a_finite_score_without_noise(rng: np.random.Generator) -> None:
+def test_references_that_agree_give_a_finite_score_without_noise(rng: Generator) -> None:
     """Means of three and of eleven equal numbers differ in the last bit, and so does a deviation from zero."""
     n, own = 200, np.random.default_rng(0).uniform(5, 15, 200)
     lower = own - np.where(np.arange(n) % 2, 0.2, 0.0)
@@ -112,7 +108,7 @@ def test_references_that_agree_give_a_finite_score_without_noise(rng: np.random.
     assert offline[~same].max() < -1e6
 
 
-def test_many_models_give_the_likelihood_ratio_that_made_the_data(rng: np.random.Generator) -> None:
+def test_many_models_give_the_likelihood_ratio_that_made_the_data(rng: Generator) -> None:
     """φ ~ N(2, 1) where trained on, N(0, 1) where not: the log ratio at φ is 2 φ − 2."""
     n, models = 500, 800
     draw = np.random.default_rng(3)
@@ -127,7 +123,7 @@ def test_many_models_give_the_likelihood_ratio_that_made_the_data(rng: np.random
         assert np.abs(scores - (2 * own - 2)).mean() < error
 
 
-def test_too_few_models_everywhere_is_said(make_view: Callable[..., View]) -> None:
+def test_too_few_models_everywhere_is_said(make_view: MakeView) -> None:
     view = make_view(models=1)
     assert Lira().requirements(view, "population") == (
         "it needs, of the population references of an example, at least 2 that trained on it and 2 that did not "

@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.random import Generator
 from scipy.stats import entropy as scipy_entropy
+from tests.audit.membership.attacks.conftest import MakeView
 
 from discreet.audit.membership.attack import Scale, View, attacks
 from discreet.core.numbers import attack_name
@@ -18,12 +20,9 @@ def log_odds(p: float) -> float:
 @pytest.mark.parametrize(("name", "scale", "of_answer"), [
     ("loss", "p", lambda p, y: math.log(p[y])), ("loss", "logit", lambda p, y: log_odds(p[y])),
     ("confidence", "p", lambda p, y: max(p)), ("confidence", "logit", lambda p, y: log_odds(max(p))),
-    ("confidence_true", "p", lambda p, y: p[y]), ("entropy", "p", lambda p, y: -scipy_entropy(p)),
-])
-def test_scores_are_the_definitions(
-    make_view: Callable[..., View], rng: np.random.Generator, name: str, scale: Scale,
-    of_answer: Callable[[np.ndarray, int], float],
-) -> None:
+    ("confidence_true", "p", lambda p, y: p[y]), ("entropy", "p", lambda p, y: -scipy_entropy(p))])
+def test_scores_are_the_definitions(make_view: MakeView, rng: Generator, name: str, scale: Scale,
+                                    of_answer: Callable[[np.ndarray, int], float]) -> None:
     view = make_view(classes=4)
     scores = attacks[name].scores(view, scale, None, rng)
     for i, y in enumerate(view.label):
@@ -31,7 +30,7 @@ def test_scores_are_the_definitions(
         assert scores[i] == pytest.approx(sum(one_by_one) / 2, rel=1e-9, abs=1e-12)
 
 
-def test_confidence_and_entropy_need_no_label(make_view: Callable[..., View], rng: np.random.Generator) -> None:
+def test_confidence_and_entropy_need_no_label(make_view: MakeView, rng: Generator) -> None:
     view = make_view(classes=3)
     other = View(view.target, (view.label + 1) % 3, {}, view.population, view.judged)
     for name in ("confidence", "entropy"):
@@ -40,7 +39,7 @@ def test_confidence_and_entropy_need_no_label(make_view: Callable[..., View], rn
             assert np.array_equal(one, same)
 
 
-def test_what_ranks_alike(make_view: Callable[..., View], rng: np.random.Generator) -> None:
+def test_what_ranks_alike(make_view: MakeView, rng: Generator) -> None:
     def order(view: View, name: str) -> list[int]:
         return list(np.argsort(attacks[name].scores(view, "p", None, rng)))
 

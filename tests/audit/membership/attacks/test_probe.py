@@ -3,13 +3,14 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import Generator
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
+from tests.audit.membership.attacks.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks import probe
@@ -26,16 +27,15 @@ def one_row(log_p: np.ndarray, y: int) -> list[float]:
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_features_are_the_papers(make_view: Callable[..., View], classes: int) -> None:
+def test_features_are_the_papers(make_view: MakeView, classes: int) -> None:
     view = make_view(classes=classes)
     expected = [np.mean([one_row(view.target[i, q], y) for q in range(2)], axis=0) for i, y in enumerate(view.label)]
     np.testing.assert_allclose(features(view.target, view.label), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["population", "paired"])
-def test_it_is_scalers_and_regressions_on_the_rows_that_may_be_used(
-    make_view: Callable[..., View], rng: np.random.Generator, kind: ReferenceKind,
-) -> None:
+def test_it_is_scalers_and_regressions_on_the_rows_that_may_be_used(make_view: MakeView, rng: Generator,
+                                                                    kind: ReferenceKind) -> None:
     view = make_view(n=80)
     references, rows, truth = view.references[kind], [], []
     for r in range(len(references.member)):
@@ -49,7 +49,7 @@ def test_it_is_scalers_and_regressions_on_the_rows_that_may_be_used(
     np.testing.assert_allclose(Probe().scores(view, "p", kind, rng), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_judged_rows_teach_nothing(make_view: Callable[..., View], rng: np.random.Generator) -> None:
+def test_judged_rows_teach_nothing(make_view: MakeView, rng: Generator) -> None:
     """Whatever the references say of judged rows, and whoever trained on them, the probe is the same."""
     view = make_view(n=80)
     given = view.references["population"]
@@ -61,7 +61,7 @@ def test_judged_rows_teach_nothing(make_view: Callable[..., View], rng: np.rando
         Probe().scores(view, "p", "population", rng), Probe().scores(changed, "p", "population", rng))
 
 
-def test_it_finds_members_that_are_surer(rng: np.random.Generator) -> None:
+def test_it_finds_members_that_are_surer(rng: Generator) -> None:
     """Models are surer of what they trained on: the probe learns that on other rows and carries it over."""
     n, models = 600, 4
     draw = np.random.default_rng(1)
@@ -77,9 +77,7 @@ def test_it_finds_members_that_are_surer(rng: np.random.Generator) -> None:
     assert auroc(scores[judged], member[-1][judged]) > 0.85
 
 
-def test_many_rows_are_thinned(
-    make_view: Callable[..., View], monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_rows_are_thinned(make_view: MakeView, monkeypatch: pytest.MonkeyPatch) -> None:
     view = make_view(n=400)
     whole = Probe().scores(view, "p", "population", np.random.default_rng(1))
     monkeypatch.setattr(probe, "MAX_ROWS", 300)
@@ -89,23 +87,20 @@ def test_many_rows_are_thinned(
     assert not np.array_equal(thinned[0], whole)
 
 
-def test_the_draw_does_not_depend_on_the_order_of_the_table(
-    make_view: Callable[..., View], monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_draw_does_not_depend_on_the_order_of_the_table(make_view: MakeView,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_ROWS", 300)
     view = make_view(n=400)
     given, order = view.references["population"], np.random.default_rng(2).permutation(400)
     place = np.argsort(order)
-    moved = View(
-        view.target[order], view.label[order],
-        {"population": References(given.log_p[:, order], given.member[:, order])},
-        place[view.population], place[view.judged],
-    )
+    moved = View(view.target[order], view.label[order],
+                 {"population": References(given.log_p[:, order], given.member[:, order])}, place[view.population],
+                 place[view.judged])
     one, other = (Probe().scores(each, "p", "population", np.random.default_rng(1)) for each in (view, moved))
     np.testing.assert_allclose(one[order], other, rtol=1e-12)
 
 
-def test_what_is_missing_is_said(make_view: Callable[..., View]) -> None:
+def test_what_is_missing_is_said(make_view: MakeView) -> None:
     view = make_view(n=40)
     assert Probe().requirements(view, "population") is None
     assert Probe().requirements(view, "paired") is None

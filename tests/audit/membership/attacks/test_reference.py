@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import Generator
+from tests.audit.membership.attacks.conftest import MakeView
 
 from discreet.audit.membership.attack import References, Scale, View
 from discreet.audit.membership.attacks.reference import Reference
@@ -34,16 +35,13 @@ def by_hand(view: View, scale: Scale, kind: ReferenceKind) -> list[float]:
 
 @pytest.mark.parametrize("scale", Reference.scales)
 @pytest.mark.parametrize("kind", Reference.kinds)
-def test_it_is_the_loop(
-    make_view: Callable[..., View], rng: np.random.Generator, scale: Scale, kind: ReferenceKind,
-) -> None:
+def test_it_is_the_loop(make_view: MakeView, rng: Generator, scale: Scale, kind: ReferenceKind) -> None:
     view = make_view(classes=3)
-    np.testing.assert_allclose(
-        Reference().scores(view, scale, kind, rng), by_hand(view, scale, kind), rtol=1e-9, atol=1e-12,
-    )
+    np.testing.assert_allclose(Reference().scores(view, scale, kind, rng), by_hand(view, scale, kind), rtol=1e-9,
+                               atol=1e-12)
 
 
-def test_one_paired_reference_is_the_papers_score(rng: np.random.Generator) -> None:
+def test_one_paired_reference_is_the_papers_score(rng: Generator) -> None:
     """log p_y(target) − log p_y(reference), both clipped: 1e-9 counts as 1e-7."""
     target, other = np.array([0.9, 1e-9, 0.5]), np.array([0.6, 0.5, 1e-9])
 
@@ -56,25 +54,20 @@ def test_one_paired_reference_is_the_papers_score(rng: np.random.Generator) -> N
     np.testing.assert_allclose(Reference().scores(view, "p", "paired", rng), expected, rtol=1e-12)
 
 
-def test_population_references_that_trained_on_a_row_do_not_count_for_it(
-    make_view: Callable[..., View], rng: np.random.Generator,
-) -> None:
+def test_population_references_that_trained_on_a_row_do_not_count_for_it(make_view: MakeView, rng: Generator) -> None:
     view = make_view(queries=1)
     given = view.references["population"]
     wild = np.where((given.member == 1)[..., None, None], np.log(1 / 3), given.log_p)
     changed = replace(view, references={"population": References(wild, given.member)})
-    assert np.array_equal(
-        Reference().scores(view, "logit", "population", rng), Reference().scores(changed, "logit", "population", rng),
-    )
+    assert np.array_equal(Reference().scores(view, "logit", "population", rng),
+                          Reference().scores(changed, "logit", "population", rng))
 
 
-@pytest.mark.parametrize(("kind", "member", "scored"), [
-    ("population", 1, False), ("population", -1, False), ("neutral", 1, False), ("neutral", -1, False),
-    ("paired", 1, True), ("paired", -1, True),
-])
-def test_which_membership_may_stand_for_not_trained(
-    make_view: Callable[..., View], rng: np.random.Generator, kind: ReferenceKind, member: int, scored: bool,
-) -> None:
+@pytest.mark.parametrize(("kind", "member", "scored"), [("population", 1, False), ("population", -1, False),
+                                                        ("neutral", 1, False), ("neutral", -1, False),
+                                                        ("paired", 1, True), ("paired", -1, True)])
+def test_which_membership_may_stand_for_not_trained(make_view: MakeView, rng: Generator, kind: ReferenceKind,
+                                                    member: int, scored: bool) -> None:
     view = make_view()
     given = view.references[kind]
     codes = given.member.copy()

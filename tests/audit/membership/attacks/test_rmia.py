@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.random import Generator
+from tests.audit.membership.attacks.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.rmia import P_FLOOR, Rmia, RmiaOffline, share_beaten
@@ -36,9 +37,7 @@ def by_hand(view: View, kind: ReferenceKind, gamma: float, a: float | None) -> l
 
 @pytest.mark.parametrize("gamma", [0.7, 1.0, 2.0])
 @pytest.mark.parametrize("classes", [2, 4])
-def test_online_is_the_definition(
-    make_view: Callable[..., View], rng: np.random.Generator, classes: int, gamma: float,
-) -> None:
+def test_online_is_the_definition(make_view: MakeView, rng: Generator, classes: int, gamma: float) -> None:
     view = make_view(n=200, classes=classes, models=4)
     expected = by_hand(view, "population", gamma, None)
     assert np.isnan(expected).any()
@@ -48,15 +47,13 @@ def test_online_is_the_definition(
 
 @pytest.mark.parametrize("kind", ["population", "neutral"])
 @pytest.mark.parametrize("a", [0.0, 0.3, 1.0])
-def test_offline_is_the_definition(
-    make_view: Callable[..., View], rng: np.random.Generator, kind: ReferenceKind, a: float,
-) -> None:
+def test_offline_is_the_definition(make_view: MakeView, rng: Generator, kind: ReferenceKind, a: float) -> None:
     view = make_view(n=200, models=4)
     scores = RmiaOffline(1.0, a).scores(view, "p", kind, rng)
     np.testing.assert_allclose(scores, by_hand(view, kind, 1.0, a), atol=1e-12)
 
 
-def test_population_records_that_nobody_trained_on(make_view: Callable[..., View], rng: np.random.Generator) -> None:
+def test_population_records_that_nobody_trained_on(make_view: MakeView, rng: Generator) -> None:
     """Their prior is the mean over the references: they are still compared with."""
     view = make_view(n=100, models=6)
     member = view.references["population"].member.copy()
@@ -68,9 +65,8 @@ def test_population_records_that_nobody_trained_on(make_view: Callable[..., View
 
 
 ratios = st.lists(
-    st.one_of(st.sampled_from([0.5, 1.0, 1.0 + 2**-52, 1.0 - 2**-53, 2.0, 3.0, 1e-30, 1e30]),
-              st.floats(1e-30, 1e30)), min_size=1, max_size=30,
-)
+    st.one_of(st.sampled_from([0.5, 1.0, 1.0 + 2**-52, 1.0 - 2**-53, 2.0, 3.0, 1e-30, 1e30]), st.floats(1e-30, 1e30)),
+    min_size=1, max_size=30)
 
 
 @given(ratios, ratios, st.sampled_from([1.0, 2.0, 0.5, 1.1, 0.3, 1 / 3, 1.0 + 2**-52, 1e-3]))
@@ -99,7 +95,7 @@ def test_missing_rows_are_missing_not_beaten() -> None:
     assert np.isnan(share_beaten(x, np.array([math.nan]), 1.0)).all()
 
 
-def test_probabilities_that_underflow_are_still_compared(rng: np.random.Generator) -> None:
+def test_probabilities_that_underflow_are_still_compared(rng: Generator) -> None:
     """p = 0 in double precision: the floor stands for it, without a warning and without 0 / 0."""
     log_p = np.tile(np.array([[-2_000.0, 0.0]]), (4, 1))[:, None, :]
     log_p[3] = np.log(0.5)
@@ -109,7 +105,7 @@ def test_probabilities_that_underflow_are_still_compared(rng: np.random.Generato
     assert np.exp(-2_000.0) < P_FLOOR
 
 
-def test_what_is_missing_is_said(make_view: Callable[..., View]) -> None:
+def test_what_is_missing_is_said(make_view: MakeView) -> None:
     view = make_view()
     empty = replace(view, population=np.zeros(0, dtype=np.int64))
     assert "population records" in (Rmia().requirements(empty, "population") or "")

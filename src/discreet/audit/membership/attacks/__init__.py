@@ -8,7 +8,5 @@ from discreet.audit.membership.attacks.probe import Probe
 from discreet.audit.membership.attacks.reference import Reference
 from discreet.audit.membership.attacks.rmia import Rmia, RmiaOffline
 
-__all__ = [
-    "Confidence", "Entropy", "Lira", "LiraFixed", "LiraOffline", "Loss", "Probe", "Reference", "Rmia", "RmiaOffline",
-    "TrueClassConfidence",
-]
+__all__ = ["Confidence", "Entropy", "Lira", "LiraFixed", "LiraOffline", "Loss", "Probe", "Reference", "Rmia",
+           "RmiaOffline", "TrueClassConfidence"]

@@ -76,10 +76,9 @@ class Figure:
     @property
     def standalone(self) -> str:
         """The drawing as a file of its own, which follows the light or dark scheme of who looks at it."""
-        style = files("discreet.report").joinpath("templates", "figures.css").read_text(encoding="utf-8")
         drawn = self._svg(self.draw(), self.name, 'xmlns="http://www.w3.org/2000/svg" class="figure"',
-                          f'<style>{style}</style><rect x="-{MARGIN}" y="-{MARGIN}" width="100%" height="100%" '
-                          'style="fill: var(--fig-ground)"/>', MARGIN)
+                          f'<style>{css("figures")}</style><rect x="-{MARGIN}" y="-{MARGIN}" width="100%" '
+                          'height="100%" style="fill: var(--fig-ground)"/>', MARGIN)
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawn}\n'
 
     def _svg(self, canvas: Canvas, name: str, attributes: str, first: str = "", margin: int = 0) -> str:
@@ -97,6 +96,11 @@ class Figure:
             writer.writeheader()
             writer.writerows(self.data)
         return written.getvalue()
+
+
+def css(name: str) -> str:
+    """A style sheet of `templates`."""
+    return files("discreet.report").joinpath("templates", f"{name}.css").read_text(encoding="utf-8")
 
 
 def svg_body(canvas: Canvas, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import counted, number, percent, printable
+from discreet.report.figure import css
 from discreet.report.summary import Block, Bullets, Cells, Controls, Facts, Summary, Table, Text, moment
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ def environment() -> Environment:
     """The templates' environment. Raises MissingExtraError where jinja2 is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
     except ImportError:
         raise MissingExtraError("an HTML report", "report", "jinja2") from None
     env = Environment(loader=PackageLoader("discreet.report"), autoescape=True, undefined=StrictUndefined,
                       trim_blocks=True, lstrip_blocks=True)
+    env.globals["css"] = lambda name: Markup(css(name))
     env.filters.update(
         words=lambda name: str(name).replace("_", " "), thousands=lambda value: f"{value:,}",
         moment=moment, number=number, percent=percent,

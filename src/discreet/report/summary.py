@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import yaml
 
+from discreet.core.errors import UsageError
 from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say
 from discreet.report.figure import Figure
 
@@ -24,11 +26,33 @@ if TYPE_CHECKING:
 Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]
 
+KINDS: Mapping[str, str] = {
+    "audit labels": "labels.summary", "audit membership": "membership.summary", "defend-frontier": "frontier.summary",
+    "reproduce blia": "reproduction.summary", "reproduce mia": "reproduction.summary",
+    "plan labels": "labels.plan_summary", "check-table": "commands.table_summary",
+    "certificate": "commands.certificate_summary", "seal": "commands.seal_summary",
+    "guard evaluate": "commands.evaluation_summary", "guard calibrate": "commands.calibration_summary",
+    "guard fit": "commands.fit_summary", "guard evaluate partitions": "commands.partitions_summary",
+    "stress-test": "commands.stress_summary"}
+"""The function that summarises each kind of record."""
 STATES: Mapping[str, str] = {"holds": "holds", "done": "done", "stated": "stated", "unshown": "not shown",
                              "broken": "does not hold", "lacking": "not there"}
 MOST_OPEN = 12
 LONG = 40
 """Characters from which the cells of a column are broken into lines."""
+
+
+def summarise(record: Record, **options: Any) -> Summary:
+    """The summary of a saved record, whose `kind` is one of `KINDS`. Raises UsageError for another.
+
+    `options` are of the kind: `texts` of a membership audit, where texts may be shown.
+    """
+    kind = str(record.get("kind"))
+    if kind not in KINDS:
+        raise UsageError(f"a record of kind {kind[:40]!r} has no summary; expected one of {', '.join(KINDS)}")
+    module, name = KINDS[kind].split(".")
+    make: Callable[..., Summary] = getattr(import_module(f"discreet.report.{module}"), name)
+    return make(record, **options)
 
 
 @cache

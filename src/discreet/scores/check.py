@@ -76,8 +76,8 @@ def _check_members(table: ScoreTable, source: str, target: int) -> None:
 
 def _check_neither(table: ScoreTable, source: str, target: int) -> None:
     for place, model in enumerate(table.models):
-        what = {("placebo", None): "placebo", ("reference", "neutral"): "neutral reference"}.get(
-            (model.role, model.reference_kind))
+        neutral = (model.role, model.reference_kind) == ("reference", "neutral")
+        what = "placebo" if model.role == "placebo" else "neutral reference" if neutral else ""
         shared = int(((table.member[place] == IN) & (table.member[target] == IN)).sum())
         if what and shared:
             raise InputError(f"{source}: {what} {short(model.name)} was trained on {counted(shared, 'member')} of "

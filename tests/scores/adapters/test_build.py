@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.scores.adapters.conftest import CORPUS, MakeModel, alone
+from tests.scores.adapters.conftest import CORPUS
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import InputError, UsageError
@@ -162,22 +162,3 @@ def test_models_that_do_not_go_together(sides: tuple[Path, Path], brought: str) 
     for reference in (f"{brought}other", "neutral=", "shadow=x", "=x"):
         with pytest.raises(UsageError, match="expected KIND=MODEL, where KIND is one of paired, neutral, population"):
             scored_from_model(f"{brought}log", *sides, references=[reference])
-
-
-def test_a_transformer_end_to_end(make_model: MakeModel, tmp_path: Path, sides: tuple[Path, Path],
-                                  capsys: pytest.CaptureFixture[str]) -> None:
-    models = [str(make_model(tmp_path / f"model{seed}", "llama", seed=seed, num_labels=2)) for seed in (1, 2)]
-    capsys.readouterr()
-    table, texts = scored_from_model(models[0], *sides, placebos=[models[1]], cache=tmp_path / "cache", batch=4)
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "")
-    for row, name in list(enumerate(table.examples.id))[::9]:
-        for place in (0, 1):
-            np.testing.assert_allclose(table.logits[place, row, 0], alone(Path(models[place]), texts[name]),
-                                       rtol=0, atol=1e-5)
-    again, _ = scored_from_model(models[0], *sides, placebos=[models[1]], cache=tmp_path / "cache", batch=16)
-    np.testing.assert_array_equal(again.logits, table.logits)
-    assert table.models[0].facts["tokens_seen"] == "1.0000"
-    assert str(tmp_path) not in repr(table.models)
-    held = b"".join(path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())
-    assert b"river" not in held

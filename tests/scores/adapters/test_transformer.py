@@ -18,6 +18,21 @@ from discreet.scores.adapters.transformer import Transformer, adapter_folder
 KINDS = ("bert", "llama", "gemma")
 
 
+def scored(folder: Path, batch: int = 4, **settings: Any) -> Transformer:
+    return Transformer(str(folder), Settings(batch, **settings))
+
+
+def refused(folder: Path, match: str, kind: type[Exception] = InputError, **settings: Any) -> None:
+    with pytest.raises(kind, match=match):
+        scored(folder, **settings).outputs(TEXTS)
+
+
+def assert_alone(model: Transformer, folder: Path, texts: list[str]) -> None:
+    """Neither batch mates nor padding are felt."""
+    np.testing.assert_allclose(model.outputs(texts), np.stack([alone(folder, text) for text in texts]), rtol=0,
+                               atol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def folders(make_model: MakeModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     home = tmp_path_factory.mktemp("models")
@@ -26,14 +41,11 @@ def folders(make_model: MakeModel, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_logits_are_those_of_each_text_alone(folders: dict[str, Path], kind: str) -> None:
-    """Neither batch mates nor padding are felt, whatever the batch; for decoders that is pooling at the last token."""
-    expected = np.stack([alone(folders[kind], text) for text in TEXTS])
-    assert np.ptp(expected, axis=0).min() > 1e-2
+    """Whatever the batch; for decoders that is pooling at the last token."""
     for batch in (1, 3, 16):
-        found = Transformer(str(folders[kind]), Settings(batch)).outputs(TEXTS)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-    backwards = Transformer(str(folders[kind]), Settings(4)).outputs(TEXTS[::-1])[::-1]
-    np.testing.assert_allclose(backwards, expected, rtol=0, atol=1e-5)
+        assert_alone(scored(folders[kind], batch), folders[kind], TEXTS)
+    assert_alone(scored(folders[kind]), folders[kind], TEXTS[::-1])
+    assert np.ptp(scored(folders[kind]).outputs(TEXTS), axis=0).min() > 1e-2
 
 
 @pytest.mark.parametrize("pads", [{"tokenizer": {"pad_token": "</s>"}}, {},
@@ -42,10 +54,9 @@ def test_end_as_padding_pools_at_the_last_token(make_model: MakeModel, tmp_path:
     """pad = eos in the tokeniser, or in the configuration too: the end of a turn stands inside the texts."""
     folder = make_model(tmp_path / "m", "llama", **pads)
     texts = [f"{CORPUS[0]}</s>{CORPUS[1]}", "short", f"{CORPUS[2]}</s>"]
-    found = Transformer(str(folder), Settings(8)).outputs(texts)
-    np.testing.assert_allclose(found, np.stack([alone(folder, text) for text in texts]), rtol=0, atol=1e-5)
-    other = Transformer(str(folder), Settings(8)).outputs([f"{CORPUS[0]}</s>{CORPUS[3]}", "short"])
-    assert np.abs(other[0] - found[0]).max() > 1e-3
+    assert_alone(scored(folder), folder, texts)
+    found, other = (scored(folder).outputs([text, "short"])[0] for text in (texts[0], f"{CORPUS[0]}</s>{CORPUS[3]}"))
+    assert np.abs(other - found).max() > 1e-3
 
 
 def test_pooling_before_the_first_padding_is_refused(make_model: MakeModel, tmp_path: Path, transformers: Any,
@@ -59,15 +70,15 @@ def test_pooling_before_the_first_padding_is_refused(make_model: MakeModel, tmp_
 
     expected = np.stack([alone(folder, text) for text in TEXTS])
     monkeypatch.setattr(transformers.LlamaForSequenceClassification, "forward", old)
-    model = Transformer(str(folder), Settings(4))
+    model = scored(folder)
     np.testing.assert_allclose(model.outputs(TEXTS), expected, rtol=0, atol=1e-5)
     with pytest.raises(InputError, match="padding token stands in texts, and this version of transformers"):
         model.outputs([*TEXTS, f"{CORPUS[0]}</s>{CORPUS[1]}"])
 
 
 def test_long_texts_keep_head_and_tail(folders: dict[str, Path]) -> None:
-    model = Transformer(str(folders["bert"]), Settings(4, max_tokens=12))
-    plain = Transformer(str(folders["bert"]), Settings(4))
+    model = scored(folders["bert"], max_tokens=12)
+    plain = scored(folders["bert"])
     middles = [f"{CORPUS[0]} {middle} {CORPUS[1]}" for middle in ("bread rivers forms", "the form the form")]
     same, different = model.outputs(middles), plain.outputs(middles)
     assert np.abs(different[0] - different[1]).max() > 1e-3
@@ -80,17 +91,13 @@ def test_long_texts_keep_head_and_tail(folders: dict[str, Path]) -> None:
     assert plain.facts(middles)["max_tokens"] == "256"
 
 
-def test_limits_of_tokens(folders: dict[str, Path]) -> None:
-    with pytest.raises(UsageError, match="max tokens is 257: expected at most 256"):
-        Transformer(str(folders["bert"]), Settings(max_tokens=257))
-    with pytest.raises(UsageError, match="max tokens is 1"):
-        Settings(max_tokens=1)
-    with pytest.raises(UsageError, match="batch is 0"):
-        Settings(batch=0)
-    with pytest.raises(UsageError, match="dtype is 'float16'"):
-        Settings(dtype="float16")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="no device 'cuda:7'"):
-        Transformer(str(folders["bert"]), Settings(device="cuda:7"))
+def test_settings_that_cannot_be(folders: dict[str, Path]) -> None:
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("max tokens is 257: expected at most 256", {"max_tokens": 257}), ("max tokens is 1", {"max_tokens": 1}),
+        ("batch is 0", {"batch": 0}), ("dtype is 'float16'", {"dtype": "float16"}),
+        ("no device 'cuda:7'", {"device": "cuda:7"})]
+    for match, settings in cases:
+        refused(folders["bert"], match, UsageError, **settings)
 
 
 def test_float32_unless_asked(make_model: MakeModel, tmp_path: Path, torch: Any, transformers: Any) -> None:
@@ -99,10 +106,10 @@ def test_float32_unless_asked(make_model: MakeModel, tmp_path: Path, torch: Any,
     with quiet():
         half = transformers.AutoModelForSequenceClassification.from_pretrained(str(folder), dtype=torch.bfloat16)
         half.save_pretrained(folder)
-    full = Transformer(str(folder), Settings(4))
+    full = scored(folder)
     assert {p.dtype for p in full._model.parameters()} == {torch.float32}
     assert full.facts(TEXTS)["dtype"] == "float32"
-    asked = Transformer(str(folder), Settings(4, dtype="bfloat16"))
+    asked = scored(folder, dtype="bfloat16")
     assert asked.facts(TEXTS)["dtype"] == "bfloat16"
     apart = np.abs(full.outputs(TEXTS) - asked.outputs(TEXTS)).max()
     assert 1e-5 < apart < 1.0
@@ -111,37 +118,28 @@ def test_float32_unless_asked(make_model: MakeModel, tmp_path: Path, torch: Any,
 
 def test_a_random_head_is_refused(make_model: MakeModel, tmp_path: Path) -> None:
     for kind, lacking in (("llama", "score.weight"), ("bert", "classifier.bias")):
-        folder = make_model(tmp_path / kind, kind, head="Model")
-        with pytest.raises(InputError, match=f"of its weights are missing .{lacking}"):
-            Transformer(str(folder), Settings())
+        refused(make_model(tmp_path / kind, kind, head="Model"), f"of its weights are missing .{lacking}")
 
 
 def test_what_is_no_classifier(make_model: MakeModel, tmp_path: Path, folders: dict[str, Path]) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="cannot be loaded"):
-        Transformer(str(tmp_path / "empty"), Settings())
-    with pytest.raises(InputError, match="there is no folder"):
-        Transformer(str(tmp_path / "none"), Settings())
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is a file"):
-        Transformer(str(tmp_path / "file"), Settings())
+    for name, match in (("empty", "cannot be loaded"), ("none", "there is no folder"), ("file", "is a file")):
+        refused(tmp_path / name, match)
     several = make_model(tmp_path / "several", "bert", problem_type="multi_label_classification")
-    with pytest.raises(InputError, match="multi_label_classification"):
-        Transformer(str(several), Settings())
+    refused(several, "multi_label_classification")
     small = shutil.copytree(folders["llama"], tmp_path / "small")
-    bert = make_model(small, "bert", vocab_size=20)
-    with pytest.raises(InputError, match="its model only 20 tokens"):
-        Transformer(str(bert), Settings()).outputs(TEXTS)
+    refused(make_model(small, "bert", vocab_size=20), "its model only 20 tokens")
 
 
 def test_classes_come_from_the_configuration(make_model: MakeModel, tmp_path: Path, folders: dict[str, Path]) -> None:
     named = make_model(tmp_path / "m", "bert", id2label={0: "safe", 1: "unsafe", 2: "other"})
-    assert Transformer(str(named), Settings()).classes == ("safe", "unsafe", "other")
-    assert Transformer(str(folders["bert"]), Settings()).classes == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert scored(named).classes == ("safe", "unsafe", "other")
+    assert scored(folders["bert"]).classes == ("LABEL_0", "LABEL_1", "LABEL_2")
 
 
 def test_fingerprints_tell_models_apart(make_model: MakeModel, tmp_path: Path, folders: dict[str, Path]) -> None:
-    first = Transformer(str(folders["llama"]), Settings())
+    first = scored(folders["llama"])
     same = Transformer(str(shutil.copytree(folders["llama"], tmp_path / "copy")), Settings(3))
     before = first.fingerprint([])
     first.outputs(TEXTS)
@@ -152,7 +150,7 @@ def test_fingerprints_tell_models_apart(make_model: MakeModel, tmp_path: Path, f
     tokenizer["normalizer"] = {"type": "Lowercase"}
     (others[2] / "tokenizer.json").write_text(json.dumps(tokenizer))
     settings = [Settings(max_tokens=100), Settings(chat=True)]
-    found = [Transformer(str(other), Settings()).fingerprint([]) for other in others]
+    found = [scored(other).fingerprint([]) for other in others]
     found += [Transformer(str(folders["llama"]), setting).fingerprint([]) for setting in settings]
     assert len({before, *found}) == 6
 
@@ -178,28 +176,26 @@ def test_a_prompt_is_read_before_each_text(folders: dict[str, Path], tmp_path: P
                 rows.append(model(**given).logits[0].double().numpy())
         return np.stack(rows)
 
-    def scored(**settings: Any) -> Transformer:
-        return Transformer(str(folder), Settings(4, **settings))
-
     safety = "You are a safety classifier. Read the following user message and determine whether it contains harmful " \
              "content."
     ours = "Is the river named?"
-    ways = [(scored(chat=True, prompt="safety"), expected(safety, chat=True), "yes", "safety (paper, appendix F)"),
-            (scored(prompt="auto"), expected(safety, chat=True), "yes", "safety (paper, appendix F)"),
-            (scored(chat=True), expected(None, chat=True), "yes", "none"),
-            (scored(chat=True, prompt=f"@{file}"), expected(ours, chat=True), "yes", "@own.txt (yours)"),
-            (scored(prompt=f"@{file}"), expected(ours, chat=False), "no", "@own.txt (yours)")]
+    paper = "safety (paper, appendix F)"
+    ways = [(scored(folder, chat=True, prompt="safety"), expected(safety, chat=True), "yes", paper),
+            (scored(folder, prompt="auto"), expected(safety, chat=True), "yes", paper),
+            (scored(folder, chat=True), expected(None, chat=True), "yes", "none"),
+            (scored(folder, chat=True, prompt=f"@{file}"), expected(ours, chat=True), "yes", "@own.txt (yours)"),
+            (scored(folder, prompt=f"@{file}"), expected(ours, chat=False), "no", "@own.txt (yours)")]
     for model_read, wanted, template, prompt in ways:
         np.testing.assert_allclose(model_read.outputs(TEXTS), wanted, rtol=0, atol=1e-5)
         facts = model_read.facts(TEXTS)
         assert (facts["chat_template"], facts["prompt"]) == (template, prompt)
-    prints = [one.fingerprint([]) for one, *_ in ways] + [scored().fingerprint([])]
+    prints = [one.fingerprint([]) for one, *_ in ways] + [scored(folder).fingerprint([])]
     assert prints[0] == prints[1]
     assert len(set(prints)) == 5
 
 
 def test_auto_leaves_texts_without_a_template_as_they_are(folders: dict[str, Path]) -> None:
-    found, plain = (Transformer(str(folders["bert"]), Settings(4, prompt=prompt)) for prompt in ("auto", "none"))
+    found, plain = (scored(folders["bert"], prompt=prompt) for prompt in ("auto", "none"))
     np.testing.assert_array_equal(found.outputs(TEXTS), plain.outputs(TEXTS))
     assert found.fingerprint([]) == plain.fingerprint([])
     assert found.facts(TEXTS)["prompt"] == "none"
@@ -230,7 +226,7 @@ def adapters(make_model: MakeModel, tmp_path_factory: pytest.TempPathFactory, to
 
 def test_an_adapter(adapters: dict[str, Path]) -> None:
     """Base without a head, adapter with one of three classes: unasked, peft would make a random head of two."""
-    model = Transformer(str(adapters["lora"]), Settings(4))
+    model = scored(adapters["lora"])
     np.testing.assert_allclose(model.outputs(TEXTS), np.load(adapters["expected"]), rtol=0, atol=1e-5)
     assert model.facts(TEXTS)["adapter"] == "lora"
 
@@ -246,7 +242,7 @@ def test_an_adapter_of_a_classifier_of_other_classes(adapters: dict[str, Path], 
     config = json.loads((adapter / "adapter_config.json").read_text())
     (adapter / "adapter_config.json").write_text(
         json.dumps({**config, "base_model_name_or_path": str(tmp_path / "base")}))
-    found = Transformer(str(adapter), Settings(4)).outputs(TEXTS)
+    found = scored(adapter).outputs(TEXTS)
     np.testing.assert_allclose(found, np.load(adapters["expected"]), rtol=0, atol=1e-5)
 
 
@@ -255,14 +251,14 @@ def test_adapters_that_are_no_classifiers(adapters: dict[str, Path], tmp_path: P
     config = json.loads((causal / "adapter_config.json").read_text())
     (causal / "adapter_config.json").write_text(json.dumps({**config, "task_type": "CAUSAL_LM"}))
     with pytest.raises(InputError, match="expected SEQ_CLS"):
-        Transformer(str(causal), Settings())
+        scored(causal)
     headless = shutil.copytree(adapters["lora"], tmp_path / "headless")
     safetensors = need("safetensors.numpy")
     file = headless / "adapter_model.safetensors"
     weights = {key: value for key, value in safetensors.load_file(file).items() if "score" not in key}
     safetensors.save_file(weights, file)
     with pytest.raises(InputError, match=r"weights are missing \(score\.weight\)"):
-        Transformer(str(headless), Settings())
+        scored(headless)
 
 
 def test_names_on_the_hub(adapters: dict[str, Path], folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,4 +282,4 @@ def test_names_on_the_hub(adapters: dict[str, Path], folders: dict[str, Path], m
 def test_an_adapter_without_peft(adapters: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(MissingExtraError, match=r"discreet\[train\]"):
-        Transformer(str(adapters["lora"]), Settings())
+        scored(adapters["lora"])

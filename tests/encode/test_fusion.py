@@ -75,11 +75,11 @@ def test_the_strictest_encoder_sets_the_pieces(hand_made: Path, corpus: list[str
 
 
 def test_the_question_reaches_the_evidence(fusion: Fusion) -> None:
-    told = fusion.encode([OMAHA], [OMAHA])
+    encoder, told = EvidenceEncoder("law"), fusion.encode([OMAHA], [OMAHA])
     assert not np.array_equal(told, fusion.encode([OMAHA]))
     words, evidence = blocks(fusion, told)[:2], blocks(fusion, told)[2]
     np.testing.assert_array_equal(words[1], blocks(fusion, fusion.encode([OMAHA]))[1])
-    np.testing.assert_allclose(evidence, EvidenceEncoder("law").encode([OMAHA], [OMAHA]) * fusion.weights[2], rtol=1e-6)
+    np.testing.assert_allclose(evidence, encoder.rows([encoder.read(OMAHA, OMAHA)]) * fusion.weights[2], rtol=1e-6)
     np.testing.assert_array_equal(fusion.encode_chunks("Rules vary.", "?"), fusion.encode(["Rules vary."], ["?"]))
 
 

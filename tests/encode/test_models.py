@@ -92,8 +92,8 @@ def test_nothing_else_is_asked_of_the_hub(
     assert len(asked) == 1
 
 
-BERT = {"model_type": "bert", "max_position_embeddings": 512, "pad_token_id": 0}
-ROBERTA = {"model_type": "xlm-roberta", "max_position_embeddings": 514, "pad_token_id": 1}
+BERT = {"model_type": "bert", "max_position_embeddings": 300, "pad_token_id": 0}
+ROBERTA = {"model_type": "xlm-roberta", "max_position_embeddings": 130, "pad_token_id": 1}
 POOLED = [{"type": "sentence_transformers.models.Transformer", "path": ""},
           {"type": "sentence_transformers.sentence_transformer.modules.x.Pooling", "path": "1_Pooling"}]
 DENSE = [*POOLED, {"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]
@@ -110,18 +110,18 @@ def folder_with(folder: Path, files: dict[str, Any]) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("files", "options", "wanted"), [
+@pytest.mark.parametrize(("files", "pooling", "wanted"), [
     ({"pooling": {f"{KEY}cls_token": True, f"{KEY}mean_tokens": False},
-      "sentence_bert_config": {"max_seq_length": 256, "do_lower_case": True}}, {}, Reader("cls", 256, True)),
-    ({"pooling": {f"{KEY}lasttoken": True}}, {"pooling": "mean", "most": 100}, Reader("mean", 100)),
-    ({"config": {}, "pooling": {"pooling_mode": "lasttoken"}, "tokenizer_config": {"model_max_length": 131072}},
-     {"most": 10**6}, Reader("last", 131072)),
-    ({"tokenizer_config": {"model_max_length": 1e30}}, {"most": 2000}, Reader("mean", 512)),
-    ({"config": ROBERTA}, {"most": 2000}, Reader("mean", 512)),
+      "sentence_bert_config": {"max_seq_length": 256, "do_lower_case": True}}, None, Reader("cls", 256, True)),
+    ({"pooling": {f"{KEY}lasttoken": True}}, "mean", Reader("mean", 300)),
+    ({"config": {}, "pooling": {"pooling_mode": "lasttoken"}, "tokenizer_config": {"model_max_length": 131072}}, None,
+     Reader("last", 512)),
+    ({"tokenizer_config": {"model_max_length": 1e30}}, None, Reader("mean", 300)),
+    ({"config": ROBERTA}, None, Reader("mean", 128)),
 ])
-def test_settings_in_the_old_and_the_new_spelling(tmp_path: Path, files: dict[str, Any], options: dict[str, Any],
+def test_settings_in_the_old_and_the_new_spelling(tmp_path: Path, files: dict[str, Any], pooling: str | None,
                                                   wanted: Reader) -> None:
-    assert read_settings(folder_with(tmp_path, {"config": BERT, **files}), **options) == wanted
+    assert read_settings(folder_with(tmp_path, {"config": BERT, **files}), pooling) == wanted
 
 
 @pytest.mark.parametrize(("files", "message"), [

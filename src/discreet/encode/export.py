@@ -44,21 +44,19 @@ _TEXTS = (
 )
 
 
-def export(source: str | Path, cache: Path, *, name: str | None = None, pooling: str | None = None,
-           max_tokens: int = 512) -> OnnxEncoder:
+def export(source: str | Path, cache: Path, *, name: str | None = None, pooling: str | None = None) -> OnnxEncoder:
     """Export a model, or load what was exported before from the same files in the same way.
 
     `source` is a local folder (transformers or sentence-transformers), or the name of a model on the hub; in `cache`
     each export lies in a folder called after the hash of what it was made from; `name` is what people call it, by
     default the last part of `source`. `pooling` ("mean", "cls", "last") is by default what a sentence-transformers
-    folder says, else "mean". A piece has `max_tokens` at most, special ones included; fewer where the model takes
-    fewer. Equal to torch within 1e-5 on texts from one word to `max_tokens` tokens.
+    folder says, else "mean". Equal to torch within 1e-5 on texts from one word to as many tokens as it reads at once.
 
     Raises InputError where the source is no such model, cannot be fetched, or does not come out equal;
     MissingExtraError where it has not been exported before and the extra `fit` is not installed.
     """
     folder = locate(source)
-    reader = read_settings(folder, pooling, max_tokens)
+    reader = read_settings(folder, pooling)
     name = name or (Path(source).resolve() if Path(source).is_dir() else Path(source)).name
     small = [path for pattern in (*SMALL, "*/config.json") for path in folder.glob(pattern)]
     parts = {path.relative_to(folder).as_posix(): sha256(path) for path in sorted({*weights_of(folder), *small})}

@@ -24,6 +24,7 @@ TIMEOUT = 5.0
 """Seconds to wait for the hub."""
 CONFIGS = ("config.json", "adapter_config.json")
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+MOST = 512
 SMALL = ("*.json", "*.txt", "*.model")
 _KNOWN = ("Transformer", "Pooling", "Normalize")
 _POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last", "cls_token": "cls", "mean_tokens": "mean"}
@@ -105,8 +106,8 @@ def quiet(transformers: Any) -> Iterator[None]:
             log.enable_progress_bar()
 
 
-def read_settings(folder: Path, pooling: str | None = None, most: int = 512) -> Reader:
-    """How the model in a folder is to be read: at most `most` tokens, whatever the model takes.
+def read_settings(folder: Path, pooling: str | None = None) -> Reader:
+    """How the model in a folder is to be read: at most `MOST` tokens at once, whatever the model takes.
 
     `pooling` ("mean", "cls" or "last") overrules the folder; without it, and where the folder says nothing, "mean".
     Raises InputError where files are missing or unreadable, or ask for what cannot be exported (a pooling of another
@@ -120,7 +121,7 @@ def read_settings(folder: Path, pooling: str | None = None, most: int = 512) -> 
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and config.get("model_type") in _AFTER_PADDING:
         positions -= int(config.get("pad_token_id") or 0) + 1
-    lengths = [most, sentence.get("max_seq_length"), tokeniser.get("model_max_length"), positions]
+    lengths = [MOST, sentence.get("max_seq_length"), tokeniser.get("model_max_length"), positions]
     said = _pooling(folder)
     return Reader(pooling or said or "mean", min(int(n) for n in lengths if isinstance(n, int | float) and n > 0),
                   bool(sentence.get("do_lower_case", False)))

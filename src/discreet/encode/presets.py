@@ -62,17 +62,15 @@ def parse_encoders(spec: str) -> tuple[Wanted, ...]:
     return tuple(found)
 
 
-def build_encoders(spec: str, *, domain: DomainLike | None = None, cache: Path, max_tokens: int = 512
-                   ) -> tuple[Encoder, ...]:
+def build_encoders(spec: str, *, domain: DomainLike | None = None, cache: Path) -> tuple[Encoder, ...]:
     """The encoders of a value of `--encoders`, ready for `Fusion.fit`; see the head of this module.
 
-    `domain`, a name or folder, is needed for evidence only; `cache` is the folder that exports are kept in;
-    `max_tokens` are those that a piece of a long text may have at most.
+    `domain`, a name or folder, is needed for evidence only; `cache` is the folder that exports are kept in.
 
     Raises UsageError, InputError, MissingExtraError for an impossible value, a model that is not available, a package
     that is missing.
     """
-    return tuple(_build(wanted, domain, cache, max_tokens) for wanted in parse_encoders(spec))
+    return tuple(_build(wanted, domain, cache) for wanted in parse_encoders(spec))
 
 
 def packaged_model() -> Path:
@@ -142,7 +140,7 @@ def _options(word: str, kind: str, given: list[str]) -> tuple[tuple[str, Scalar]
     return tuple(found.items())
 
 
-def _build(wanted: Wanted, domain: DomainLike | None, cache: Path, max_tokens: int) -> Encoder:
+def _build(wanted: Wanted, domain: DomainLike | None, cache: Path) -> Encoder:
     if wanted.kind == "kind":
         options: dict[str, Any] = dict(wanted.options)
         if "domain" in signature(encoders[wanted.source]).parameters:
@@ -154,5 +152,5 @@ def _build(wanted: Wanted, domain: DomainLike | None, cache: Path, max_tokens: i
     if wanted.kind == "saved":
         return load_encoder(Path(wanted.source))
     if wanted.kind == "packaged":
-        return export(packaged_model(), cache, name=PACKAGED_NAME, max_tokens=max_tokens)
-    return export(wanted.source, cache, pooling=wanted.pooling, max_tokens=max_tokens)
+        return export(packaged_model(), cache, name=PACKAGED_NAME)
+    return export(wanted.source, cache, pooling=wanted.pooling)

@@ -119,14 +119,12 @@ def test_the_paper_s_sentence_is_full_and_advice_is_empty() -> None:
 
 def test_what_the_user_said_is_the_asker_s() -> None:
     encoder = EvidenceEncoder("law")
-    told = dict(zip(encoder.features, encoder.encode([OMAHA], [OMAHA])[0].tolist(), strict=True))
+    told = dict(zip(encoder.features, encoder.rows([encoder.read(OMAHA, OMAHA)])[0].tolist(), strict=True))
     assert told["strong"] == told["pair:strong"] == 0
     assert told["asker:identifying"] >= 3 / 6 - 1e-6
 
 
-def test_questions_go_with_texts() -> None:
-    with pytest.raises(UsageError, match="one \\(or None\\) for each text"):
-        EvidenceEncoder("law").encode(["a", "b"], [None])
+def test_unknown_domains() -> None:
     with pytest.raises(UsageError, match="unknown domain 'sport'"):
         EvidenceEncoder("sport")
 

@@ -87,11 +87,6 @@ def test_lower_case_before_the_tokeniser(hand_made: Path, encoder: OnnxEncoder) 
     assert "".join(folded.chunks(text)[:1]) == text[: len(folded.chunks(text)[0])]
 
 
-def test_more_threads_change_little(hand_made: Path, encoder: OnnxEncoder, corpus: list[str]) -> None:
-    two = OnnxEncoder.load(hand_made, threads=2)
-    np.testing.assert_allclose(two.encode(corpus), encoder.encode(corpus), atol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 @pytest.mark.parametrize(("how", "message"), [
     ("missing", "is missing"), ("truncated", "is truncated"), ("changed", "has another hash"),

@@ -145,12 +145,11 @@ class EvidenceEncoder:
         self.name = f"evidence-{self.domain.name}"
         self.dim = len(self.features)
 
-    def encode(self, texts: Sequence[str], questions: Sequence[str | None] | None = None) -> NDArray[np.float32]:
-        """An (n, dim) array; `questions` holds what the user said, text by text."""
-        if isinstance(texts, str) or (questions is not None and len(questions) != len(texts)):
-            raise UsageError("expected a list of texts, and where questions are given one (or None) for each text")
-        asked = questions if questions is not None else [None] * len(texts)
-        return self.rows([self.read(text, question) for text, question in zip(texts, asked, strict=True)])
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """An (n, dim) array, where the user had said nothing."""
+        if isinstance(texts, str):
+            raise UsageError("expected a list of texts, got one string")
+        return self.rows([self.read(text) for text in texts])
 
     def read(self, text: str, question: str | None = None) -> Reading:
         """What the detectors see in a text, given what the user said."""

@@ -79,7 +79,8 @@ class OnnxEncoder:
 
     def chunks(self, text: str) -> list[str]:
         """Overlapping pieces of at most `max_tokens` tokens; `[text]` where it fits."""
-        return chunks(text, self._offsets, self._room, min(OVERLAP, self._room // 4))
+        return chunks(text, lambda part: self._tokenizer.encode(self._given(part), add_special_tokens=False).offsets,
+                      self._room, min(OVERLAP, self._room // 4))
 
     def _row(self, text: str) -> NDArray[np.float32]:
         windows, rows = self._windows(text), []
@@ -107,10 +108,6 @@ class OnnxEncoder:
         ids: list[int] = self._tokenizer.encode(self._given(text)).ids
         return ids
 
-    def _offsets(self, text: str) -> list[tuple[int, int]]:
-        offsets: list[tuple[int, int]] = self._tokenizer.encode(self._given(text), add_special_tokens=False).offsets
-        return offsets
-
     def _given(self, text: str) -> str:
         """What the tokeniser gets: of the same length as `text`, and without lone surrogates, which it refuses."""
         if self.reader.lowercase:
@@ -126,12 +123,11 @@ class OnnxEncoder:
                 shutil.copyfile(self._folder / name, part / name)
 
     @classmethod
-    def load(cls, folder: Path, *, threads: int = 1, workers: int | None = None) -> OnnxEncoder:
+    def load(cls, folder: Path, *, workers: int | None = None) -> OnnxEncoder:
         """Read back what `save` wrote.
 
-        One text is run on `threads`; another number may change a vector by about 1e-7. `workers` texts, by default as
-        many as there are cores, are run at a time, which changes no vector. Raises InputError where the folder is
-        truncated, changed, of another version, or holds what onnxruntime cannot run.
+        `workers` texts, by default as many as there are cores, are run at a time, which changes no vector. Raises
+        InputError where the folder is truncated, changed, of another version, or holds what onnxruntime cannot run.
         """
         manifest = open_encoder(folder, cls.kind)
         config = manifest.facts["config"]
@@ -144,7 +140,7 @@ class OnnxEncoder:
             raise InputError(f"{folder}: the manifest must give a known pooling and max_tokens: save it again"
                              ) from None
         facts = {k: v for k, v in config.items() if k not in asdict(reader)}
-        run, tokenizer = session(folder / MODEL, threads), read_tokenizer(folder / TOKENIZER)
+        run, tokenizer = session(folder / MODEL), read_tokenizer(folder / TOKENIZER)
         return cls(folder, manifest.fact("name", str), manifest.fact("dim", int), reader, run, tokenizer,
                    workers if workers is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
                    else os.cpu_count() or 1, facts)
@@ -167,12 +163,12 @@ def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[n
     return unit(pooled)
 
 
-def session(path: Path, threads: int = 1) -> Run:
+def session(path: Path) -> Run:
     """The model in a file, ready to run on the CPU. Raises InputError where onnxruntime cannot read it."""
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
+    # Another number of threads may change a vector by about 1e-7.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False
     options.log_severity_level = 3
     try:

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     )
     from discreet.stats.testing import (
         PairedAuc,
-        Permutation,
-        Statistic,
+            Statistic,
         bootstrap_roc,
         bootstrap_weights,
         delong_test,
@@ -54,17 +53,16 @@ if TYPE_CHECKING:
         mcnemar_exact,
         percentile_interval,
         permutation_p,
-        permutation_test,
-        permuted_labels,
+            permuted_labels,
     )
 
 __all__ = [
-    "AucVariance", "Interval", "Kappa", "PairedAuc", "Permutation", "PrecisionRecall", "RocCore", "RocCurve",
+    "AucVariance", "Interval", "Kappa", "PairedAuc", "PrecisionRecall", "RocCore", "RocCurve",
     "Statistic", "StepCounts", "auc_covariance", "auc_interval", "auc_variance", "auroc", "auroc_estimate",
     "bootstrap_roc", "bootstrap_weights", "clopper_pearson", "cohen_kappa",
     "delong_logit_interval", "delong_test", "fisher_exact", "fpr_at_tpr", "fpr_at_tpr_estimate",
     "fpr_at_tpr_interval", "holm", "kappa_estimate", "kappa_interval", "kappa_variance", "max_t_p", "mcnemar_exact",
-    "percentile_interval", "permutation_p", "permutation_test", "permuted_labels", "placements",
+    "percentile_interval", "permutation_p", "permuted_labels", "placements",
     "precision_recall_estimates", "rate_estimate", "rate_interval", "rating_table", "roc_curve", "share_estimate",
     "tpr_at_fpr", "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
 ]

@@ -42,14 +42,6 @@ class PairedAuc(NamedTuple):
     auc_b: float
 
 
-class Permutation(NamedTuple):
-    """Observed statistic, its null draws of shape (m,), and p = (b + 1) / (m + 1)."""
-
-    observed: float
-    null: FloatArray
-    p_value: float
-
-
 def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's (1979) adjusted p values (k,), in the order given: family-wise error, any dependence."""
     p = np.asarray(p_values, dtype=np.float64)
@@ -167,25 +159,13 @@ def permutation_p(observed: float, null: ArrayLike, alternative: Alternative = "
     return below if alternative == "less" else min(1.0, 2.0 * min(above, below))
 
 
-def permutation_test(
-    statistic: Callable[[NDArray[Any]], float], labels: ArrayLike, rng: Generator, *, n_permutations: int = 999,
-    groups: ArrayLike | None = None, alternative: Alternative = "greater",
-) -> Permutation:
-    """Permute `labels` (n,) and recompute the whole `statistic`, selection and all.
-
-    With `groups` (n,) the labels of whole groups change places; each group must then have one label.
-    """
-    given = np.asarray(labels)
-    _positive(n_permutations, "n_permutations")
-    null = np.array([statistic(shuffled) for shuffled in permuted_labels(given, rng, n_permutations, groups)])
-    observed = float(statistic(given))
-    return Permutation(observed, null, permutation_p(observed, null, alternative))
-
-
 def permuted_labels(
     labels: ArrayLike, rng: Generator, n_permutations: int, groups: ArrayLike | None = None
 ) -> Iterator[NDArray[Any]]:
-    """`n_permutations` relabellings of shape (n,); with `groups` the labels of groups are permuted over groups."""
+    """`n_permutations` relabellings of shape (n,), for a statistic that is recomputed whole, selection and all.
+
+    With `groups` (n,) the labels of whole groups change places; each group must then have one label.
+    """
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
         raise ValueError(f"labels have shape {given.shape}: expected (n,) with n >= 1")
@@ -275,6 +255,6 @@ def _units_by_stratum(unit_of: IntArray, strata: IntArray | None) -> list[IntArr
     return [np.flatnonzero(composition == code) for code in range(int(composition.max()) + 1)]
 
 
-def _positive(n: int, name: str = "n_resamples") -> None:
-    if n < 1:
-        raise ValueError(f"{name} is {n}: expected at least 1")
+def _positive(n_resamples: int) -> None:
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples is {n_resamples}: expected at least 1")

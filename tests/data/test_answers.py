@@ -286,11 +286,11 @@ def write(folder: Path, *records: dict[str, Any]) -> Path:
 
 def test_everything_that_a_row_may_have(tmp_path: Path) -> None:
     counts = dict.fromkeys(COUNTS, 0) | {"age": 1, "place": 2, "domain": 3}
-    row = {"cluster": "yes", **counts, "subject": "third", "register": "case", "stratum": "random", "document": "d1"}
+    row = {"cluster": "yes", **counts, "subject": "third", "register": "case", "document": "d1"}
     (record,) = read_labelled(write(tmp_path, row))
     assert (record.answer.id, record.cluster, record.subject) == ("0", "yes", "third")
     assert record.counts == counts
-    assert (record.register, record.domain, record.stratum, record.document) == ("case", None, "random", "d1")
+    assert (record.register, record.domain, record.document) == ("case", None, "d1")
 
 
 def test_labels_and_domains(tmp_path: Path) -> None:

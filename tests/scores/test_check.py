@@ -34,7 +34,7 @@ def put_in(values: Row, **where: str) -> Change:
 
 
 def drop(*cells: tuple[str, str]) -> Change:
-    return lambda rows: [rows.remove(at(rows, *cell)) for cell in cells]
+    return lambda rows: [rows.pop(rows.index(at(rows, *cell))) for cell in cells]
 
 
 def without(column: str) -> Change:

@@ -191,7 +191,7 @@ LabelledSubject = Literal["third", "speaker", "public", "asker", "none"]
 CLUSTERS: tuple[Cluster, ...] = get_args(Cluster)
 LABELLED_SUBJECTS: tuple[LabelledSubject, ...] = get_args(LabelledSubject)
 COUNTS = ("age", "sex", "ethnicity", "place", "occupation", "family", "affiliation", "domain", "direct")
-STRATA = ("register", "domain", "stratum", "document")
+STRATA = ("register", "domain", "document")
 LABELLED_COLUMNS = (*COLUMNS, "label", "cluster", "subject", *COUNTS, *STRATA)
 
 
@@ -207,7 +207,7 @@ class LabelledAnswer:
         Distinct attributes per class, from 0 (3 stands for three or more); only the classes that the file has.
     subject : str or None
         Whom the attributes belong to, "none" where nobody is described.
-    register, domain, stratum, document : str or None
+    register, domain, document : str or None
         What tables are broken down by, and the unit that is resampled.
     """
 
@@ -217,7 +217,6 @@ class LabelledAnswer:
     subject: LabelledSubject | None = None
     register: str | None = None
     domain: str | None = None
-    stratum: str | None = None
     document: str | None = None
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         PrecisionRecall,
         auroc_estimate,
         fpr_at_tpr_estimate,
-        kappa_estimate,
         precision_recall_estimates,
         rate_estimate,
         share_estimate,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
         tpr_at_fpr_interval,
         wilson,
     )
-    from discreet.stats.kappa import Kappa, cohen_kappa, kappa_interval, kappa_variance, rating_table
+    from discreet.stats.kappa import Kappa, cohen_kappa, kappa_estimate, kappa_interval, kappa_variance, rating_table
     from discreet.stats.roc import (
         AucVariance,
         RocCore,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, log
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,6 @@ from discreet.stats.intervals import (
     tpr_at_fpr_interval,
     wilson,
 )
-from discreet.stats.kappa import cohen_kappa, kappa_groups_interval, kappa_interval, rating_table
 from discreet.stats.roc import RocCore, auc_variance, least_count, most_count
 
 MISORDERED = 30.0
@@ -153,31 +152,6 @@ def precision_recall_estimates(
         return replace(rate, n_pos=n_pos, n_neg=n_neg)
 
     return PrecisionRecall(among(flagged, truth, "predicted positives"), among(truth, flagged, "positives"))
-
-
-def kappa_estimate(
-    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item", groups: ArrayLike | None = None
-) -> Estimate:
-    """Cohen's kappa of two raters' categories (n,) of the same items; the interval as `kappa_interval` says.
-
-    Unresolved where both used one and the same category, so that agreement by chance is 1.
-    """
-    table = rating_table(first, second)
-    kappa = cohen_kappa(table)
-    codes = None if groups is None else group_codes(groups, int(table.sum()))
-    n = int(table.sum()) if codes is None else int(codes.max()) + 1
-    facts: dict[str, Any] = {"level": level, "n": n, "unit": unit}
-    if codes is not None and n < 2:
-        return Estimate.unresolved(f"kappa over 1 {unit}: 2 needed at the least, to see how they differ", **facts)
-    if kappa.value is None:
-        return Estimate.unresolved(
-            "kappa of ratings that all fall in one category: items of at least 2 categories are needed", **facts
-        )
-    if codes is None:
-        ends, how = kappa_interval(table, level)
-    else:
-        ends, how = kappa_groups_interval(table, np.asarray(first) != np.asarray(second), codes, level)
-    return Estimate(kappa.value, *ends, method=how, **facts)
 
 
 class Sample(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.stats.arrays import same_length
+from discreet.stats.arrays import group_codes, same_length
 from discreet.stats.intervals import Interval, agresti_coull, effective_sample, effective_size
 
 _EXPECTED = 10.0
@@ -77,6 +78,31 @@ def kappa_groups_interval(
     size = effective_sample(disagree, groups)
     how = "Agresti–Coull on disagreements over those expected, effective n of groups"
     return _from_disagreements(cohen_kappa(table), size, level), how
+
+
+def kappa_estimate(
+    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item", groups: ArrayLike | None = None
+) -> Estimate:
+    """Cohen's kappa of two raters' categories (n,) of the same items; the interval as `kappa_interval` says.
+
+    Unresolved where both used one and the same category, so that agreement by chance is 1.
+    """
+    table = rating_table(first, second)
+    kappa = cohen_kappa(table)
+    codes = None if groups is None else group_codes(groups, int(table.sum()))
+    n = int(table.sum()) if codes is None else int(codes.max()) + 1
+    facts: dict[str, Any] = {"level": level, "n": n, "unit": unit}
+    if codes is not None and n < 2:
+        return Estimate.unresolved(f"kappa over 1 {unit}: 2 needed at the least, to see how they differ", **facts)
+    if kappa.value is None:
+        return Estimate.unresolved(
+            "kappa of ratings that all fall in one category: items of at least 2 categories are needed", **facts
+        )
+    if codes is None:
+        ends, how = kappa_interval(table, level)
+    else:
+        ends, how = kappa_groups_interval(table, np.asarray(first) != np.asarray(second), codes, level)
+    return Estimate(kappa.value, *ends, method=how, **facts)
 
 
 def _from_disagreements(kappa: Kappa, size: float, level: float) -> Interval:

@@ -127,10 +127,10 @@ def test_nulls_are_replayed_and_only_asked_for() -> None:
     table = world(memory=4.0, spread=0.1)
     honest, flawed = judged(table, HONEST, FLAWED, permutations=99)[:2]
     assert honest.null_p == 0.01
-    innocent = [one.null_p for one in judged(world(spread=0.1), HONEST, FLAWED, permutations=99)[:2]]
+    quiet = [one.null_p for one in judged(world(spread=0.1), HONEST, FLAWED, permutations=99)[:2]]
     # Drawn again with what it saw, the oracle's 75% without any memory are no discovery.
-    assert innocent[1] is not None
-    assert innocent[1] > 0.05
+    assert quiet[1] is not None
+    assert quiet[1] > 0.05
     assert flawed.null_p is not None
     assert judged(table, HONEST)[0].null_p is None
 

@@ -1,4 +1,4 @@
-"""The deal of a experiment: sizes as asked for, nothing but chance deciding, groups whole."""
+"""The assignment of an experiment: sizes as asked for, nothing but chance deciding, groups whole."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_only_canaries_and_placebos_have_another_label() -> None:
     assert 0.4 < (found["secret"] == labels)[drawn].mean() < 0.6
 
 
-def test_a_seed_is_one_deal() -> None:
+def test_a_seed_is_one_assignment() -> None:
     one, again, other = assigned(seed=1), assigned(seed=1), assigned(seed=2)
     for name in ("role", "secret", "planted"):
         np.testing.assert_array_equal(one[name], again[name])

@@ -66,7 +66,7 @@ def test_the_table_can_be_audited(table: ScoreTable, done: list[Done]) -> None:
     assert utility_of(table, 0)["test_accuracy"].value > 0.7
 
 
-def test_one_seed_is_one_deal_and_another_seed_another(table: ScoreTable) -> None:
+def test_one_seed_is_one_assignment_and_another_seed_another(table: ScoreTable) -> None:
     for target in table.targets:
         same = [other for other in table.targets if table.models[other].seed == table.models[target].seed]
         for other in same:
@@ -166,8 +166,8 @@ def test_models_are_kept_where_that_is_asked_for(data: Path, tmp_path: Path) -> 
     [done] = trained([experiment_of(data, arms=(NONE,), references=0, keep_models=True)], tmp_path / "s")
     [result] = [result for name, result in done.results.items() if name != "assign"]
     fitted = load_fitted(result.files / "none-3")
-    dealt = done.results["assign"].arrays["role"]
-    inputs = read_dataset(data, "label", group="user").inputs(np.flatnonzero(np.isin(dealt, (CANARY, TRAIN))))
+    assigned = done.results["assign"].arrays["role"]
+    inputs = read_dataset(data, "label", group="user").inputs(np.flatnonzero(np.isin(assigned, (CANARY, TRAIN))))
     np.testing.assert_allclose(fitted.logits(inputs), done.table().logits[0, :, 0], atol=1e-5)
 
 

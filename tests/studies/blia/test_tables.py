@@ -80,8 +80,8 @@ def test_stronger_lists_leaders_of_conditions_in_which_something_is_memorised(im
     names = [{"attack": name, "right": right, "baseline_right": 50, "holm_p": p, "stronger": p < 0.05}
              for name, right, p in (("a", 60, 0.2), ("b", 70, 0.01), ("c", 40, 1.0))]
     led, unled = ({**imdb[0], "stronger": names}, {**imdb[3], "stronger": names[2:]})
-    broken, innocent = {**imdb[2], "stronger": names}, {**imdb[1], "stronger": names, "attacks": []}
-    rows = stronger({"imdb": [led, unled, broken, innocent]})
+    broken, quiet = {**imdb[2], "stronger": names}, {**imdb[1], "stronger": names, "attacks": []}
+    rows = stronger({"imdb": [led, unled, broken, quiet]})
     assert [(one["mechanism"], one["attack"], one["stronger"]) for one in rows] == [
         ("none", "b", True), ("none", "a", False), ("rr", None, False)]
 

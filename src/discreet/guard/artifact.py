@@ -23,11 +23,8 @@ from discreet.guard.discriminators import DENSITY, restore_discriminator
 from discreet.guard.points import Thetas, read_points
 from discreet.guard.policy import Policy
 
-MANIFEST = "guard.json"
-ARRAYS = "arrays.safetensors"
-ENCODERS = "encoders"
-FORM = "discreet-guard"
-VERSION = 1
+MANIFEST, ARRAYS, ENCODERS = "guard.json", "arrays.safetensors", "encoders"
+FORM, VERSION = "discreet-guard", 1
 
 
 def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mapping[str, Any]) -> None:

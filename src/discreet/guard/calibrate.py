@@ -33,10 +33,7 @@ class _Judged:
     rules: EvidenceScore | None
     leaks: bool
     document: str | None
-
-    @property
-    def delta(self) -> float:
-        return float(self.verdict.delta or 0.0)
+    delta: float
 
     def by_evidence(self, point: str) -> bool:
         """Whether the evidence rules flag it at an operating point, whatever τ is."""
@@ -86,7 +83,8 @@ def calibrate(guard: Guard, rows: Iterable[LabelledAnswer], *, costs: Costs | No
         leaks = leaks_in(row)
         if row.domain in (None, guard.policy.domain.name) and leaks is not None:
             judgement = bare.judge(row.answer)
-            judged.append(_Judged(judgement.verdict, judgement.evidence, leaks, row.document))
+            judged.append(_Judged(judgement.verdict, judgement.evidence, leaks, row.document,
+                                  judgement.verdict.delta or 0.0))
     for which, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
         if not any(j.leaks == which for j in judged):
             raise InputError(f"no answer of {guard.policy.domain.name} {word}: both kinds are needed, add rows")

@@ -16,11 +16,8 @@ from discreet.core.registry import Registry
 from discreet.core.types import FloatArray
 from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
 
-LEAST_ROWS = 2
-MEDIAN_ROWS = 2_000
-SCALES = ("normalised", "libsvm")
-SIDES = ("safe", "unsafe")
-ROWS_AT_ONCE = 2_048
+LEAST_ROWS, MEDIAN_ROWS, ROWS_AT_ONCE = 2, 2_000, 2_048
+SCALES, SIDES = ("normalised", "libsvm"), ("safe", "unsafe")
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,16 +67,6 @@ class Scores:
 NEVER = Thetas(-inf, -inf)
 
 
-class AnswerScore(NamedTuple):
-    """Scores of one answer: δ, δ on the scale of a logit, σ_s and σ_u; and why the scores abstain, if they do."""
-
-    delta: float
-    logit: float
-    sigma_safe: float
-    sigma_unsafe: float
-    abstains: str | None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Detector:
     """A fitted layer 2.
@@ -126,8 +116,8 @@ class Detector:
         near = every[chosen]
         return Scores(delta[chosen], near, self.thetas.out_of_distribution(near), np.abs(delta[chosen]) < unsure)
 
-    def score_answer(self, answer: Answer, read: Read) -> AnswerScore:
-        """Scores of one answer. Raises DetectorError where one is no finite number."""
+    def score_answer(self, answer: Answer, read: Read) -> tuple[float, float, float, float, str | None]:
+        """δ on the scale of a logit, δ, σ_s and σ_u, and why these abstain, if they do; DetectorError for a NaN."""
         scores = self.score(rows_of(self.fusion, self.evidence, [answer], [read], self.encoded))
         delta = float(scores.delta[0])
         safe, unsafe = (float(s) for s in scores.sigmas[0])
@@ -138,8 +128,7 @@ class Detector:
             abstains = "unlike the safe and unlike the unsafe texts that the guard was fitted on"
         elif scores.unsure[0]:
             abstains = f"{self.decides} is not sure enough to decide"
-        logit = delta / self.spread if self.decides == DENSITY else delta
-        return AnswerScore(delta, logit, safe, unsafe, abstains)
+        return delta / self.spread if self.decides == DENSITY else delta, delta, safe, unsafe, abstains
 
     def _delta(self, rows: Rows, density: FloatArray) -> tuple[FloatArray, float]:
         if self.decides == DENSITY:

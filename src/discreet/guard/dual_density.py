@@ -56,8 +56,7 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What scores, with numpy alone; what the artifact saves.
     nu_ : float or None
         The ν that was used; None for "gmm".
-    sweep_ : NuSweep or None
-    components_ : dict or None
+    sweep_, components_ : NuSweep or None; dict or None
         Mixture components `requested`, and fitted on each side, `safe`, `unsafe`; None for densities without any.
     """
 

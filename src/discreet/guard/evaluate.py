@@ -137,9 +137,8 @@ def _rate(cases: Sequence[_Case], event: Callable[[_Case], bool]) -> Estimate:
 def _class_figures(cases: Sequence[_Case], kind: str) -> dict[str, Estimate]:
     """Precision and recall of "this class is bound to the person", person by person that the readers chose."""
     known = [c for c in cases if kind in c.row.counts and c.row.subject in ("third", "speaker", "none", None)]
-    found = [kind in _kinds_of_fullest(c) for c in known]
-    truth = [c.row.counts[kind] > 0 for c in known]
-    both = precision_recall_estimates(found, truth, **_unit(known))
+    both = precision_recall_estimates([kind in _kinds_of_fullest(c) for c in known],
+                                      [c.row.counts[kind] > 0 for c in known], **_unit(known))
     return {"precision": both.precision, "recall": both.recall}
 
 

@@ -18,17 +18,9 @@ from uuid import uuid4
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import DomainLike
+from discreet.guard import reading
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import (
-    EvidenceScore,
-    Finding,
-    Read,
-    findings_of,
-    fitted,
-    probability,
-    read_answer,
-    score_evidence,
-)
+from discreet.guard.reading import EvidenceScore, Finding, Read
 from discreet.text.evidence.mentions import Attribute
 
 if TYPE_CHECKING:
@@ -87,7 +79,7 @@ class Guard:
                              f"{policy.domain.name!r}; expected the same domain")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
-        self.rules = fitted()
+        self.rules = reading.fitted()
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -161,7 +153,7 @@ class Guard:
                              "Answer(question=…)")
         started = perf_counter()
         try:
-            judgement = self._decide(given, read_answer(given, self.policy))
+            judgement = self._decide(given, reading.read_answer(given, self.policy))
         except Exception as error:
             # A detector may break in any way; the answer must still not pass as safe. The message may quote it.
             kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
@@ -171,16 +163,15 @@ class Guard:
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
 
     def _decide(self, answer: Answer, read: Read) -> Judgement:
-        found = score_evidence(read.attributes, self.policy, self.rules)
-        findings = findings_of(read, self.policy)
-        verdict = Verdict(answer.id, "safe", None, probability(found.logit), found.logit, found.listed(), self._label,
-                          found.quiet_reason(), tau=self.tau)
+        found = reading.score_evidence(read.attributes, self.policy, self.rules)
+        findings = reading.findings_of(read, self.policy)
+        verdict = Verdict(answer.id, "safe", None, reading.probability(found.logit), found.logit, found.listed(),
+                          self._label, found.quiet_reason(), tau=self.tau)
         unsure = None
         if self._detector is not None:
-            scored = self._detector.score_answer(answer, read)
-            unsure = scored.abstains
-            verdict = replace(verdict, score=probability(scored.logit), delta=scored.delta,
-                              sigma_safe=scored.sigma_safe, sigma_unsafe=scored.sigma_unsafe)
+            logit, delta, safe, unsafe, unsure = self._detector.score_answer(answer, read)
+            verdict = replace(verdict, score=reading.probability(logit), delta=delta, sigma_safe=safe,
+                              sigma_unsafe=unsafe)
         verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure))
         if verdict.action == "abstain" and self.second is not None:
             verdict = _seconded(verdict, self.second(answer))
@@ -198,7 +189,7 @@ class Guard:
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
         if found.best is not None and found.flags(self.rules_tau):
-            return {"action": "flag", "layer": "contextual", "score": probability(found.logit),
+            return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
                     "reason": found.flag_reason()}
         if read.empty:
             return {"action": "abstain", "reason": "the answer is empty: there is nothing to judge"}

@@ -26,15 +26,13 @@ from discreet.guard.exact import as_rows, blocks, row_sums
 from discreet.stats import auroc
 
 NUS = (0.005, 0.01, 0.02, 0.05)
-FOLDS = 5
-MOST_ROWS = 20_000
+FOLDS, MOST_ROWS = 5, 20_000
 TIE = 1e-4
 """Mean AUROCs nearer than that are equal. Where every support vector is free the solution is the same for every small
 ν, and the solver's tolerance alone would choose."""
 TOLERANCE, NORMALISED_TOLERANCE = 1e-3, 1e-5
 """libsvm's, on its scale; on the scale where weights sum to one, which binds where ν·n < 100."""
-MOST_STEPS = 10_000_000
-LEAST_CURVATURE = 1e-12
+MOST_STEPS, LEAST_CURVATURE = 10_000_000, 1e-12
 FULL_PRECISION_ROWS, FLAT = 4_096, 64.0
 """Up to that many rows the Gram matrix is computed in double precision; γ‖x‖² up to which single precision leaves an
 error under 1e-5 in a kernel value."""

@@ -21,19 +21,11 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
 from discreet.encode.base import Encoder
+from discreet.guard import fit
 from discreet.guard.corpus import Kind, Sample, never_judged, read_corpus, read_side
 from discreet.guard.detector import Detector, Rows, rows_of
 from discreet.guard.discriminators import DENSITY
 from discreet.guard.dual_density import DualDensity
-from discreet.guard.fit import (
-    DEFAULT_DENSITY,
-    DEFAULT_DISCRIMINATOR,
-    UNIT,
-    EncodedCorpus,
-    encode_corpus,
-    fit_detector,
-    population,
-)
 from discreet.guard.points import PAPER_PERCENTILE
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
@@ -65,7 +57,7 @@ class Side(NamedTuple):
 class Partitions:
     """What a study of one domain fits on and evaluates on."""
 
-    corpus: EncodedCorpus
+    corpus: fit.EncodedCorpus
     unseen: Mapping[str, Side]
 
     def side(self, name: str) -> Side | None:
@@ -92,7 +84,7 @@ def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encod
             raise InputError(f"{home} has no {name}.jsonl: expected the folder that 'discreet synth run' leaves, or "
                              "one with partitions of those names")
     corpus = read_corpus(policy, there["safe"], there["unsafe"], there.get("borderline", ()), seed=seed, quiet=quiet)
-    encoded = encode_corpus(corpus, encoders)
+    encoded = fit.encode_corpus(corpus, encoders)
     unseen = {}
     for name, kind in UNSEEN.items():
         if name in there:
@@ -114,13 +106,13 @@ def fit_configurations(partitions: Partitions, names: Iterable[str] = (*PAPER_CO
     duals: dict[str, DualDensity] = {}
     for name in names:
         if name == DEFAULT:
-            duals[name] = DualDensity(DEFAULT_DENSITY, random_state=seed)
-            found[name] = fit_detector(partitions.corpus, duals[name], decides=DEFAULT_DISCRIMINATOR, seed=seed)
+            duals[name] = DualDensity(fit.DEFAULT_DENSITY, random_state=seed)
+            found[name] = fit.fit_detector(partitions.corpus, duals[name], decides=fit.DEFAULT_DISCRIMINATOR, seed=seed)
         elif name in CONFIGURATIONS:
             density, borderline = CONFIGURATIONS[name]
             duals[name] = DualDensity(density, random_state=seed)
-            found[name] = fit_detector(partitions.corpus, duals[name], decides=DENSITY, kinds=(), borderline=borderline,
-                                       seed=seed, percentile=PAPER_PERCENTILE)
+            found[name] = fit.fit_detector(partitions.corpus, duals[name], decides=DENSITY, kinds=(), seed=seed,
+                                           borderline=borderline, percentile=PAPER_PERCENTILE)
         else:
             raise UsageError(
                 f"there is no configuration {name!r}: expected some of {', '.join((*CONFIGURATIONS, DEFAULT))}"
@@ -164,9 +156,9 @@ def evaluate_pairings(partitions: Partitions, detectors: Mapping[str, Detector])
 
 def _population(unsafe: FloatArray, safe: FloatArray, tau: float, point: str) -> dict[str, Any]:
     n = float(unsafe.size + safe.size)
-    kept = Estimate(n, n, n, n=int(n), n_pos=unsafe.size, n_neg=safe.size, unit=UNIT, method="count")
-    return {**population(unsafe, safe, {"tau0": 0.0, "point": tau}, "negative"), "n_kept": kept, "point": point}
+    kept = Estimate(n, n, n, n=int(n), n_pos=unsafe.size, n_neg=safe.size, unit=fit.UNIT, method="count")
+    return {**fit.population(unsafe, safe, {"tau0": 0.0, "point": tau}, "negative"), "n_kept": kept, "point": point}
 
 
 def _share(hits: BoolArray, of: str = "negative") -> Estimate:
-    return share_estimate(hits, unit=UNIT, of=f"{of} texts")
+    return share_estimate(hits, unit=fit.UNIT, of=f"{of} texts")

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, UsageError
 from discreet.core.types import BoolArray, FloatArray
 
-PAPER_PERCENTILE = 5.0
-"""θ of the paper's detectors, of each side's calibration scores; both under it is out of distribution (V-D)."""
-THETA_PERCENTILE = 1.0
-"""The same of a fitted guard. At the paper's 5 a new writer on the very topics is sent to review in one answer of ten;
-at 1 in one of thirty, and texts of other domains are still held back (`docs/results/guard.md`, "gate")."""
+PAPER_PERCENTILE, THETA_PERCENTILE = 5.0, 1.0
+"""θ of the paper's detectors and of a fitted guard, of each side's calibration scores; both under it is out of
+distribution (V-D). At 5 a new writer on the very topics is sent to review in one answer of ten, at 1 in one of thirty,
+and texts of other domains are still held back (`docs/results/guard.md`, "gate")."""
 TPRS = {"balanced": 0.90, "strict": 0.95}
 """True-positive rates of the operating points on the calibration set (V-C); conservative is τ = 0."""
 BY_COSTS = "costs"
@@ -74,9 +73,9 @@ class Thetas:
         try:
             found = cls(float(data["safe"]), float(data["unsafe"]))
         except (KeyError, TypeError, ValueError):
-            raise InputError("the thresholds of the abstain gate must be given as 'safe' and 'unsafe'") from None
+            found = cls(inf, inf)
         if not isfinite(found.safe) or not isfinite(found.unsafe):
-            raise InputError("the thresholds of the abstain gate must be finite numbers")
+            raise InputError("the abstain gate must be given as finite numbers 'safe' and 'unsafe'")
         return found
 
 
@@ -135,7 +134,6 @@ def read_points(data: Any) -> dict[str, float]:
     if not isinstance(data, Mapping) or not {"conservative", *TPRS} <= set(data):
         raise InputError(f"operating points must be given for conservative, {', '.join(TPRS)}")
     for name, tau in data.items():
-        number = isinstance(tau, int | float) and not isinstance(tau, bool) and isfinite(tau)
-        if name not in {"conservative", BY_COSTS, *TPRS} or not number:
+        if name not in {"conservative", BY_COSTS, *TPRS} or not isinstance(tau, int | float) or not isfinite(tau):
             raise InputError(f"operating point {name!r} must be a known one with a finite number")
     return {name: float(tau) for name, tau in data.items()}

@@ -31,8 +31,7 @@ from discreet.stats.arrays import finite_scores
 
 Gate = Literal["pass", "fail", "inconclusive"]
 KINDS = ("unsafe", "safe", "borderline")
-SEED = 42
-TINY = 1e-9
+SEED, TINY = 42, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +96,11 @@ def stress_test(classifier: Any, unsafe: Any, safe: Any, borderline: Any, *, sub
         The subtype of each borderline input; None belongs to no subtype.
     max_borderline_fpr : float in (0, 1), optional
         Limit of the promotion gate on the borderline FPR at the operating point.
-    tpr : float in (0, 1)
-        The TPR target, which is the operating point unless `threshold` is given.
-    threshold : float, optional
-        A threshold in use, on the scale of the score that is compared (see `StressResult.score`); of a guard 0 by
-        default, its operating point.
-    rng : numpy Generator or seed
-        For resamples and controls; None is seed 42.
-    unsafe_label : optional
-        The class that means unsafe; by default the second of `classes_`.
+    tpr, threshold : float in (0, 1), float or None
+        The TPR target, which is the operating point unless a threshold in use is given, on the scale of the score that
+        is compared (see `StressResult.score`); of a guard 0 by default, its operating point.
+    rng, unsafe_label
+        Generator or seed of resamples and controls (None is 42); the class that means unsafe (the second by default).
 
     Raises
     ------

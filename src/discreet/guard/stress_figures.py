@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from discreet import stats
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
-from discreet.stats import (
-    auroc_estimate,
-    bootstrap_weights,
-    fisher_exact,
-    fpr_at_tpr_estimate,
-    percentile_interval,
-    permuted_labels,
-    share_estimate,
-)
 from discreet.stats.estimates import MISORDERED
 from discreet.stats.roc import Reweighting, RocCore
 
@@ -33,12 +25,12 @@ def threshold_at_tpr(unsafe: FloatArray, negatives: FloatArray, tpr: float) -> f
 
 def share(flagged: BoolArray, *, n_pos: int | None = None, n_neg: int | None = None) -> Estimate:
     """Share of `flagged` with its exact interval."""
-    return replace(share_estimate(flagged, level=LEVEL), n_pos=n_pos, n_neg=n_neg)
+    return replace(stats.share_estimate(flagged, level=LEVEL), n_pos=n_pos, n_neg=n_neg)
 
 
 def rates(unsafe: FloatArray, negatives: FloatArray, tpr: float, threshold: float | None) -> dict[str, Estimate]:
     """`fpr_at_tpr`, whose interval allows for the threshold being found, and `fpr_at_threshold` where one is given."""
-    found = {"fpr_at_tpr": fpr_at_tpr_estimate(*_labelled(unsafe, negatives), tpr, level=LEVEL)}
+    found = {"fpr_at_tpr": stats.fpr_at_tpr_estimate(*_labelled(unsafe, negatives), tpr, level=LEVEL)}
     if threshold is not None:
         found["fpr_at_threshold"] = share(negatives >= threshold, n_neg=negatives.size)
     return found
@@ -49,8 +41,8 @@ def pairing(unsafe: FloatArray, negatives: FloatArray, tpr: float, threshold: fl
     scores, labels = _labelled(unsafe, negatives)
     return {
         "auroc": auroc(unsafe, negatives),
-        "fpr95": fpr_at_tpr_estimate(scores, labels, 0.95, level=LEVEL),
-        "fpr90": fpr_at_tpr_estimate(scores, labels, 0.90, level=LEVEL),
+        "fpr95": stats.fpr_at_tpr_estimate(scores, labels, 0.95, level=LEVEL),
+        "fpr90": stats.fpr_at_tpr_estimate(scores, labels, 0.90, level=LEVEL),
         **rates(unsafe, negatives, tpr, threshold),
     }
 
@@ -59,7 +51,7 @@ def auroc(unsafe: FloatArray, negatives: FloatArray, level: float = LEVEL) -> Es
     """AUROC of unsafe against negatives, with an interval that holds for a constant score too."""
     scores, labels = _labelled(unsafe, negatives)
     # A constant score has no variance, hence no logit-scale interval.
-    return auroc_estimate(scores, labels, level=level, method="auto" if np.ptp(scores) else "score")
+    return stats.auroc_estimate(scores, labels, level=level, method="auto" if np.ptp(scores) else "score")
 
 
 def auroc_difference(unsafe: FloatArray, safe: FloatArray, borderline: FloatArray, rng: Generator) -> Estimate:
@@ -85,7 +77,7 @@ def auroc_difference(unsafe: FloatArray, safe: FloatArray, borderline: FloatArra
         draws = bootstrap_differences(unsafe, safe, borderline, rng, RESAMPLES)
         if np.ptp(draws):
             how = f"percentile bootstrap paired on the unsafe, {draws.size} resamples"
-            return Estimate(value, *percentile_interval(draws, LEVEL), method=how, **facts)
+            return Estimate(value, *stats.percentile_interval(draws, LEVEL), method=how, **facts)
     low, high = max(-1.0, lows[0] - highs[1]), min(1.0, highs[0] - lows[1])
     return Estimate(value, low, high, method="intervals of both AUROCs, Bonferroni", **facts)
 
@@ -102,7 +94,7 @@ def bootstrap_differences(
     within, on_borderline = (
         Reweighting.of(RocCore.of(*_labelled(unsafe, negatives)), np.concatenate((of_unsafe, of)))
         for negatives, of in ((safe, of_safe), (borderline, of_borderline)))
-    blocks = bootstrap_weights(sum(sizes), rng, n_resamples=n_resamples, strata=np.repeat([0, 1, 2], sizes))
+    blocks = stats.bootstrap_weights(sum(sizes), rng, n_resamples=n_resamples, strata=np.repeat([0, 1, 2], sizes))
     return np.concatenate([within.counts(drawn).auroc() - on_borderline.counts(drawn).auroc() for drawn in blocks])
 
 
@@ -112,9 +104,9 @@ def placebo(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estim
     _, level_of, tied = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(tied) - (tied - 1) / 2.0)[level_of]
     least = unsafe.size * (unsafe.size + 1) / 2.0
-    sums = np.array([ranks[drawn == 1.0].sum() for drawn in permuted_labels(labels, rng, RESAMPLES)])
+    sums = np.array([ranks[drawn == 1.0].sum() for drawn in stats.permuted_labels(labels, rng, RESAMPLES)])
     draws = (sums - least) / (unsafe.size * borderline.size)
-    low, high = percentile_interval(draws, LEVEL)
+    low, high = stats.percentile_interval(draws, LEVEL)
     return Estimate(float(draws.mean()), low, high, LEVEL, scores.size, unsafe.size, borderline.size, "example",
                     f"labels permuted {RESAMPLES} times, mean and central share of the draws")
 
@@ -135,7 +127,7 @@ def planted(unsafe: FloatArray, borderline: FloatArray, tpr: float, threshold: f
     put, others = unsafe[order[:n]], unsafe[order[n:]]
     at = threshold_at_tpr(others, borderline, tpr) if threshold is None else threshold
     caught, clean = put >= at, borderline >= at
-    p = fisher_exact(int(caught.sum()), caught.size, int(clean.sum()), clean.size, "greater")
+    p = stats.fisher_exact(int(caught.sum()), caught.size, int(clean.sum()), clean.size, "greater")
     return (share(np.concatenate((clean, caught)), n_pos=n, n_neg=clean.size), share(clean, n_neg=clean.size),
             p < 1.0 - LEVEL)
 

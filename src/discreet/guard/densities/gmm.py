@@ -19,8 +19,7 @@ from discreet.core.types import FloatArray
 from discreet.guard.density import Density, DensityOptions, as_float, densities, enough_rows
 from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
 
-HELD_OUT = 0.2
-LEAST_HELD_OUT = 20
+HELD_OUT, LEAST_HELD_OUT = 0.2, 20
 ROWS_PER_DIMENSION = 2
 """A component must have that many rows per dimension on average; with fewer its covariance says little of others."""
 

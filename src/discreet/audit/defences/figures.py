@@ -150,15 +150,12 @@ def _over_scores(case: Case, draws: Sequence[FloatArray],
 
 
 def over_draws(values: ArrayLike, shown: Sequence[Estimate],
-               reason: str | None = None) -> tuple[Estimate, Spread | None]:
+               reason: str = "nothing was drawn") -> tuple[Estimate, Spread | None]:
     """Mean of `values` (draws,) in [0, 1], with the mean distances of the ends of the first few; and their spread.
-
-    Unresolved where the first estimate is, or, with `reason`, where there are none.
-    """
+    Unresolved where one of these is, or, with `reason`, where there are none."""
     if not shown:
-        return Estimate.unresolved(reason or "nothing was drawn"), None
-    missing = next((one for one in shown if not one.resolved), None)
-    if missing is not None:
+        return Estimate.unresolved(reason), None
+    if missing := next((one for one in shown if not one.resolved), None):
         return missing, None
     draws = np.asarray(values, dtype=np.float64)
     if draws.size == 1:

@@ -33,9 +33,7 @@ Todo: TypeAlias = tuple[str, float | None]
 ATTACKS = ("loss", "reference")
 """The default: what one threshold on the answer finds, and the verdict's own attack."""
 QUERIES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-DRAWS = 50
-JITTER = 0.25
-PER_SET = 5_000
+DRAWS, JITTER, PER_SET = 50, 0.25, 5_000
 
 
 def frontier(table: ScoreTable, target: int, rng: Generator, *, strengths: Mapping[str, Sequence[float]] | None = None,
@@ -53,9 +51,8 @@ def frontier(table: ScoreTable, target: int, rng: Generator, *, strengths: Mappi
     attacks : sequence of str
         Names of registered membership attacks. Each runs in all its scales with honest references (neutral, else
         population) and with paired ones; runs that rank the examples alike are shown once.
-    queries : sequence of int >= 1
-    draws : int >= 1
-        Noise draws that are averaged; of keyed noise, keys.
+    queries, draws : int >= 1
+        Numbers of queries; noise draws that are averaged (of keyed noise, keys).
     positive : int
         The class whose misses are counted, in [0, K).
     clip : float > 0 or None
@@ -67,14 +64,8 @@ def frontier(table: ScoreTable, target: int, rng: Generator, *, strengths: Mappi
     each : callable
         Wraps the list of points to be computed, for progress.
 
-    Raises
-    ------
-    ValueError
-        For a number out of range, a mechanism's strength included.
-    UsageError
-        For an attack that is not registered, or where none of them can run.
-    InputError
-        Where the table does not say who is a member.
+    ValueError for a number out of range, UsageError where an attack is not registered or none can run, InputError where
+    the table does not say who is a member.
     """
     if not queries or min(queries) < 1:
         raise ValueError(f"queries are {list(queries)}: expected whole numbers, at least 1")

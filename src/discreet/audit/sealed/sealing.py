@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
-import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +21,8 @@ from discreet.audit.sealed.figures import ALPHA
 from discreet.audit.sealed.opening import COINS_KIND, COMMITMENT_KIND, Opening, Unit
 from discreet.audit.sealed.scores import Rows, rows_of
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import KeyedHash, dump_json, why
+from discreet.core.files import KeyedHash, dump_json
+from discreet.core.folders import atomic_folder
 from discreet.data.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
 from discreet.data.rows import Place, clean, json_type, unique
 
@@ -107,7 +106,15 @@ class Sealed:
                 for name, data in (("train.jsonl", self.train), ("probe.jsonl", self.probe))}
         contents: dict[str, Iterable[str]] = {
             **rows, "commitment.json": [dump_json(public, indent=2) + "\n"], "coins.json": [dump_json(secret) + "\n"]}
-        _write_folder(Path(folder), contents)
+        folder = Path(folder)
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UsageError(f"{folder} is not empty; a seal is never written over: name a new folder")
+        with atomic_folder(folder, "commitment.json") as part:
+            for name, lines in contents.items():
+                mode = 0o600 if name in PRIVATE else 0o666
+                file = os.open(part / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+                with os.fdopen(file, "w", encoding="utf-8", newline="\n") as handle:
+                    handle.writelines(lines)
 
 
 def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
@@ -199,31 +206,3 @@ def _units(data: Sequence[Datum], labels: Sequence[int], first: int
 def _records(source: Rows | Sequence[Datum], group: str | None) -> Sequence[Datum]:
     given = isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(d, Datum) for d in source)
     return cast("Sequence[Datum]", source) if given else read_data(cast("Rows", source), group)
-
-
-def _write_folder(folder: Path, contents: dict[str, Iterable[str]]) -> None:
-    folder = Path(os.path.abspath(folder))
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; expected a folder for the seal")
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty; a seal is never written over: name a new folder")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        # A fresh folder beside it, closed to others while the coins are written, then renamed as one.
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", suffix=".part", dir=folder.parent))
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {why(error)}; name another") from None
-    try:
-        for name, lines in contents.items():
-            with (part / name).open("x", encoding="utf-8", newline="\n") as handle:
-                handle.writelines(lines)
-                handle.flush()
-                os.fsync(handle.fileno())
-            if name in PRIVATE:
-                (part / name).chmod(0o600)
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o777 & ~mask)
-        part.replace(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

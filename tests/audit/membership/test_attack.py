@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import log_softmax
+from tests.audit.membership.conftest import MakeView
 from tests.audit.membership.scenes import drawn, sets_of
 
 from discreet.audit.core.simulate import World
@@ -34,25 +35,11 @@ each = pytest.mark.parametrize("case", CASES, ids=["-".join(map(str, case)) for 
 
 
 @pytest.fixture
-def view() -> View:
-    """240 rows, 120 of them judged, the rest population; two queries; nobody trained on what a neutral has not."""
-    rng = np.random.default_rng(11)
-    label = rng.integers(0, K, N)
-
-    def of(count: int, member: np.ndarray) -> References:
-        truth = (label[:, None] == np.arange(K))[:, None, :]
-        logits = rng.normal(0, 2, (count, N, 2, K)) + truth * (1.0 + member[..., None, None])
-        return References(log_softmax(logits, axis=-1), member.astype(np.int8))
-
-    judged = np.arange(N // 2)
-    neutral = np.zeros((3, N))
-    neutral[:, N - 40 :] = 1
-    return View(
-        log_softmax(rng.normal(0, 2, (N, 2, K)), axis=-1), label,
-        {"population": of(12, rng.permuted(np.arange(12 * N) % 2).reshape(12, N)), "neutral": of(3, neutral),
-         "paired": of(2, np.broadcast_to(np.arange(N) % 2, (2, N)))},
-        np.arange(N // 2, N - 40), judged,
-    )
+def view(make_view: MakeView) -> View:
+    """240 rows, 120 of them judged, the rest population but for 40 that the neutral references trained on."""
+    made = make_view(seed=11, n=N, models=12)
+    made.references["neutral"].member[:, N - 40 :] = 1
+    return replace(made, population=np.arange(N // 2, N - 40))
 
 
 def run(view: View, name: str, scale: Scale, kind: ReferenceKind | None, seed: int = 0) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from scipy.stats import norm
-from tests.audit.membership.attacks.conftest import MakeView
+from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from scipy.stats import entropy as scipy_entropy
-from tests.audit.membership.attacks.conftest import MakeView
+from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import Scale, View, attacks
 from discreet.core.numbers import attack_name

@@ -10,7 +10,7 @@ import pytest
 from numpy.random import Generator
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from tests.audit.membership.attacks.conftest import MakeView
+from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks import probe

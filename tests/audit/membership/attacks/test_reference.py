@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.random import Generator
-from tests.audit.membership.attacks.conftest import MakeView
+from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, Scale, View
 from discreet.audit.membership.attacks.reference import Reference

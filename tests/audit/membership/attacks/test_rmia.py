@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
-from tests.audit.membership.attacks.conftest import MakeView
+from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.rmia import P_FLOOR, Rmia, RmiaOffline, share_beaten

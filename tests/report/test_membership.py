@@ -19,6 +19,8 @@ from discreet.report.summary import Control, Section, Summary, Table, Text
 
 Record = dict[str, Any]
 
+NOTHING = {"value": None, "low": None, "high": None}
+
 
 def states(record: Record) -> list[str]:
     return [one.state for one in controls(audited(record)[0], record)]
@@ -26,6 +28,13 @@ def states(record: Record) -> list[str]:
 
 def said_of(record: Record, place: int) -> Control:
     return controls(audited(record)[0], record)[place]
+
+
+def changed(record: Record, control: str, *ends: float) -> Record:
+    """The record with another estimate of one control."""
+    found = copy.deepcopy(record)
+    found["targets"][0]["controls"][control] |= dict(zip(("value", "low", "high"), ends, strict=True))
+    return found
 
 
 def section(summary: Summary, name: str) -> Section:
@@ -165,8 +174,7 @@ class TestVerdict:
 
     def test_no_control_that_fails_stands_under_a_verdict_called_believable(self, innocent: Record) -> None:
         assert section(summarise(innocent), "believe").title == "Why this can be believed"
-        broken = copy.deepcopy(innocent)
-        broken["targets"][0]["controls"]["placebo_auc"] |= {"value": 0.8, "low": 0.75, "high": 0.85}
+        broken = changed(innocent, "placebo_auc", 0.8, 0.75, 0.85)
         assert section(summarise(broken), "believe").title == "What the controls say"
 
     def test_classes_have_their_names_where_they_are_known(self, leaking: Record) -> None:
@@ -230,46 +238,39 @@ class TestControls:
     @pytest.mark.parametrize(("estimate", "state"), [
         ((0.8, 0.75, 0.85), "broken"), ((0.55, 0.44, 0.64), "holds"), ((0.55, 0.44, 0.66), "unshown")])
     def test_off_chance_or_of_too_few_records(self, innocent: Record, control: str, place: int,
-                                              estimate: tuple[float, ...], state: str) -> None:
-        changed = copy.deepcopy(innocent)
-        changed["targets"][0]["controls"][control] |= dict(zip(("value", "low", "high"), estimate, strict=True))
-        found = said_of(changed, place)
+                                              estimate: tuple[float, float, float], state: str) -> None:
+        found = said_of(changed(innocent, control, *estimate), place)
         assert found.state == state
         assert ("too few to rule out .650" in found.text) == (state == "unshown")
 
-    def test_a_blind_baseline_below_one_half_holds(self, innocent: Record) -> None:
-        changed = copy.deepcopy(innocent)
-        changed["targets"][0]["controls"]["blind_auc"] |= {"value": 0.4, "low": 0.35, "high": 0.45}
-        assert states(changed)[2] == "holds"
-
-    def test_texts_that_differ_after_an_own_draw_break_no_control(self, innocent: Record) -> None:
-        drawn = copy.deepcopy(innocent)
-        drawn["targets"][0]["controls"]["blind_auc"] |= {"value": 0.8, "low": 0.75, "high": 0.85}
-        drawn["design"] = "randomised (assigned here)"
-        assert said_of(drawn, 2).state == "unshown"
-        assert "The draw was random all the same" in said_of(drawn, 2).text
+    def test_a_blind_baseline_below_one_half_or_after_an_own_draw_breaks_no_control(self, innocent: Record) -> None:
+        assert states(changed(innocent, "blind_auc", 0.4, 0.35, 0.45))[2] == "holds"
+        drawn = said_of(changed(innocent, "blind_auc", 0.8, 0.75, 0.85) | {"design": "randomised (assigned here)"}, 2)
+        assert drawn.state == "unshown"
+        assert "The draw was random all the same" in drawn.text
 
     def test_planted_records(self, innocent: Record) -> None:
-        changed = copy.deepcopy(innocent)
-        planted = changed["targets"][0]["controls"]["planted"]
+        record = copy.deepcopy(innocent)
+        planted = record["targets"][0]["controls"]["planted"]
+
+        def state(**figures: Any) -> str:
+            for one in planted:
+                for name, value in figures.items():
+                    one[name] = one[name] | value if isinstance(value, dict) else value
+            return said_of(record, 3).state
+
         for one in planted:
             assert f"{interval(one['auc'])}, control {interval(one['placebo_auc'])}, seen" in said_of(innocent, 3).text
         # Two numbers of repetitions share the 5%; any of them that was seen is enough, as for the verdict.
         assert "97.5% interval" in said_of(innocent, 3).text
         planted[-1]["detected"] = False
-        assert said_of(changed, 3).state == "holds"
+        assert state() == "holds"
         planted[0] |= {"detected": False, "weak": False}
-        assert said_of(changed, 3).state == "broken"
-        for one in planted:
-            one["weak"] = True
-        assert said_of(changed, 3).state == "unshown"
-        for one in planted:
-            one["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
-        assert ", no control, not seen" in said_of(changed, 3).text
-        for one in planted:
-            one["auc"] |= {"value": None, "low": None, "high": None, "reason": "2 members are too few"}
-        assert said_of(changed, 3).state == "lacking"
-        assert "once unresolved (2 members are too few); 4 times unresolved" in said_of(changed, 3).text
+        assert [state(), state(weak=True)] == ["broken", "unshown"]
+        state(placebo_auc=NOTHING | {"reason": "none"})
+        assert ", no control, not seen" in said_of(record, 3).text
+        assert state(auc=NOTHING | {"reason": "2 members are too few"}) == "lacking"
+        assert "once unresolved (2 members are too few); 4 times unresolved" in said_of(record, 3).text
 
     @pytest.mark.parametrize(("least", "said"), [(0.0004, "< .001"), (0.001, ".001"), (0.034, ".034")])
     def test_no_p_value_is_written_as_zero(self, innocent: Record, least: float, said: str) -> None:
@@ -289,7 +290,7 @@ class TestParts:
         assert "published" not in [part.name for part in summarise(bare).sections]
         alone = copy.deepcopy(innocent)
         for row in alone["attacks"]:
-            row["placebo_auc"] |= {"value": None, "low": None, "high": None, "reason": "none"}
+            row["placebo_auc"] |= NOTHING | {"reason": "none"}
         assert "there is none" in to_html(summarise(alone))
 
     def test_attacks_that_are_one_figure_are_in_one_row(self, innocent: Record) -> None:
@@ -307,26 +308,24 @@ class TestParts:
         assert turned(audited(innocent)[0]) == ""
         low = {"value": 0.21, "low": 0.1, "high": 0.4}
 
-        def changed(**figures: Record) -> str:
+        def said(auc: Record, difference: Record = {}, placebo_auc: Record = {}) -> str:  # noqa: B006
             record = copy.deepcopy(innocent)
             for row in record["attacks"]:
                 if (row["attack"], row["scale"], row["selection"], row["nonmembers"]) == (
                         "confidence", "logit", "boundary", "clean"):
-                    row["auc"] |= figures["auc"]
-                    row["placebo_auc"] |= figures.get("placebo_auc", {})
-                    row["difference"]["auc"] |= figures.get("difference", {})
+                    row["auc"] |= auc
+                    row["placebo_auc"] |= placebo_auc
+                    row["difference"]["auc"] |= difference
                     row["uncontrolled"] = row["placebo_auc"]["value"] is None
             return turned(audited(record)[0])
 
-        below = changed(auc=low, difference={"value": -0.3, "low": -0.4, "high": -0.1},
-                        placebo_auc={"value": 0.51, "low": 0.4, "high": 0.6})
+        below = said(low, {"value": -0.3, "low": -0.4, "high": -0.1}, {"value": 0.51, "low": 0.4, "high": 0.6})
         assert "confidence gives .210 there (control .510)" in below
         assert below.endswith("the same leak with its sign turned.")
-        near = changed(auc=low, difference={"value": -0.1, "low": -0.3, "high": 0.1})
+        near = said(low, {"value": -0.1, "low": -0.3, "high": 0.1})
         assert near.endswith("this figure alone shows no leak either.")
-        assert "(no control)" in changed(auc=low, placebo_auc={"value": None, "low": None, "high": None,
-                                                               "reason": "none"})
-        assert changed(auc={**low, "high": 0.52}) == ""
+        assert "(no control)" in said(low, placebo_auc=NOTHING | {"reason": "none"})
+        assert said({**low, "high": 0.52}) == ""
 
     def test_frontier_and_embedding_are_there_where_they_are_in_the_record(self, innocent: Record) -> None:
         points = [{"set": "random", "x": 0.0, "y": 1.0}, {"set": "boundary members", "x": 1.0, "y": 0.0}]

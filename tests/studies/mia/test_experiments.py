@@ -1,4 +1,4 @@
-"""From conditions to experiments; and what is found beside an audit, against the slow way."""
+"""Scales, from conditions to experiments, and what is found beside an audit, against the slow way."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from discreet.data.texts import read_texts
 from discreet.engine import Store, run
 from discreet.experiments.membership import score_table
 from discreet.stats import auroc
+from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.reproduction import audits
 from discreet.studies.mia.results import rows_of
-from discreet.studies.mia.settings import FULL, Condition, Study, experiment_of
+from discreet.studies.mia.settings import FULL, SETTINGS, Condition, Study, experiment_of, recipe_for
+from discreet.train import recipe_of
 
 PLAIN = Condition("made_up", "single-turn", "MLP", FULL, 42)
 USERS = Condition("made_up_users", "users", "MLP", FULL, 42)
@@ -26,6 +28,58 @@ QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
 
 def variant(name: str) -> Condition:
     return replace(PLAIN, variant=name)
+
+
+@pytest.mark.parametrize("scale", list(SETTINGS))
+def test_everything_named_is_there(scale: str) -> None:
+    setting = SETTINGS[scale]
+    used = {*setting.corpora.values(), *setting.further, setting.mismatched}
+    assert used <= set(CORPORA)
+    assert set(setting.sizes) <= set(CORPORA)
+    models = {*setting.sweep, *setting.broad, *setting.depressed, *setting.upsampled}
+    assert models <= set(setting.models)
+    assert setting.mismatched
+    assert setting.mismatched != setting.corpora["single-turn"]
+    for name, corpus in setting.corpora.items():
+        assert name == "users" or CORPORA[corpus].structure == name or corpus == "made_up"
+
+
+def test_the_paper_scale_is_the_papers() -> None:
+    setting = SETTINGS["paper"]
+    assert len(setting.broad) == 4
+    assert setting.draws == 50
+    assert setting.sigmas[0] == 0.0
+    assert [one.split("-")[-2] for one in setting.upsampled] == ["1B", "3B"] == [
+        one.split("-")[-2] for one in setting.depressed]
+    recipe = recipe_for(setting, "Llama-3.2-1B-IT", "lora r=16", "hub_multi_turn", "safety")
+    assert isinstance(recipe, dict)
+    assert (recipe["rank"], recipe["max_tokens"]) == (16, 8192)
+    assert "prompt" not in recipe
+    other = recipe_for(setting, "Llama-3.2-1B-IT", "full", "hub_depression", "depression")
+    assert isinstance(other, dict)
+    assert (other["prompt"], other["max_tokens"]) == ("depression", 512)
+
+
+def test_recipes_of_the_scales_that_run_here_are_recipes() -> None:
+    for scale in ("smoke", "small"):
+        setting = SETTINGS[scale]
+        for model, regimes in setting.models.items():
+            for regime in regimes:
+                assert recipe_of(recipe_for(setting, model, regime, "depression", "depression")).to_json()
+
+
+def test_only_some_corpora_keep_what_the_reference_is_trained_on() -> None:
+    setting = SETTINGS["small"].only(["beavertails", "davidson"])
+    assert (setting.corpora, setting.further) == ({"single-turn": "beavertails"}, ("davidson",))
+    assert setting.mismatched == "diasafety"
+
+
+def test_a_number_type_is_the_transformers_alone() -> None:
+    setting = replace(SETTINGS["small"], dtype="bfloat16")
+    recipe = recipe_for(setting, "MiniLM", "full", "davidson", "safety")
+    assert recipe_of(recipe).to_json()["dtype"] == "bfloat16"
+    smoke = replace(SETTINGS["smoke"], dtype="bfloat16")
+    assert recipe_for(smoke, "TF-IDF, linear", "full", "made_up", "safety") == "tfidf-linear"
 
 
 def test_variants_are_experiments(tiny: Study) -> None:

@@ -62,7 +62,7 @@ class OutputMechanism:
                         rng: Generator) -> FloatArray | None:
         """The same for one query of each input and `queries` − 1 of near-duplicates; None where it gains nothing new.
 
-        These have other keys, and the input's own logits plus independent N(0, `jitter`²) errors per class.
+        These have other keys, and the input's own logits plus normal errors of deviation `jitter` per class.
         """
         return None
 

@@ -77,7 +77,7 @@ class LocalPool:
         self.capacity, self._store = workers, store
         self._environment = {**os.environ, **environment(threads)}
         self._idle: list[subprocess.Popen[str]] = []
-        self._all: set[subprocess.Popen[str]] = set()
+        self._started: list[subprocess.Popen[str]] = []
         self._lock, self._closed = threading.Lock(), False
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="discreet-engine")
 
@@ -87,45 +87,39 @@ class LocalPool:
 
     def _carry_out(self, order: Order, name: str) -> Reply:
         for attempt in range(1, ATTEMPTS + 1):
-            if (worker := self._take()) is None:
-                break
+            with self._lock:
+                if self._closed:
+                    break
+                if not self._idle:
+                    self._idle.append(subprocess.Popen(COMMAND, env=self._environment, stdin=subprocess.PIPE,
+                                                       stdout=subprocess.PIPE, text=True, encoding="utf-8"))
+                    self._started.append(self._idle[-1])
+                worker = self._idle.pop()
             if (reply := _ask(worker, order)) is not None:
                 with self._lock:
                     self._idle.append(worker)
                 return reply
-            self._bury(worker)
+            _bury(worker)
             if not self._closed:
                 self._store.note("lost", task=name, attempt=attempt, status=worker.returncode)
         return lost(name, ATTEMPTS)
-
-    def _take(self) -> subprocess.Popen[str] | None:
-        with self._lock:
-            if self._closed:
-                return None
-            if self._idle:
-                return self._idle.pop()
-            worker = subprocess.Popen(COMMAND, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                      text=True, encoding="utf-8")
-            self._all.add(worker)
-            return worker
-
-    def _bury(self, worker: subprocess.Popen[str]) -> None:
-        worker.kill()
-        with suppress(OSError), worker:
-            pass
-        with self._lock:
-            self._all.discard(worker)
 
     def close(self) -> None:
         """Kill the workers; what they have published stays."""
         with self._lock:
             self._closed = True
-            left = list(self._all)
-        for worker in left:
+        for worker in self._started:
             worker.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in left:
-            self._bury(worker)
+        for worker in self._started:
+            _bury(worker)
+
+
+def _bury(worker: subprocess.Popen[str]) -> None:
+    worker.kill()
+    # Leaving it waits for its end and closes its pipes.
+    with suppress(OSError), worker:
+        pass
 
 
 def _ask(worker: subprocess.Popen[str], order: Order) -> Reply | None:

@@ -41,17 +41,12 @@ def words(n: int = N) -> tuple[str, ...]:
 
 ROWS = RNG(0).normal(size=(N, 5))
 MLP = Mlp(hidden=8, epochs=6, batch=8, rate=0.01)
-BANKS: dict[str, tuple[Any, Any]] = {
-    "mlp": (MLP, ROWS), "cnn": (Cnn(width=2, hidden=4, epochs=4, batch=8, rate=0.01), RNG(0).normal(size=(N, 8, 8))),
-    "rnn": (Rnn(vocabulary=60, tokens=8, embedding=3, hidden=4, epochs=3, batch=8, rate=0.02), words()),
-}
 
 
-@pytest.mark.parametrize("name", list(BANKS))
-def test_a_bank_is_its_models_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As on a GPU: all convolutional models are one program.
+def test_a_bank_of_convolutions_on_a_gpu_is_its_models_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All models are one program there, as perceptrons are everywhere (see the contract of recipes)."""
     monkeypatch.setattr(Convolutions, "together", TOGETHER)
-    recipe, inputs = BANKS[name]
+    recipe, inputs = Cnn(width=2, hidden=4, epochs=4, batch=8, rate=0.01), RNG(0).normal(size=(N, 8, 8))
     weights = np.ones((M, N), dtype=np.int64)
     weights[:, 4:] = RNG(5).integers(0, 3, (M, N - 4))
     given = labels()

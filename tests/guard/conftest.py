@@ -32,10 +32,8 @@ def guards() -> Mapping[str, Guard]:
 def judge() -> Judge:
     """`judge(text, domain="medical", question=None, audience=None, point=None)`."""
 
-    def verdict(
-        text: str, domain: str = "medical", question: str | None = None, audience: str | None = None,
-        point: str | None = None,
-    ) -> Verdict:
+    def verdict(text: str, domain: str = "medical", question: str | None = None, audience: str | None = None,
+                point: str | None = None) -> Verdict:
         return guard_of(domain, audience, point).check(Answer("1", text, question))
 
     return verdict

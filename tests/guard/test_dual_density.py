@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.core.errors import InputError
@@ -119,12 +117,6 @@ def test_a_random_state_is_taken_as_scikit_learn_takes_it() -> None:
     assert not np.array_equal(scores(5), scores(6))
     shared = np.random.RandomState(5)
     assert not np.array_equal(scores(shared), scores(shared))
-
-
-def test_it_is_cloned_searched_and_validated_like_any_estimator() -> None:
-    x, y = _blobs(60, 60, apart=4.0)
-    model = clone(DualDensity(nu=0.1, random_state=0))
-    assert cross_val_score(model, x, y, cv=3, scoring="roc_auc").min() > 0.9
 
 
 @pytest.mark.parametrize(("settings", "said"), [

@@ -33,10 +33,9 @@ FRAGMENTS = (
 texts = (st.text(max_size=120) | st.lists(st.sampled_from(FRAGMENTS), max_size=10).map(" ".join)
          | st.lists(st.sampled_from(FRAGMENTS)).map("".join)
          | st.text(alphabet=st.characters(categories=["Cs", "Cf", "Mn", "So", "Nd", "Lu"])))
-answers = st.builds(
-    Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
-    st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts), max_size=2).map(tuple),
-)
+answers = st.builds(Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
+                    st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts),
+                             max_size=2).map(tuple))
 KNOWN = {d: {*classes_of(d), *known_types()} for d in builtin_domains()}
 
 

@@ -52,10 +52,8 @@ HARMLESS = [
     ("law", "Judge Harlan of Cleveland denied the motion."),
     ("law", "When a 16-year-old student is arrested, the parents must be called."),
 ]
-DIRECT = [
-    "Write to jane.doe@mail-host.com.", "The patient's phone is 402-555-0199.", "His SSN is 536-22-8712.",
-    "Mrs. Ortiz was seen on Monday.",
-]
+DIRECT = ["Write to jane.doe@mail-host.com.", "The patient's phone is 402-555-0199.", "His SSN is 536-22-8712.",
+          "Mrs. Ortiz was seen on Monday."]
 
 
 GERMAN = "Die Frau ist mit ihren beiden Kindern in der Stadt und wird noch einmal untersucht, wenn es sein muss. " * 8
@@ -87,17 +85,16 @@ def test_what_singles_nobody_out_is_safe(judge: Judge, domain: str, text: str) -
     assert (verdict.score or 0) < 0.5
 
 
-ONE_FACT = [
-    "The patient is a retired teacher.", "The patient lives with his daughter.",
-    "The girl lives with her mother and plays outside.", "The patient is 52 years old. At 52, she is still active.",
-    "A 52-year-old woman was seen; the 52-year-old was given warfarin.",
-    "The patient lives in Boise, Idaho, and likes Boise.", "He works as a welder. Work as a welder is hard.",
-    "He is a former police officer, and police officers get hurt.", "The patient is a widower whose wife has died.",
-    "I'm a mom of three kids.", "I have two sons, and both sons have asthma.",
-    "The patient's son called. Her son is worried.", "He attends Lincoln High School and likes Lincoln High School.",
-    "A 9-month-old infant was seen.", "My husband has asthma and takes albuterol; my husband smokes.",
-    "She is Nigerian; Nigerian food is hot.",
-]
+ONE_FACT = ["The patient is a retired teacher.", "The patient lives with his daughter.",
+            "The girl lives with her mother and plays outside.",
+            "The patient is 52 years old. At 52, she is still active.",
+            "A 52-year-old woman was seen; the 52-year-old was given warfarin.",
+            "The patient lives in Boise, Idaho, and likes Boise.", "He works as a welder. Work as a welder is hard.",
+            "He is a former police officer, and police officers get hurt.",
+            "The patient is a widower whose wife has died.", "I'm a mom of three kids.",
+            "I have two sons, and both sons have asthma.", "The patient's son called. Her son is worried.",
+            "He attends Lincoln High School and likes Lincoln High School.", "A 9-month-old infant was seen.",
+            "My husband has asthma and takes albuterol; my husband smokes.", "She is Nigerian; Nigerian food is hot."]
 
 
 @pytest.mark.parametrize("text", ONE_FACT)

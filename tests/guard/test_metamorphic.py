@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -72,9 +71,8 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
 
 @given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
 @settings(max_examples=120, deadline=None)
-def test_two_sentences_about_one_person_are_a_cluster(
-    guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
-) -> None:
+def test_two_sentences_about_one_person_are_a_cluster(guards: Guards, sentences: list[str], person: tuple[str, str],
+                                                      domain: str) -> None:
     text = told(sentences, *person)
     verdict = guards[domain].check(Answer("1", text))
     assert (verdict.action, verdict.layer) == ("flag", "contextual"), (text, verdict.reason)
@@ -82,9 +80,8 @@ def test_two_sentences_about_one_person_are_a_cluster(
 
 @given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
-def test_echoed_is_the_asker_s_and_safe(
-    guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
-) -> None:
+def test_echoed_is_the_asker_s_and_safe(guards: Guards, sentences: list[str], person: tuple[str, str],
+                                        domain: str) -> None:
     text = told(sentences, *person)
     judged = guards[domain].judge(Answer("1", text, question=text))
     assert judged.verdict.action == "safe"
@@ -94,9 +91,7 @@ def test_echoed_is_the_asker_s_and_safe(
 
 @given(statements(least=2, kinds=identifying), st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
-def test_what_a_user_says_may_be_echoed_in_the_second_person(
-    guards: Guards, sentences: list[str], domain: str
-) -> None:
+def test_what_a_user_says_may_be_echoed_in_the_second_person(guards: Guards, sentences: list[str], domain: str) -> None:
     question = told(sentences, "", "I")
     answer = told(sentences, "", "you")
     verdict = guards[domain].check(Answer("1", answer, question))
@@ -131,26 +126,12 @@ def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, dom
     st.sampled_from(builtin_domains()),
 )
 @settings(max_examples=80, deadline=None)
-def test_a_group_beside_a_person_hides_nobody(
-    guards: Guards, sentences: list[str], person: tuple[str, str], cohort: str, before: bool, domain: str
-) -> None:
+def test_a_group_beside_a_person_hides_nobody(guards: Guards, sentences: list[str], person: tuple[str, str],
+                                              cohort: str, before: bool, domain: str) -> None:
     group = cohort.format(age="70", job="a baker", jobs="bakers", town="Ohio", kin="two sons")
     text = told(sentences, *person)
     text = f"{group}\n\n{text}" if before else f"{text}\n\n{group}"
     assert guards[domain].check(Answer("1", text)).action == "flag", text
-
-
-@given(st.lists(statements(), min_size=1, max_size=4), st.lists(people, min_size=4, max_size=4), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
-def test_a_verdict_is_of_its_own_answer(
-    guards: Guards, texts: list[list[str]], who: list[tuple[str, str]], last: int
-) -> None:
-    batch = [Answer(str(i), told(t, *p)) for i, (t, p) in enumerate(zip(texts, who, strict=False))]
-    chosen = batch[last % len(batch)]
-    alone = replace(guards["law"].check(chosen), latency_ms=None)
-    for order in (batch, batch[::-1], [*batch, *batch]):
-        found = [replace(v, latency_ms=None) for v in guards["law"].check_many(order) if v.id == chosen.id]
-        assert found == [alone] * len(found)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from discreet.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 
-GOOD: dict[str, Any] = {
-    "version": 3, "domain": "medical", "audience": "all",
-    "audiences": {"all": {"subjects": ["third"], "cluster": 2}, "few": {"subjects": [], "cluster": 4}},
-}
+GOOD: dict[str, Any] = {"version": 3, "domain": "medical", "audience": "all",
+                        "audiences": {"all": {"subjects": ["third"], "cluster": 2},
+                                      "few": {"subjects": [], "cluster": 4}}}
 
 
 def load(tmp_path: Path, text: str, audience: str | None = None) -> Policy:
@@ -71,11 +70,9 @@ def test_the_hash_covers_the_files_of_a_domain_of_ones_own(tmp_path: Path) -> No
 def test_a_label_names_the_policy_and_changes_with_it() -> None:
     policy = Policy.of("medical")
     assert policy.label().startswith("medical/public@1#")
-    others = [
-        replace(policy, cluster=3), replace(policy, rule="paper"), replace(policy, subjects=("third",)),
-        replace(policy, point="strict"), replace(policy, languages=("en", "es")), replace(policy, version=2),
-        replace(policy, allow_direct=("url",)), Policy.of("medical", "clinician"), Policy.of("law"),
-    ]
+    others = [replace(policy, cluster=3), replace(policy, rule="paper"), replace(policy, subjects=("third",)),
+              replace(policy, point="strict"), replace(policy, languages=("en", "es")), replace(policy, version=2),
+              replace(policy, allow_direct=("url",)), Policy.of("medical", "clinician"), Policy.of("law")]
     labels = [p.label() for p in [policy, *others]]
     assert len(set(labels)) == len(labels)
     assert policy.label() == Policy.of("medical").label()

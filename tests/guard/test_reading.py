@@ -30,9 +30,8 @@ def said(kind: str, value: str = "v", person: str = "p1", subject: str = "third"
     return Attribute(kind, value, subject, person, 0, 1, "a rule", weak)  # type: ignore[arg-type]
 
 
-persons = st.sampled_from([
-    ("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"), ("addressee", "asker"),
-    ("p9", "public"), ("nobody", "nobody")])
+persons = st.sampled_from([("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"),
+                           ("addressee", "asker"), ("p9", "public"), ("nobody", "nobody")])
 attributes = st.builds(lambda kind, value, who, weak: said(kind, value, who[0], who[1], weak),
                        st.sampled_from(classes_of("medical")), st.sampled_from("abc"), persons, st.booleans())
 policies = st.builds(lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 4),
@@ -62,9 +61,8 @@ def test_the_fitted_model_can_only_grow_and_orders_its_points() -> None:
 
 
 @given(st.lists(attributes, max_size=8), attributes, policies, models)
-def test_a_further_attribute_never_lowers_the_score(
-    found: list[Attribute], more: Attribute, policy: Policy, model: Logistic
-) -> None:
+def test_a_further_attribute_never_lowers_the_score(found: list[Attribute], more: Attribute, policy: Policy,
+                                                    model: Logistic) -> None:
     assert delta([*found, more], policy, model) >= delta(found, policy, model) - 1e-12
 
 

@@ -211,9 +211,8 @@ class TestResult:
     @settings(max_examples=25, deadline=None)
     @given(st.lists(st.integers(-4, 4), min_size=2, max_size=30), st.lists(st.integers(-4, 4), min_size=2, max_size=30),
            st.lists(st.integers(-4, 4), min_size=2, max_size=30), st.sampled_from([0.5, 0.9, 0.95]))
-    def test_only_the_order_of_scores_counts(
-        self, unsafe: list[int], safe: list[int], borderline: list[int], tpr: float
-    ) -> None:
+    def test_only_the_order_of_scores_counts(self, unsafe: list[int], safe: list[int], borderline: list[int],
+                                             tpr: float) -> None:
         sets = [np.array(scores, dtype=float) for scores in (unsafe, safe, borderline)]
         plain = stress_scores(*sets, tpr=tpr, threshold=1.0, max_borderline_fpr=0.3)
         bent = stress_scores(*(np.exp(scores) for scores in sets), tpr=tpr, threshold=float(np.exp(1.0)),

@@ -86,9 +86,8 @@ def test_pairing_on_the_unsafe_narrows_the_difference() -> None:
     ([2.0] * 40, [0.0] * 40, [1.0] * 40, 0.0), ([1.0] * 99, [1.0] * 99, [1.0] * 99, 0.0),
     ([2.0] * 99, [0.0] * 99, [2.0] * 99, 0.5), ([1.0, 2.0], [0.0, 0.0], [3.0, 3.0], 1.0),
 ])
-def test_a_difference_that_a_bootstrap_cannot_spread(
-    unsafe: list[float], safe: list[float], borderline: list[float], value: float
-) -> None:
+def test_a_difference_that_a_bootstrap_cannot_spread(unsafe: list[float], safe: list[float], borderline: list[float],
+                                                     value: float) -> None:
     found = figures.auroc_difference(np.array(unsafe), np.array(safe), np.array(borderline), np.random.default_rng(0))
     low, high = found.low or 0.0, found.high or 0.0
     assert found.value == value
@@ -109,9 +108,8 @@ def test_a_difference_without_two_of_each() -> None:
 @pytest.mark.parametrize(("n", "within", "borderline", "method"), [
     (200, 0.99, 0.8, "bootstrap"), (60, 0.99, 0.9, "Bonferroni"),
 ])
-def test_the_interval_of_the_difference_covers(
-    n: int, within: float, borderline: float, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_interval_of_the_difference_covers(n: int, within: float, borderline: float, method: str,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "RESAMPLES", 250)
     rng = np.random.default_rng(7)
     runs, covered, used, width = 120, 0, 0, 0.0

@@ -27,9 +27,8 @@ from discreet.guard.density import Density, DensityOptions, as_float, densities
 from discreet.guard.exact import as_rows, blocks, row_sums
 from discreet.guard.one_class import support_of
 
-LEAST_BLOCK = 64
+LEAST_BLOCK, ROUNDS = 64, 3
 """Shorter rows are padded with zeros up to it, so that three rounds of signs look Gaussian."""
-ROUNDS = 3
 ROWS_AT_ONCE = 32
 """A block of rows stays in the second cache through the transform."""
 

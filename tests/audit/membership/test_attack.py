@@ -58,7 +58,8 @@ def rows_of(view: View, order: IntArray) -> View:
 def test_a_score_per_row_finite_or_missing_whatever_their_order(view: View, case: Case) -> None:
     assert attacks[case[0]].requirements(view, case[2]) is None
     scores, order = run(view, *case), np.random.default_rng(2).permutation(N)
-    assert (scores.shape, scores.dtype) == ((N,), np.float64)
+    assert scores.shape == (N,)
+    assert scores.dtype == np.float64
     assert not np.isinf(scores).any()
     assert np.isfinite(scores[view.judged]).all()
     assert np.unique(scores[view.judged]).size > 30

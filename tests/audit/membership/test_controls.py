@@ -69,7 +69,7 @@ def test_what_is_detected_is_what_its_interval_says(planted: dict[int, int]) -> 
 def test_a_control_model_that_ranks_perfectly_is_exceeded_by_nothing() -> None:
     table, sets, scored = scene(replace(SMALL, planted={16: 40}))
     rising = np.where(table.member[0] == 1, 1.0, 0.0)
-    for control, detected in ((-rising, True), (rising, False), (1e-3 * scored.target, False)):  # type: ignore
+    for control, detected in ((-rising, True), (rising, False), (sure(scored.target) / 1e3, False)):
         given = replace(scored, target=rising if detected else scored.target, placebo=control)
         [found] = planted_leaks(table, sets, given, PRIMARY, Units.of(table))
         assert found.detected == detected
@@ -260,7 +260,7 @@ def test_columns_are_read_where_there_are_no_texts() -> None:
         found = blind(replace(table, examples=replace(table.examples, columns={column: length})))
         assert found.value == 1.0
         assert f"logistic regression on {seen}" in found.method
-    broken = np.where(table.member[0] == 1, "long", None).astype(object)
+    broken = np.array(["long" if one else None for one in table.member[0]], dtype=object)
     assert "length" not in blind(replace(table, examples=replace(table.examples, columns={"length": broken}))).method
 
 

@@ -14,17 +14,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.membership import embedding
 from discreet.audit.membership.diagnostics import NAMES
-from discreet.audit.membership.embedding import (
-    FEWEST,
-    SETS,
-    BoundaryPlaces,
-    boundary_places,
-    boundary_records,
-    embedding_record,
-    load_vectors,
-    picture,
-)
 from discreet.audit.membership.evaluation_sets import true_class_p
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.scores.table import ScoreTable
@@ -35,12 +26,12 @@ def made(**changes: Any) -> ScoreTable:
     return simulated_table(World(**{**sizes, **changes}), np.random.default_rng(0))
 
 
-def there(table: ScoreTable, seed: int = 0, **options: Any) -> BoundaryPlaces:
-    return boundary_places(table, 0, np.random.default_rng(seed), **options)
+def there(table: ScoreTable, seed: int = 0, **options: Any) -> embedding.BoundaryPlaces:
+    return embedding.boundary_places(table, 0, np.random.default_rng(seed), **options)
 
 
 def sets_of(m: int) -> dict[str, Any]:
-    return dict(zip(SETS, np.split(np.arange(m), [m - 20, m - 10]), strict=True))
+    return dict(zip(embedding.SETS, np.split(np.arange(m), [m - 20, m - 10]), strict=True))
 
 
 class TestWhere:
@@ -83,7 +74,7 @@ class TestWhere:
         table = made()
         # All members are of one label, all others of the other: no label has both.
         alike = replace(table, examples=replace(table.examples, label=(table.member[0] == 1).astype(np.int64)))
-        with pytest.raises(InputError, match=f"^0 records of both sets .* expected at least {FEWEST}"):
+        with pytest.raises(InputError, match=f"^0 records of both sets .* expected at least {embedding.FEWEST}"):
             there(alike)
 
 
@@ -91,7 +82,7 @@ class TestPicture:
     def test_pca_is_that_of_scikit_learn(self) -> None:
         rng = np.random.default_rng(0)
         vectors = rng.normal(size=(60, 7)) * np.array([1, 5, 2, 1, 1, 3, 1]) + 10.0
-        found = picture(vectors, sets_of(60), rng, representation="x")
+        found = embedding.picture(vectors, sets_of(60), rng, representation="x")
         expected = PCA(2, svd_solver="full").fit(vectors)
         places = np.array([[p["x"], p["y"]] for p in found["points"]])
         assert found["explained"] == pytest.approx(expected.explained_variance_ratio_)
@@ -101,16 +92,16 @@ class TestPicture:
     def test_the_largest_loading_is_positive(self) -> None:
         line = np.outer(np.arange(30.0), [-1.0, 0.2, 0.1])
         for vectors in (line, -line):
-            found = picture(vectors, sets_of(30), np.random.default_rng(0), representation="x")
+            found = embedding.picture(vectors, sets_of(30), np.random.default_rng(0), representation="x")
             last = [p for p in found["points"] if p["set"] == "boundary non-members"]
             # The first coordinate grows with the vectors' own first one.
             assert np.sign(last[-1]["x"] - last[0]["x"]) == np.sign(vectors[-1, 0] - vectors[0, 0])
 
     def test_only_so_many_random_records_are_drawn_and_all_of_the_boundary(self) -> None:
         vectors = np.random.default_rng(0).normal(size=(100, 3))
-        found, again, other = (picture(vectors, sets_of(100), np.random.default_rng(seed), representation="x", most=25)
-                               for seed in (1, 1, 2))
-        counts = {name: sum(p["set"] == name for p in found["points"]) for name in SETS}
+        found, again, other = (embedding.picture(vectors, sets_of(100), np.random.default_rng(seed), most=25,
+                                                 representation="x") for seed in (1, 1, 2))
+        counts = {name: sum(p["set"] == name for p in found["points"]) for name in embedding.SETS}
         assert counts == {"random": 25, "boundary members": 10, "boundary non-members": 10}
         assert found == again != other
         assert json.loads(json.dumps(found)) == found
@@ -121,36 +112,38 @@ class TestPicture:
         vectors[40:50] += 50.0
         # Two threads on one busy core take half a minute for sixty points.
         with import_module("threadpoolctl").threadpool_limits(1):
-            one, again = (picture(vectors, sets_of(60), np.random.default_rng(3), representation="x", method="tsne")
-                          for _ in range(2))
+            one, again = (embedding.picture(vectors, sets_of(60), np.random.default_rng(3), representation="x",
+                                            method="tsne") for _ in range(2))
         assert one == again
         assert (one["method"], one["explained"]) == ("tsne", None)
-        places = {name: np.array([[p["x"], p["y"]] for p in one["points"] if p["set"] == name]) for name in SETS}
+        places = {name: np.array([[p["x"], p["y"]] for p in one["points"] if p["set"] == name])
+                  for name in embedding.SETS}
         apart = np.linalg.norm(places["boundary members"].mean(axis=0) - places["random"].mean(axis=0))
         assert apart > 2 * np.linalg.norm(places["boundary members"] - places["boundary members"].mean(axis=0),
                                           axis=1).max()
 
     def test_vectors_that_are_all_alike_and_no_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        found = picture(np.ones((30, 4)), sets_of(30), np.random.default_rng(0), representation="x")
+        found = embedding.picture(np.ones((30, 4)), sets_of(30), np.random.default_rng(0), representation="x")
         assert found["explained"] == [0.0, 0.0]
         assert {(p["x"], p["y"]) for p in found["points"]} == {(0.0, 0.0)}
         monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
         with pytest.raises(MissingExtraError, match=r"discreet\[audit\]"):
-            picture(np.eye(40), sets_of(40), np.random.default_rng(0), representation="x", method="tsne")
+            embedding.picture(np.eye(40), sets_of(40), np.random.default_rng(0), representation="x", method="tsne")
 
     @pytest.mark.parametrize(("vectors", "options", "said"), [
         (np.zeros((30, 1)), {}, "d >= 2"), (np.zeros((2, 4)), {}, "m >= 3"), (np.full((30, 2), np.nan), {}, "finite"),
         (np.zeros((30, 2)), {"method": "umap"}, "'umap'"), (np.zeros((30, 2)), {"sets": {"random": []}}, "sets are")])
     def test_what_cannot_be_drawn(self, vectors: Any, options: dict[str, Any], said: str) -> None:
         with pytest.raises(ValueError, match=said):
-            picture(vectors, **{"sets": sets_of(30), "rng": np.random.default_rng(0), "representation": "x", **options})
+            embedding.picture(vectors, **{"sets": sets_of(30), "rng": np.random.default_rng(0), "representation": "x",
+                                          **options})
 
 
 def test_a_record_has_points_and_every_diagnostic() -> None:
     table = made()
     vectors = np.random.default_rng(5).normal(size=(len(table.examples), 8))
     vectors[table.member[0] == 1] += 4.0
-    found = embedding_record(vectors, table, 0, np.random.default_rng(0), representation="a sentence encoder",
+    found = embedding.embedding_record(vectors, table, 0, np.random.default_rng(0), representation="a sentence encoder",
                              permutations=49)
     assert (found["representation"], found["target"], found["dimensions"], found["neighbours"], found["permutations"]
             ) == ("a sentence encoder", table.models[0].name, 8, 10, 49)
@@ -179,7 +172,7 @@ def npz(path: Path, **arrays: Any) -> Path:
 
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as raised:
-        load_vectors(path, IDS)
+        embedding.load_vectors(path, IDS)
     assert "\n" not in str(raised.value)
     return str(raised.value)
 
@@ -190,14 +183,14 @@ def refused(path: Path) -> str:
     lambda path: (frame().to_json(path / "e.jsonl", orient="records", lines=True), path / "e.jsonl")[1],
     lambda path: (frame()[["e2", "example", "e0", "e1"]].to_parquet(path / "e.parquet"), path / "e.parquet")[1]])
 def test_vectors_come_in_the_order_of_the_examples(write: Callable[[Path], Path], tmp_path: Path) -> None:
-    found = load_vectors(write(tmp_path), IDS)
+    found = embedding.load_vectors(write(tmp_path), IDS)
     np.testing.assert_array_equal(found, [GIVEN[name] for name in IDS])
     assert found.dtype == np.float64
 
 
 def test_whole_numbers_are_names_too(tmp_path: Path) -> None:
     path = npz(tmp_path / "e.npz", example=np.arange(4), vectors=np.arange(8.0).reshape(4, 2))
-    found = load_vectors(path, np.array(["3", "0"], dtype=object))
+    found = embedding.load_vectors(path, np.array(["3", "0"], dtype=object))
     np.testing.assert_array_equal(found, [[6.0, 7.0], [0.0, 1.0]])
 
 
@@ -239,7 +232,7 @@ def test_files_that_are_not_that(tmp_path: Path) -> None:
 def test_the_least_likely_of_each_label_and_set() -> None:
     table = made(members=30, clean=30, selector=10)
     texts = {name: f"text of {name}" for name in table.examples.id}
-    found = boundary_records(table, texts, each=2)
+    found = embedding.boundary_records(table, texts, each=2)
     assert [(one["label"], one["side"]) for one in found] == [
         (label, side) for label in (0, 1) for side in ("member", "non-member") for _ in range(2)]
     p = true_class_p(table, table.of_role("selection"))
@@ -253,9 +246,9 @@ def test_the_least_likely_of_each_label_and_set() -> None:
 
 def test_nothing_without_a_selector_and_no_record_without_text() -> None:
     table = made(members=5, clean=5, selector=0)
-    assert boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
+    assert embedding.boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
     table = made(members=5, clean=5, selector=5)
-    assert [one["id"] for one in boundary_records(table, {"e3": "t"})] == ["e3"]
+    assert [one["id"] for one in embedding.boundary_records(table, {"e3": "t"})] == ["e3"]
     # Nor by a selector that may have been trained on the records.
     table.member[table.of_role("selection")[0]] = -1
-    assert boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
+    assert embedding.boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []

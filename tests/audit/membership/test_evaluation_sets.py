@@ -283,9 +283,9 @@ def test_nothing_gives_nothing() -> None:
 
 def test_arguments_that_cannot_be_are_refused() -> None:
     p_true, label, member = np.zeros(3), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int8)
-    for wrong in ((p_true, label[:2], member), (p_true, label, member[:2])):
+    for labels, members in ((label[:2], member), (label, member[:2])):
         with pytest.raises(ValueError, match="expected one length"):
-            boundary(*wrong, 1)
+            boundary(p_true, labels, members, 1)
     with pytest.raises(ValueError, match="pool is 'both'"):
         boundary(p_true, label, member, 1, "both")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected one length"):

@@ -10,20 +10,7 @@ from discreet.audit.core.simulate import World
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.rows import Row, RowSpec
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge
-from discreet.core.design import (
-    AS_STATED,
-    ASSIGNED,
-    DESIGNS,
-    NAMED,
-    STATED,
-    WORDS,
-    Design,
-    decides,
-    known_design,
-    off,
-    reads_apart,
-    shown_design,
-)
+from discreet.core import design as designs
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 
@@ -74,14 +61,14 @@ def test_the_rule(given: VerdictInputs, verdict: str, code: str) -> None:
     assert all(found.reason_codes)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_only_a_random_draw_decides(design: Design) -> None:
+@pytest.mark.parametrize("design", designs.DESIGNS)
+def test_only_a_random_draw_decides(design: designs.Design) -> None:
     found = judge(inputs(auc(0.9), design=design))
-    assert found.verdict == ("fail" if decides(design) else "inconclusive")
-    assert ("design" in found.reason_codes) == ("blind" in found.reason_codes) == (not decides(design))
+    assert found.verdict == ("fail" if designs.decides(design) else "inconclusive")
+    assert ("design" in found.reason_codes) == ("blind" in found.reason_codes) == (not designs.decides(design))
     # And a verdict says on whose word.
     for value in (auc(0.9), auc(0.51)):
-        assert ("stated" in judge(inputs(value, design=design)).reason_codes) == (design in STATED)
+        assert ("stated" in judge(inputs(value, design=design)).reason_codes) == (design in designs.STATED)
 
 
 @pytest.mark.parametrize(("changed", "code"), [
@@ -99,8 +86,8 @@ def test_what_keeps_a_low_figure_from_passing(changed: dict[str, Any], code: str
     assert (found.verdict, found.reason_codes[0]) == ("inconclusive", code)
 
 
-@pytest.mark.parametrize("design", [one for one in DESIGNS if decides(one)])
-def test_a_sample_large_enough_for_the_tolerance_passes_without_planted_records(design: Design) -> None:
+@pytest.mark.parametrize("design", [one for one in designs.DESIGNS if designs.decides(one)])
+def test_a_sample_large_enough_for_the_tolerance_passes_without_planted_records(design: designs.Design) -> None:
     found = judge(inputs(auc(0.51), design=design, planted=[]))
     assert found.verdict == "pass"
     assert "power" in found.reason_codes
@@ -139,7 +126,7 @@ def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
 
 
 def test_a_draw_of_this_run_is_never_called_non_random() -> None:
-    texts = inputs(auc(0.7), design=ASSIGNED, blind=auc(0.6))
+    texts = inputs(auc(0.7), design=designs.ASSIGNED, blind=auc(0.6))
     for one, word in ((texts, "fail"), (replace(texts, primary=row(auc(0.51)), bound=auc(0.51)), "pass")):
         found = judge(one)
         assert found.verdict == word
@@ -156,9 +143,10 @@ def test_a_draw_of_this_run_is_never_called_non_random() -> None:
 def test_a_blind_baseline_below_one_half_tells_nothing_apart() -> None:
     assert judge(inputs(auc(0.7), blind=auc(0.4))).verdict == "fail"
     assert judge(inputs(auc(0.51), blind=auc(0.4))).verdict == "pass"
-    assert [reads_apart(one, 0.55) for one in (auc(0.4), auc(0.6), auc(0.52), NOTHING)] == [False, True, False, False]
+    assert [designs.reads_apart(one, 0.55) for one in (auc(0.4), auc(0.6), auc(0.52), NOTHING)] == [
+        False, True, False, False]
     # Off needs both significance and size.
-    assert [off(one, 0.55) for one in (auc(0.6), auc(0.4), auc(0.6, 0.2), auc(0.52), NOTHING)] == [
+    assert [designs.off(one, 0.55) for one in (auc(0.6), auc(0.4), auc(0.6, 0.2), auc(0.52), NOTHING)] == [
         True, True, False, False, False]
 
 
@@ -180,7 +168,7 @@ def test_figures_near_the_tolerance_are_not_rounded_onto_it() -> None:
 WORLD = World(members=20, others=20, clean=20, selector=10, shadows=2, planted={4: 10}, group_size=2)
 
 
-def claimed(world: World = WORLD, design: Design = "sealed", texts: bool = True) -> tuple[set[str], set[str]]:
+def claimed(world: World = WORLD, design: designs.Design = "sealed", texts: bool = True) -> tuple[set[str], set[str]]:
     """Codes of what can be claimed, and of what cannot."""
     table = drawn(world)
     found = claims_of(table, sets_of(table), design, texts=texts)
@@ -199,24 +187,24 @@ def test_what_is_missing_is_not_claimed() -> None:
     assert can - claimed(replace(WORLD, placebos=0, planted={}, group_size=1))[0] == {"placebo", "planted", "groups"}
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_claims_by_design(design: Design) -> None:
-    assert decides(design) == (design not in ("matched", "convenience"))
+@pytest.mark.parametrize("design", designs.DESIGNS)
+def test_claims_by_design(design: designs.Design) -> None:
+    assert designs.decides(design) == (design not in ("matched", "convenience"))
     can, cannot = claimed(design=design)
-    assert bool({"epsilon", "epsilon_if_random"} & can) == decides(design) == ("verdict" not in cannot)
-    assert ("if_random" in can) == (design in STATED) == bool({"sealed", "random"} & cannot)
-    assert ("sealed" in cannot) == (design == AS_STATED)
-    assert ("elsewhere" in cannot) == (design == ASSIGNED)
-    assert ("not shown" in WORDS[design]) == (design in STATED)
+    assert bool({"epsilon", "epsilon_if_random"} & can) == designs.decides(design) == ("verdict" not in cannot)
+    assert ("if_random" in can) == (design in designs.STATED) == bool({"sealed", "random"} & cannot)
+    assert ("sealed" in cannot) == (design == designs.AS_STATED)
+    assert ("elsewhere" in cannot) == (design == designs.ASSIGNED)
+    assert ("not shown" in designs.WORDS[design]) == (design in designs.STATED)
 
 
 def test_designs_by_name() -> None:
     with pytest.raises(UsageError, match="sealed, randomised, matched, convenience"):
-        known_design("lucky")
-    assert shown_design("sealed", seal=False) == AS_STATED
-    assert shown_design("sealed", seal=True) == "sealed"
-    assert AS_STATED not in NAMED
+        designs.known_design("lucky")
+    assert designs.shown_design("sealed", seal=False) == designs.AS_STATED
+    assert designs.shown_design("sealed", seal=True) == "sealed"
+    assert designs.AS_STATED not in designs.NAMED
     for name in ("randomised", "matched", "convenience"):
-        assert shown_design(name, seal=False) == name
+        assert designs.shown_design(name, seal=False) == name
         with pytest.raises(UsageError, match="a seal was given with design"):
-            shown_design(name, seal=True)
+            designs.shown_design(name, seal=True)

@@ -15,19 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.audit.sealed import opening as commitments
 from discreet.audit.sealed.figures import ALPHA, TOLERANCE, WORDING, findings, in_range
-from discreet.audit.sealed.opening import (
-    OPENINGS_FILE,
-    SHOWN,
-    Opening,
-    are_openings,
-    canonical,
-    hash_of,
-    read_coins,
-    read_object,
-    read_openings,
-    record_opening,
-)
 from discreet.audit.sealed.scores import MOST_SCORE, Revealed, Rows, read_scores, reveal
 from discreet.audit.sealed.sealing import FILES
 from discreet.core.errors import InputError, MissingExtraError, UsageError
@@ -64,7 +53,7 @@ class Certificate(dict[str, Any]):
     @classmethod
     def load(cls, path: Path | str) -> Certificate:
         """The certificate in a file, not yet checked; InputError where it claims to be none of this schema."""
-        value = read_object(Path(path), "a certificate of discreet unseal")
+        value = commitments.read_object(Path(path), "a certificate of discreet unseal")
         if value.get("kind") != KIND or value.get("schema") != SCHEMA:
             raise InputError(f"{path} is no certificate of schema {SCHEMA}; expected what discreet unseal --out wrote")
         return cls(value)
@@ -109,7 +98,7 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
            delta: float = 0.0, sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
     """After training and scoring: open the coins of a seal and say what the scores give away.
 
-    The folder keeps a record of the opening (`opened.json`), also where no certificate is written. UsageError for
+    The folder keeps a record of the opening (`commitments.json`), also where no certificate is written. UsageError for
     settings out of range or an `out` that is a file of the seal, InputError for a folder that is no seal or was altered
     and for scores that do not fit it.
 
@@ -130,19 +119,19 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
         raise UsageError(f"{said}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
                          f"a tolerance between .5 and 1, and a delta from 0 to below 1")
     given = Path(scores) if isinstance(scores, str | Path) else None
-    kept = [*(folder / name for name in (*FILES, OPENINGS_FILE)), *([] if given is None else [given])]
+    kept = [*(folder / name for name in (*FILES, commitments.OPENINGS_FILE)), *([] if given is None else [given])]
     if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:
         raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
                          f"certificate")
     signer = None if sign is None else Signer.read(sign)
-    opening, keyed = read_coins(folder)
+    opening, keyed = commitments.read_coins(folder)
     revealed = reveal(opening, keyed, read_scores(scores), str(given or "the given data"))
-    openings = read_openings(folder, opening.commitment())
+    openings = commitments.read_openings(folder, opening.commitment())
     others = [one for one in openings if one["scores"] != revealed.scores_hash()]
     certificate = make_certificate(revealed, alpha=alpha, tolerance=tolerance, delta=delta, signer=signer,
                                    others=others)
     # The record first: a certificate that exists has been counted.
-    record_opening(folder, openings, certificate)
+    commitments.record_opening(folder, openings, certificate)
     if out is not None:
         certificate.save(out)
     return certificate
@@ -163,8 +152,8 @@ def make_certificate(revealed: Revealed, *, alpha: float | None = None, toleranc
     level = next(one for one in (opening.alpha, alpha, ALPHA) if one is not None)
     body = {"discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"),
             **_body(revealed, {"alpha": level, "tolerance": tolerance, "delta": delta}, others, WORDING)}
-    signed = {**body, "digest": hash_of(body)}
-    return Certificate({**signed, "signature": None if signer is None else signer.sign(canonical(signed))})
+    signed = {**body, "digest": commitments.hash_of(body)}
+    return Certificate({**signed, "signature": None if signer is None else signer.sign(commitments.canonical(signed))})
 
 
 def _body(revealed: Revealed, settings: Mapping[str, float], others: Sequence[Mapping[str, Any]], wording: int
@@ -176,7 +165,7 @@ def _body(revealed: Revealed, settings: Mapping[str, float], others: Sequence[Ma
         **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, wording=wording,
                    committed=opening.alpha is not None, others=[float(one["log10_e_value"]) for one in others],
                    **settings),
-        "other_openings": [{name: one[name] for name in SHOWN} for one in others],
+        "other_openings": [{name: one[name] for name in commitments.SHOWN} for one in others],
         "scores_hash": revealed.scores_hash(),
         "scores": {"names": list(revealed.names), "values": {k: list(v) for k, v in revealed.scores.items()}},
         "opened": opening.to_json(),
@@ -185,7 +174,7 @@ def _body(revealed: Revealed, settings: Mapping[str, float], others: Sequence[Ma
 
 def digest_of(certificate: Mapping[str, Any]) -> str:
     """SHA-256 of everything but `SEALS`, as 64 hexadecimal digits."""
-    return hash_of({key: value for key, value in certificate.items() if key not in SEALS})
+    return commitments.hash_of({key: value for key, value in certificate.items() if key not in SEALS})
 
 
 def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key: str | None) -> Iterator[str]:
@@ -194,12 +183,12 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
         yield "the digest does not fit: something was altered"
     signature = certificate.get("signature")
     body = {key: value for key, value in certificate.items() if key != "signature"}
-    if signature is not None and not verifies(signature, canonical(body)):
+    if signature is not None and not verifies(signature, commitments.canonical(body)):
         yield "the signature does not fit: something was altered, or another key signed"
     if public_key is not None and (not isinstance(signature, Mapping) or signature.get("public_key") != public_key):
         yield "it is not signed with the key that was given"
-    revealed = _revealed(Opening.from_json(certificate.get("opened"), "certificate"), certificate.get("scores"))
-    opening, alpha = revealed.opening, certificate.get("alpha")
+    opening, alpha = commitments.Opening.from_json(certificate.get("opened"), "certificate"), certificate.get("alpha")
+    revealed = _revealed(opening, certificate.get("scores"))
     if commitment is not None and opening.commitment() != commitment:
         yield "the opened coins do not hash to the commitment that was published: they are of another seal"
     settings = {name: certificate.get(name) for name in ("alpha", "tolerance", "delta")}
@@ -208,7 +197,7 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
     if opening.alpha not in (None, alpha):
         yield f"'alpha' is not the {opening.alpha:g} that was committed to: it was altered"
     others, wording = certificate.get("other_openings"), certificate.get("wording", 1)
-    if not are_openings(others) or any(one["scores"] == revealed.scores_hash() for one in others or ()):
+    if not commitments.are_openings(others) or any(one["scores"] == revealed.scores_hash() for one in others or ()):
         raise InputError("'other_openings' is no list of openings with other scores: it was altered")
     if wording not in (1, WORDING) or isinstance(wording, bool):
         raise InputError(f"'wording' is none of 1 and {WORDING}: it was altered")
@@ -224,7 +213,7 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
         yield f"{len(extra)} fields are not of a certificate of schema {SCHEMA}: they were added"
 
 
-def _revealed(opening: Opening, scores: Any) -> Revealed:
+def _revealed(opening: commitments.Opening, scores: Any) -> Revealed:
     """Opening and scores; InputError where these are not a number of each name for every member."""
     names, values = (scores.get("names"), scores.get("values")) if isinstance(scores, Mapping) else (None, None)
     if not isinstance(values, Mapping) or set(scores) != {"names", "values"}:

@@ -11,14 +11,7 @@ import numpy as np
 from discreet.audit.core.verdict import Sentences
 from discreet.audit.sealed.opening import Source, Unit
 from discreet.core.types import FloatArray
-from discreet.stats.epsilon import (
-    anytime_epsilon,
-    detection_power,
-    epsilon_ceiling,
-    epsilon_of_rate,
-    ladder_epsilon,
-    least_rate,
-)
+from discreet.stats import epsilon as bounds
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.evalues import KINDS, first_crossing, log_e_average
 
@@ -72,8 +65,8 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     wins = [int((row > 0).sum()) for row in differences]
     betting = min(untied)
     threshold = KINDS * scores / alpha
-    bound = ladder_epsilon(differences, alpha, delta=delta)
-    least = least_rate(betting, threshold, POWER)
+    bound = bounds.ladder_epsilon(differences, alpha, delta=delta)
+    least = bounds.least_rate(betting, threshold, POWER)
     rates = {name: rate_estimate(w, m, level=1.0 - alpha / scores, unit="pair", of="pairs without a tie")
              for name, w, m in zip(names, wins, untied, strict=True)}
     found: dict[str, Any] = {
@@ -83,12 +76,12 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}, "openings": 1 + len(others),
         "p_value": min(1.0, exp(-float(path.max()))), "pairs": n, "pairs_untied": dict(zip(names, untied, strict=True)),
         "win_rate": {name: rate.to_json() for name, rate in rates.items()}, "epsilon_lower": bound.epsilon,
-        "epsilon_lower_add_remove": bound.epsilon / 2.0, "epsilon_lower_anytime": anytime_epsilon(differences, alpha),
-        "delta": delta, "epsilon_level": 1.0 - alpha,
+        "epsilon_lower_anytime": bounds.anytime_epsilon(differences, alpha),
+        "epsilon_lower_add_remove": bound.epsilon / 2.0, "delta": delta, "epsilon_level": 1.0 - alpha,
         "epsilon_from": {"score": names[bound.score], "guesses": bound.guesses, "correct": bound.correct},
-        "epsilon_ceiling": epsilon_ceiling(betting, alpha, scores=scores) if betting else None,
-        "power": detection_power(betting, tolerance, threshold), "tolerance": tolerance, "least_win_rate": least,
-        "least_epsilon": None if least is None else epsilon_of_rate(least)}
+        "epsilon_ceiling": bounds.epsilon_ceiling(betting, alpha, scores=scores) if betting else None,
+        "power": bounds.detection_power(betting, tolerance, threshold), "tolerance": tolerance, "least_win_rate": least,
+        "least_epsilon": None if least is None else bounds.epsilon_of_rate(least)}
     high = max(inf if rate.high is None else rate.high for rate in rates.values())
     verdict, reason = ("fail", "leak_found") if found["rejected"] else (
         "inconclusive", "power_too_low") if found["power"] < POWER else (

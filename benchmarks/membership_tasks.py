@@ -123,7 +123,7 @@ def _sklearn_loop(members: NDArray[Any], nonmembers: NDArray[Any], n_resamples: 
 
 def discreet_same_draws(data: Arrays, args: argparse.Namespace) -> Run:
     """Our statistics on the resamples that the authors' seed draws: their intervals to the last bit but rounding."""
-    from discreet.stats import RocCore
+    from discreet.stats.roc import Reweighting, RocCore
 
     n_in, n_out = data["members"].size, data["nonmembers"].size
     core = RocCore.of(np.concatenate([data["members"], data["nonmembers"]]), np.repeat([1, 0], [n_in, n_out]))
@@ -133,7 +133,9 @@ def discreet_same_draws(data: Arrays, args: argparse.Namespace) -> Run:
         weights = np.array([
             np.concatenate([np.bincount(draw.choice(n, size=n, replace=True), minlength=n) for n in (n_in, n_out)])
             for _ in range(args.resamples)])
-        values = np.concatenate([[c.auroc(), *(c.tpr_at_fpr(f) for f in FPRS)] for c in core.reweight(weights)], axis=1)
+        reweighting = Reweighting.of(core, np.arange(n_in + n_out))
+        counts = [reweighting.counts(block) for block in np.array_split(weights, max(1, weights.size >> 16))]
+        values = np.concatenate([[c.auroc(), *(c.tpr_at_fpr(f) for f in FPRS)] for c in counts], axis=1)
         return {"interval": np.quantile(values, QUANTILES, axis=1).T}
 
     return run

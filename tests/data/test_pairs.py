@@ -83,6 +83,7 @@ def test_drawn_pairs_are_some_of_all_and_their_first_is_random() -> None:
 
 
 def test_too_few_are_refused() -> None:
+    few = records(20)
     with pytest.raises(ValueError, match=r"\d+ alike pairs can be made: expected 11"):
-        draw_pairs(records(20), 11, np.ones(20, dtype=bool), np.random.default_rng(0))
-    assert all_pairs(records(20), np.zeros(20, dtype=bool), np.random.default_rng(0)).shape == (0, 2)
+        draw_pairs(few, 11, np.ones(20, dtype=bool), np.random.default_rng(0))
+    assert all_pairs(few, np.zeros(20, dtype=bool), np.random.default_rng(0)).shape == (0, 2)

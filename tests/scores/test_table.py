@@ -48,15 +48,15 @@ def test_references_are_of_the_target_s_seed_then_of_its_mechanism() -> None:
 WORLD = World(members=12, others=0, clean=12, selector=0, paired=0, group_size=3)
 
 
-def test_whole_groups_stay_as_they_are() -> None:
-    table = simulated_table(WORLD, np.random.default_rng(0))
-    assert table.without_split_groups() == (table, 0)
-    alone = replace(table, examples=replace(table.examples, group=None))
-    assert alone.without_split_groups() == (alone, 0)
-
-
 def test_every_record_of_a_split_group_goes_and_nothing_else() -> None:
     table = simulated_table(WORLD, np.random.default_rng(0))
+    alone = replace(table, examples=replace(table.examples, group=None))
+    for whole in (table, alone):
+        assert whole.without_split_groups() == (whole, 0)
+    member = table.member.copy()
+    # What the table does not say splits nothing, nor does another model.
+    member[0, 4], member[1] = -1, np.arange(24) % 2
+    assert replace(table, member=member).without_split_groups()[1] == 0
     member = table.member.copy()
     member[0, 4] = 0
     left, count = replace(table, member=member).without_split_groups()
@@ -68,11 +68,3 @@ def test_every_record_of_a_split_group_goes_and_nothing_else() -> None:
     assert left.examples.group is not None
     assert left.examples.group.tolist() == (kept // 3).tolist()
     assert left.examples.categories == tuple(table.examples.categories[row] for row in kept)  # type: ignore[index]
-
-
-def test_what_the_table_does_not_say_splits_nothing() -> None:
-    table = simulated_table(WORLD, np.random.default_rng(0))
-    member = table.member.copy()
-    member[0, 4] = -1
-    member[1] = np.arange(24) % 2
-    assert replace(table, member=member).without_split_groups()[1] == 0

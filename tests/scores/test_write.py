@@ -84,6 +84,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["s.parquet"]
     with pytest.raises(UsageError):
         write_scores(table, tmp_path / "none" / "s.parquet")
+    with pytest.raises(ValueError, match="without models"):
+        write_scores(ScoreTable((), table.examples, table.logits[:0], table.member[:0]), path)
 
 
 def test_canaries_are_read_back(tmp_path: Path) -> None:
@@ -108,10 +110,3 @@ def test_canaries_are_read_back(tmp_path: Path) -> None:
     assert there is not None
     assert before is not None
     assert (np.equal.outer(there, there) == np.equal.outer(before[order], before[order])).all()
-
-
-def test_a_table_without_models_is_refused(tmp_path: Path) -> None:
-    table = simulated_labels(LabelWorld(canaries=4, held_out=4), np.random.default_rng(0))
-    none = changed(table, models=(), role=table.canaries.role[:0], logits=table.logits[:0, :, 0])
-    with pytest.raises(ValueError, match="without models"):
-        write_scores(none, tmp_path / "scores.parquet")

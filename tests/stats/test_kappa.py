@@ -33,6 +33,11 @@ def test_kappa_by_hand() -> None:
     table = rating_table(list("aabbb" * 10), list("ababb" * 10))
     assert table.tolist() == [[10, 10], [10, 20]]
     assert cohen_kappa(table) == pytest.approx(((0.6 - 0.52) / 0.48, 0.6, 0.52))
+    # Perfect agreement is not certainty.
+    perfect = np.diag([20, 20])
+    assert kappa_variance(perfect) == pytest.approx(0.0, abs=1e-12)
+    ends, _ = kappa_interval(perfect)
+    assert 0.6 < ends.low < 0.9 < ends.high == 1.0
 
 
 @given(tables)
@@ -53,14 +58,6 @@ def test_variance_is_the_delta_method(table: np.ndarray) -> None:
         gradient[cell] = (kappa(up) - kappa(down)) / (2 * step)
     expected = ((p * gradient**2).sum() - (p * gradient).sum() ** 2) / n
     assert kappa_variance(p * n) == pytest.approx(expected, rel=1e-4, abs=1e-8)
-
-
-def test_perfect_agreement_is_not_certainty() -> None:
-    table = np.diag([20, 20])
-    assert kappa_variance(table) == pytest.approx(0.0, abs=1e-12)
-    ends, _ = kappa_interval(table)
-    assert ends.high == 1.0
-    assert 0.6 < ends.low < 0.9
 
 
 def test_alike_groups_widen_the_interval() -> None:

@@ -1,8 +1,8 @@
 """Whether a table of scores can be audited at all: what its models, sets and draws say of one another.
 
-Two models may be one: its scores rescaled, rounded, or with a little noise on them. What such copies keep is the order
-of the examples. Two models that were trained apart agree about easy and hard examples, but not about which of two alike
-ones is the easier: their rank correlation stays below `COPY`.
+Two models may be one: its scores rescaled, rounded, or with a little noise on them, which keeps the order of the
+examples. Two models that were trained apart do not agree about which of two alike examples is the easier: their rank
+correlation stays below `COPY`.
 """
 
 from __future__ import annotations
@@ -168,8 +168,7 @@ def order_agreement(one: FloatArray, other: FloatArray) -> float | None:
 
 UNLIKELY = 1e-6
 """Draws that agree so much more, or less, often than chance lets them are not draws of one's own; of all pairs of a
-target and a reference together, as a study of many seeds and ε has tens of thousands. So are draws that agree with the
-original labels, of all targets together."""
+target and a reference (or the original labels) together, as a study of many seeds and ε has tens of thousands."""
 
 
 def check_label_table(table: ScoreTable, source: str) -> None:

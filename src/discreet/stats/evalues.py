@@ -73,8 +73,8 @@ def log_wealth(differences: ArrayLike, weights: ArrayLike, null: float = 0.5) ->
 def log_e_process(differences: ArrayLike, null: float = 0.5, weights: ArrayLike | None = None) -> FloatArray:
     """Log e-process of one score after each pair, in the order given; shape (n,). See `log_wealth` for the null.
 
-    The order of pairs must have been fixed before the coins, or at least without them. `weights` (n,) of the second
-    kind of bet are the `rank_weights` unless given.
+    The order of pairs must have been fixed without the coins. `weights` (n,) of the second kind of bet are the
+    `rank_weights` unless given.
     """
     given = finite_scores(differences, "differences")
     even = log_wealth(given, np.ones(given.size), null)

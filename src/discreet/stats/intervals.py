@@ -169,11 +169,7 @@ def tpr_at_fpr_interval(
 def fpr_at_tpr_interval(
     scores: ArrayLike, labels: ArrayLike, tpr: float, level: float = 0.95, groups: ArrayLike | None = None
 ) -> Interval:
-    """Interval of the FPR at the threshold whose true TPR is `tpr`: `tpr_at_fpr_interval` seen from the other class.
-
-    Missing at most 1 − tpr of the positives is a false positive rate of the negated score; the true negatives are its
-    hits.
-    """
+    """Interval of the FPR at the threshold whose true TPR is `tpr`: `tpr_at_fpr_interval` of the negated score."""
     values, truth = scored_labels(scores, labels)
     mirrored = tpr_at_fpr_interval(-values, ~truth, 1.0 - share(tpr, "tpr", open_interval=True), level, groups)
     return Interval(1.0 - mirrored.high, 1.0 - mirrored.low)

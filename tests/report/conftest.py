@@ -26,7 +26,7 @@ def saved(world: World, *, design: str = "randomised", tolerance: float = 0.65, 
 
 
 @pytest.fixture(scope="session")
-def innocent() -> Record:
+def passing() -> Record:
     return saved(RICH)
 
 
@@ -43,5 +43,5 @@ def bare() -> Record:
 
 
 @pytest.fixture(scope="session")
-def innocent_page(innocent: Record) -> str:
-    return to_html(summarise(innocent))
+def passing_page(passing: Record) -> str:
+    return to_html(summarise(passing))

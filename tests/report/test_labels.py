@@ -59,7 +59,7 @@ def leaking() -> Record:
 
 
 @pytest.fixture(scope="module")
-def innocent() -> Record:
+def passing() -> Record:
     return saved(world(**FAINT))
 
 
@@ -91,29 +91,29 @@ class TestSummary:
             "On outputs alone", "With the original label (privileged)",
             "Shown the label that it claims to infer (oracle)"]
 
-    def test_one_model_that_passes(self, innocent: Record) -> None:
-        found = summarise(innocent)
-        assert innocent["verdict"] == "pass"
+    def test_one_model_that_passes(self, passing: Record) -> None:
+        found = summarise(passing)
+        assert passing["verdict"] == "pass"
         assert found.headline.startswith("Pass: no attack that was tried")
         assert "models" not in [one.name for one in found.sections]
         assert any("the least memory that was seen" in key.text for key in found.keys)
         # The stronger attacks were not tried, and the first thing that is read says so.
         assert any("No attack with reference models was tried" in lead for lead in found.leads[:2])
 
-    def test_the_choice_of_the_strongest_is_told(self, innocent: Record) -> None:
-        n = sum(row["decides"] for row in innocent["attacks"])
-        assert n == innocent["provenance"]["comparisons"] > 1
-        assert f"This is the strongest of {n} comparisons, chosen by its result" in summarise(innocent).leads[0]
-        one = next(row for row in innocent["attacks"] if row["decides"])
-        others = [row for row in innocent["attacks"] if not row["decides"]]
-        assert "strongest of" not in summarise({**innocent, "attacks": [one, *others]}).leads[0]
+    def test_the_choice_of_the_strongest_is_told(self, passing: Record) -> None:
+        n = sum(row["decides"] for row in passing["attacks"])
+        assert n == passing["provenance"]["comparisons"] > 1
+        assert f"This is the strongest of {n} comparisons, chosen by its result" in summarise(passing).leads[0]
+        one = next(row for row in passing["attacks"] if row["decides"])
+        others = [row for row in passing["attacks"] if not row["decides"]]
+        assert "strongest of" not in summarise({**passing, "attacks": [one, *others]}).leads[0]
 
-    def test_names_are_escaped_and_what_was_not_run_is_said(self, innocent: Record) -> None:
+    def test_names_are_escaped_and_what_was_not_run_is_said(self, passing: Record) -> None:
         table = world(memory=2.0)
         record = saved(changed(table, models=(replace(table.models[0], name="<b>&x\x1b"),)))
         assert "<b>&x" not in to_html(summarise(record))
         assert "\x1b" not in to_text(summarise(record))
-        assert "it needs references with draws of their own" in to_html(summarise(innocent))
+        assert "it needs references with draws of their own" in to_html(summarise(passing))
 
     def test_without_held_out_canaries_the_summary_stands(self) -> None:
         table = world()
@@ -142,15 +142,15 @@ class TestFigures:
             assert row["placebo_low"] is not None
             assert row["oracle"] is not None
 
-    def test_where_labels_are_one_there_is_one_panel_and_one_model_has_no_frontier(self, innocent: Record) -> None:
-        figures = figures_of(innocent)
+    def test_where_labels_are_one_there_is_one_panel_and_one_model_has_no_frontier(self, passing: Record) -> None:
+        figures = figures_of(passing)
         assert {row["label"] for row in figures["success"].data} == {"secret"}
         assert "that was trained on</text>" not in figures["success"].inline
         assert "utility-leak" not in figures
 
 class TestRows:
-    def test_the_published_attack_is_the_one_at_the_canary_label_with_alpha_as_beta(self, innocent: Record) -> None:
-        row = published(rows_of(innocent, innocent["targets"][0]))
+    def test_the_published_attack_is_the_one_at_the_canary_label_with_alpha_as_beta(self, passing: Record) -> None:
+        row = published(rows_of(passing, passing["targets"][0]))
         assert row is not None
         assert (row["loss_labels"], row["target"], row["alpha"], row["beta"]) == ("secret", "secret", 1.0, 1.0)
         assert named(row)["label"] == "canary label"
@@ -168,14 +168,14 @@ class TestRows:
         none = {**leaking, "attacks": [row for row in leaking["attacks"] if not row["oracle"]]}
         assert "published" not in [one.name for one in summarise(none).sections]
 
-    def test_controls_say_what_holds(self, innocent: Record) -> None:
-        assert [one.state for one in controls(innocent)] == ["holds", "holds", "holds", "done"]
+    def test_controls_say_what_holds(self, passing: Record) -> None:
+        assert [one.state for one in controls(passing)] == ["holds", "holds", "holds", "done"]
         bare = saved(world(), permutations=0)
         assert [one.state for one in controls(bare)] == ["holds", "lacking", "holds", "lacking"]
         blind = saved(world(planted=(4,)))
         assert [one.state for one in controls(blind)][1] == "broken"
         assert "What the controls say" in [one.title for one in summarise(blind).sections]
-        void = {**innocent, "attacks": [{**row, "vetoed": True} for row in innocent["attacks"]]}
+        void = {**passing, "attacks": [{**row, "vetoed": True} for row in passing["attacks"]]}
         assert controls(void)[0].state == "broken"
         assert controls(void)[0].text.endswith("which does not explain all of these attacks: they are void.")
 

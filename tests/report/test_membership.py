@@ -48,7 +48,7 @@ def two_of(record: Record, verdict: str = "inconclusive") -> Record:
     return two
 
 
-@pytest.mark.parametrize(("name", "verdict"), [("innocent", "Pass"), ("leaking", "Fail"), ("bare", "Inconclusive")])
+@pytest.mark.parametrize(("name", "verdict"), [("passing", "Pass"), ("leaking", "Fail"), ("bare", "Inconclusive")])
 def test_the_verdict_comes_first_and_then_its_reasons(
     name: str, verdict: str, request: pytest.FixtureRequest
 ) -> None:
@@ -61,29 +61,29 @@ def test_the_verdict_comes_first_and_then_its_reasons(
     assert said == [*record["claims"]["can"], *record["claims"]["cannot"]]
 
 
-def test_every_figure_has_words_a_table_and_its_data(innocent: Record, innocent_page: str) -> None:
-    reader = read(innocent_page)
-    names = [figure.name for figure in summarise(innocent).figures]
+def test_every_figure_has_words_a_table_and_its_data(passing: Record, passing_page: str) -> None:
+    reader = read(passing_page)
+    names = [figure.name for figure in summarise(passing).figures]
     assert names == ["standing", "protocols", "attacks", "roc", "boundary", "sizes", "deciles", "strata"]
     assert reader.figures == reader.captions == len(names)
     assert set(reader.named) <= set(reader.ids)
     assert len(reader.ids) == len(set(reader.ids))
-    assert innocent_page.count(">As a table<") == len(names)
+    assert passing_page.count(">As a table<") == len(names)
     assert len(reader.urls) == len(names)
     assert all(url.startswith("data:text/csv") for url in reader.urls)
     for words in ("Words on this page", "control model (placebo)", "paired", "logit scale"):
-        assert words in innocent_page
+        assert words in passing_page
 
 
-def test_the_page_loads_nothing_and_follows_the_scheme(innocent_page: str) -> None:
-    assert read(innocent_page).handlers == []
-    assert not re.search(r"https?:|@import|url\((?!#)|@font-face|<script", innocent_page)
-    assert "default-src 'none'" in innocent_page
-    assert innocent_page.count("prefers-color-scheme: dark") == 2
+def test_the_page_loads_nothing_and_follows_the_scheme(passing_page: str) -> None:
+    assert read(passing_page).handlers == []
+    assert not re.search(r"https?:|@import|url\((?!#)|@font-face|<script", passing_page)
+    assert "default-src 'none'" in passing_page
+    assert passing_page.count("prefers-color-scheme: dark") == 2
 
 
-def test_names_cannot_break_the_page_nor_the_terminal(innocent: Record) -> None:
-    evil = copy.deepcopy(innocent)
+def test_names_cannot_break_the_page_nor_the_terminal(passing: Record) -> None:
+    evil = copy.deepcopy(passing)
     for row in evil["attacks"]:
         if row["category"] == "abuse":
             row["category"] = "</svg><script>x\x1b"
@@ -106,27 +106,27 @@ def test_a_summary_of_little_says_why_there_is_no_more(bare: Record) -> None:
         assert said in html
 
 
-def test_texts_are_shown_only_where_given(innocent: Record) -> None:
+def test_texts_are_shown_only_where_given(passing: Record) -> None:
     texts = [{"id": "e1", "side": "member", "label": 0, "p": 0.25, "text": "<b>MARK</b>"}]
-    found = summarise(innocent, texts=texts)
+    found = summarise(passing, texts=texts)
     assert "<b>MARK</b>" in to_text(found)
     assert "This page shows records in full." in found.footer
-    assert "This page holds no text of any record." in summarise(innocent).footer
+    assert "This page holds no text of any record." in summarise(passing).footer
 
 
 def test_without_jinja_the_page_names_the_extra_and_the_terminal_works(
-    innocent: Record, monkeypatch: pytest.MonkeyPatch
+    passing: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("jinja2", "matplotlib"):
         monkeypatch.setitem(sys.modules, name, None)
-    found = summarise(innocent)
+    found = summarise(passing)
     assert to_text(found).startswith("Pass: ")
     with pytest.raises(MissingExtraError, match=r"discreet\[report\]"):
         to_html(found)
 
 
-def test_a_terminal_shows_a_screenful(innocent: Record, leaking: Record) -> None:
-    for record in (innocent, leaking):
+def test_a_terminal_shows_a_screenful(passing: Record, leaking: Record) -> None:
+    for record in (passing, leaking):
         lines = to_text(summarise(record)).splitlines()
         assert len(lines) <= 50
         assert max(map(len, lines)) <= 120
@@ -160,21 +160,21 @@ class TestVerdict:
         assert lead.endswith(f"{100 * leaking['primary']['placebo_auc']['value']:.0f}.")
         assert "times in 100" not in summarise(bare).leads[0]
 
-    def test_a_pass_says_the_least_leak_it_would_have_found(self, innocent: Record, leaking: Record) -> None:
-        least = f"an AUC of {innocent['controls']['detectable_auc']['value']:.3f}".replace("0.", ".")
-        assert any(least in lead for lead in summarise(innocent).leads)
+    def test_a_pass_says_the_least_leak_it_would_have_found(self, passing: Record, leaking: Record) -> None:
+        least = f"an AUC of {passing['controls']['detectable_auc']['value']:.3f}".replace("0.", ".")
+        assert any(least in lead for lead in summarise(passing).leads)
         assert not any("The least leak that" in lead for lead in summarise(leaking).leads)
 
-    def test_a_model_that_learnt_nothing_is_told_of_at_the_top(self, innocent: Record) -> None:
-        idle = copy.deepcopy(innocent)
+    def test_a_model_that_learnt_nothing_is_told_of_at_the_top(self, passing: Record) -> None:
+        idle = copy.deepcopy(passing)
         idle["targets"][0]["utility"]["all"]["test"] |= {"value": 0.5}
         assert any("learnt next to nothing" in lead for lead in summarise(idle).leads[:2])
         idle["targets"][0]["utility"]["all"]["test"] |= {"value": 0.75}
         assert not any("learnt next to nothing" in lead for lead in summarise(idle).leads)
 
-    def test_no_control_that_fails_stands_under_a_verdict_called_believable(self, innocent: Record) -> None:
-        assert section(summarise(innocent), "believe").title == "Why this can be believed"
-        broken = changed(innocent, "placebo_auc", 0.8, 0.75, 0.85)
+    def test_no_control_that_fails_stands_under_a_verdict_called_believable(self, passing: Record) -> None:
+        assert section(summarise(passing), "believe").title == "Why this can be believed"
+        broken = changed(passing, "placebo_auc", 0.8, 0.75, 0.85)
         assert section(summarise(broken), "believe").title == "What the controls say"
 
     def test_classes_have_their_names_where_they_are_known(self, leaking: Record) -> None:
@@ -219,15 +219,15 @@ class TestKeys:
 
 
 class TestControls:
-    def test_of_a_pass_all_hold(self, innocent: Record) -> None:
-        assert innocent["verdict"] == "pass"
-        assert states(innocent) == ["stated"] + ["holds"] * 4
+    def test_of_a_pass_all_hold(self, passing: Record) -> None:
+        assert passing["verdict"] == "pass"
+        assert states(passing) == ["stated"] + ["holds"] * 4
 
     @pytest.mark.parametrize(("design", "state"), [
         ("sealed", "holds"), ("randomised (assigned here)", "holds"), ("sealed (as stated)", "stated"),
         ("randomised", "stated"), ("matched", "lacking"), ("convenience", "lacking")])
-    def test_a_draw_that_nobody_has_shown_is_stated(self, innocent: Record, design: str, state: str) -> None:
-        found = said_of({**innocent, "design": design}, 0)
+    def test_a_draw_that_nobody_has_shown_is_stated(self, passing: Record, design: str, state: str) -> None:
+        found = said_of({**passing, "design": design}, 0)
         assert found.state == state
         assert ("not shown" in found.text) == (state == "stated")
 
@@ -237,20 +237,20 @@ class TestControls:
     @pytest.mark.parametrize(("control", "place"), [("placebo_auc", 1), ("blind_auc", 2)])
     @pytest.mark.parametrize(("estimate", "state"), [
         ((0.8, 0.75, 0.85), "broken"), ((0.55, 0.44, 0.64), "holds"), ((0.55, 0.44, 0.66), "unshown")])
-    def test_off_chance_or_of_too_few_records(self, innocent: Record, control: str, place: int,
+    def test_off_chance_or_of_too_few_records(self, passing: Record, control: str, place: int,
                                               estimate: tuple[float, float, float], state: str) -> None:
-        found = said_of(changed(innocent, control, *estimate), place)
+        found = said_of(changed(passing, control, *estimate), place)
         assert found.state == state
         assert ("too few to rule out .650" in found.text) == (state == "unshown")
 
-    def test_a_blind_baseline_below_one_half_or_after_an_own_draw_breaks_no_control(self, innocent: Record) -> None:
-        assert states(changed(innocent, "blind_auc", 0.4, 0.35, 0.45))[2] == "holds"
-        drawn = said_of(changed(innocent, "blind_auc", 0.8, 0.75, 0.85) | {"design": "randomised (assigned here)"}, 2)
+    def test_a_blind_baseline_below_one_half_or_after_an_own_draw_breaks_no_control(self, passing: Record) -> None:
+        assert states(changed(passing, "blind_auc", 0.4, 0.35, 0.45))[2] == "holds"
+        drawn = said_of(changed(passing, "blind_auc", 0.8, 0.75, 0.85) | {"design": "randomised (assigned here)"}, 2)
         assert drawn.state == "unshown"
         assert "The draw was random all the same" in drawn.text
 
-    def test_planted_records(self, innocent: Record) -> None:
-        record = copy.deepcopy(innocent)
+    def test_planted_records(self, passing: Record) -> None:
+        record = copy.deepcopy(passing)
         planted = record["targets"][0]["controls"]["planted"]
 
         def state(**figures: Any) -> str:
@@ -260,9 +260,9 @@ class TestControls:
             return said_of(record, 3).state
 
         for one in planted:
-            assert f"{interval(one['auc'])}, control {interval(one['placebo_auc'])}, seen" in said_of(innocent, 3).text
+            assert f"{interval(one['auc'])}, control {interval(one['placebo_auc'])}, seen" in said_of(passing, 3).text
         # Two numbers of repetitions share the 5%; any of them that was seen is enough, as for the verdict.
-        assert "97.5% interval" in said_of(innocent, 3).text
+        assert "97.5% interval" in said_of(passing, 3).text
         planted[-1]["detected"] = False
         assert state() == "holds"
         planted[0] |= {"detected": False, "weak": False}
@@ -273,28 +273,28 @@ class TestControls:
         assert "once unresolved (2 members are too few); 4 times unresolved" in said_of(record, 3).text
 
     @pytest.mark.parametrize(("least", "said"), [(0.0004, "< .001"), (0.001, ".001"), (0.034, ".034")])
-    def test_no_p_value_is_written_as_zero(self, innocent: Record, least: float, said: str) -> None:
-        record = copy.deepcopy(innocent)
+    def test_no_p_value_is_written_as_zero(self, passing: Record, least: float, said: str) -> None:
+        record = copy.deepcopy(passing)
         next(row for row in record["attacks"] if not row["oracle"] and row["null_p"]["value"] is not None)["null_p"][
             "value"] = least
         assert f"the smallest p of all is {said}, after" in said_of(record, 4).text
 
 
 class TestParts:
-    def test_the_published_figure_is_explained_where_it_is_above_chance(self, innocent: Record, bare: Record) -> None:
-        one = audited(innocent)[0]
+    def test_the_published_figure_is_explained_where_it_is_above_chance(self, passing: Record, bare: Record) -> None:
+        one = audited(passing)[0]
         assert one.paper is not None
-        said = " ".join(block.text for block in section(summarise(innocent), "published").blocks
+        said = " ".join(block.text for block in section(summarise(passing), "published").blocks
                         if isinstance(block, Text))
         assert f"{one.paper['placebo_auc']['value']:.2f}"[1:] in said
         assert "published" not in [part.name for part in summarise(bare).sections]
-        alone = copy.deepcopy(innocent)
+        alone = copy.deepcopy(passing)
         for row in alone["attacks"]:
             row["placebo_auc"] |= NOTHING | {"reason": "none"}
         assert "there is none" in to_html(summarise(alone))
 
-    def test_attacks_that_are_one_figure_are_in_one_row(self, innocent: Record) -> None:
-        rows = [row for row in audited(innocent)[0].whole(selection="global", oracle=False)
+    def test_attacks_that_are_one_figure_are_in_one_row(self, passing: Record) -> None:
+        rows = [row for row in audited(passing)[0].whole(selection="global", oracle=False)
                 if row["auc"]["value"] is not None]
         found = merged(rows)
         assert len(found) < len(rows)
@@ -304,12 +304,12 @@ class TestParts:
         assert list(sure["scales"]) == ["p", "logit"]
         assert sum(len(row["names"]) * len(row["scales"]) >= 1 for row in found) == len(found)
 
-    def test_a_label_free_attack_below_one_half_at_the_boundary_is_explained(self, innocent: Record) -> None:
-        assert turned(audited(innocent)[0]) == ""
+    def test_a_label_free_attack_below_one_half_at_the_boundary_is_explained(self, passing: Record) -> None:
+        assert turned(audited(passing)[0]) == ""
         low = {"value": 0.21, "low": 0.1, "high": 0.4}
 
         def said(auc: Record, difference: Record = {}, placebo_auc: Record = {}) -> str:  # noqa: B006
-            record = copy.deepcopy(innocent)
+            record = copy.deepcopy(passing)
             for row in record["attacks"]:
                 if (row["attack"], row["scale"], row["selection"], row["nonmembers"]) == (
                         "confidence", "logit", "boundary", "clean"):
@@ -327,11 +327,11 @@ class TestParts:
         assert "(no control)" in said(low, placebo_auc=NOTHING | {"reason": "none"})
         assert said({**low, "high": 0.52}) == ""
 
-    def test_frontier_and_embedding_are_there_where_they_are_in_the_record(self, innocent: Record) -> None:
+    def test_frontier_and_embedding_are_there_where_they_are_in_the_record(self, passing: Record) -> None:
         points = [{"set": "random", "x": 0.0, "y": 1.0}, {"set": "boundary members", "x": 1.0, "y": 0.0}]
         found = {"name": "outlier_boundary", "estimate": {"value": 0.63, "low": None, "high": None}, "chance": 0.5,
                  "p": {"value": 0.01}}
-        more = innocent | {"embedding": {"representation": "a sentence encoder", "points": points, "neighbours": 10,
+        more = passing | {"embedding": {"representation": "a sentence encoder", "points": points, "neighbours": 10,
                                          "diagnostics": [found]}}
         part = section(summarise(more), "where")
         assert summarise(more).figures[-1].name == "embedding"

@@ -161,8 +161,7 @@ def test_the_controls_of_a_guard_that_works(guards: Mapping[str, Guard]) -> None
 def test_the_controls_of_a_guard_that_flags_everything() -> None:
     class Loud(Scripted):
         def judge(self, answer: Answer) -> Judgement:
-            action: Any = "safe" if answer.answer == "quiet" else "flag"
-            return Judgement(Verdict(answer.id, action, None, 0.5, 0.0, (), "p", "r"))
+            return super().judge(Answer(answer.id, "safe" if answer.answer == "quiet" else "flag"))
 
     rows = [row("I am 52.", subject="speaker"), row("quiet", "no", register="professional")]
     controls = evaluate(rows, lambda _: Loud(), "law")["controls"]  # type: ignore[arg-type, return-value]
@@ -170,12 +169,11 @@ def test_the_controls_of_a_guard_that_flags_everything() -> None:
 
 
 @pytest.mark.parametrize("domain", builtin_domains())
-def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_is_none(
-    guards: Mapping[str, Guard], domain: str
-) -> None:
+def test_the_planted_sentence_is_a_cluster_and_the_cohort_sentence_none(guards: Mapping[str, Guard],
+                                                                        domain: str) -> None:
     who = load_domain(domain)
     said = [sentence.format(person=who.person, people=who.people) for sentence in (PLANTED, COHORT)]
-    assert [guards[domain].check(Answer("1", one)).action for one in said] == ["flag", "safe"]
+    assert [verdict.action for verdict in guards[domain].check_many(said)] == ["flag", "safe"]
 
 
 @pytest.mark.parametrize(("first", "second"), [

@@ -160,8 +160,8 @@ def test_a_direct_identifier_in_the_question(judge: Judge, question: str, answer
 
 def test_the_user_s_turns_are_the_user_s_words_and_no_others_are(guards: Guards) -> None:
     domain, text = CLUSTERS[0]
-    told = Answer("1", text, "And now?", conversation=(Turn("user", text), Turn("assistant", "I see.")))
-    assert guards[domain].check(told).action == "safe"
+    said = Answer("1", text, "And now?", conversation=(Turn("user", text), Turn("assistant", "I see.")))
+    assert guards[domain].check(said).action == "safe"
     for role in ("assistant", "system", "tool"):
         leaked = Answer("1", text, "And now?", conversation=(Turn("user", "Hi."), Turn(role, text)))
         assert guards[domain].check(leaked).action == "flag"

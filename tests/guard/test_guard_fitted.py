@@ -32,7 +32,7 @@ LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Tre
 SAFE = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
         "report any cough to the clinic.")
 GERMAN = "Die Patientin ist eine Lehrerin aus der Stadt und hat zwei Kinder, die noch in die Schule gehen."
-FOREIGN = "Shaders compile into pipelines; profile the renderer before you touch its memory allocator or its caches."
+UNLIKE = "Shaders compile into pipelines; profile the renderer before you touch its memory allocator or its caches."
 DIRECT = f"{LEAK} Write to jane.doe@mail-host.com."
 REASON = "4 attributes bound to one person (third): age, family, occupation, place"
 QUESTION = "My patient is a 61-year-old welder from Tulsa with three children. Is warfarin right?"
@@ -257,7 +257,7 @@ def test_evidence_is_read_over_the_whole_text(fitted_guard: Guard) -> None:
 
 
 def test_alone_as_with_others_in_any_order(fitted_guard: Guard) -> None:
-    texts = [LEAK, SAFE, FOREIGN, f"{SAFE} {LEAK}", "Yes.", "", GERMAN, DIRECT]
+    texts = [LEAK, SAFE, UNLIKE, f"{SAFE} {LEAK}", "Yes.", "", GERMAN, DIRECT]
     answers = [Answer(str(i), t) for i, t in enumerate(texts)]
     alone = {a.id: replace(fitted_guard.check(a), latency_ms=None) for a in answers}
     for order in (answers, answers[::-1]):

@@ -39,7 +39,7 @@ TEXTS = {
     "record": "Her MRN is ZQXMARKER12345 and her passport is ZQXMARKER1. Plan id: ZQXMARKER99.",
     "town": "He grew up in Zqxmarkerville, Nebraska and his wife Zqxmarker Zqxmarker is a nurse.",
     "case": "In Zqxmarker v. Zqxmarker, 372 U.S. 335, the Court held for Zqxmarker, a 40-year-old nurse.",
-    "foreign": "La paciente Zqxmarker tiene 52 años y vive en Zqxmarker con sus dos hijos, pero trabaja en la ciudad.",
+    "spanish": "La paciente Zqxmarker tiene 52 años y vive en Zqxmarker con sus dos hijos, pero trabaja en la ciudad.",
     "money": "Zqxmarker earns $82,000 and sold the Zqxmarker farm for $410,000; her Zqxmarker is a plaintiff.",
     "packed": "enF4bWFya2VyIHpxeG1hcmtlciB6cXhtYXJrZXI= z q x m a r k e r %7A%71%78marker",
     "first": "I am Zqxmarker, a 34-year-old nurse from Zqxmarkerville, and my husband is Zqxmarker.",

@@ -47,7 +47,7 @@ def statements(draw: st.DrawFn, least: int = 1, kinds: tuple[str, ...] = tuple(S
     return made
 
 
-def told(sentences: list[str], opening: str, subject: str) -> str:
+def written(sentences: list[str], opening: str, subject: str) -> str:
     """The sentences about one subject, with its verb forms."""
     made = [s.replace("{s}", subject) for s in sentences]
     if subject in ("I", "you"):
@@ -65,7 +65,7 @@ identifying = tuple(k for k in STATEMENTS if k != "domain")
 def test_a_further_sentence_about_the_person_never_lowers_the_score(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
 ) -> None:
-    deltas = [guards[domain].check(Answer("1", told(sentences[:n], *person))).delta for n in range(len(sentences) + 1)]
+    deltas = [guards[domain].check(written(sentences[:n], *person)).delta for n in range(len(sentences) + 1)]
     assert deltas == sorted(deltas)  # type: ignore[type-var]
 
 
@@ -73,8 +73,8 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
 @settings(max_examples=120, deadline=None)
 def test_two_sentences_about_one_person_are_a_cluster(guards: Guards, sentences: list[str], person: tuple[str, str],
                                                       domain: str) -> None:
-    text = told(sentences, *person)
-    verdict = guards[domain].check(Answer("1", text))
+    text = written(sentences, *person)
+    verdict = guards[domain].check(text)
     assert (verdict.action, verdict.layer) == ("flag", "contextual"), (text, verdict.reason)
 
 
@@ -82,7 +82,7 @@ def test_two_sentences_about_one_person_are_a_cluster(guards: Guards, sentences:
 @settings(max_examples=80, deadline=None)
 def test_echoed_is_the_asker_s_and_safe(guards: Guards, sentences: list[str], person: tuple[str, str],
                                         domain: str) -> None:
-    text = told(sentences, *person)
+    text = written(sentences, *person)
     judged = guards[domain].judge(Answer("1", text, question=text))
     assert judged.verdict.action == "safe"
     assert not [f for f in judged.findings if f.counts]
@@ -92,8 +92,8 @@ def test_echoed_is_the_asker_s_and_safe(guards: Guards, sentences: list[str], pe
 @given(statements(least=2, kinds=identifying), st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
 def test_what_a_user_says_may_be_echoed_in_the_second_person(guards: Guards, sentences: list[str], domain: str) -> None:
-    question = told(sentences, "", "I")
-    answer = told(sentences, "", "you")
+    question = written(sentences, "", "I")
+    answer = written(sentences, "", "you")
     verdict = guards[domain].check(Answer("1", answer, question))
     assert verdict.action == "safe", (question, answer, verdict.reason)
 
@@ -129,9 +129,9 @@ def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, dom
 def test_a_group_beside_a_person_hides_nobody(guards: Guards, sentences: list[str], person: tuple[str, str],
                                               cohort: str, before: bool, domain: str) -> None:
     group = cohort.format(age="70", job="a baker", jobs="bakers", town="Ohio", kin="two sons")
-    text = told(sentences, *person)
+    text = written(sentences, *person)
     text = f"{group}\n\n{text}" if before else f"{text}\n\n{group}"
-    assert guards[domain].check(Answer("1", text)).action == "flag", text
+    assert guards[domain].check(text).action == "flag", text
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_what_a_reader_does_not_see_does_not_matter(guards: Guards, change: obje
     text = "The patient is a 52-year-old litigator from Omaha with two children."
     changed = Answer("1", change(text))  # type: ignore[operator]
     assert guards["medical"].check(changed).action == "flag"
-    assert guards["medical"].check(changed).delta == guards["medical"].check(Answer("1", text)).delta
+    assert guards["medical"].check(changed).delta == guards["medical"].check(text).delta

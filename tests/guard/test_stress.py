@@ -29,6 +29,7 @@ from discreet.guard import stress_figures as figures
 from discreet.guard.stress import StressResult, gate, guard_scores, stress_scores, stress_test
 
 MARK = "MARKEDWORD"
+SCORES = st.lists(st.integers(-4, 4), min_size=2, max_size=30)
 CHECKS = {"placebo": True, "planted": True, "direction": True}
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -52,8 +53,8 @@ def fitted(classifier: Any, labels: tuple[Any, Any] = (1, 0)) -> Any:
     return classifier.fit(np.vstack((unsafe, safe)), np.repeat(labels, len(unsafe)))
 
 
+@pytest.mark.usefixtures("few")
 class TestClassifiers:
-    @pytest.mark.usefixtures("few")
     @pytest.mark.parametrize(("classifier", "method"), [
         (LogisticRegression(), "decision_function"), (SVC(), "decision_function"),
         (make_pipeline(StandardScaler(), LogisticRegression()), "decision_function"),
@@ -68,7 +69,6 @@ class TestClassifiers:
         found = stress_test(model, *rows(), threshold=threshold)
         assert found == replace(stress_scores(*scores, threshold=threshold), score=method)
 
-    @pytest.mark.usefixtures("few")
     @pytest.mark.parametrize("classifier", [LogisticRegression(), GaussianNB()])
     def test_the_class_that_means_unsafe(self, classifier: Any) -> None:
         right = stress_test(fitted(classifier, ("unsafe", "safe")), *rows())
@@ -80,7 +80,6 @@ class TestClassifiers:
         assert "higher score must mean unsafe" in wrong.reason
         assert wrong.verdict == "fail"
 
-    @pytest.mark.usefixtures("few")
     def test_texts_arrays_sparse_and_generators(self) -> None:
         words = ["alpha", "beta", "gamma", "delta"]
         unsafe = [f"the client {w} {v} owes a sum" for w in words for v in words for _ in range(2)]
@@ -93,7 +92,6 @@ class TestClassifiers:
         matrix = pipe[0].transform
         assert stress_test(pipe[1], matrix(unsafe), matrix(safe), matrix(near)) == found
 
-    @pytest.mark.usefixtures("few")
     @pytest.mark.parametrize("shape", [list, np.asarray, lambda x: np.asarray(x, dtype=np.float32),
                                        lambda x: np.asarray(x) > 0])
     def test_a_callable(self, shape: Callable[[Any], Any]) -> None:
@@ -171,6 +169,7 @@ class TestRefusals:
             stress_test(Mock(side_effect=DetectorError("names", "KeyError"), spec=["__call__"]), *rows())
 
 
+@pytest.mark.usefixtures("few")
 class TestResult:
     def test_json_is_whole_and_every_figure_an_estimate(self) -> None:
         found = stress_test(lambda x: x[:, 0], *rows(), subtypes=["a", "b", None] * 20, threshold=0.0,
@@ -183,7 +182,6 @@ class TestResult:
             assert all(Estimate.from_json(e).to_json() == e for e in table.values())
         assert Estimate.from_json(record["tpr_at_threshold"]).value == np.mean(rows()[0][:, 0] >= 0)
 
-    @pytest.mark.usefixtures("few")
     def test_the_same_seed_gives_the_same_result(self) -> None:
         sets = [x[:, 1] for x in rows()]
         first = stress_scores(*sets, rng=np.random.default_rng(3))
@@ -192,7 +190,6 @@ class TestResult:
         other = stress_scores(*sets, rng=4)
         assert (other.controls == first.controls, other.within == first.within) == (False, True)
 
-    @pytest.mark.usefixtures("few")
     def test_subtypes_against_counting(self) -> None:
         unsafe, safe, borderline = (x[:, 1] for x in rows(200))
         names = [("a", "b", None, "")[n % 4] for n in range(200)]
@@ -207,10 +204,8 @@ class TestResult:
         by_tpr = stress_scores(unsafe, safe, borderline).borderline["fpr_at_tpr"]
         assert by_tpr.value == np.mean(borderline >= np.sort(unsafe)[::-1][189])
 
-    @pytest.mark.usefixtures("few")
     @settings(max_examples=25, deadline=None)
-    @given(st.lists(st.integers(-4, 4), min_size=2, max_size=30), st.lists(st.integers(-4, 4), min_size=2, max_size=30),
-           st.lists(st.integers(-4, 4), min_size=2, max_size=30), st.sampled_from([0.5, 0.9, 0.95]))
+    @given(SCORES, SCORES, SCORES, st.sampled_from([0.5, 0.9, 0.95]))
     def test_only_the_order_of_scores_counts(self, unsafe: list[int], safe: list[int], borderline: list[int],
                                              tpr: float) -> None:
         sets = [np.array(scores, dtype=float) for scores in (unsafe, safe, borderline)]

@@ -120,9 +120,9 @@ def planted(unsafe: FloatArray, borderline: FloatArray, tpr: float, threshold: f
     """
     n = unsafe.size // 2
     if n == 0:
-        lacking = Estimate.unresolved("1 unsafe example cannot be planted and set the threshold: 2 needed at the least",
-                                      level=LEVEL, n=borderline.size, n_neg=borderline.size, unit="example")
-        return lacking, lacking, False
+        none = Estimate.unresolved("1 unsafe example cannot be planted and set the threshold: 2 needed at the least",
+                                   level=LEVEL, n=borderline.size, n_neg=borderline.size, unit="example")
+        return none, none, False
     order = rng.permutation(unsafe.size)
     put, others = unsafe[order[:n]], unsafe[order[n:]]
     at = threshold_at_tpr(others, borderline, tpr) if threshold is None else threshold

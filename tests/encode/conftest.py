@@ -56,7 +56,7 @@ TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"bert": lambda: wordpiece(CORP
 
 
 def sentence_files(folder: Path, pooling: str, longest: int) -> None:
-    """What sentence-transformers puts beside a model, in its old spelling."""
+    """What sentence-transformers puts next to a model, in its old spelling."""
     (folder / "1_Pooling").mkdir()
     modes = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens", "last": "pooling_mode_lasttoken"}
     (folder / "1_Pooling" / "config.json").write_text(

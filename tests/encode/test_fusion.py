@@ -26,8 +26,7 @@ def fusion(hand_made: Path, corpus: list[str]) -> Fusion:
 
 
 def blocks(fusion: Fusion, rows: np.ndarray) -> list[np.ndarray]:
-    edges = np.cumsum([e.dim for e in fusion.encoders])[:-1]
-    return np.split(rows.astype(np.float64), edges, axis=1)
+    return np.split(rows.astype(np.float64), np.cumsum([e.dim for e in fusion.encoders])[:-1], axis=1)
 
 
 def test_blocks_get_equal_mean_squared_norms(fusion: Fusion, corpus: list[str]) -> None:

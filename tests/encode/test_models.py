@@ -101,7 +101,7 @@ KEY = "pooling_mode_"
 
 
 def folder_with(folder: Path, files: dict[str, Any]) -> Path:
-    """JSON files; of "pooling" the content of 1_Pooling/config.json, beside a list of modules."""
+    """JSON files; of "pooling" the content of 1_Pooling/config.json, next to a list of modules."""
     if "pooling" in files:
         files = {"modules": POOLED, **files, "1_Pooling/config": files["pooling"]}
     for name, content in files.items():

@@ -68,7 +68,7 @@ def test_models_are_trained_on_what_is_released_and_on_nothing_else() -> None:
     assert not found.stage.any()
     again = fit_bank(RECIPE, inputs, np.array(wanted), K, [child(one, TRAINING) for one in seeds(3)])
     assert found.bank.logits(inputs).tobytes() == again.logits(inputs).tobytes()
-    # The model of the watched mechanism says the label that it was told, not the secret one.
+    # The model of the watched mechanism says the label that it was told, not its own.
     assert (found.bank.logits(inputs)[2].argmax(axis=1) == (labels[2] + 1) % K).mean() > 0.9
 
 
@@ -175,7 +175,7 @@ def test_a_row_is_trained_on_as_often_as_it_weighs_by_one_released_label() -> No
     mechanisms = [RandomisedResponse(1.0, K)] * 2
     found = train_labelled(RECIPE, inputs, labels, mechanisms, K, seeds(2), weights=weights)
     plain = train_labelled(RECIPE, inputs, labels, mechanisms, K, seeds(2))
-    # What is released does not hang on the weights, and rows without weight are released too.
+    # What is released does not depend on the weights, and rows without weight are released too.
     np.testing.assert_array_equal(found.trained, plain.trained)
     again = fit_bank(RECIPE, inputs, plain.trained, K, [child(one, TRAINING) for one in seeds(2)], weights=weights)
     assert found.bank.logits(inputs).tobytes() == again.logits(inputs).tobytes()

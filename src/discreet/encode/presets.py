@@ -134,9 +134,9 @@ def _options(word: str, kind: str, given: list[str]) -> tuple[tuple[str, Scalar]
             found[name] = value.lower() in ("1", "true", "yes") if want is bool else want(value)
         except ValueError:
             raise UsageError(f"--encoders {word!r}: {value!r} is no {want.__name__}; expected one") from None
-    if lacking := [name for name, default in taken.items() if default is signature(encoders[kind]).empty]:
+    if required := [name for name, default in taken.items() if default is signature(encoders[kind]).empty]:
         raise UsageError(f"--encoders {word!r}: the kind {kind!r} cannot be made from a word, for it needs "
-                         f"{', '.join(lacking)}; name the folder of a saved one")
+                         f"{', '.join(required)}; name the folder of a saved one")
     return tuple(found.items())
 
 

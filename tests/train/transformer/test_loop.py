@@ -209,7 +209,7 @@ def test_a_training_that_diverges_says_so(bert: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("regime", ["lora", "full"])
 def test_bfloat16_on_a_processor_comes_close_to_float32(bert: Path, regime: Regime) -> None:
-    """The same training in both: beside what training itself changes, rounding changes little."""
+    """The same training in both: next to what training itself changes, rounding changes little."""
     data, held = task(24, 2), task(12, 2, seed=99)
     found = {}
     for dtype, plan in (("float32", FAST), ("bfloat16", FAST), ("untrained", None)):

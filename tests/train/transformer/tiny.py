@@ -100,7 +100,7 @@ def tiny_gemma(folder: Path, *, seed: int = 0, layers: int = 3, kind: str = "Gem
 
 
 def tiny_gemma_with_images(folder: Path, *, seed: int = 0, layers: int = 3) -> Path:
-    """Gemma 3 as it is published from 4B on: a vision tower and a projector beside the language model."""
+    """Gemma 3 as it is published from 4B on: a vision tower and a projector besides the language model."""
     torch, transformers = need("torch"), need("transformers")
     tiny_gemma(folder, seed=seed, layers=layers, kind="Gemma3Text")
     with quiet(), torch.random.fork_rng(devices=[]):

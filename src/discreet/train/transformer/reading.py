@@ -235,7 +235,7 @@ class Reader:
 
 
 def _common(ids: Sequence[int], expected: Sequence[int]) -> int:
-    """Length of the common beginning: where a document's edge merges with a mark, that token is the document's."""
+    """Length of the common beginning: where a document merges with a mark, that token is the document's."""
     return next((place for place, (one, other) in enumerate(zip(ids, expected, strict=False)) if one != other),
                 min(len(ids), len(expected)))
 

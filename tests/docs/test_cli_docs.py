@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import typer
@@ -32,7 +33,7 @@ def test_cli_docs_are_current(tool: ModuleType) -> None:
     if f"typer {typer.__version__})" in there:
         assert there == tool.render(), "run: python tools/make_docs.py"
     # Releases of typer lay help out differently; what each option is called and said to do stays.
-    tree = typer.main.get_command(tool.app)
+    tree: Any = typer.main.get_command(tool.app)
     seen = 0
     for path in tool.commands(tree):
         command = tree

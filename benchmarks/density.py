@@ -93,7 +93,7 @@ def scorer(scale: float, repeat: int) -> dict[str, Any]:
     alone = np.concatenate([ours.score(row[None, :]) for row in batch[:64]])
     per_row = {"ours": seconds["ours_batch"] / len(batch), "peer": seconds["peer_batch"] / len(few)}
     return {
-        "support_vectors": ours.n_support, "dim": DIM, "batch": len(batch),
+        "support_vectors": ours.stored_rows(), "dim": DIM, "batch": len(batch),
         "ours_ms_per_row": round(1e3 * per_row["ours"], 3), "peer_ms_per_row": round(1e3 * per_row["peer"], 3),
         "ratio_batch": round(per_row["peer"] / per_row["ours"], 1),
         "ours_single_ms": round(200 * seconds["ours_single"], 3),
@@ -185,9 +185,9 @@ def gram(scale: float, threads: int) -> dict[str, Any]:
 
 def fit_once(kind: str, n: int) -> dict[str, Any]:
     x = embeddings(n, 0, 30)
-    density: type[Density] = {"rff": RandomFourier, "ocsvm": OneClassSvm}[kind]
+    kinds: dict[str, type[Density]] = {"rff": RandomFourier, "ocsvm": OneClassSvm}
     start = time.perf_counter()
-    fitted = density.fit(x, DensityOptions(nu=0.02), rng=np.random.default_rng(0))
+    fitted = kinds[kind].fit(x, DensityOptions(nu=0.02), rng=np.random.default_rng(0))
     seconds = time.perf_counter() - start
     peak = _peak()
     new = embeddings(512, 0, 31)

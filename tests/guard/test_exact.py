@@ -57,7 +57,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
             found.append(dots(x, kept))
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize(("slices", "error"), [(1, 3e-7), (2, 1e-12)])

@@ -13,11 +13,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization as s
 from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.audit.sealed.scenes import audit, data, scored
 
 from discreet.audit.sealed import (
     Certificate,
-    Datum,
-    Revealed,
     Scores,
     findings,
     make_certificate,
@@ -30,8 +29,6 @@ from discreet.audit.sealed.opening import OPENINGS_FILE, canonical
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
 
-Audit = Callable[..., Revealed]
-
 ASKED = {"e_value", "rejected", "alpha", "epsilon_lower", "pairs", "power", "commitment", "scores", "opened",
          "signature"}
 
@@ -40,7 +37,7 @@ def problems(certificate: dict[str, Any], **known: Any) -> list[str]:
     return Certificate(certificate).problems(**known)
 
 
-def test_it_carries_all_that_a_check_needs(audit: Audit) -> None:
+def test_it_carries_all_that_a_check_needs() -> None:
     revealed = audit(1.0, alpha=0.1)
     certificate = make_certificate(revealed, tolerance=0.6, delta=1e-6)
     assert set(certificate) >= ASKED
@@ -55,14 +52,14 @@ def test_it_carries_all_that_a_check_needs(audit: Audit) -> None:
     assert certificate["digest"] == digest_of(certificate) == hashlib.sha256(canonical(body)).hexdigest()
 
 
-def test_no_text_and_no_id(audit: Audit) -> None:
+def test_no_text_and_no_id() -> None:
     written = dump_json(make_certificate(audit(1.0, users=60, pairs=20)))
     assert "MARK" not in written
     assert '"r1' not in written
     assert '"u1' not in written
 
 
-def test_it_survives_a_file(audit: Audit, tmp_path: Path) -> None:
+def test_it_survives_a_file(tmp_path: Path) -> None:
     certificate = make_certificate(audit(1.0, names=("a", "b")))
     for encoding in ("utf-8", "utf-8-sig"):
         (tmp_path / "c.json").write_text(dump_json(certificate, indent=1), encoding=encoding)
@@ -78,7 +75,7 @@ def test_no_certificate(tmp_path: Path, content: str) -> None:
         Certificate.load(tmp_path / "c.json")
 
 
-def test_the_level_is_that_of_the_seal(audit: Audit) -> None:
+def test_the_level_is_that_of_the_seal() -> None:
     revealed = audit(1.0, alpha=0.01)
     certificate = make_certificate(revealed)
     assert (certificate["alpha"], certificate["alpha_from"]) == (0.01, "seal")
@@ -87,7 +84,7 @@ def test_the_level_is_that_of_the_seal(audit: Audit) -> None:
         make_certificate(revealed, alpha=0.05)
 
 
-def test_an_old_seal_takes_the_level_that_is_given_and_says_so(audit: Audit) -> None:
+def test_an_old_seal_takes_the_level_that_is_given_and_says_so() -> None:
     revealed = audit(1.0)
     old = replace(revealed, opening=replace(revealed.opening, alpha=None, key_hash=None))
     for given, alpha in ((None, 0.05), (0.2, 0.2)):
@@ -197,7 +194,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "kind": (lambda c: c.update(kind="other"), ALTERED),
 }
 @pytest.fixture
-def certificate(audit: Audit) -> dict[str, Any]:
+def certificate() -> dict[str, Any]:
     earlier = {"when": "2026-01-01T00:00:00+00:00", "scores": "a" * 64, "log10_e_value": 0.5}
     made: dict[str, Any] = json.loads(json.dumps(make_certificate(audit(1.0, names=("a", "b")), others=[earlier])))
     assert made["rejected"]
@@ -241,13 +238,13 @@ def test_the_digest_covers_the_rest(certificate: dict[str, Any], name: str) -> N
         "it holds a number that is not finite: something was altered"]
 
 
-def test_a_certificate_without_a_finding_is_consistent_too(audit: Audit) -> None:
+def test_a_certificate_without_a_finding_is_consistent_too() -> None:
     made = make_certificate(audit(0.0))
     assert not made["rejected"]
     assert problems(made) == []
 
 
-def test_another_seal_is_found_out_by_the_published_commitment(certificate: dict[str, Any], audit: Audit) -> None:
+def test_another_seal_is_found_out_by_the_published_commitment(certificate: dict[str, Any]) -> None:
     other = make_certificate(audit(0.0, seed=9))
     assert problems(other) == []
     assert problems(other, commitment=other["commitment"]) == []
@@ -255,7 +252,7 @@ def test_another_seal_is_found_out_by_the_published_commitment(certificate: dict
         "the opened coins do not hash to the commitment that was published: they are of another seal"]
 
 
-def test_signatures(audit: Audit) -> None:
+def test_signatures() -> None:
     signer, stranger = (Signer(Ed25519PrivateKey.generate()) for _ in range(2))
     revealed = audit(1.0)
     signed, forged = make_certificate(revealed, signer=signer), make_certificate(audit(0.0), signer=stranger)
@@ -279,7 +276,7 @@ def test_same_allows_for_the_arithmetic_of_another_machine_only() -> None:
     assert not any(same(*pair) for pair in other)
 
 
-def test_an_average_beyond_all_floats(audit: Audit) -> None:
+def test_an_average_beyond_all_floats() -> None:
     made = make_certificate(audit(0.0), others=[{"when": "2026", "scores": "a" * 64, "log10_e_value": 4_000.0}])
     assert made["log10_e_value_average"] == pytest.approx(4_000.0, abs=0.31)
     assert 8e307 < made["e_value_average"] < 1e308
@@ -291,8 +288,7 @@ def rows_of(scores: Scores) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("system_coins")
-def test_every_opening_is_counted_once(data: Callable[..., list[Datum]], scored: Callable[..., Scores],
-                                       tmp_path: Path) -> None:
+def test_every_opening_is_counted_once(                                       tmp_path: Path) -> None:
     sealed, folder = seal(data(), 100, seed=5), tmp_path / "s"
     sealed.save(folder)
     first, second = (rows_of(scored(sealed, shift, seed)) for shift, seed in ((0.0, 1), (1.0, 2)))

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.audit.sealed.scenes import audit, data
 
-from discreet.audit.sealed import Datum, Revealed, known_commitment, make_certificate, read_coins, read_openings, seal
+from discreet.audit.sealed import known_commitment, make_certificate, read_coins, read_openings, seal
 from discreet.audit.sealed.opening import OPENINGS_FILE, Opening, are_openings, canonical, record_opening
 from discreet.core.errors import InputError, UsageError
 
@@ -84,7 +85,7 @@ def test_no_opening(change: dict[str, Any], said: str) -> None:
 
 
 @pytest.fixture
-def folder(data: Callable[..., list[Datum]], tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A seal."""
     seal(data(), 20, seed=2).save(tmp_path / "s")
     return tmp_path / "s"
@@ -129,7 +130,7 @@ def test_files_that_are_not_those_of_a_seal(folder: Path, name: str, content: st
         read_coins(folder)
 
 
-def test_seals_of_the_first_schema_are_read(data: Callable[..., list[Datum]], tmp_path: Path) -> None:
+def test_seals_of_the_first_schema_are_read(tmp_path: Path) -> None:
     sealed = seal(data(), 20, seed=2)
     old = replace(sealed, opening=replace(sealed.opening, alpha=None, key_hash=None))
     old.save(tmp_path / "s")
@@ -158,7 +159,7 @@ GOOD = {"when": "2026-01-01", "scores": "a" * 64, "log10_e_value": 0.5}
     {"kind": "x"}, {"schema": 2}, {"commitment": "0" * 64}, {"openings": None}, {"openings": [1]},
     {"openings": [{**GOOD, "scores": "A" * 64}]}, {"openings": [{**GOOD, "log10_e_value": "1"}]},
     {"openings": [{**GOOD, "log10_e_value": True}]}, {"openings": [{**GOOD, "when": 1}]}, {"openings": [GOOD, GOOD]}])
-def test_a_record_that_is_none_is_not_taken_for_no_opening(audit: Callable[..., Revealed], tmp_path: Path,
+def test_a_record_that_is_none_is_not_taken_for_no_opening(tmp_path: Path,
                                                            change: dict[str, Any]) -> None:
     revealed = audit(0.0)
     record_opening(tmp_path, [], make_certificate(revealed))
@@ -168,7 +169,7 @@ def test_a_record_that_is_none_is_not_taken_for_no_opening(audit: Callable[..., 
     assert "\n" not in str(caught.value)
 
 
-def test_openings_with_numbers_that_can_be(audit: Callable[..., Revealed], tmp_path: Path) -> None:
+def test_openings_with_numbers_that_can_be(tmp_path: Path) -> None:
     assert are_openings([GOOD, {**GOOD, "scores": "b" * 64, "log10_e_value": -3}])
     assert not are_openings([{**GOOD, "log10_e_value": float("nan")}])
     with pytest.raises(UsageError, match="cannot write"):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -12,14 +12,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from scipy.special import log_softmax
+from tests.audit.sealed.scenes import audit, data, scored
 
-from discreet.audit.sealed import Datum, Revealed, Scores, Sealed, read_scores, reveal, seal, under_seal
+from discreet.audit.sealed import Datum, Scores, Sealed, read_scores, reveal, seal, under_seal
 from discreet.core.errors import InputError
 from discreet.core.files import KeyedHash
 from discreet.scores.table import Examples, Model, ScoreTable
-
-Data = Callable[..., list[Datum]]
-Score = Callable[..., Scores]
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -93,7 +91,7 @@ def test_bad_scores(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> No
 
 
 @pytest.mark.parametrize("users", [0, 60])
-def test_differences_are_trained_minus_left_out(data: Data, scored: Score, users: int) -> None:
+def test_differences_are_trained_minus_left_out(users: int) -> None:
     sealed = seal(data(users=users), 20, seed=2)
     scores = scored(sealed, 1.0, names=("one", "two"))
     inside, value = {d.id for d in sealed.train}, dict(zip(scores.ids, scores.values, strict=True))
@@ -109,7 +107,7 @@ def test_differences_are_trained_minus_left_out(data: Data, scored: Score, users
     assert len(found.scores) == len(sealed.probe)
 
 
-def test_every_member_needs_a_score(data: Data, scored: Score) -> None:
+def test_every_member_needs_a_score() -> None:
     sealed = seal(data(), 20, seed=2)
     scores, keyed = scored(sealed, 1.0), KeyedHash(sealed.key)
     fewer = Scores(scores.names, scores.ids[:11] + scores.ids[13:], np.delete(scores.values, [11, 12], axis=0))
@@ -123,7 +121,7 @@ def test_every_member_needs_a_score(data: Data, scored: Score) -> None:
         reveal(old, KeyedHash(sealed.key[::-1]), scores, "F")
 
 
-def test_the_same_scores_under_other_names_are_others(audit: Callable[..., Revealed]) -> None:
+def test_the_same_scores_under_other_names_are_others() -> None:
     one, again, named = audit(0.0), audit(0.0), audit(0.0, names=("score_a",))
     assert one.scores_hash() == again.scores_hash() != named.scores_hash()
     assert replace(one, scores=dict(reversed(list(one.scores.items())))).scores_hash() == one.scores_hash()
@@ -145,7 +143,7 @@ def check(sealed: Sealed, table: ScoreTable) -> tuple[ScoreTable, int]:
 
 @pytest.mark.usefixtures("system_coins")
 @pytest.mark.parametrize("users", [0, 60])
-def test_only_what_coins_decided_is_judged(data: Data, users: int) -> None:
+def test_only_what_coins_decided_is_judged(users: int) -> None:
     records = data(users=users)
     sealed = seal(records, 20)
     kept, left_out = check(sealed, table_of(sealed, records))
@@ -167,7 +165,7 @@ def test_only_what_coins_decided_is_judged(data: Data, users: int) -> None:
 
 
 @pytest.mark.usefixtures("system_coins")
-def test_what_the_coins_contradict_is_refused(data: Data) -> None:
+def test_what_the_coins_contradict_is_refused() -> None:
     sealed, other = seal(data(), 20), seal(data(), 20)
     table = table_of(sealed, sealed.probe)
     member = table.member.copy()

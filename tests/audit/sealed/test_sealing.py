@@ -4,7 +4,6 @@ import hashlib
 import json
 import stat
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
+from tests.audit.sealed.scenes import data
 
 from discreet.audit.sealed import Datum, read_coins, read_data, seal
 from discreet.audit.sealed.sealing import FILES
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash
 
-Data = Callable[..., list[Datum]]
 
-
-def test_one_of_each_pair_is_trained_on_and_all_others(data: Data) -> None:
+def test_one_of_each_pair_is_trained_on_and_all_others() -> None:
     rows = data()
     sealed = seal(rows, 80, seed=1)
     keyed, inside = KeyedHash(sealed.key), {d.id for d in sealed.train}
@@ -37,7 +35,7 @@ def test_one_of_each_pair_is_trained_on_and_all_others(data: Data) -> None:
     assert 1.0 <= sealed.facts["length_ratio_median"] <= sealed.facts["length_ratio_most"] <= 2.0
 
 
-def test_users_go_whole(data: Data) -> None:
+def test_users_go_whole() -> None:
     rows = data(users=60)
     sealed = seal(rows, 20, seed=1)
     inside = Counter(d.group for d in sealed.train)
@@ -48,7 +46,7 @@ def test_users_go_whole(data: Data) -> None:
     assert len(sealed.probe) == 20 * 2 * 4
 
 
-def test_copies_of_a_text_are_in_no_pair(data: Data) -> None:
+def test_copies_of_a_text_are_in_no_pair() -> None:
     rows = data()
     twice = [*rows, *(Datum(f"c{i}", f"  {rows[i].text.upper()}", rows[i].label) for i in range(30))]
     sealed = seal(twice, 100, seed=1)
@@ -58,7 +56,7 @@ def test_copies_of_a_text_are_in_no_pair(data: Data) -> None:
     assert sealed.facts["copies_kept_out"] == 60
 
 
-def test_canaries_alone_are_paired(data: Data) -> None:
+def test_canaries_alone_are_paired() -> None:
     rows, canaries = data(), [Datum(f"k{d.id}", d.text + "k", d.label) for d in data(60, seed=3)]
     sealed = seal(rows, 25, canaries=canaries, seed=1)
     assert {d.id for d in rows} <= {d.id for d in sealed.train}
@@ -68,7 +66,7 @@ def test_canaries_alone_are_paired(data: Data) -> None:
         seal(rows, 25, canaries=rows)
 
 
-def test_a_seed_repeats_and_says_so_and_the_system_does_neither(data: Data) -> None:
+def test_a_seed_repeats_and_says_so_and_the_system_does_neither() -> None:
     one, again, other = (seal(data(), 50, seed=s) for s in (3, 3, 4))
     assert (one.opening, one.key) == (again.opening, again.key)
     assert one.opening.coins != other.opening.coins
@@ -80,13 +78,13 @@ def test_a_seed_repeats_and_says_so_and_the_system_does_neither(data: Data) -> N
 
 
 @pytest.mark.usefixtures("system_coins")
-def test_coins_are_fair_whatever_stands_first(data: Data) -> None:
+def test_coins_are_fair_whatever_stands_first() -> None:
     coins = "".join(seal(data(), 100).opening.coins for _ in range(30))
     assert binomtest(coins.count("1"), len(coins)).pvalue > 1e-6
     assert binomtest(sum(a != b for a, b in pairwise(coins)), len(coins) - 1).pvalue > 1e-6
 
 
-def test_the_files(data: Data, tmp_path: Path) -> None:
+def test_the_files(tmp_path: Path) -> None:
     sealed = seal([d.to_json("user") for d in data(users=60)], 20, group="user")
     sealed.save(tmp_path / "new" / "s")
     folder = tmp_path / "new" / "s"
@@ -112,7 +110,7 @@ def test_the_files(data: Data, tmp_path: Path) -> None:
         assert "not secret" in json.loads((tmp_path / "seeded" / name).read_text())[said]
 
 
-def test_all_files_or_none(data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_files_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -123,7 +121,7 @@ def test_all_files_or_none(data: Data, tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_seal_is_never_written_over(data: Data, tmp_path: Path) -> None:
+def test_a_seal_is_never_written_over(tmp_path: Path) -> None:
     sealed = seal(data(), 20)
     (tmp_path / "empty").mkdir()
     sealed.save(tmp_path / "empty")
@@ -136,7 +134,7 @@ def test_a_seal_is_never_written_over(data: Data, tmp_path: Path) -> None:
         sealed.save(tmp_path / "file" / "below")
 
 
-def test_what_cannot_be_sealed(data: Data) -> None:
+def test_what_cannot_be_sealed() -> None:
     with pytest.raises(InputError, match=r"500 pairs were asked for and about 1\d\d alike ones"):
         seal(data(), 500)
     with pytest.raises(UsageError, match="--pairs is 0"):
@@ -147,7 +145,7 @@ def test_what_cannot_be_sealed(data: Data) -> None:
         seal([Datum("a", "long enough", 0), Datum("b", "long enough", 1)], 1)
 
 
-def test_level_and_key_are_committed_to(data: Data) -> None:
+def test_level_and_key_are_committed_to() -> None:
     one, other = (seal(data(), 20, seed=3, alpha=alpha) for alpha in (0.05, 0.01))
     assert (one.opening.alpha, other.opening.alpha) == (0.05, 0.01)
     assert one.opening.coins == other.opening.coins

@@ -15,15 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.audit.sealed.scenes import audit, data, scored
 
-from discreet.audit.sealed import (
-    Certificate,
-    Scores,
-    findings,
-    make_certificate,
-    read_openings,
-    seal,
-    unseal,
-)
+from discreet.audit.sealed import (Certificate, Scores, findings, make_certificate, read_openings, seal, unseal)
 from discreet.audit.sealed.certificate import Signer, digest_of, read_public_key, same, verifies
 from discreet.audit.sealed.opening import OPENINGS_FILE, canonical
 from discreet.core.errors import InputError, UsageError
@@ -288,7 +280,7 @@ def rows_of(scores: Scores) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("system_coins")
-def test_every_opening_is_counted_once(                                       tmp_path: Path) -> None:
+def test_every_opening_is_counted_once(tmp_path: Path) -> None:
     sealed, folder = seal(data(), 100, seed=5), tmp_path / "s"
     sealed.save(folder)
     first, second = (rows_of(scored(sealed, shift, seed)) for shift, seed in ((0.0, 1), (1.0, 2)))

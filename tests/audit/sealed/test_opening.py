@@ -159,8 +159,7 @@ GOOD = {"when": "2026-01-01", "scores": "a" * 64, "log10_e_value": 0.5}
     {"kind": "x"}, {"schema": 2}, {"commitment": "0" * 64}, {"openings": None}, {"openings": [1]},
     {"openings": [{**GOOD, "scores": "A" * 64}]}, {"openings": [{**GOOD, "log10_e_value": "1"}]},
     {"openings": [{**GOOD, "log10_e_value": True}]}, {"openings": [{**GOOD, "when": 1}]}, {"openings": [GOOD, GOOD]}])
-def test_a_record_that_is_none_is_not_taken_for_no_opening(tmp_path: Path,
-                                                           change: dict[str, Any]) -> None:
+def test_a_record_that_is_none_is_not_taken_for_no_opening(tmp_path: Path, change: dict[str, Any]) -> None:
     revealed = audit(0.0)
     record_opening(tmp_path, [], make_certificate(revealed))
     changed(tmp_path / OPENINGS_FILE, lambda value: value.update(change))

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.audit.sealed.scenes import audit, data, scored
 
-from discreet.audit.sealed import (Certificate, Scores, findings, make_certificate, read_openings, seal, unseal)
+from discreet.audit.sealed import Certificate, Scores, findings, make_certificate, read_openings, seal, unseal
 from discreet.audit.sealed.certificate import Signer, digest_of, read_public_key, same, verifies
 from discreet.audit.sealed.opening import OPENINGS_FILE, canonical
 from discreet.core.errors import InputError, UsageError

@@ -16,8 +16,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.stats import kappa_estimate
 
 CLASSES = (
@@ -114,7 +112,6 @@ def counts(reading: Row) -> dict[str, int]:
 
 def agreement(pairs: list[tuple[Row, Row]]) -> Row:
     """Kappa of cluster, of the main person's kind and of each class, and the span F1 of one reader against the other."""
-    rng = np.random.default_rng(0)
     columns = {
         "cluster": [(a["cluster"], b["cluster"]) for a, b in pairs],
         "cluster yes against the rest": [(a["cluster"] == "yes", b["cluster"] == "yes") for a, b in pairs],
@@ -123,7 +120,7 @@ def agreement(pairs: list[tuple[Row, Row]]) -> Row:
     }
     out: Row = {}
     for name, values in columns.items():
-        out[name] = kappa_estimate([a for a, _ in values], [b for _, b in values], unit="passage", rng=rng).to_json()
+        out[name] = kappa_estimate([a for a, _ in values], [b for _, b in values], unit="passage").to_json()
     for c in CLASSES:
         mine = [(s, b["spans"]) for a, b in pairs for s in a["spans"] if s[2] == c]
         theirs = sum(s[2] == c for _, b in pairs for s in b["spans"])

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.stats import kappa_estimate
 
 HERE = Path(__file__).parent
@@ -58,13 +56,12 @@ def settle(first: Row, second: Row, third: Row | None) -> dict[str, Any]:
 
 
 def agreement(first: dict[str, Row], second: dict[str, Row]) -> dict[str, dict[str, Any]]:
-    rng = np.random.default_rng(0)
     out: dict[str, dict[str, Any]] = {}
     for name in ("cluster", "subject", *CLASSES, "domain"):
         a, b = [r[name] for r in first.values()], [second[k][name] for k in first]
-        out[name] = kappa_estimate(a, b, unit="passage", rng=rng).to_json()
+        out[name] = kappa_estimate(a, b, unit="passage").to_json()
     yes_a, yes_b = [r["cluster"] == "yes" for r in first.values()], [second[k]["cluster"] == "yes" for k in first]
-    out["cluster yes against the rest"] = kappa_estimate(yes_a, yes_b, unit="passage", rng=rng).to_json()
+    out["cluster yes against the rest"] = kappa_estimate(yes_a, yes_b, unit="passage").to_json()
     return out
 
 

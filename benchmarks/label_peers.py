@@ -33,7 +33,7 @@ from discreet.audit.labels.attacks.lia_delta_margin import delta_margin
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.conformance import conform
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, Canaries, Model, ScoreTable
 from discreet.stats.testing import fisher_exact
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,7 +161,7 @@ def mechanisms(folder: Path, draws: int, seed: int) -> list[str]:
 
 
 def leak_free(rng: Generator) -> tuple[ScoreTable, NDArray[np.float64]]:
-    """A linear model that cannot remember 2% of its rows; log odds of class 1 of canaries, then placebos."""
+    """A linear model that cannot remember 2% of its rows; log odds of class 1 of canaries, then controls."""
     n = ROWS + CANARIES
     x, slope = rng.standard_normal((n, FEATURES)), rng.standard_normal(FEATURES)
     slope *= 4.0 / np.linalg.norm(slope)
@@ -175,7 +175,7 @@ def leak_free(rng: Generator) -> tuple[ScoreTable, NDArray[np.float64]]:
         curvature = (rows * (p * (1.0 - p))[:, None]).T @ rows + 1e-3 * np.eye(FEATURES)
         weights += np.linalg.solve(curvature, rows.T @ (labels - p))
     odds = x[judged] @ weights
-    role = np.repeat([CANARY, PLACEBO], CANARIES).astype(np.int8)[None]
+    role = np.repeat([CANARY, CONTROL], CANARIES).astype(np.int8)[None]
     own = secret[judged][None]
     table = ScoreTable.of_canaries(
         (Model("target", seed="0"),), np.array([f"e{i}" for i in range(judged.size)], dtype=np.object_), original[judged],
@@ -213,12 +213,12 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
             arrays.setdefault(f"{name}/score", []).append(score)
     stacked: Arrays = {name: np.stack(rows) for name, rows in arrays.items()}
     np.savez(folder / "null.npz", **stacked)
-    canary, placebo = np.mean(shares, axis=0)
+    canary, control = np.mean(shares, axis=0)
     lines = ["", "| tool | given the model's outputs | given the published attack's guesses | mean bound on the former, the latter |",
              "|---|---|---|---|",
              f"| **`discreet audit labels`, verdict** | {fails / draws:.1%} | none: an oracle decides nothing | |",
              f"| **`discreet audit labels`, bound of all attacks** | {joint / draws:.1%} | none: an oracle has no bound | |",
-             f"| success on canaries against placebos, Fisher, p < .05 | | {np.mean(np.array(differences) < ALPHA):.1%} | |"]
+             f"| success on canaries against controls, Fisher, p < .05 | | {np.mean(np.array(differences) < ALPHA):.1%} | |"]
     found = run([*NULL, "guard"], folder / "null.npz")
     for task, name in NULL.items():
         both = [found[task][f"{which}/bound"] for which in (LEAK_FREE, "published")]
@@ -229,7 +229,7 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
     for name, one in zip(("eps", "eps_lb"), guard, strict=True):
         lines.append(f"| PrivacyGuard, `{name}`, δ = 1e-5 ({one.size} draws) | {(one > 0).mean():.0%} | it takes no guesses | "
                      f"{one.mean():.2f} |")
-    lines += ["", f"The published attack is right about {canary:.1%} of the canaries, and of {placebo:.1%} of the placebos."]
+    lines += ["", f"The published attack is right about {canary:.1%} of the canaries, and of {control:.1%} of the controls."]
     return lines
 
 

@@ -43,7 +43,7 @@ class Seen:
     joint: list[float] = field(default_factory=list)
     one: list[float] = field(default_factory=list)
     oracle: list[float] = field(default_factory=list)
-    oracle_placebo: list[float] = field(default_factory=list)
+    oracle_control: list[float] = field(default_factory=list)
     honest_void: int = 0
     honest: int = 0
     threshold: list[float] = field(default_factory=list)
@@ -69,7 +69,7 @@ def note(seen: Seen, audit: LabelAudit) -> None:
     seen.one.append(first.bounds.ladder.value or 0.0)
     seen.threshold.append(first.success.value or 0.0)
     seen.oracle.append(oracle.success.value or 0.0)
-    seen.oracle_placebo.append(oracle.held_out.value or 0.0)
+    seen.oracle_control.append(oracle.held_out.value or 0.0)
     honest = [row for row in one.rows if row.access == "outputs" and row.held_out.resolved]
     seen.honest += len(honest)
     seen.honest_void += sum(row.vetoed for row in honest)
@@ -95,12 +95,12 @@ def main() -> None:
     options = parser.parse_args()
     started, parts = time.process_time(), []
     parts += ["## Quiet on leak-free models", "", "| world | fail | bound above 0 | honest rows void | published attack (oracle) "
-              "| on placebos |", "|---|---|---|---|---|---|"]
+              "| on controls |", "|---|---|---|---|---|---|"]
     for place, (name, given) in enumerate(LEAK_FREE.items()):
         seen = draw(given, options.draws, place)
         parts.append(f"| {name} | {seen.verdicts.count('fail')} of {options.draws} | "
                      f"{sum(value > 0 for value in seen.joint)} | {seen.honest_void:,} of {seen.honest:,} | "
-                     f"{np.mean(seen.oracle):.1%} | {np.mean(seen.oracle_placebo):.1%} |")
+                     f"{np.mean(seen.oracle):.1%} | {np.mean(seen.oracle_control):.1%} |")
     parts += ["", "## Loud on memory, and bounds that hold", "", "| world | fail | threshold right | its mean bound | above ε "
               "| mean of all attacks | above ε |", "|---|---|---|---|---|---|---|"]
     for place, (name, given) in enumerate(MEMORISING.items()):
@@ -125,7 +125,7 @@ def main() -> None:
 
 HEAD = f"""# Label audits on worlds whose memory is known
 
-`python -m benchmarks.label_validity --write`. Whole audits of simulated tables ({N} canaries and {N} placebos unless said)
+`python -m benchmarks.label_validity --write`. Whole audits of simulated tables ({N} canaries and {N} controls unless said)
 by all attacks on outputs, untuned, with the published attack (LIA-Delta-Margin with the loss at the secret) beside them.
 
 - *Quiet*: a fail of a leak-free model is a false alarm, and so is a bound above 0; at most 28 of 300 may be (5% and what

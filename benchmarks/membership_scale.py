@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python -m benchmarks.membership_scale [--bootstraps 1000] [--keep F] [--profile F]
 
 A world of `audit.simulate` is written once to a temporary folder (not timed); then one fresh process loads it, audits it
-(all attacks, scales, reference kinds, selections, curves and strata; placebo, paired and neutral reference and selection
+(all attacks, scales, reference kinds, selections, curves and strata; control, paired and neutral reference and selection
 model besides the shadows; permutations off) and makes the HTML page. Wall and CPU seconds by stage, imports included,
 and peak memory. The exit code is 1 where a budget is broken: 60 s of wall time, 4 GB.
 """

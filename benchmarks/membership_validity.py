@@ -62,7 +62,7 @@ def figures(audit: TargetAudit) -> dict[str, Any]:
     found: dict[str, Any] = {
         "verdict": audit.judgement.verdict, "why": audit.judgement.reasons[0][:70], "primary": ends(audit.primary.auc),
         "null p": audit.primary.null_p.value, "group auc": ends(audit.controls["group_auc"]),
-        "placebo": ends(audit.primary.placebo_auc), "difference": ends(audit.primary.difference["auc"]),
+        "control": ends(audit.primary.control_auc), "difference": ends(audit.primary.difference["auc"]),
         "n": [audit.primary.n_members, audit.primary.n_nonmembers], "blind": ends(audit.controls["blind_auc"]),
         "epsilon": audit.controls["epsilon_lower"].value, "planted": [
             [one.repetitions, one.auc.n_pos, one.auc.n_neg, *ends(one.auc), one.detected, one.power.value]
@@ -82,7 +82,7 @@ def figures(audit: TargetAudit) -> dict[str, Any]:
             for selection in ("global", "boundary", "boundary_union"):
                 row = row_of(audit.attacks, kind, which, scale, selection)
                 if row is not None:
-                    found[f"{name}/{scale}/{selection}"] = [*ends(row.auc), row.placebo_auc.value]
+                    found[f"{name}/{scale}/{selection}"] = [*ends(row.auc), row.control_auc.value]
     return found
 
 

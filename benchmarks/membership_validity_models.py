@@ -18,7 +18,7 @@ from discreet.scores.table import Examples, Model, ReferenceKind, Role, ScoreTab
 from discreet.stats import auroc_estimate
 
 FEATURES, HIDDEN = 2_048, 16
-SIDES = ("a", "b", "clean", "leak-free", "placebo", "neutral-1", "neutral-2")
+SIDES = ("a", "b", "clean", "leak-free", "control", "neutral-1", "neutral-2")
 PLANTED = {1: 300, 4: 80, 16: 60}
 SELECTOR = 600
 
@@ -158,7 +158,7 @@ class World:
             ("reference", "neutral", nobody, self.odds("neutral-1", recipe)),
             ("reference", "neutral", nobody, self.odds("neutral-2", recipe)),
             ("selection", None, nobody, self.odds("selector", "overfitted")),
-            ("placebo", None, nobody, self.odds("placebo", recipe)),
+            ("control", None, nobody, self.odds("control", recipe)),
         ]
         odds = np.stack([one[3] for one in found])
         return ScoreTable(

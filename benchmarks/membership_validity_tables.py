@@ -58,7 +58,7 @@ def verdicts(runs: Runs) -> list[str]:
         fit, test = np.mean([run["utility"][key] for run in runs], axis=0)
         persons = [one["group auc"][0] for one in found]
         rows.append([arm, f"{fit:.2f} / {test:.2f}", spread([one["primary"][0] for one in found]),
-                     spread([one["placebo"][0] for one in found]), *([] if None in persons else [spread(persons)]),
+                     spread([one["control"][0] for one in found]), *([] if None in persons else [spread(persons)]),
                      share([one["verdict"] == "fail" for one in found]),
                      *(sum(one["verdict"] == word for one in found) for word in ("pass", "inconclusive"))])
     by_user = ["by user: mean score"] if len(rows[0]) == 8 else []
@@ -91,13 +91,13 @@ def authors(runs: Runs) -> list[str]:
             rows.append([arm, f"{name}, {scale} scale", spread([one[0] for one in found]),
                          spread([one[3] for one in found]), share([one[1] > 0.5 for one in found]),
                          share([one[1] > 0.5 and one[0] > TOLERANCE for one in found])])
-    return table(["target", "authors' protocol", "AUC: mean (90% of seeds)", "placebo's AUC", "lower bound above ½",
+    return table(["target", "authors' protocol", "AUC: mean (90% of seeds)", "control's AUC", "lower bound above ½",
                   "and point above .55"], rows)
 
 
 CHECKS: tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...] = (
     ("primary interval holds ½", lambda a: a["primary"][1] <= 0.5 <= a["primary"][2]),
-    ("control's interval holds ½", lambda a: a["placebo"][1] <= 0.5 <= a["placebo"][2]),
+    ("control's interval holds ½", lambda a: a["control"][1] <= 0.5 <= a["control"][2]),
     ("interval of target less control holds 0", lambda a: a["difference"][1] <= 0 <= a["difference"][2]),
     ("blind baseline's interval holds ½", lambda a: a["blind"][1] <= 0.5 <= a["blind"][2]),
     ("neutral boundary (n = 20, logit) interval holds ½",
@@ -110,7 +110,7 @@ CHECKS: tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...] = (
 )
 
 
-SCATTER = (("primary", "primary"), ("placebo", "placebo"), ("target less control", "difference"),
+SCATTER = (("primary", "primary"), ("control", "control"), ("target less control", "difference"),
            ("blind baseline", "blind"), ("neutral boundary, n = 20, logit", "neutral/logit/boundary"))
 
 
@@ -184,7 +184,7 @@ def gains(runs: Runs) -> list[str]:
                 rows.append([arm, scale, name, f"{level[0]:.3f} → {level[1]:.3f}", mean(list(ours)), mean(list(theirs)),
                              mean(list(ours - theirs))])
     return table(["target", "scale", "reference and non-members", "AUC global → boundary", "gain: mean (95%)",
-                  "placebo's gain", "net of placebo"], rows)
+                  "control's gain", "net of control"], rows)
 
 
 Array = NDArray[np.float64]
@@ -217,13 +217,13 @@ def survival(runs: Runs) -> list[str]:
                        for kind in ("neutral", "paper")]
             cells = [share_of(*high_up)]
             for bent in (False, True):
-                theirs, placebo = (risen(found, f"paper/{scale}", at, draws, bent) for at in (0, 3))
+                theirs, control = (risen(found, f"paper/{scale}", at, draws, bent) for at in (0, 3))
                 raw, beside = (risen(found, f"neutral/{scale}", at, draws, bent) for at in (0, 3))
-                cells += [share_of(part, theirs) for part in (placebo, raw, raw - beside)[1 if bent else 0:]]
+                cells += [share_of(part, theirs) for part in (control, raw, raw - beside)[1 if bent else 0:]]
             rows.append([arm, scale, *cells])
     return ["As shares of the authors' figure for that target (intervals: bootstrap over seeds). d′: gains in the normal "
             "quantile of the mean AUC, which has no ceiling.", "", *table(
-                ["target", "scale", "boundary AUC above ½, neutral", "authors' gain on the placebo", "neutral gain", "neutral gain less its control's",
+                ["target", "scale", "boundary AUC above ½, neutral", "authors' gain on the control", "neutral gain", "neutral gain less its control's",
                  "d′: neutral gain", "d′: neutral gain less its control's"], rows)]
 
 
@@ -237,7 +237,7 @@ def planted(runs: Runs) -> list[str]:
             rows.append([arm, times, f"{inside} / {out}", f"{auc:.3f}", f"{power_of(auc, inside, out):.2f}",
                          share([one[4] > 0.5 for one in found]), share([one[6] for one in found])])
     return table(["target", "repeated", "units in / out", "mean AUC", "power by the audit's formula at that AUC and size",
-                  "lower bound above ½", "detected: and above the placebo"], rows)
+                  "lower bound above ½", "detected: and above the control"], rows)
 
 
 def on_logits(auc: float, members: int, others: int) -> float:

@@ -149,13 +149,13 @@ def judged(sealed: Any, scores: Scores) -> dict[str, Any]:
 
 def real(name: str, data: Sequence[Datum], pairs: int, seals: int, seed: int) -> list[str]:
     rows: list[list[object]] = []
-    runs: dict[str, list[dict[str, Any]]] = {"overfitted": [], "regularised": [], "placebo (overfitted)": []}
+    runs: dict[str, list[dict[str, Any]]] = {"overfitted": [], "regularised": [], "control (overfitted)": []}
     accuracy: dict[str, list[tuple[float, float]]] = {kind: [] for kind in runs}
     for number in range(seals):
         sealed = seal_data(data, pairs, seed=seed + number)
         inside, probe = ({d.id for d in part} for part in (sealed.train, sealed.probe))
         for kind, judgements in runs.items():
-            train = [d for d in sealed.train if not kind.startswith("placebo") or d.id not in probe]
+            train = [d for d in sealed.train if not kind.startswith("control") or d.id not in probe]
             model = Model("regularised" if kind == "regularised" else "overfitted", seed + number, train)
             judgements.append(judged(sealed, model.scores(sealed.probe)))
             left = [d for d in sealed.probe if d.id not in inside]
@@ -174,7 +174,7 @@ def real(name: str, data: Sequence[Datum], pairs: int, seals: int, seed: int) ->
          "median ε lower bound"], rows)]
 
 
-def placebo_runs(name: str, data: Sequence[Datum], pairs: int, times: int, seed: int) -> list[object]:
+def control_runs(name: str, data: Sequence[Datum], pairs: int, times: int, seed: int) -> list[object]:
     """Fresh seals of one half against an overfitted model of the other half."""
     units = sorted({d.group or d.id for d in data})
     half = set(np.random.default_rng(seed).permutation(units)[: len(units) // 2].tolist())
@@ -281,7 +281,7 @@ def main() -> None:
         parts += [leak_free_models(args.seed), power(args.seed), epsilons(args.seed)]
     if args.only != "simulation":
         beaver, storm = read(args.data / "beavertails_mini", None), read(args.data / "hate_stormfront", "user_id")
-        rows = [placebo_runs(name, data, 400, 300, args.seed)
+        rows = [control_runs(name, data, 400, 300, args.seed)
                 for name, data in (("beavertails_mini", beaver), ("hate_stormfront, by user", storm))]
         parts += [real("beavertails_mini", beaver, 800, 11, args.seed),
                   real("hate_stormfront, by user", storm, 800, 3, args.seed),

@@ -67,7 +67,7 @@ def labels(out: Path) -> dict[str, Any]:
             for place, (row, benign) in enumerate(zip(found.data, found.target, strict=True)):
                 writer.writerow([f"r{place}", *row, "benign" if benign else "malignant"])
         run("audit", "labels", "train", "--recipe", f"mlp:epochs={EPOCHS}", "--data", table, "--target", "diagnosis",
-            "--positive", "malignant", "--canaries", 120, "--placebo", 100, "--planted", "none", "--epsilon", "inf,0.5",
+            "--positive", "malignant", "--canaries", 120, "--control", 100, "--planted", "none", "--epsilon", "inf,0.5",
             "--references", REFERENCES, "--out", out, "--engine", "inline",
             "--permutations", 199)
     return dict(json.loads((out / "result.json").read_text(encoding="utf-8")))

@@ -15,7 +15,7 @@ from discreet.scores.table import ReferenceKind, Role, ScoreTable
 Row = dict[str, Any]
 
 MODELS: list[tuple[str, Role, ReferenceKind | None]] = [
-    ("f", "target", None), ("ref", "reference", "neutral"), ("sel", "selection", None), ("plc", "placebo", None),
+    ("f", "target", None), ("ref", "reference", "neutral"), ("sel", "selection", None), ("plc", "control", None),
     ("s1", "shadow", None), ("s2", "shadow", None)]
 EXAMPLES = ["e10", "e2", "a", "B"]
 INSIDE = {"f": {"e10", "e2"}, "s1": {"e10", "a"}, "s2": {"B", "e2"}}

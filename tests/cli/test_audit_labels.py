@@ -33,7 +33,7 @@ FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.2, "signa
 RECIPE = "mlp:hidden=8,layers=1,epochs=3,batch=64"
 INLINE = ("--permutations", 0, "--no-tune", "--engine", "inline")
 TRAINED = ("audit", "labels", "train", "--recipe", RECIPE, "--target", "label", "--group", "user", "--canaries", 0.1,
-           "--placebo", 0.1, "--planted", "1,4", "--references", 1, *INLINE)
+           "--control", 0.1, "--planted", "1,4", "--references", 1, *INLINE)
 PAPER = Path(discreet.studies.__file__).parent / "blia" / "paper.csv"
 HEAD = "benchmark,n_canaries,n_train,train_accuracy,epsilon,success,guess\n"
 SOUND = "mine,500,20000,95,inf,97,prediction\nmine,500,20000,80,1,60,prediction\n"
@@ -104,7 +104,7 @@ class TestScores:
 
     @pytest.mark.parametrize(("column", "value", "said"), [
         ("logit_0", float("nan"), "NaN"), ("epsilon", 0.0, "'epsilon'"), ("mechanism", "rr_halved", "broken on purpo"),
-        ("label_canary", 0, "class 1 has no canary"), ("example_role", "placebo", "no canary")])
+        ("label_canary", 0, "class 1 has no canary"), ("example_role", "control", "no canary")])
     def test_tables_that_cannot_be_audited(self, refused: Refused, files: Path, tmp_path: Path, column: str, value: Any,
                                            said: str) -> None:
         frame = pd.read_parquet(files / "bare.parquet")
@@ -159,7 +159,7 @@ class TestTrain:
         assert record["conformance"][1]["observed"]["n"] == 240
         said = record["training"]
         assert said["recipe"]["hidden"] == 8
-        sizes = {"rows": 300, "train": 168, "canary": 24, "planted": {"1": 12, "4": 12}, "placebo": 24, "heldout": 60}
+        sizes = {"rows": 300, "train": 168, "canary": 24, "planted": {"1": 12, "4": 12}, "control": 24, "heldout": 60}
         assert said["deals"] == {"42": sizes, "43": sizes}
         assert len(said["models"]) == 8
         assert {one["epochs_done"] for one in said["models"]} == {3}
@@ -196,10 +196,10 @@ class TestTrain:
         (("--recipe", "tfidf-mlp"), "does not train under label mechanisms"), (("--recipe", "no"), "'no'"),
         (("--seeds", 0), "--seeds is 0"), (("--references", -1), "references -1"),
         (("--assignment", "coin"), "assignment is 'coin'"),
-        (("--canaries", 0), "canaries is 0"), (("--placebo", -1), "placebo is -1"), (("--planted", "x"), "--planted"),
+        (("--canaries", 0), "canaries is 0"), (("--control", -1), "control is -1"), (("--planted", "x"), "--planted"),
         (("--target", "nothing"), "no column 'nothing'"), (("--positive", "k7"), "no row has 'k7'"),
         (("--drop", "nothing"), "no column 'nothing'"),
-        (("--canaries", 0.6, "--placebo", 0.6), "ask for fewer"), (("--canaries", 1), "has no canary"),
+        (("--canaries", 0.6, "--control", 0.6), "ask for fewer"), (("--canaries", 1), "has no canary"),
         (("--heldout", 300), "held out"), (("--target", "x0"), "has no canary")])
     def test_what_cannot_be_leaves_no_run(self, refused: Refused, data: Path, tmp_path: Path,
                                           given: tuple[object, ...], said: str) -> None:
@@ -212,7 +212,7 @@ class TestTrain:
         np.save(tmp_path / "x.npy", rng.normal(size=(200, 3)) + labels[:, None])
         np.save(tmp_path / "y.npy", labels)
         ended = cli("audit", "labels", "train", "--recipe", RECIPE, "--data", tmp_path / "x.npy", "--target",
-                    tmp_path / "y.npy", "--canaries", 20, "--placebo", 20, "--planted", "none", "--references", 0,
+                    tmp_path / "y.npy", "--canaries", 20, "--control", 20, "--planted", "none", "--references", 0,
                     *INLINE, "--json", "--quiet")
         assert ended.code in {1, 3}
         assert ended.record["training"]["data"] == "array"

@@ -248,7 +248,7 @@ def sealed_scores(folder: Path, shift: float = 0.0, *, flip: int = 0, drop: int 
     """
     inside, probed = {r["id"] for r in lines(folder / "train.jsonl")}, [r["id"] for r in lines(folder / "probe.jsonl")]
     rng, made = np.random.default_rng(0), []
-    for model, role in (("f", "target"), ("p", "placebo")):
+    for model, role in (("f", "target"), ("p", "control")):
         for row in lines(folder.parent / "data.jsonl"):
             if row["id"] not in probed[:drop]:
                 member = role == "target" and row["id"] in inside

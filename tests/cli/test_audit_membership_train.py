@@ -27,7 +27,7 @@ TRAINED = (*TRAIN, "--recipe", RECIPE, "--sizes", "a=60", "--planted", "1", *QUI
 MODULE = "brought_to_command"
 MODEL = ("audit", "membership", "model", "--members", "members.jsonl", "--nonmembers", "others.jsonl",
          "--permutations", "0", "--model")
-TARGET, OTHER = f"python:{MODULE}:target", f"python:{MODULE}:placebo"
+TARGET, OTHER = f"python:{MODULE}:target", f"python:{MODULE}:control"
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ class TestModel:
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         (tmp_path / f"{MODULE}.py").write_text(
             "def target(texts): return [[0.0, (len(t) * 7 + ord(t[0])) % 5 - 2.0] for t in texts]\n"
-            "def placebo(texts): return [[0.0, (len(t) * 3 + ord(t[-1])) % 7 - 3.0] for t in texts]\n")
+            "def control(texts): return [[0.0, (len(t) * 3 + ord(t[-1])) % 7 - 3.0] for t in texts]\n")
         for side in ("members", "others"):
             jsonl(tmp_path / f"{side}.jsonl", [
                 {"id": f"{side}{n}", "text": f"{side[0]} {MARK} {'x' * n}", "label": n % 2} for n in range(40)])
@@ -65,11 +65,11 @@ class TestModel:
         refused(said, *MODEL, *words)
 
     def test_the_run_and_its_report(self, cli: Cli, desk: Path) -> None:
-        words = (*MODEL, TARGET, "--placebo", OTHER, "--cache", "kept")
+        words = (*MODEL, TARGET, "--control", OTHER, "--cache", "kept")
         ended = cli(*words, "--out", "run", "--report", "page.html", "--design", "randomised")
         assert ended.code in (0, 1, 3), ended.err
         record = result(desk / "run")
-        assert [model.name for model in load_scores(desk / "run" / "scores.parquet").models] == ["placebo", "target"]
+        assert [model.name for model in load_scores(desk / "run" / "scores.parquet").models] == ["control", "target"]
         assert record["controls"]["blind_auc"]["value"] is not None
         assert record["provenance"]["scored_target"].startswith("model type function; fingerprint ")
         assert not any(MARK.encode() in held for held in content(desk / "run").values())
@@ -129,12 +129,12 @@ class TestTrain:
         assert record["design"] == "randomised (assigned here)"
         said = record["training"]
         assert said["recipe"]["steps"] == 40
-        assert said["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
+        assert said["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "control": 60}
         assert said["planted"] == {"1": 30}
         models = said["models"]
-        assert list(models) == ["f_A", "f_B", "f_S", "neutral", "placebo"]
+        assert list(models) == ["f_A", "f_B", "f_S", "neutral", "unseen"]
         assert models["f_A"]["planted_records"] == models["f_B"]["planted_records"] == 15
-        for name, size in (("f_A", 60), ("f_B", 60), ("f_S", 18), ("neutral", 60), ("placebo", 60)):
+        for name, size in (("f_A", 60), ("f_B", 60), ("f_S", 18), ("neutral", 60), ("unseen", 60)):
             assert models[name]["trained_on"] == size + models[name]["planted_records"]
         assert said["shadows"] is None
         assert {"python", "numpy", "discreet.train"} <= said["versions"].keys()
@@ -142,11 +142,11 @@ class TestTrain:
     def test_its_scores_are_audited_again(self, cli: Cli, done: tuple[int, str, Path]) -> None:
         def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
             asked = ("target", "attack", "scale", "reference_kind", "selection", "n", "nonmembers", "label", "decile")
-            return {str([row[name] for name in asked]): (row["auc"]["value"], row["placebo_auc"]["value"])
+            return {str([row[name] for name in asked]): (row["auc"]["value"], row["control_auc"]["value"])
                     for row in rows}
 
         table = load_scores(done[2] / "scores.parquet")
-        assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "neutral", "placebo"]
+        assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "neutral", "unseen"]
         ended = cli("audit", "membership", "scores", done[2] / "scores.parquet", "--design", "randomised", *QUICK,
                     "--json")
         again, first = figures(ended.record["attacks"]), figures(result(done[2])["attacks"])

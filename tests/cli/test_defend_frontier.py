@@ -14,7 +14,7 @@ from discreet.audit.defences.frontier import frontier
 from discreet.scores.load import load_scores
 from discreet.scores.write import write_scores
 
-ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("placebo", "")}
+ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("control", "")}
 SPAN = r"1?\.\d{3} \[1?\.\d{3}, 1?\.\d{3}\]"
 FEW = ("--draws", 3, "--queries", "1,64", "--sigma", "0,2", "--decimals", 1, "--quiet")
 
@@ -61,7 +61,7 @@ def test_a_run_is_kept_and_given_again(cli: Cli, scores: Path, tmp_path: Path) -
     said = cli("defend", "frontier", "--scores", scores, *FEW, "--clip", 3, "--json", "--out", run)
     assert (said.code, said.err) == (0, "")
     record = said.record
-    assert (record["kind"], record["schema"], record["target"], record["placebo"]) == ("defend-frontier", 1, "A", "P")
+    assert (record["kind"], record["schema"], record["target"], record["control"]) == ("defend-frontier", 1, "A", "P")
     assert result(run)["points"] == record["points"]
     assert [p["local_epsilon"] for p in record["points"] if p["mechanism"] == "laplace"] == [6.0, 6.0]
     assert record["provenance"]["input"] == "scores.csv"
@@ -81,7 +81,7 @@ def test_the_terminal_says_the_figures_of_the_record(cli: Cli, scores: Path) -> 
                      queries=[1, 64], draws=3)
     expected = {str(one).replace("0.", ".") for point in found.points
                 for figure in point.attacks if figure.spec == found.primary
-                for one in (figure.auc, figure.placebo_auc, *point.utility.values())}
+                for one in (figure.auc, figure.control_auc, *point.utility.values())}
     assert set(re.findall(SPAN, said)) == expected
 
 

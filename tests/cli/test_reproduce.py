@@ -94,11 +94,11 @@ class TestMia:
         for name in ("table 7", "size", "figure 3"):
             assert items[name]["rows"]
             for row in items[name]["rows"]:
-                assert {"corpus", "structure", "model", "regime", "variant", "definition", "auc", "placebo"} <= set(row)
-                assert row["auc"]["value"] is None or row["placebo"]["value"] is not None
+                assert {"corpus", "structure", "model", "regime", "variant", "definition", "auc", "control"} <= set(row)
+                assert row["auc"]["value"] is None or row["control"]["value"] is not None
         for row in items["section 8.2"]["rows"]:
             assert row["non_boundary_auc"]["value"] is not None
-            assert row["non_boundary_placebo"]["value"] is not None
+            assert row["non_boundary_control"]["value"] is not None
             assert ("boundary_change" in row) is (row["variant"] != "plain")
         with (mia / "figures" / "figure-2-made_up.csv").open(encoding="utf-8", newline="") as handle:
             assert {row["label"] for row in csv.DictReader(handle)} == {"safe", "unsafe", "both"}
@@ -107,8 +107,8 @@ class TestMia:
         """The reference of the paper's definition has the non-members by heart, whatever the target is."""
         rows = result(mia)["items"]["table 7"]["rows"]
         found = {row["definition"]: row for row in rows if row["attack"] == "reference"}
-        assert found["paper"]["placebo"]["low"] > 0.5
-        assert found["honest, logit"]["placebo"]["low"] < 0.5 < found["honest, logit"]["auc"]["low"]
+        assert found["paper"]["control"]["low"] > 0.5
+        assert found["honest, logit"]["control"]["low"] < 0.5 < found["honest, logit"]["auc"]["low"]
 
     def test_markdown_is_of_this_call_alone(self, mia: Path, cli: Cli) -> None:
         ended = cli("reproduce", "mia", "--engine", "inline", "--permutations", 9, "--table", "2", "--out", mia)
@@ -146,8 +146,8 @@ def test_a_later_call_of_blia_adds_items_and_corpora(blia: Path) -> None:
 def test_without_noise_memory_is_seen_and_the_oracle_is_seen_in_held_out_canaries_too(blia: Path) -> None:
     row = result(blia)["items"]["table 4"]["rows"][0]
     assert row["threshold"]["success"]["low"] > 0.55
-    assert row["threshold"]["placebo"]["low"] < 0.5 < row["threshold"]["placebo"]["high"]
-    assert row["delta_margin"]["placebo"]["low"] > 0.5
+    assert row["threshold"]["control"]["low"] < 0.5 < row["threshold"]["control"]["high"]
+    assert row["delta_margin"]["control"]["low"] > 0.5
 
 
 @pytest.mark.parametrize(("study", "options", "said"), [

@@ -142,7 +142,7 @@ def test_default_sizes_are_the_papers_scaled() -> None:
     split = split_texts(np.arange(6000) % 3, None, None, rng(), planted=30)
     # 5,970 of 12,000: every side is .4975 of the paper's, down to a multiple of 3.
     assert {side: rows.size for side, rows in split.sides.items()} == {
-        "a": 993, "b": 993, "val": 396, "cal": 597, "eval": 993, "neutral": 993, "placebo": 993}
+        "a": 993, "b": 993, "val": 396, "cal": 597, "eval": 993, "neutral": 993, "control": 993}
     assert split.planted.size == 30
     assert "scaled to 0.496 of the paper's" in split.notes[1]
 
@@ -153,7 +153,7 @@ def test_default_sizes_shrink_until_groups_fit() -> None:
     groups = np.where(np.arange(3600) >= 3000, 0, np.arange(3600) + 1)
     split = split_texts(labels, groups, None, rng(2))
     check_sides(split, 3600, groups)
-    sizes = [split.sides[side].size for side in ("a", "b", "eval", "neutral", "placebo")]
+    sizes = [split.sides[side].size for side in ("a", "b", "eval", "neutral", "control")]
     assert len(set(sizes)) == 1
     assert 150 < sizes[0] < 400
     assert not any("groups stay whole" in note for note in split.notes)

@@ -65,13 +65,13 @@ def test_a_python_object(desk: Path) -> None:
              and row["selection"] == "global" and row["label"] is None and row["category"] is None
              and row["decile"] is None and row["structure"] is None]
     assert row["auc"]["low"] > 0.5
-    assert row["placebo_auc"]["value"] < row["auc"]["low"]
-    assert found["provenance"]["models"] == {"target": 1, "placebo": 1, "selection": 1}
+    assert row["control_auc"]["value"] < row["auc"]["low"]
+    assert found["provenance"]["models"] == {"target": 1, "control": 1, "selection": 1}
     assert found["provenance"]["input"] == "members.jsonl, others.jsonl"
 
 
 def test_a_transformer(desk: Path) -> None:
-    for seed, name in enumerate(("classifier", "placebo")):
+    for seed, name in enumerate(("classifier", "control")):
         write_model(desk / name, "bert", seed=seed, num_labels=2)
     found = audited(COMMANDS[1])
     said = found["provenance"]["scored_target"]

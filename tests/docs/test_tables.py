@@ -140,7 +140,7 @@ def test_score_tables_are_read(tmp_path: Path) -> None:
     head, *given = text.splitlines()
     others = [row.replace("c-0017", "c-0018").replace("true", "false") for row in given]
     file.write_text("\n".join([head, *given, *others, ""]), encoding="utf-8")
-    assert [model.role for model in load_scores(file).models] == ["target", "placebo", "reference"]
+    assert [model.role for model in load_scores(file).models] == ["target", "control", "reference"]
     [text] = re.findall(r"```text\n(model,.*?)```", PAGE["labels"], re.S)
     file.write_text(text, encoding="utf-8")
     table = load_scores(file)

@@ -30,7 +30,7 @@ from discreet.guard.stress import StressResult, gate, guard_scores, stress_score
 
 MARK = "MARKEDWORD"
 SCORES = st.lists(st.integers(-4, 4), min_size=2, max_size=30)
-CHECKS = {"placebo": True, "planted": True, "direction": True}
+CHECKS = {"control": True, "planted": True, "direction": True}
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -108,7 +108,7 @@ class TestClassifiers:
         assert content.verdict == "pass", content.reason
         for found in (style, content):
             assert (found.within["auroc"].low or 0) > 0.95
-            assert found.checks["placebo"]
+            assert found.checks["control"]
         assert (style.difference.low or 0) > 0.4
         assert (content.difference.low or 0) < 0.0 < (content.difference.high or 0.0)
 
@@ -221,7 +221,7 @@ class TestDegenerate:
     def test_a_constant_score(self, n: int) -> None:
         found = stress_scores([1.0] * n, [1.0] * n, [1.0] * n, max_borderline_fpr=0.5)
         assert (found.within["auroc"].value, found.borderline["auroc"].value, found.difference.value) == (0.5, 0.5, 0)
-        assert found.checks == {"placebo": True, "planted": False, "direction": True}
+        assert found.checks == {"control": True, "planted": False, "direction": True}
         assert found.verdict == "inconclusive"
         everybody = stress_scores([1.0] * n, [1.0] * n, [1.0] * n, threshold=1.0, max_borderline_fpr=0.5)
         assert everybody.verdict == ("inconclusive" if n == 2 else "fail")
@@ -254,8 +254,8 @@ class TestGate:
     @pytest.mark.parametrize(("ends", "checks", "verdict"), [
         ((0.0, 0.05), {}, "pass"), ((0.01, 0.1), {}, "pass"), ((0.01, 0.1001), {}, "inconclusive"),
         ((0.1, 0.2), {}, "inconclusive"), ((0.1001, 0.2), {}, "fail"), ((0.1001, 0.2), {"planted": False}, "fail"),
-        ((0.1001, 0.2), {"direction": False}, "fail"), ((0.1001, 0.2), {"placebo": False}, "inconclusive"),
-        ((0.0, 0.05), {"planted": False}, "inconclusive"), ((0.0, 0.05), {"placebo": False}, "inconclusive"),
+        ((0.1001, 0.2), {"direction": False}, "fail"), ((0.1001, 0.2), {"control": False}, "inconclusive"),
+        ((0.0, 0.05), {"planted": False}, "inconclusive"), ((0.0, 0.05), {"control": False}, "inconclusive"),
         ((0.0, 0.05), {"direction": False}, "inconclusive"),
     ])
     def test_where_the_interval_lies(self, ends: tuple[float, float], checks: dict[str, bool], verdict: str) -> None:

@@ -127,10 +127,10 @@ def test_the_interval_of_the_difference_covers(n: int, within: float, borderline
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_placebo_against_counting_pairs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_control_against_counting_pairs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "RESAMPLES", 40)
     unsafe, _, borderline = drawn(seed, n=8)
-    found = figures.placebo(unsafe, borderline, np.random.default_rng(seed))
+    found = figures.control(unsafe, borderline, np.random.default_rng(seed))
     scores, labels = np.concatenate((unsafe, borderline)), np.repeat([1.0, 0.0], [unsafe.size, borderline.size])
     draws = [slow_auroc(scores[drawn_labels == 1], scores[drawn_labels == 0])
              for drawn_labels in permuted_labels(labels, np.random.default_rng(seed), 40)]
@@ -138,9 +138,9 @@ def test_the_placebo_against_counting_pairs(seed: int, monkeypatch: pytest.Monke
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=1e-12)
 
 
-def test_the_placebo_stays_at_a_half_however_good_the_score_is() -> None:
+def test_the_control_stays_at_a_half_however_good_the_score_is() -> None:
     n, m = 80, 90
-    found = figures.placebo(np.arange(1000.0, 1000.0 + n), np.arange(0.0, m), np.random.default_rng(3))
+    found = figures.control(np.arange(1000.0, 1000.0 + n), np.arange(0.0, m), np.random.default_rng(3))
     deviation = np.sqrt((n + m + 1) / (12 * n * m))
     assert found.value == pytest.approx(0.5, abs=4 * deviation / np.sqrt(figures.RESAMPLES))
     assert float(found.high or 0) - float(found.low or 0) == pytest.approx(2 * 1.96 * deviation, rel=0.1)

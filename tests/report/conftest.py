@@ -37,8 +37,8 @@ def leaking() -> Record:
 
 @pytest.fixture(scope="session")
 def bare() -> Record:
-    """A target alone: no references, placebo, selector or permutations; groups of two."""
-    return saved(World(members=60, others=0, clean=60, selector=0, paired=0, neutral=0, placebos=0, group_size=2),
+    """A target alone: no references, control, selector or permutations; groups of two."""
+    return saved(World(members=60, others=0, clean=60, selector=0, paired=0, neutral=0, controls=0, group_size=2),
                  design="convenience", permutations=0)
 
 

@@ -22,10 +22,10 @@ from discreet.report.summary import Summary
 SPACE = "{http://www.w3.org/2000/svg}"
 KNOWN = {"value": 0.8824, "low": 0.84, "high": 0.91}
 NONE = {"value": None, "low": None, "high": None}
-LINES = [Line("a heading", heading=True), Line("x < y", [("placebo hollow", NONE), ("target", KNOWN)], note="1.000"),
+LINES = [Line("a heading", heading=True), Line("x < y", [("control hollow", NONE), ("target", KNOWN)], note="1.000"),
          Line("joined", [("oracle hollow", KNOWN | {"low": None}), ("oracle", KNOWN)], joined=True, band=(0.45, 0.55)),
          Line("nothing", [("target", NONE)], soft=True)]
-LEGEND = [("target", "your model"), ("null area", "a band"), ("placebo dashed", "a line"), ("second hollow", "a ring")]
+LEGEND = [("target", "your model"), ("null area", "a band"), ("control dashed", "a line"), ("second hollow", "a ring")]
 DRAW = partial(dots, LINES, tolerance=0.55, legend=LEGEND, notes=60, note_title="notes")
 FIGURE = Figure("a-name", "A & B", "x < y, said in a sentence.", DRAW,
                 tuple({"name": f"row {i}, \"quoted\"", "value": i / 3, "none": None} for i in range(45)),
@@ -53,7 +53,7 @@ def test_every_colour_is_a_variable_of_the_style_sheet() -> None:
     drawn = FIGURE.inline
     assert not re.search(r"#[0-9a-f]{6}", drawn)
     used = set(re.findall(r"var\(--fig-(\w+)\)", drawn))
-    assert {"target", "placebo", "oracle", "tolerance", "second", "null", "ink", "soft", "grid", "ground"} == used
+    assert {"target", "control", "oracle", "tolerance", "second", "null", "ink", "soft", "grid", "ground"} == used
     assert used <= set(COLOURS)
     style = FIGURE.standalone.split("</style>")[0]
     assert all(style.count(f"--fig-{role}:") == 3 for role in COLOURS)
@@ -86,7 +86,7 @@ def test_a_narrow_drawing_has_its_labels_and_points_on_a_small_screen() -> None:
 
 
 def test_panels_stand_side_by_side_in_rows() -> None:
-    marks = [curve([(0, 0.5), (1, 0.6), (2, None)], "placebo"), *(upright(0.5, one, "target") for one in (NONE, KNOWN))]
+    marks = [curve([(0, 0.5), (1, 0.6), (2, None)], "control"), *(upright(0.5, one, "target") for one in (NONE, KNOWN))]
     first = Panel(title="a title", under="under it", x="across", y="up", marks=marks)
     canvas = panels([first, *[Panel(marks=())] * 3], legend=LEGEND)
     boxes = [one.get_position() for one in canvas.axes]

@@ -43,7 +43,7 @@ def test_every_auc_has_its_interval_and_its_control_at_every_number_of_queries(r
         for selection in ("global", "boundary"):
             row = attacked(record, point, selection)
             assert row is not None
-            assert (interval(row["auc"]), interval(row["placebo_auc"])) in pairs
+            assert (interval(row["auc"]), interval(row["control_auc"])) in pairs
         utility = point["utility"]
         assert (interval(utility["accuracy"]), interval(utility["missed_positives"])) in pairs
     # Fresh noise has a row for each number of queries; what many queries do not change is in one row.
@@ -64,7 +64,7 @@ def test_where_there_is_nothing_to_take_away_the_summary_says_so(record: Record)
 
 
 def test_without_a_control_or_selector_the_summary_says_so(record: Record) -> None:
-    bare = made(placebos=0, selector=0)
+    bare = made(controls=0, selector=0)
     found = summarise(bare)
     assert "no control" in {cell for row in rows_of(bare) for cell in row}
     assert "There is no control model" in found.leads[0]
@@ -87,7 +87,7 @@ def test_an_audit_shows_the_same_tables_and_a_sentence_on_the_terminal(passing: 
     found = summarise({**passing, "frontier": record})
     row = attacked(record, record["points"][-1])
     assert row is not None
-    assert interval(row["placebo_auc"]) in to_html(found)
+    assert interval(row["control_auc"]) in to_html(found)
     assert brief(record).text.split("; ")[0] in to_text(found).replace("\n  ", " ")
 
 
@@ -95,7 +95,7 @@ def point(queries: int, auc: float, mechanism: str = "laplace", queried: str = "
     def row(value: float, selection: str = "global", oracle: bool = False) -> Record:
         return {"attack": "reference", "scale": "logit", "reference_kind": "neutral", "selection": selection,
                 "oracle": oracle, "auc": {"value": value, "low": None, "high": None, "reason": None},
-                "placebo_auc": {"value": None, "low": None, "high": None, "reason": "none"}}
+                "control_auc": {"value": None, "low": None, "high": None, "reason": "none"}}
 
     none = {"value": 0.5, "low": None, "high": None}
     return {"mechanism": mechanism, "knob": "sigma", "strength": 0.5, "queried": queried, "queries": queries,

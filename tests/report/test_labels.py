@@ -23,7 +23,7 @@ from discreet.report.label_charts import published, rows_of, strongest
 from discreet.report.labels import controls, named
 from discreet.report.summary import Table
 from discreet.report.training import label_training
-from discreet.scores.table import PLACEBO, TRAIN, ScoreTable, stacked
+from discreet.scores.table import CONTROL, TRAIN, ScoreTable, stacked
 
 Record = dict[str, Any]
 
@@ -117,7 +117,7 @@ class TestSummary:
 
     def test_without_held_out_canaries_the_summary_stands(self) -> None:
         table = world()
-        role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
+        role = np.where(table.canaries.role == CONTROL, TRAIN, table.canaries.role).astype(np.int8)
         found = summarise(saved(changed(table, role=role)))
         assert "no control" in to_text(found)
         assert "What the controls say" in [one.title for one in found.sections]
@@ -139,7 +139,7 @@ class TestFigures:
         assert [row["ceiling"] for row in secret] == pytest.approx([1.0, 1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-0.5))])
         assert {row["ceiling"] for row in figure.data if row["label"] == "trained"} == {None}
         for row in secret:
-            assert row["placebo_low"] is not None
+            assert row["control_low"] is not None
             assert row["oracle"] is not None
 
     def test_where_labels_are_one_there_is_one_panel_and_one_model_has_no_frontier(self, passing: Record) -> None:
@@ -180,7 +180,7 @@ class TestRows:
         assert controls(void)[0].text.endswith("which does not explain all of these attacks: they are void.")
 
 
-SIZES = {"rows": 100, "train": 60, "canary": 10, "planted": {"1": 2, "16": 2}, "placebo": 6, "heldout": 20}
+SIZES = {"rows": 100, "train": 60, "canary": 10, "planted": {"1": 2, "16": 2}, "control": 6, "heldout": 20}
 TRAINED = [{"role": "target", "epochs_done": 9, "seed": 1}, {"role": "reference", "epochs_done": 9, "seed": 1}]
 TRAINING: dict[str, Any] = {
     "recipe": {"name": "mlp"}, "data": "table", "classes": ["no", "yes"], "deals": {"1": SIZES}, "grouped": False,

@@ -71,7 +71,7 @@ def test_every_figure_has_words_a_table_and_its_data(passing: Record, passing_pa
     assert passing_page.count(">As a table<") == len(names)
     assert len(reader.urls) == len(names)
     assert all(url.startswith("data:text/csv") for url in reader.urls)
-    for words in ("Words on this page", "control model (placebo)", "paired", "logit scale"):
+    for words in ("Words on this page", "control model", "paired", "logit scale"):
         assert words in passing_page
 
 
@@ -157,7 +157,7 @@ class TestVerdict:
     def test_the_lead_is_the_auc_as_a_bet(self, leaking: Record, bare: Record) -> None:
         lead = summarise(leaking).leads[0]
         assert f"{100 * leaking['primary']['auc']['value']:.0f} times in 100" in lead
-        assert lead.endswith(f"{100 * leaking['primary']['placebo_auc']['value']:.0f}.")
+        assert lead.endswith(f"{100 * leaking['primary']['control_auc']['value']:.0f}.")
         assert "times in 100" not in summarise(bare).leads[0]
 
     def test_a_pass_says_the_least_leak_it_would_have_found(self, passing: Record, leaking: Record) -> None:
@@ -174,7 +174,7 @@ class TestVerdict:
 
     def test_no_control_that_fails_stands_under_a_verdict_called_believable(self, passing: Record) -> None:
         assert section(summarise(passing), "believe").title == "Why this can be believed"
-        broken = changed(passing, "placebo_auc", 0.8, 0.75, 0.85)
+        broken = changed(passing, "control_auc", 0.8, 0.75, 0.85)
         assert section(summarise(broken), "believe").title == "What the controls say"
 
     def test_classes_have_their_names_where_they_are_known(self, leaking: Record) -> None:
@@ -187,12 +187,12 @@ class TestKeys:
     def test_each_has_its_control(self, leaking: Record) -> None:
         auc, tpr, ppv, least, *_ = keys(audited(leaking)[0], leaking)
         primary, found = leaking["primary"], leaking["controls"]
-        assert auc.control == f"control {interval(primary['placebo_auc'])}"
+        assert auc.control == f"control {interval(primary['control_auc'])}"
         difference = primary["difference"]["tpr_at_1pct_fpr"]
         control = primary["tpr_at_1pct_fpr"]["value"] - difference["value"]
         assert tpr.control.startswith(f"control {100 * control:.1f}%, difference {100 * difference['value']:+.1f} [")
         assert ppv.value == f"{100 * found['ppv']['value']:.1f}%"
-        assert ppv.control.startswith(f"control {100 * found['placebo_ppv']['value']:.1f}% [")
+        assert ppv.control.startswith(f"control {100 * found['control_ppv']['value']:.1f}% [")
         assert (least.value, least.control) == (f"{found['epsilon_lower']['value']:.2f}", "control 0.00")
 
     def test_what_there_is_not_has_a_reason(self, bare: Record) -> None:
@@ -204,7 +204,7 @@ class TestKeys:
 
     def test_a_record_from_before_the_controls_figures(self, leaking: Record) -> None:
         old = copy.deepcopy(leaking)
-        for name in ("placebo_ppv", "placebo_epsilon_lower", "placebo_group_auc"):
+        for name in ("control_ppv", "control_epsilon_lower", "control_group_auc"):
             del old["targets"][0]["controls"][name]
         assert [key.control for key in keys(audited(old)[0], old)][2:4] == ["no control", "no control"]
 
@@ -234,7 +234,7 @@ class TestControls:
     def test_what_was_not_brought_is_not_there(self, bare: Record) -> None:
         assert states(bare) == ["lacking", "lacking", "unshown", "lacking", "holds"]
 
-    @pytest.mark.parametrize(("control", "place"), [("placebo_auc", 1), ("blind_auc", 2)])
+    @pytest.mark.parametrize(("control", "place"), [("control_auc", 1), ("blind_auc", 2)])
     @pytest.mark.parametrize(("estimate", "state"), [
         ((0.8, 0.75, 0.85), "broken"), ((0.55, 0.44, 0.64), "holds"), ((0.55, 0.44, 0.66), "unshown")])
     def test_off_chance_or_of_too_few_records(self, passing: Record, control: str, place: int,
@@ -260,14 +260,14 @@ class TestControls:
             return said_of(record, 3).state
 
         for one in planted:
-            assert f"{interval(one['auc'])}, control {interval(one['placebo_auc'])}, seen" in said_of(passing, 3).text
+            assert f"{interval(one['auc'])}, control {interval(one['control_auc'])}, seen" in said_of(passing, 3).text
         # Two numbers of repetitions share the 5%; any of them that was seen is enough, as for the verdict.
         assert "97.5% interval" in said_of(passing, 3).text
         planted[-1]["detected"] = False
         assert state() == "holds"
         planted[0] |= {"detected": False, "weak": False}
         assert [state(), state(weak=True)] == ["broken", "unshown"]
-        state(placebo_auc=NOTHING | {"reason": "none"})
+        state(control_auc=NOTHING | {"reason": "none"})
         assert ", no control, not seen" in said_of(record, 3).text
         assert state(auc=NOTHING | {"reason": "2 members are too few"}) == "lacking"
         assert "once unresolved (2 members are too few); 4 times unresolved" in said_of(record, 3).text
@@ -286,11 +286,11 @@ class TestParts:
         assert one.paper is not None
         said = " ".join(block.text for block in section(summarise(passing), "published").blocks
                         if isinstance(block, Text))
-        assert f"{one.paper['placebo_auc']['value']:.2f}"[1:] in said
+        assert f"{one.paper['control_auc']['value']:.2f}"[1:] in said
         assert "published" not in [part.name for part in summarise(bare).sections]
         alone = copy.deepcopy(passing)
         for row in alone["attacks"]:
-            row["placebo_auc"] |= NOTHING | {"reason": "none"}
+            row["control_auc"] |= NOTHING | {"reason": "none"}
         assert "there is none" in to_html(summarise(alone))
 
     def test_attacks_that_are_one_figure_are_in_one_row(self, passing: Record) -> None:
@@ -308,15 +308,15 @@ class TestParts:
         assert turned(audited(passing)[0]) == ""
         low = {"value": 0.21, "low": 0.1, "high": 0.4}
 
-        def said(auc: Record, difference: Record = {}, placebo_auc: Record = {}) -> str:  # noqa: B006
+        def said(auc: Record, difference: Record = {}, control_auc: Record = {}) -> str:  # noqa: B006
             record = copy.deepcopy(passing)
             for row in record["attacks"]:
                 if (row["attack"], row["scale"], row["selection"], row["nonmembers"]) == (
                         "confidence", "logit", "boundary", "clean"):
                     row["auc"] |= auc
-                    row["placebo_auc"] |= placebo_auc
+                    row["control_auc"] |= control_auc
                     row["difference"]["auc"] |= difference
-                    row["uncontrolled"] = row["placebo_auc"]["value"] is None
+                    row["uncontrolled"] = row["control_auc"]["value"] is None
             return turned(audited(record)[0])
 
         below = said(low, {"value": -0.3, "low": -0.4, "high": -0.1}, {"value": 0.51, "low": 0.4, "high": 0.6})
@@ -324,7 +324,7 @@ class TestParts:
         assert below.endswith("the same leak with its sign turned.")
         near = said(low, {"value": -0.1, "low": -0.3, "high": 0.1})
         assert near.endswith("this figure alone shows no leak either.")
-        assert "(no control)" in said(low, placebo_auc=NOTHING | {"reason": "none"})
+        assert "(no control)" in said(low, control_auc=NOTHING | {"reason": "none"})
         assert said({**low, "high": 0.52}) == ""
 
     def test_frontier_and_embedding_are_there_where_they_are_in_the_record(self, passing: Record) -> None:

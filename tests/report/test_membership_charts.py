@@ -28,8 +28,8 @@ def drawn(figure: Figure | None) -> Figure:
 def test_standing_has_the_model_its_control_and_every_dose(passing: Record) -> None:
     rows = drawn(charts.standing(first(passing))).data
     assert [row["auc"] for row in rows] == [
-        passing["primary"]["auc"]["value"], passing["controls"]["placebo_auc"]["value"],
-        *(figure["value"] for one in passing["controls"]["planted"] for figure in (one["auc"], one["placebo_auc"]))]
+        passing["primary"]["auc"]["value"], passing["controls"]["control_auc"]["value"],
+        *(figure["value"] for one in passing["controls"]["planted"] for figure in (one["auc"], one["control_auc"]))]
     assert [str(row["what"]).partition(", ")[0] for row in rows] == ["your model", "control model"] * 3
 
 
@@ -38,8 +38,8 @@ def test_protocols_has_both_on_both(passing: Record, bare: Record) -> None:
     assert one.paper is not None
     rows = drawn(charts.protocols(one)).data
     assert [row["auc"] for row in rows] == [
-        one.paper["auc"]["value"], one.paper["placebo_auc"]["value"], passing["primary"]["auc"]["value"],
-        passing["primary"]["placebo_auc"]["value"]]
+        one.paper["auc"]["value"], one.paper["control_auc"]["value"], passing["primary"]["auc"]["value"],
+        passing["primary"]["control_auc"]["value"]]
     assert charts.protocols(first(bare)) is None
 
 
@@ -86,7 +86,7 @@ def test_the_boundary_is_of_the_same_label(passing: Record) -> None:
     rows = drawn(charts.boundary(first(passing))).data
     assert [(row["protocol"], row["label"], row["model"]) for row in rows] == [
         (protocol, label, model) for protocol in ("this audit", "published protocol") for label in (None, 0, 1)
-        for model in ("your model", "placebo")]
+        for model in ("your model", "control")]
     wanted = {row["selection"]: row["auc"]["value"] for row in passing["attacks"]
               if (row["attack"], row["scale"], row["reference_kind"]) == ("reference", "logit", "neutral")
               and row["label"] == 1 and row["n"] in (None, 20)}

@@ -24,29 +24,29 @@ def one(value: float | None) -> dict[str, Any]:
 HEAD = {"structure": "single-turn", "model": "MiniLM", "regime": "full", "variant": ""}
 
 
-def attack(corpus: str, definition: str, auc: float, placebo: float, **more: Any) -> dict[str, Any]:
+def attack(corpus: str, definition: str, auc: float, control: float, **more: Any) -> dict[str, Any]:
     paper = {"paper": {"low": 0.7, "high": 0.87, "models": 4}} if definition == "paper" else {}
     return {**HEAD, "corpus": corpus, "part": None, "attack": "reference", "definition": definition, "auc": one(auc),
-            "placebo": one(placebo), "tpr_at_1pct_fpr": one(0.1), "tpr_at_5pct_fpr": one(0.2), "accuracy": one(0.8),
+            "control": one(control), "tpr_at_1pct_fpr": one(0.1), "tpr_at_5pct_fpr": one(0.2), "accuracy": one(0.8),
             "accuracy_gap": one(0.1), **paper, **more}
 
 
 def gained(corpus: str, definition: str, label: str, value: float | None) -> dict[str, Any]:
     return {**HEAD, "corpus": corpus, "label": label, "definition": definition, "global_auc": one(0.6),
-            "boundary_auc": one(value), "global_placebo": one(0.5), "boundary_placebo": one(0.52),
-            "gain": one(None if value is None else value - 0.6), "placebo_gain": one(0.02),
+            "boundary_auc": one(value), "global_control": one(0.5), "boundary_control": one(0.52),
+            "gain": one(None if value is None else value - 0.6), "control_gain": one(0.02),
             "paper": {"low": 0.12, "high": 0.16, "models": None} if definition == "paper" else None}
 
 
 def stratum(definition: str, auc: float | None, **at: Any) -> dict[str, Any]:
     return {**HEAD, "corpus": "beavertails", "category": None, "decile": None, "decile_by": None,
-            "definition": definition, "auc": one(auc), "placebo": one(None if auc is None else 0.5),
+            "definition": definition, "auc": one(auc), "control": one(None if auc is None else 0.5),
             "least": auc, "most": None if auc is None else auc + 0.02, **at}
 
 
 def noisy(mechanism: str, strength: float | None, queries: int, auc: float) -> dict[str, Any]:
     attacks = [{"attack": "reference", "selection": "boundary", "reference_kind": kind, "scale": scale,
-                "nonmembers": others, "auc": one(auc), "placebo_auc": one(0.55)}
+                "nonmembers": others, "auc": one(auc), "control_auc": one(0.55)}
                for kind, scale, others in (("paired", "p", "reference_train"), ("neutral", "logit", "clean"))]
     return {"mechanism": mechanism, "noise": "none" if strength is None else "fresh", "strength": strength,
             "queries": queries, "queried": "same", "attacks": attacks,
@@ -54,10 +54,10 @@ def noisy(mechanism: str, strength: float | None, queries: int, auc: float) -> d
 
 
 def copied(variant: str, definition: str) -> dict[str, Any]:
-    change = {} if variant == "plain" else {"boundary_change": one(-0.03), "boundary_placebo_change": one(0.0)}
+    change = {} if variant == "plain" else {"boundary_change": one(-0.03), "boundary_control_change": one(0.0)}
     return {**HEAD, "corpus": "beavertails", "variant": variant, "definition": definition, "accuracy": one(0.8),
             **{f"{place}_{name}": one(0.6) for place in ("global", "boundary", "non_boundary")
-               for name in ("auc", "placebo")}, **change,
+               for name in ("auc", "control")}, **change,
             "paper": {"low": -0.08, "high": -0.08, "models": 1} if definition == "paper" else None}
 
 
@@ -125,14 +125,14 @@ def test_a_figure_per_corpus_and_names_of_their_own(record: dict[str, Any]) -> N
         assert "nan" not in figure.inline
 
 
-def test_dumbbells_have_the_placebos_under_them() -> None:
+def test_dumbbells_have_the_controls_under_them() -> None:
     rows = [gained("c", definition, "safe", 0.7) for definition in ("paper", "honest, p", "honest, logit")]
     figure = gains(rows, "c", paper=True)
     assert figure is not None
     assert [row["definition"] for row in figure.data] == ["paper", "honest, logit"]
     assert figure.inline.count(">control model<") == 2
     assert "+.100 (+.12 to +.16)" in figure.inline
-    assert figure.data[0]["boundary_placebo"] == 0.52
+    assert figure.data[0]["boundary_control"] == 0.52
     assert gains([gained("c", "paper", "safe", None)], "c", paper=True) is None
 
 
@@ -243,7 +243,7 @@ def test_markdown_says_what_the_figures_are(record: dict[str, Any]) -> None:
 
 def test_a_point_of_a_frontier_is_found_by_its_definition() -> None:
     attacks = [{"attack": "reference", "selection": selection, "reference_kind": kind, "scale": scale,
-                "nonmembers": nonmembers, "auc": one(value), "placebo_auc": one(0.5)}
+                "nonmembers": nonmembers, "auc": one(value), "control_auc": one(0.5)}
                for selection, kind, scale, nonmembers, value in (
                    ("global", "paired", "p", "reference_train", 0.6), ("boundary", "paired", "logit", "clean", 0.61),
                    ("boundary", "paired", "p", "reference_train", 0.62),

@@ -21,8 +21,8 @@ def one(value: float | None) -> Row:
     return found.to_json()
 
 
-def attack(name: str, kind: str, success: float, placebo: float = 0.5, p: float = 0.5) -> Row:
-    return {"name": name, "attack": kind, "success": one(success), "placebo": one(placebo), "difference_p": p,
+def attack(name: str, kind: str, success: float, control: float = 0.5, p: float = 0.5) -> Row:
+    return {"name": name, "attack": kind, "success": one(success), "control": one(control), "difference_p": p,
             "holm_p": p, "alpha": None, "beta": None}
 
 
@@ -31,7 +31,7 @@ def row(mechanism: str = "rr", epsilon: float | str = 2.0, **more: Any) -> Row:
               {**attack("LIA-Delta-Margin at predicted, β/α 1", "lia_delta_margin", 0.69), "alpha": 1.0, "beta": 1.0},
               {**attack("LIA-Delta-Margin at predicted, β/α 2", "lia_delta_margin", 0.70), "alpha": 1.0, "beta": 2.0}]
     return {"corpus": "imdb", "mechanism": mechanism, "epsilon": epsilon, "seeds": ["1"], "epochs": [5], "chance": 0.5,
-            "stands_for": "IMDB", "n_trained": 6400, "n_canaries": 600, "n_placebos": 600,
+            "stands_for": "IMDB", "n_trained": 6400, "n_canaries": 600, "n_controls": 600,
             "ceiling": 0.881 if epsilon != "inf" else 1.0, "epsilon_lower": one(0.75),
             "flips": {"expected": 0.119, "observed": one(0.06), "ok": mechanism != "rr_halved"},
             "planted": [{"copies": 16, "success": one(0.9)}], "honest": honest, "strongest": honest[0],
@@ -77,7 +77,7 @@ def test_the_papers_definitions_stand_beside_the_paper() -> None:
     assert found[0]["ceiling"] == "100.0%"
 
 
-def test_honest_attacks_have_their_placebos_and_a_star() -> None:
+def test_honest_attacks_have_their_controls_and_a_star() -> None:
     [found] = cells("table 5", [row()], table=1)
     assert found["LIA-Threshold, fixed"] == "71.0%* (51.0%)"
     assert found["LIA-Delta-Margin at predicted, β/α 1"] == "69.0% (50.0%)"

@@ -15,7 +15,7 @@ from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.core.errors import InputError
 from discreet.scores.check import check_label_table, check_table
 from discreet.scores.load import load_scores
-from discreet.scores.table import CANARY, PLACEBO, Examples, Model, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, Examples, Model, ScoreTable
 
 Change = Callable[[list[Row]], Any]
 
@@ -71,7 +71,7 @@ BAD: list[tuple[Change, tuple[str, ...]]] = [
     (put_in({"model_role": "selection"}, model="f", example="a"), ("'model_role' of model 'f' is not the same",
                                                                   "names of their own")),
     (put_in({"model_role": "attacker"}, model="f"), ("'model_role' of model 'f' is not one that is known",
-                                                     "target, reference, shadow, selection, placebo")),
+                                                     "target, reference, shadow, selection, control")),
     (put_in({"model_role": None}, model="f"), ("'model_role' of model 'f' is null",)),
     (without("model_role"), ("there is no 'model_role'",)),
     (put_in({"reference_kind": "clean"}, model="ref"), ("'reference_kind' of model 'ref'",
@@ -83,12 +83,12 @@ BAD: list[tuple[Change, tuple[str, ...]]] = [
     (put_in({"member": "maybe"}), ("'member' is neither true nor false",)),
     (put_in({"member": True}, model="f"), ("target 'f' has no non-members among 4",)),
     (put_in({"member": False}, model="f"), ("target 'f' has no members among 4",)),
-    (put_in({"member": True}, model="plc", example="e2"), ("placebo 'plc' was trained on 1 member of target 'f'",)),
+    (put_in({"member": True}, model="plc", example="e2"), ("control 'plc' was trained on 1 member of target 'f'",)),
     (put_in({"member": True}, model="ref", example="e2"), ("neutral reference 'ref' was trained",)),
     (copy_scores("f", "sel"), ("selector 'sel' has the same scores as target 'f'",)),
     (copy_scores("f", "sel", 2.5), ("selector 'sel' has the same",)),
     (copy_scores("ref", "sel"), ("the same scores as reference 'ref'",)),
-    (copy_scores("plc", "sel"), ("placebo 'plc' has the same scores as selector 'sel'",)),
+    (copy_scores("plc", "sel"), ("control 'plc' has the same scores as selector 'sel'",)),
     (drop(("s2", "a"), ("s2", "B")), ("model 's2' lacks 2 of 4 examples;", "every model must score every example")),
     (drop(("s1", "a"), ("s2", "a"), ("f", "a")), ("lacks 1 of 4 examples and 2 other models lack some",)),
     (lambda rows: again(again(rows)), ("row 25: model and example", "and so in 2 rows in all")),
@@ -181,7 +181,7 @@ def test_a_reference_with_the_target_s_draws_is_refused(n_classes: int, kept: fl
     label = table.canaries.label.copy()
     label[2] = np.where(RNG(2).random(160) < kept, label[0], label[2])
     with pytest.raises(InputError, match=r"^t: reference 'reference-2' has the canary label of target 'target' for "
-                                         r"1\d\d of 160 canaries and placebos, where draws of its own "
+                                         r"1\d\d of 160 canaries and held-out ones, where draws of its own "
                                          r"agree on about (80|16);"):
         check_label_table(changed(table, label=label), "t")
 
@@ -215,19 +215,19 @@ def two_targets(seeds: tuple[str | None, str | None]) -> ScoreTable:
     table = canaries()
     models = (Model("t", seed=seeds[0]), Model("u", seed=seeds[1]), Model("r", "reference"))
     role = table.canaries.role.copy()
-    role[1] = np.where(np.arange(160) < 70, CANARY, PLACEBO)
+    role[1] = np.where(np.arange(160) < 70, CANARY, CONTROL)
     return changed(table, models=models, role=role)
 
 
 def test_targets_of_one_seed_share_their_canaries() -> None:
     for seeds in (("0", "0"), (None, None)):
-        with pytest.raises(InputError, match="canaries overlap placebos: 10 examples of targets 't' and 'u'"):
+        with pytest.raises(InputError, match="canaries overlap held-out ones: 10 examples of targets 't' and 'u'"):
             check_label_table(two_targets(seeds), "t")
     check_label_table(two_targets(("0", "1")), "t")
 
 
 @pytest.mark.parametrize(("roles", "words"), [
-    ((CANARY, PLACEBO), "all 80 canaries"), ((CANARY,), "all 80 canaries"), ((PLACEBO,), "all 80 placebos")])
+    ((CANARY, CONTROL), "all 80 canaries"), ((CANARY,), "all 80 canaries"), ((CONTROL,), "all 80 controls")])
 def test_labels_that_are_the_original_ones_were_not_drawn(roles: tuple[int, ...], words: str) -> None:
     table = canaries(1)
     label = table.canaries.label.copy()

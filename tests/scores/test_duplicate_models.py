@@ -68,8 +68,8 @@ def test_a_selector_that_is_the_target_is_refused_in_one_line(how: str, n_classe
 def test_models_in_one_role_may_be_alike() -> None:
     logits, label = made()
     check_table(table_of(logits, 2.0 * logits, label, roles=("target", "target")), "x")
-    with pytest.raises(InputError, match="placebo 'g' has the scores of target 'f', rescaled"):
-        check_table(table_of(logits, 2.0 * logits, label, roles=("target", "placebo")), "x")
+    with pytest.raises(InputError, match="control 'g' has the scores of target 'f', rescaled"):
+        check_table(table_of(logits, 2.0 * logits, label, roles=("target", "control")), "x")
 
 
 @pytest.mark.parametrize("decimals", [None, 3, 2])

@@ -236,7 +236,7 @@ def test_queries_are_part_of_the_key(tmp_path: Path) -> None:
 
 
 IDS = ["e10", "e2", "a", "B", "c", "d", "f", "g"]
-KINDS = ["canary", "canary", "canary", "placebo", "placebo", "placebo", "train", "heldout"]
+KINDS = ["canary", "canary", "canary", "control", "control", "control", "train", "heldout"]
 
 
 def label_rows(seed: int = 0, n_classes: int = 3) -> list[Row]:
@@ -246,7 +246,7 @@ def label_rows(seed: int = 0, n_classes: int = 3) -> list[Row]:
     for model, role, mechanism, epsilon in (("t", "target", None, None), ("u", "target", "rr", 2.0),
                                             ("r", "reference", "rr", 2.0)):
         for place, (example, kind) in enumerate(zip(IDS, KINDS, strict=True)):
-            drawn = kind in ("canary", "placebo")
+            drawn = kind in ("canary", "control")
             canary = place % n_classes if model != "r" else (place * 2 + 1) % n_classes
             rows.append({
                 "model": model, "model_role": role, "mechanism": mechanism, "epsilon": epsilon, "seed": 7,
@@ -317,15 +317,15 @@ def changed(where: Row, **values: Any) -> list[Row]:
     ({"example": "a", "model": "t"}, {"planted": 1.5}, "'planted' is no whole number from 0"),
     ({"example": "f", "model": "u"}, {"label_original": None}, "'label_original' is null"),
     ({"example": "f", "model": "u"}, {"label_original": 0}, "'label_original' is not the same for all models"),
-    ({"model": "t", "example": "a"}, {"label_secret": None}, "'label_secret' is null for a canary or a placebo"),
-    ({"model": "t", "example": "B"}, {"label_secret": None}, "'label_secret' is null for a canary or a placebo"),
+    ({"model": "t", "example": "a"}, {"label_secret": None}, "'label_secret' is null for a canary or a control"),
+    ({"model": "t", "example": "B"}, {"label_secret": None}, "'label_secret' is null for a canary or a control"),
     ({"model": "t"}, {"label_secret": 1}, "class 0 has no canary of target 't' among 3 canaries"),
     ({"model": "t", "example_role": "canary"}, {"example_role": "train"}, "target 't' has no canary among 8 examples"),
-    ({"model": "u", "example": "a"}, {"example_role": "placebo"}, "canaries overlap placebos: 1 example of targets"),
+    ({"model": "u", "example": "a"}, {"example_role": "control"}, "canaries overlap held-out ones: 1 example"),
     ({"model": "u"}, {"epsilon": 0.0}, "'epsilon' of model 'u' is 0; expected a number above 0"),
     ({"model": "u"}, {"epsilon": -1.0}, "'epsilon' of model 'u' is -1; expected a number above 0"),
     ({"model": "u"}, {"epsilon": "high"}, "'epsilon' of model 'u' is no number; expected a number above 0"),
-    ({"model": "t", "example": "a"}, {"example_role": "control"}, "'example_role' is none that is known"),
+    ({"model": "t", "example": "a"}, {"example_role": "guest"}, "'example_role' is none that is known"),
     ({"model": "u"}, {"model_role": "shadow"}, "'model_role' of model 'u' is not one that is known"),
     ({}, {"model_role": "reference"}, "no model has the role 'target'"),
     ({"model": "t", "example": "a"}, {"model": "u"}, "model and example are those of a row before"),
@@ -343,8 +343,16 @@ def test_absent_columns(tmp_path: Path, column: str) -> None:
 
 def test_tables_that_are_no_label_audit_s(tmp_path: Path) -> None:
     rows = label_rows()
-    both = next(row for row in rows if (row["model"], row["example"]) == ("t", "a")) | {"example_role": "placebo"}
-    assert "canaries overlap placebos: 1 example of one model both ways" in refused(
+    both = next(row for row in rows if (row["model"], row["example"]) == ("t", "a")) | {"example_role": "control"}
+    assert "canaries overlap held-out ones: 1 example of one model both ways" in refused(
         put(tmp_path / "s.csv", [*rows, both]))
     queries = [row | {"query": query} for row in rows for query in ("q0", "q1")]
     assert "there are 2 queries for each example" in refused(put(tmp_path / "s.csv", queries))
+
+
+def test_the_former_word_of_a_control_is_read(tmp_path: Path) -> None:
+    for rows, name in ((flat(), "model_role"), (label_rows(), "example_role")):
+        today = load_scores(put(tmp_path / "today.csv", rows))
+        former = [{**row, name: "placebo" if row[name] == "control" else row[name]} for row in rows]
+        assert former != rows
+        same(load_scores(put(tmp_path / "former.csv", former)), today)

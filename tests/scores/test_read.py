@@ -158,7 +158,7 @@ def test_a_folder_of_three_tables_and_tables_that_are_named(tmp_path: Path) -> N
         assert files.scores.path == scores
         assert files.sides["model"].names == ("model", "model_role", "seed")
         assert files.sides["example"].names == ("example", "label")
-    elsewhere = put(tmp_path / "other.csv", [{"model": "f", "model_role": "placebo"}])
+    elsewhere = put(tmp_path / "other.csv", [{"model": "f", "model_role": "control"}])
     assert open_scores(tmp_path, models=elsewhere).sides["model"].path == elsewhere
     put(tmp_path / "scores.jsonl", ROWS)
     assert "scores.csv and scores.jsonl" in refused(tmp_path)

@@ -23,7 +23,7 @@ def small() -> ScoreTable:
     examples = Examples(np.array(["a", "b", "c", "d"], dtype=object), np.array([0, 1, 0, 1]),
                         np.zeros(4, dtype=np.int64))
     member = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [-1, -1, -1, -1]], dtype=np.int8)
-    return ScoreTable((Model("f", "target"), Model("p", "placebo"), Model("s", "shadow", "population")), examples,
+    return ScoreTable((Model("f", "target"), Model("p", "control"), Model("s", "shadow", "population")), examples,
                       np.random.default_rng(0).normal(size=(3, 4, 1, 2)), member)
 
 

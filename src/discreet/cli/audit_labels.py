@@ -47,7 +47,7 @@ class Training:
     epsilon: Annotated[str, option("E,E,…", "The ε of each mechanism, inf for no noise.")] = "inf"
     canaries: Annotated[float, option(
         "S", "Rows whose labels are drawn by chance; a share of those not held out, or a number from 1.")] = 0.02
-    placebo: Annotated[float, option("S", "Held-out canaries: the same of rows that no target is trained on.")] = 0.02
+    control: Annotated[float, option("S", "Held-out canaries: the same of rows that no target is trained on.")] = 0.02
     planted: Annotated[str, option(
         "N,N,…", "How often each canary of the positive control stands in training; 'none' for none.")] = "1,4,16"
     heldout: Annotated[float, option("S", "Rows that only measure accuracy; a share of all, or a number from 1.")] = 0.2
@@ -70,7 +70,7 @@ class Training:
         apart = self.data.name.lower().endswith(lib.datasets.ARRAYS) and Path(self.target).is_file()
         experiment = lib.label_experiments.LabelExperiment(
             lib.engine.DataFile.of(self.data), "labels" if apart else self.target, self.recipe,
-            lib.label_experiments.arms_of(mechanisms, epsilons), audit.seed, self.canaries, self.placebo,
+            lib.label_experiments.arms_of(mechanisms, epsilons), audit.seed, self.canaries, self.control,
             planted_of(self.planted), heldout=self.heldout, references=self.references,
             assignment=cast(Any, audit.assignment), labels=lib.engine.DataFile.of(self.target) if apart else None,
             group=self.group, positive=None if self.positive is None else names_of("--positive", self.positive),
@@ -82,7 +82,7 @@ class Training:
 def scores(
     scores: Annotated[Path, argument(
         "FILE", "Parquet, CSV or JSON Lines: a row per model and example with model, example, example_role (canary, "
-        "placebo, train, heldout), label_original, label_canary, label_trained and logit_0 … or prob_0 …; also "
+        "control, train, heldout), label_original, label_canary, label_trained and logit_0 … or prob_0 …; also "
         "model_role, epsilon, mechanism, seed, planted, group.")],
     *, audit: Audit, output: PageOutput,
 ) -> None:

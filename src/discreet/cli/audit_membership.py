@@ -98,7 +98,7 @@ class Training:
     data: Annotated[Path, option(
         "F", "JSON Lines, CSV or Parquet with id, text (or turns) and label; group, category and structure if there.")]
     sizes: Annotated[str | None, option(
-        "a=N,…", "Examples of each set (a, b, val, cal, eval, neutral, placebo); by default as in the paper.")] = None
+        "a=N,…", "Examples of each set (a, b, val, cal, eval, neutral, control); by default as in the paper.")] = None
     shadows: Annotated[int, option("K", "References trained on random sets, for LiRA and RMIA.")] = 0
     planted: Annotated[str, option(
         "N,N,…", "Repetitions of the records planted as a positive control; 'none' leaves them out.")] = "1,4,16"
@@ -129,8 +129,8 @@ class Scoring:
     references: Annotated[list[str] | None, option(
         "KIND=M", "A model to compare it to; neutral=M (trained on neither set), paired=M (on the non-members), "
         "population=M. May be repeated.", "--reference")] = None
-    placebos: Annotated[list[str] | None, option(
-        "M", "A control model: trained on neither set, attacked the same way. May be repeated.", "--placebo")] = None
+    controls: Annotated[list[str] | None, option(
+        "M", "A control model: trained on neither set, attacked the same way. May be repeated.", "--control")] = None
     selector: Annotated[str | None, option(
         "M", "A model trained on neither set, which finds the decision boundary.")] = None
     batch: Annotated[int, option("N", "Texts that are scored together.")] = 16

@@ -59,12 +59,18 @@ def read_record(run: Path) -> Mapping[str, Any]:
         raise InputError(f"{run} holds no result.json: the run was not finished, or this is no run folder; run its "
                          "command again with --out")
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"), object_hook=_in_todays_words)
     except (UnicodeDecodeError, json.JSONDecodeError):
         record = None
     if not isinstance(record, dict):
         raise InputError(f"{path} is not a JSON object; expected the file as the run left it")
     return record
+
+
+def _in_todays_words(part: dict[str, Any]) -> dict[str, Any]:
+    """Version 0.1 called a control `placebo`."""
+    return {key.replace("placebo", "control"): "control" if value == "placebo" else value
+            for key, value in part.items()}
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""Canaries, whose labels are redrawn before training, and placebo canaries, drawn alike and never trained on.
+"""Canaries, whose labels are redrawn before training, and held-out canaries, drawn alike and never trained on.
 
-What an attack gets right about placebo labels it cannot owe to memory, so the difference between the two is what a
+What an attack gets right about control labels it cannot owe to memory, so the difference between the two is what a
 model memorised: only chance decides which row is which, and all labels are drawn again in one way. A *canary label* is
 what a redraw gives, before any mechanism: uniform on the K classes, whatever the row (the fair coin of the
 label-inference paper, section 3.1). `assignment="balanced"` assigns the K shifts of a label in equal numbers, for K = 2
@@ -35,39 +35,39 @@ class Canaries:
 
     Attributes
     ----------
-    canary, placebo : (c,), (p,) int64
+    canary, control : (c,), (p,) int64
         Row numbers, rising, disjoint. Planted canaries are among `canary`.
     label : (N,) int64
-        After the redraw; of rows that are neither canary nor placebo, as given. What a mechanism is applied to.
+        After the redraw; of rows that are neither canary nor control, as given. What a mechanism is applied to.
     planted : (N,) int64
         How often a planted canary stands in training; 0 for all other rows.
     """
 
     canary: IntArray
-    placebo: IntArray
+    control: IntArray
     label: IntArray
     planted: IntArray
 
 
 def draw_canaries(
-    labels: ArrayLike, n_classes: int, n_canaries: int, n_placebo: int, rng: Generator, *,
+    labels: ArrayLike, n_classes: int, n_canaries: int, n_control: int, rng: Generator, *,
     assignment: Assignment = "uniform", planted: Mapping[int, int] | None = None, groups: ArrayLike | None = None,
     among: ArrayLike | None = None,
 ) -> Canaries:
-    """Assign canaries and placebo canaries from one random order of the rows, and redraw their labels.
+    """Assign canaries and held-out ones from one random order of the rows, and redraw their labels.
 
     Parameters
     ----------
     labels : (N,) in 0 … K − 1
         The data set's own.
-    n_canaries, n_placebo : int >= 0
+    n_canaries, n_control : int >= 0
         How many of each; with groups the last group may bring a few more.
     assignment : "uniform" or "balanced"
-        Balanced on canaries, on each kind of planted ones, and on placebos apart.
+        Balanced on canaries, on each kind of planted ones, and on controls apart.
     planted : mapping of int to int
         Further canaries: how many are to stand so many times in training, `{1: 50, 4: 50, 16: 50}`.
     groups, among : (N,)
-        A group (users, documents, regions) is canary, placebo or neither as a whole. Rows that are not `among` stay as
+        A group (users, documents, regions) is canary, held out or neither as a whole. Rows that are not `among` stay as
         they are, and a group counts by its rows among them.
 
     Raises InputError where the rows (or groups) do not suffice, ValueError for arrays that do not go together, labels
@@ -76,7 +76,7 @@ def draw_canaries(
     given = _labels(labels, n_classes)
     if assignment not in ASSIGNMENTS:
         raise ValueError(f"assignment is {assignment!r}: expected one of {', '.join(ASSIGNMENTS)}")
-    wanted = _wanted(n_canaries, n_placebo, planted or {})
+    wanted = _wanted(n_canaries, n_control, planted or {})
     free = np.ones(given.size, dtype=np.bool_) if among is None else np.asarray(among)
     if free.shape != given.shape or free.dtype != np.bool_:
         raise ValueError(f"among has shape {free.shape} and type {free.dtype}: expected ({given.size},) booleans")
@@ -104,15 +104,15 @@ def _labels(labels: ArrayLike, n_classes: int) -> IntArray:
     return given.astype(np.int64)
 
 
-def _wanted(n_canaries: int, n_placebo: int, planted: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Copies (0: as they come) and number of canaries, of placebos, and of each kind of planted canaries."""
-    for name, size in (("n_canaries", n_canaries), ("n_placebo", n_placebo), *((f"planted {k}", v) for k, v in
+def _wanted(n_canaries: int, n_control: int, planted: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Copies (0: as they come) and number of canaries, of controls, and of each kind of planted canaries."""
+    for name, size in (("n_canaries", n_canaries), ("n_control", n_control), *((f"planted {k}", v) for k, v in
                                                                               planted.items())):
         if size != int(size) or size < 0:
             raise ValueError(f"{name} is {size}: expected a whole number from 0")
     if any(copies != int(copies) or copies < 1 for copies in planted):
         raise ValueError(f"planted is for {sorted(planted)} copies: expected whole numbers from 1")
-    return [(0, n_canaries), (0, n_placebo), *planted.items()]
+    return [(0, n_canaries), (0, n_control), *planted.items()]
 
 
 def _assigned(group: IntArray, free: IntArray, wanted: list[int], rng: Generator) -> list[IntArray]:
@@ -132,8 +132,8 @@ def _assigned(group: IntArray, free: IntArray, wanted: list[int], rng: Generator
         end = int(np.searchsorted(ends, ends[start] + size, side="left")) if size else start
         if end >= ends.size:
             grouped = f" in {codes.size:,} groups" if codes.size < free.size else ""
-            raise InputError(f"{sum(wanted):,} canaries and placebos are asked for of {free.size:,} rows{grouped} that "
-                             "may be drawn; ask for fewer, or give more data")
+            raise InputError(f"{sum(wanted):,} canaries and held-out ones are asked for of {free.size:,} rows{grouped} "
+                             "that may be drawn; ask for fewer, or give more data")
         assigned.append(np.sort(free[by_rank[ends[start]:ends[end]]]))
         start = end
     return assigned

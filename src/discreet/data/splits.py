@@ -2,7 +2,7 @@
 
 The sides are those of the paper on training-set membership of safety classifiers (Appendix C, Table 1): A and B, on
 which the two classifiers are trained, validation, calibration and evaluation; and two more of A's size, for a neutral
-reference and for a placebo target, models trained on neither A nor B.
+reference and for a control target, models trained on neither A nor B.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from discreet.core.errors import InputError
 from discreet.core.types import BoolArray, IntArray
 
-SIDES = ("a", "b", "val", "cal", "eval", "neutral", "placebo")
+SIDES = ("a", "b", "val", "cal", "eval", "neutral", "control")
 PAPER_SIZES: Mapping[str, int] = {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "neutral": 2000,
-                                  "placebo": 2000}
+                                  "control": 2000}
 # Default sizes are tried anew at this part of the last, this often, where groups leave a side short.
 SHRINK, SHRINKS = 0.93, 30
 

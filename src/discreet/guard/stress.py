@@ -5,7 +5,7 @@ unsafe ones and nothing unsafe in them (PPE, sections IV-E and VI-D): a classifi
 and borderline reads content, one that loses it reads style. Higher scores mean unsafe; a text is flagged where its
 score is at or above the threshold.
 
-Two controls are made of the same scores. *Placebo* (negative): labels of unsafe and borderline permuted; the AUROC must
+Two controls are made of the same scores. *Control* (negative): labels of unsafe and borderline permuted; the AUROC must
 be ½, and its spread shows what a score that knows nothing reaches. *Planted* (positive): half of the unsafe put among
 the borderline; its FPR must rise, else a low FPR only says that the threshold flags nobody.
 """
@@ -46,9 +46,9 @@ class StressResult:
     difference, subtypes
         AUROC within less AUROC on the borderline, paired on the unsafe; FPR as above per borderline subtype.
     controls : mapping of str to Estimate
-        `placebo_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them.
+        `control_auroc`; `planted_fpr` of the borderline with unsafe texts among it, `unplanted_fpr` without them.
     checks : mapping of str to bool
-        `placebo`: ½ lies within it; `planted`: the FPR rises; `direction`: safe texts do not outrank unsafe ones.
+        `control`: ½ lies within it; `planted`: the FPR rises; `direction`: safe texts do not outrank unsafe ones.
     tpr, threshold_at_tpr : float
         The TPR target in (0, 1), and the highest score at or above which that share of the unsafe lies.
     threshold, tpr_at_threshold : float or None, Estimate or None
@@ -127,18 +127,18 @@ def stress_scores(
     draw = np.random.default_rng(SEED if rng is None else rng)
     within, on_borderline = (figures.pairing(u, negatives, tpr, threshold) for negatives in (s, b))
     difference = figures.auroc_difference(u, s, b, draw)
-    placebo = figures.placebo(u, b, draw)
+    control = figures.control(u, b, draw)
     planted, unplanted, rises = figures.planted(u, b, tpr, threshold, draw)
-    in_placebo = placebo.low is not None and placebo.high is not None and placebo.low <= 0.5 <= placebo.high
+    in_control = control.low is not None and control.high is not None and control.low <= 0.5 <= control.high
     turned = within["auroc"].high is not None and within["auroc"].high < 0.5
-    checks = {"placebo": in_placebo, "planted": rises, "direction": not turned}
+    checks = {"control": in_control, "planted": rises, "direction": not turned}
     operating = on_borderline["fpr_at_tpr" if threshold is None else "fpr_at_threshold"]
     verdict, reason = gate(operating, max_borderline_fpr, checks)
     kinds = [None] * b.size if subtypes is None else list(subtypes)
     subsets = {name: b[[kind == name for kind in kinds]] for name in sorted({kind for kind in kinds if kind})}
     return StressResult(
         within, on_borderline, difference, {n: figures.rates(u, of, tpr, threshold) for n, of in subsets.items()},
-        {"placebo_auroc": placebo, "planted_fpr": planted, "unplanted_fpr": unplanted}, checks, float(tpr),
+        {"control_auroc": control, "planted_fpr": planted, "unplanted_fpr": unplanted}, checks, float(tpr),
         figures.threshold_at_tpr(u, b, tpr), None if threshold is None else float(threshold),
         None if threshold is None else figures.share(u >= threshold, n_pos=u.size), max_borderline_fpr, verdict, reason,
         score)
@@ -148,14 +148,14 @@ def gate(fpr: Estimate, limit: float | None, checks: Mapping[str, bool]) -> tupl
     """Whether a classifier whose borderline FPR at its operating point is `fpr` may be promoted, and why.
 
     *Fail* where the whole interval lies above `limit`; *pass* where none of it does and every check holds; else
-    *inconclusive*, as where the placebo does not hold. Without a limit there is no verdict.
+    *inconclusive*, as where the control does not hold. Without a limit there is no verdict.
     """
     if limit is None:
         return None, "no limit was given"
     if fpr.value is None or fpr.low is None or fpr.high is None:
         return "inconclusive", f"the borderline FPR is unresolved: {fpr.reason or 'it has no interval'}"
     shown = f"the borderline FPR is {fpr}"
-    if not checks["placebo"]:
+    if not checks["control"]:
         return "inconclusive", f"{shown}, but permuted labels do not give an AUROC of 1/2"
     turned = "" if checks["direction"] else "; safe texts outrank unsafe ones, though a higher score must mean unsafe"
     if fpr.low > limit:

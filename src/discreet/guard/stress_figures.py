@@ -98,7 +98,7 @@ def bootstrap_differences(
     return np.concatenate([within.counts(drawn).auroc() - on_borderline.counts(drawn).auroc() for drawn in blocks])
 
 
-def placebo(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estimate:
+def control(unsafe: FloatArray, borderline: FloatArray, rng: Generator) -> Estimate:
     """AUROC of unsafe against borderline under permuted labels: its mean and the central 95% of the draws."""
     scores, labels = _labelled(unsafe, borderline)
     _, level_of, tied = np.unique(scores, return_inverse=True, return_counts=True)

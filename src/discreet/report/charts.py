@@ -178,7 +178,7 @@ def upright(x: float, estimate: Estimate, role: str, size: float = 9.0) -> Mark:
 def curve(points: Iterable[tuple[float, Any]], role: str, **options: Any) -> Mark:
     """A line through points, dashed for a control; those without a height are left out."""
     there = [(x, y) for x, y in points if y is not None]
-    style = (0, (5, 3)) if role == "placebo" else "-"
+    style = (0, (5, 3)) if role == "control" else "-"
     return lambda axes: axes.plot([x for x, _ in there], [y for _, y in there],
                                   **{"lw": 2, "color": COLOURS[role], "ls": style, "zorder": 3, **options})
 

@@ -110,7 +110,7 @@ def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summar
     subtypes = [(name, *(interval(rates[key]) for key in points), f"{rates['fpr_at_tpr']['n_neg']:,}")
                 for name, rates in record["subtypes"].items()]
     checks, controls = record["checks"], record["controls"]
-    shown = [("labels at random, AUROC", interval(controls["placebo_auroc"]), _held(checks["placebo"], "holds 1/2")),
+    shown = [("labels at random, AUROC", interval(controls["control_auroc"]), _held(checks["control"], "holds 1/2")),
              ("borderline alone, FPR", interval(controls["unplanted_fpr"]), ""),
              ("unsafe planted, FPR", interval(controls["planted_fpr"]), _held(checks["planted"], "rises"))]
     direction = None if checks["direction"] else page.Text(page.words_of("guard")["direction"])

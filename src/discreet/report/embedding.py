@@ -10,7 +10,7 @@ from discreet.report.figure import Figure
 from discreet.report.summary import Record, Section, Text, blocks, tabled, words_of
 
 LEVEL = 0.05
-SETS = {"random": ("placebo", 6.0, 0.55), "boundary non-members": ("oracle hollow", 9.0, 1.0),
+SETS = {"random": ("control", 6.0, 0.55), "boundary non-members": ("oracle hollow", 9.0, 1.0),
         "boundary members": ("target", 9.0, 1.0)}
 
 

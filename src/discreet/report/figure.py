@@ -27,7 +27,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 COLOURS: Mapping[str, str] = {
     "ground": "#fbfaf7", "ink": "#22252a", "soft": "#5d636b", "grid": "#e3e0d8", "null": "#e9e5db", "target": "#1f6f80",
-    "placebo": "#8d8a83", "oracle": "#b98317", "tolerance": "#b4442f", "second": "#6a5d93"}
+    "control": "#8d8a83", "oracle": "#b98317", "tolerance": "#b4442f", "second": "#6a5d93"}
 """By role; `figures.css` has a variable for each."""
 MARGIN = 16
 """Around a drawing that stands alone, in its units."""

@@ -55,7 +55,7 @@ def summary(record: page.Record) -> page.Summary:
               for selection, figure in figures.items()),
             page.Section("The figures behind it", page.blocks(*tables(record), *map(page.Text, notes)), name="numbers",
                     terminal=True)),
-        provenance=page.facts({"target": record["target"], "control model": record["placebo"],
+        provenance=page.facts({"target": record["target"], "control model": record["control"],
                           "noise draws": record["draws"], "clip": record["clip"], **record["provenance"]}),
         footer=words["footer"])
 
@@ -79,18 +79,18 @@ def drawing(record: page.Record, selection: str = "global") -> Figure | None:
                                                        first["utility"])})
             before = first["mechanism"]
             data += [datum({**point, "row": row}, (
-                "mechanism strength queried queries auc*=row.auc placebo_auc*=row.placebo_auc "
+                "mechanism strength queried queries auc*=row.auc control_auc*=row.control_auc "
                 "accuracy*=utility.accuracy missed_positives*=utility.missed_positives local_epsilon"))
                 for point, row in rows]
     most = max(point["queries"] for point in record["points"])
-    controlled = any(line["one"]["placebo_auc"]["value"] is not None for line in lines)
+    controlled = any(line["one"]["control_auc"]["value"] is not None for line in lines)
     return dot_figure(
         FIGURES[selection], lines, [("target hollow", "one.auc"), ("target", "last.auc")], data=data, joined=True,
-        under=[("placebo hollow", "one.placebo_auc"), ("placebo", "last.placebo_auc")], words="frontier", said={
+        under=[("control hollow", "one.control_auc"), ("control", "last.control_auc")], words="frontier", said={
             "where": "" if selection == "global" else f" {ON[selection]}", "most": most,
             "positive": record["positive"]}, notes=262, labels=282, note_title="accuracy / missed, 95% intervals",
         legend=[("target hollow", "one query"), ("target", counted(most, "query", "queries")),
-                *([("placebo", "the same, control model")] if controlled else [])])
+                *([("control", "the same, control model")] if controlled else [])])
 
 
 def tables(record: page.Record) -> list[page.Table | None]:
@@ -135,6 +135,6 @@ def _leads(record: page.Record, words: page.Record) -> tuple[str, ...]:
     attack = (f"the {attack_name(primary, scale=False, reference=False)} attack"
               + ("" if kind is None else f" with {REFERENCES[kind]} references"))
     said = say(words["attack"], {**row, "attack": attack}) + say(
-        words["no_control" if record["placebo"] is None else "control"], row)
+        words["no_control" if record["control"] is None else "control"], row)
     faint = row["auc"]["low"] is not None and row["auc"]["low"] <= 0.5
     return (said, *([words["faint"]] if faint else []), words["worth"])

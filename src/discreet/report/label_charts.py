@@ -34,14 +34,14 @@ def resolved(rows: Sequence[Record]) -> list[Record]:
 def nearness(row: Record) -> tuple[float, float, float]:
     """Smaller where a row is nearer to a finding."""
     holm, p = (1.0 if row[name] is None else float(row[name]) for name in ("holm_p", "difference_p"))
-    excess = 0.0 if row["placebo"]["value"] is None else float(row["success"]["value"] - row["placebo"]["value"])
+    excess = 0.0 if row["control"]["value"] is None else float(row["success"]["value"] - row["control"]["value"])
     return holm, p, -excess
 
 
 def strongest(rows: Sequence[Record], label: str | None = None) -> Record | None:
     """Of the attacks on outputs alone the one that comes nearest to a finding; about one label, or about either."""
     honest = [row for row in resolved(rows) if row["access"] == "outputs" and label in (None, row["target"])]
-    controlled = [row for row in honest if row["placebo"]["value"] is not None and not row["vetoed"]]
+    controlled = [row for row in honest if row["control"]["value"] is not None and not row["vetoed"]]
     deciding = [row for row in controlled if row["decides"]] or controlled or honest
     return min(deciding, default=None, key=nearness)
 
@@ -63,7 +63,7 @@ def success(record: Record) -> Figure | None:
         return None
     slots, labels = list(dict.fromkeys(map(_slot, targets))), list(dict.fromkeys(of["label"] for of in known))
     chance = known[0]["row"]["chance"]
-    low, _ = charts.reach([of["row"][name][end] for of in known for name in ("success", "placebo")
+    low, _ = charts.reach([of["row"][name][end] for of in known for name in ("success", "control")
                     for end in ("value", "low")], chance - 0.1)
     shown = [Panel(title=TITLES[label], x="ε", y="right", axes={
         "xlim": (-0.6, len(slots) - 0.4), "ylim": (low, 1.0), "xticks": range(len(slots)), "xticklabels": slots},
@@ -72,21 +72,21 @@ def success(record: Record) -> Figure | None:
     # A panel of a few slots looks empty over the whole width.
     return drawn("success", partial(panels, shown, columns=max(len(labels), 2 if len(slots) <= 5 else 1),
                                     legend=LEGEND), [datum({**of, "attack": label_attack_name(of["row"])}, (
-                                        f"label {MODEL} attack success*=row.success placebo*=row.placebo "
+                                        f"label {MODEL} attack success*=row.success control*=row.control "
                                         "ceiling=row.ceiling holm_p=row.holm_p oracle*=oracle.success "
-                                        "oracle_placebo*=oracle.placebo")) for of in known])
+                                        "oracle_control*=oracle.control")) for of in known])
 
 
 def _slotted(place: int, here: Sequence[Record]) -> list[Mark]:
     wide = [place - 0.4, place + 0.4]
-    spans = [of["row"]["placebo"] for of in here if of["row"]["placebo"]["low"] is not None]
+    spans = [of["row"]["control"] for of in here if of["row"]["control"]["low"] is not None]
     marks = [band(wide, min(one["low"] for one in spans), max(one["high"] for one in spans), zorder=0)] if spans else []
     marks += [level(wide, of["row"]["ceiling"]) for of in here[:1]]
     for number, of in enumerate(here):
         x, oracle = place + JITTER * (number - (len(here) - 1) / 2) - 0.1, of["oracle"]
         marks.append(upright(x, of["row"]["success"], "target"))
         if oracle is not None:
-            marks += [dot(x + 0.2, oracle["placebo"]["value"], "oracle hollow", 11),
+            marks += [dot(x + 0.2, oracle["control"]["value"], "oracle hollow", 11),
                       dot(x + 0.2, oracle["success"]["value"], "oracle", 6)]
     return marks
 
@@ -97,12 +97,12 @@ def confidence(record: Record) -> Figure | None:
     for one in _ordered(record):
         first.setdefault(_slot(one), one)
     chosen = list(first.items())[:MOST_HISTOGRAMS]
-    if not any(sum(one["histogram"][part] or ()) for _, one in chosen for part in ("canary", "placebo")):
+    if not any(sum(one["histogram"][part] or ()) for _, one in chosen for part in ("canary", "control")):
         return None
     shown = list[Panel]()
     for slot, one in chosen:
         edges, marks = one["histogram"]["edges"], []
-        for part, role in (("placebo", "placebo"), ("canary", "target")):
+        for part, role in (("control", "control"), ("canary", "target")):
             if total := sum(counts := one["histogram"][part] or ()):
                 shares = [count / total for count in counts]
                 marks.append(curve(zip(edges, [*shares, shares[-1]], strict=True), role, drawstyle="steps-post"))
@@ -110,9 +110,9 @@ def confidence(record: Record) -> Figure | None:
             *marks, lambda axes: axes.set_ylim(0, max(0.1, axes.get_ylim()[1]))],
             axes={"xlim": (0, 1), "xticks": [0, 0.5, 1], "xticklabels": ["0", ".5", "1"]}))
     return drawn("confidence", partial(panels, shown, columns=max(2, len(chosen)), legend=[
-        ("target line", "canaries"), ("placebo dashed", "held-out canaries")]), [
+        ("target line", "canaries"), ("control dashed", "held-out canaries")]), [
             datum(one["histogram"], f"from=edges.{place} to=edges.{place + 1} canary=canary.{place} "
-                                    f"placebo=placebo.{place}", model=one["target"])
+                                    f"control=control.{place}", model=one["target"])
             for _, one in chosen for place in range(len(one["histogram"]["edges"]) - 1)])
 
 
@@ -123,20 +123,20 @@ def utility(record: Record) -> Figure | None:
              and (row := strongest(rows_of(record, one), "secret")) is not None]
     if len(found) < 2:
         return None
-    least = min(row[name]["value"] for _, _, row in found for name in ("success", "placebo")
+    least = min(row[name]["value"] for _, _, row in found for name in ("success", "control")
                 if row[name]["value"] is not None)
     marks, named = [across(found[0][2]["chance"], "soft")], set[str]()
     for one, x, row in found:
-        marks += [upright(x, row["success"], "target"), dot(x, row["placebo"]["value"], "placebo hollow", 7)]
+        marks += [upright(x, row["success"], "target"), dot(x, row["control"]["value"], "control hollow", 7)]
         marks += [] if _slot(one) in named else [note(x, row["success"]["value"], _slot(one), (8, 5))]
         named.add(_slot(one))
     accuracy = [x for _, x, _ in found]
     panel = Panel(marks=marks, x="test accuracy", y="right", percent="x", axes={
         "xlim": (max(0.0, min(accuracy) - 0.05), min(1.0, max(accuracy) + 0.05)), "ylim": (max(0.0, least - 0.12), 1)})
     return drawn("utility-leak", partial(panels, [panel], columns=1, legend=[
-        ("target", "strongest attack on outputs"), ("placebo hollow", "its control")]), [
+        ("target", "strongest attack on outputs"), ("control hollow", "its control")]), [
             datum({"one": one, "row": row}, f"{MODEL} test_accuracy*=one.utility.test_accuracy success*=row.success "
-                                            "placebo*=row.placebo") for one, _, row in found])
+                                            "control*=row.control") for one, _, row in found])
 
 
 def _ordered(record: Record) -> list[Record]:

@@ -60,7 +60,7 @@ def _leads(record: page.Record, one: page.Record, words: page.Record) -> tuple[s
         page.learnt_nothing(one["utility"]["test_accuracy"], int(record["provenance"]["classes"]))]
     if verdict == "pass" and not any(r["attack"] in WITH_REFERENCES for r in resolved(rows)):
         found.append(words["no_references"])
-    if row is not None and row["placebo"]["value"] is not None and verdict != "inconclusive":
+    if row is not None and row["control"]["value"] is not None and verdict != "inconclusive":
         tried = sum(row["decides"] for row in record["attacks"])
         found.insert(0, say(words["success"], row) + words["by_chance" if verdict == "pass" else "not_by_chance"]
                      + (words["chosen"].format(tried=tried) if tried > 1 else ""))
@@ -75,7 +75,7 @@ def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[pa
         value, _, ends = share(row["success"]).partition(" ")
         ceiling = "" if row["ceiling"] is None else say(words["ceiling"], row)
         found.append(page.Key(value, say(words["success"], row) + ceiling, ends.strip("[]").replace(", ", " to "),
-                              f"control {share(row['placebo'], missing='none')}"))
+                              f"control {share(row['control'], missing='none')}"))
     if one["epsilon_lower"]["value"] is not None:
         found.append(page.Key(bound(one["epsilon_lower"]), say(words["epsilon"], one)))
     if seen := [part for part in one["planted"] if part["seen"]]:
@@ -87,18 +87,18 @@ def controls(record: page.Record) -> tuple[page.Control, ...]:
     """What was checked besides the figures."""
     one, words = decisive(record), page.words_of("labels")["controls"]
     rows = rows_of(record, one)
-    found = (_placebo(rows, words), _planted(one["planted"], words), _mechanism(one["conformance"], words),
+    found = (_control(rows, words), _planted(one["planted"], words), _mechanism(one["conformance"], words),
              _null(rows, words))
     return tuple(page.Control(name, *said) for name, said in zip(words["names"], found, strict=True))
 
 
-def _placebo(rows: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
+def _control(rows: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
     controlled = [row for row in resolved(rows) if row["access"] == "outputs" and row["target"] == "secret"
-                  and row["placebo"]["value"] is not None]
+                  and row["control"]["value"] is not None]
     if not controlled:
-        return "lacking", words["no_placebo"]
-    values, void = [row["placebo"]["value"] for row in controlled], sum(row["vetoed"] for row in controlled)
-    said = say(words["placebo"], {"n": max(row["placebo"]["n"] for row in controlled), "least": min(values),
+        return "lacking", words["no_control"]
+    values, void = [row["control"]["value"] for row in controlled], sum(row["vetoed"] for row in controlled)
+    said = say(words["control"], {"n": max(row["control"]["n"] for row in controlled), "least": min(values),
                                   "most": max(values), "chance": rows[0]["chance"]})
     if not void:
         return "holds", f"{said}."
@@ -137,8 +137,8 @@ def _null(rows: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
 def _published(record: page.Record, words: page.Record) -> page.Section | None:
     """Why the published attack "succeeds" without memory, on the model where it shows most; None where it does not."""
     found = [row for target in record["targets"] if (row := published(rows_of(record, target))) is not None
-             and (row["placebo"]["low"] or 0.0) > row["chance"]]
-    row = max(found, key=lambda row: float(row["placebo"]["value"]), default=None)
+             and (row["control"]["low"] or 0.0) > row["chance"]]
+    row = max(found, key=lambda row: float(row["control"]["value"]), default=None)
     return None if row is None else page.Section("What the published attack would have said", tuple(
         page.Text(say(said, row), "prose") for said in words), name="published")
 
@@ -147,7 +147,7 @@ def _model(record: page.Record, target: page.Record) -> dict[str, Any]:
     rows = rows_of(record, target)
     oracle = published(rows)
     return {**target, "best": strongest(rows, "secret"),
-            "oracles": say("{success:number} / {placebo:number}", oracle, NOTHING) if oracle else NOTHING,
+            "oracles": say("{success:number} / {control:number}", oracle, NOTHING) if oracle else NOTHING,
             "condition": condition_name(target["mechanism"], target["epsilon"]),
             "why": "" if target["reasons"][0] in record["reasons"] else target["reasons"][0]}
 

@@ -74,7 +74,7 @@ def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
     one, found, said = targets[0], [], words["leads"]
     primary, utility = one.primary, one.facts["utility"]
     if one.facts["verdict"] != "inconclusive" and primary is not None and primary["auc"]["value"] is not None:
-        control = "" if primary["placebo_auc"]["value"] is None else say(said["control"], primary)
+        control = "" if primary["control_auc"]["value"] is None else say(said["control"], primary)
         found.append(say(said["auc"], primary) + control)
     if "test" in (utility.get("all") or {}) and one.facts["verdict"] != "fail":
         labels = sum(name not in ("all", "target") for name in utility)
@@ -105,7 +105,7 @@ def _published(one: Audited, words: page.Record) -> page.Section | None:
     if paper is None or paper["auc"]["value"] is None or (paper["auc"]["low"] or 0.0) <= 0.5:
         return None
     ours = "" if primary is None or primary["auc"]["value"] is None else say(said["ours"], primary)
-    template = said["uncontrolled" if paper["placebo_auc"]["value"] is None else "controlled"]
+    template = said["uncontrolled" if paper["control_auc"]["value"] is None else "controlled"]
     return page.Section("Why the published test's figure is not the verdict", (
         page.Text(said["why"], "prose"), page.Text(say(template, {**paper, "ours": ours}), "prose"),
         *page.blocks(charts.protocols(one))), name="published")
@@ -152,14 +152,14 @@ def merged(rows: Iterable[page.Record]) -> list[dict[str, Any]]:
     """Rows whose figures are the same once, with all their names: with two classes several attacks are one."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        of = (*(row["auc"][end] for end in ("value", "low", "high")), row["placebo_auc"]["value"], *(
+        of = (*(row["auc"][end] for end in ("value", "low", "high")), row["control_auc"]["value"], *(
             row[name] for name in ("reference_kind", "selection", "nonmembers", "n_members", "n_nonmembers")))
         kept = found.setdefault(of, {**row, "names": {}, "scales": {}, "reference": REFERENCES[row["reference_kind"]]})
         kept["names"][attack_name(row, scale=False, reference=False)] = None
         kept["scales"][row["scale"]] = None
         kept |= {"attack": ", ".join(kept["names"]), "scale": ", ".join(kept["scales"]), "records": _selection(row) + (
             ", paper's others" if row["nonmembers"] == "reference_train" else ""), "control": "no control"
-            if row["uncontrolled"] else number(row["placebo_auc"]["value"])}
+            if row["uncontrolled"] else number(row["control_auc"]["value"])}
     return list(found.values())
 
 
@@ -188,7 +188,7 @@ def turned(one: Audited) -> str:
     end = "uncontrolled" if least["uncontrolled"] else (
         "clear" if _below(least["difference"].get("auc"), 0.0) else "unclear")
     return say(words["said"] + words[end], {**least, "control": "no control" if least["uncontrolled"] else
-                                            f"control {number(least['placebo_auc']['value'])}"})
+                                            f"control {number(least['control_auc']['value'])}"})
 
 
 def _below(estimate: Mapping[str, Any] | None, least: float) -> bool:
@@ -220,14 +220,14 @@ def keys(one: Audited, record: page.Record) -> tuple[page.Key, ...]:
     group = found.get("group_auc") or {}
     people = percent(base, 0) if base >= 0.01 else percent(base)
     parts: list[tuple[str, page.Record | None, Callable[[float], str], str]] = [
-        (words["auc"], primary["auc"], number, interval(primary["placebo_auc"], missing="")),
+        (words["auc"], primary["auc"], number, interval(primary["control_auc"], missing="")),
         (words["group"], group if group.get("value") is not None else None, number,
-         interval(found.get("placebo_group_auc"), missing="")),
+         interval(found.get("control_group_auc"), missing="")),
         (words["tpr"], tpr, percent, control),
         (words["ppv"].format(people=people), found.get("ppv"), percent,
-         interval(found.get("placebo_ppv"), show=percent, missing="")),
+         interval(found.get("control_ppv"), show=percent, missing="")),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
-         bound(found.get("placebo_epsilon_lower"), missing=""))]
+         bound(found.get("control_epsilon_lower"), missing=""))]
     return (*(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None),
             *_worst(one, words["worst"]))
 
@@ -241,7 +241,7 @@ def _worst(one: Audited, said: str) -> tuple[page.Key, ...]:
     if row["auc"]["value"] <= one.primary["auc"]["value"]:
         return ()
     return (page.key(say(said, {**row, "parts": len(parts), "name": name}), row["auc"], number,
-                interval(row["placebo_auc"], missing="")),)
+                interval(row["control_auc"], missing="")),)
 
 
 def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
@@ -250,15 +250,15 @@ def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
     state = "stated" if design in designs.STATED else "holds" if designs.decides(design) else "lacking"
     words = page.words_of("membership")["controls"]
     said = [(state, f"{designs.WORDS[design][0].upper()}{designs.WORDS[design][1:]}."),
-            _placebo(found.get("placebo_auc"), one.tolerance, words), _blind(found["blind_auc"], one.tolerance, design,
+            _control(found.get("control_auc"), one.tolerance, words), _blind(found["blind_auc"], one.tolerance, design,
                                                                             words),
             _planted(found["planted"], found, design, words), _family(one, record["provenance"], words)]
     return tuple(page.Control(name, *pair) for name, pair in zip(words["names"], said, strict=True))
 
 
-def _placebo(estimate: page.Record | None, tolerance: float, words: page.Record) -> tuple[str, str]:
+def _control(estimate: page.Record | None, tolerance: float, words: page.Record) -> tuple[str, str]:
     if estimate is None or estimate["value"] is None:
-        return "lacking", words["no_placebo"]
+        return "lacking", words["no_control"]
     got = f"It gets {interval(estimate)} there"
     if designs.off(Estimate.from_json(estimate), tolerance):
         return "broken", f"{got}: it recognises something else than memory."
@@ -294,7 +294,7 @@ def _planted(planted: Sequence[page.Record], found: page.Record, design: str, wo
         f"unresolved ({one['auc']['reason']})" if one["auc"]["value"] is None else say(
             "{auc:interval}, {control}, {seen}", {
                 **one, "seen": "seen" if one["detected"] else "not seen", "control": "no control"
-                if one["placebo_auc"]["value"] is None else f"control {interval(one['placebo_auc'])}"}))
+                if one["control_auc"]["value"] is None else f"control {interval(one['control_auc'])}"}))
         for one in planted)
     if all(one["auc"]["value"] is None for one in planted):
         return "lacking", words["too_few"].format(said=said) + smallest

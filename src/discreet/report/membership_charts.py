@@ -16,10 +16,10 @@ from discreet.report.summary import Record
 ROW_OF = ("attack", "scale", "reference_kind", "nonmembers")
 """What makes two rows figures of one attack."""
 BOUNDARY_N = 20
-BOTH = [("placebo hollow", "placebo_auc"), ("target", "auc")]
-MODEL = [("target", "your model"), ("placebo hollow", "control model")]
+BOTH = [("control hollow", "control_auc"), ("target", "auc")]
+MODEL = [("target", "your model"), ("control hollow", "control model")]
 DECILES = {"target": "by your model's own confidence", "selector": "by another model's (the selector's)"}
-ESTIMATES = "auc* placebo_auc*"
+ESTIMATES = "auc* control_auc*"
 COUNTS = "members=n_members nonmembers=n_nonmembers"
 NULL = "null_low=null_band.0 null_high=null_band.1"
 
@@ -126,19 +126,19 @@ def standing(one: Audited) -> Figure | None:
     if primary is None or primary["auc"]["value"] is None:
         return None
     rows = [("your model", "target", primary["auc"], primary["n_members"]),
-            ("control model, trained on neither set", "placebo", primary["placebo_auc"], None)]
+            ("control model, trained on neither set", "control", primary["control_auc"], None)]
     for part in planted:
         said = f"on records planted {times(part['repetitions'])}"
         rows.append((f"your model, {said}", "second", part["auc"], part["auc"]["n_pos"]))
-        if part["placebo_auc"]["value"] is not None:
-            rows.append((f"control model, {said}", "placebo", part["placebo_auc"], None))
+        if part["control_auc"]["value"] is not None:
+            rows.append((f"control model, {said}", "control", part["control_auc"], None))
     levels = {part["auc"]["level"] for part in planted} - {0.95}
     wider = "".join(f", those of planted records {100 * level:.3g}%" for level in sorted(levels))
     seen = (" Records that were planted on purpose should lie to the right of it, and the control model there at "
             "chance: then the audit can see a leak." if planted else "")
     return dot_figure("standing", [
         {"line": label, "role": role, "auc": estimate, "members": n, "note": number(estimate["value"], missing=""),
-         "space": role == "second", "soft": role == "placebo"} for label, role, estimate, n in rows],
+         "space": role == "second", "soft": role == "control"} for label, role, estimate, n in rows],
         [("{role}", "auc")], "what=line members auc*", narrow=True, tolerance=one.tolerance, labels=320, notes=60,
         axis="chance that a random member outranks a random non-member (AUC)", said={"seen": seen, "wider": wider})
 
@@ -146,15 +146,15 @@ def standing(one: Audited) -> Figure | None:
 def protocols(one: Audited) -> Figure | None:
     """The published protocol and this audit on the model and its control; None where one of the figures is missing."""
     paper, primary = one.paper, one.primary
-    if paper is None or primary is None or None in (paper["auc"]["value"], paper["placebo_auc"]["value"]):
+    if paper is None or primary is None or None in (paper["auc"]["value"], paper["control_auc"]["value"]):
         return None
     rows = [{"heading": title, "line": who, "role": role, "auc": row[name], "note": number(row[name]["value"], 2)}
             for title, row, mine in (("published protocol", paper, "oracle"), ("this audit", primary, "target"))
             for who, name, role in (("your model", "auc", mine),
-                                    ("control model, trained on neither set", "placebo_auc", "placebo hollow"))]
+                                    ("control model, trained on neither set", "control_auc", "control hollow"))]
     return dot_figure("protocols", rows, [("{role}", "auc")], "protocol=heading model=line auc*",
                       tolerance=one.tolerance, notes=60,
-                      said={"ours": interval(paper["auc"], 2), "control": interval(paper["placebo_auc"], 2)})
+                      said={"ours": interval(paper["auc"], 2), "control": interval(paper["control_auc"], 2)})
 
 
 def attacks(one: Audited) -> Figure | None:
@@ -186,13 +186,13 @@ def boundary(one: Audited) -> Figure | None:
                           "whole": whole[0][figure], "last": edge[0][figure], "soft": figure != "auc",
                           "space": figure == "auc"} for who, model, figure, mark in (
                               ("your model", "your model", "auc", role),
-                              ("control model", "placebo", "placebo_auc", "placebo"))]
+                              ("control model", "control", "control_auc", "control"))]
     return dot_figure(
         "boundary", rows, [("{role} hollow", "whole"), ("{role}", "last")],
         "protocol label model global_auc*=whole boundary_auc*=last members_at_boundary=edge.n_members "
         "nonmembers_at_boundary=edge.n_nonmembers", joined=True, tolerance=one.tolerance, labels=352, legend=[
             ("target hollow", "all records"), ("target", f"the {BOUNDARY_N} least likely per label and set"),
-            ("placebo", "the same, control model")])
+            ("control", "the same, control model")])
 
 
 def strata(one: Audited) -> Figure | None:
@@ -217,7 +217,7 @@ def deciles(one: Audited) -> Figure | None:
     if not rows:
         return None
     parts = {name: [(row, *_spread(one, row)) for row in rows if row["decile_by"] == name] for name in DECILES}
-    ends = charts.reach((row[which][end] for row in rows for which in ("auc", "placebo_auc")
+    ends = charts.reach((row[which][end] for row in rows for which in ("auc", "control_auc")
                   for end in ("low", "high", "value")), 0.3)
     shown = []
     for name, part in parts.items():
@@ -225,7 +225,7 @@ def deciles(one: Audited) -> Figure | None:
         for row, low, high in part:
             at = row["decile"]
             marks += [band([at - 0.32, at - 0.02], low, high, "target", 0.16)] if high > low else []
-            marks += [upright(at + 0.17, row["placebo_auc"], "placebo hollow", 8),
+            marks += [upright(at + 0.17, row["control_auc"], "control hollow", 8),
                       upright(at - 0.17, row["auc"], "target", 8)]
         shown.append(Panel(title=DECILES[name], x="tenth", y="AUC", marks=marks, axes={
             "xlim": (-0.6, 9.6), "ylim": ends, "xticks": range(10), "xticklabels": range(1, 11)}))
@@ -261,7 +261,7 @@ def sizes(one: Audited) -> Figure | None:
             areas = [area for area in areas if area[1] is not None]
             xs, lows, highs = ([area[place] for area in areas] for place in range(3))
             marks.append(band(xs, lows, highs, name, alpha, zorder=order))
-        marks += [curve([(row["n"], row["placebo_auc"]["value"]) for row in rows], "placebo"),
+        marks += [curve([(row["n"], row["control_auc"]["value"]) for row in rows], "control"),
                   curve([(row["n"], row["auc"]["value"]) for row in rows], role),
                   *(dot(row["n"], row["auc"]["value"], role, 8) for row in rows)]
         ns = [row["n"] for row in rows]
@@ -271,7 +271,7 @@ def sizes(one: Audited) -> Figure | None:
             "xscale": "log", "xlim": (ns[0] / 1.15, ns[-1] * 1.15), "ylim": ends, "xticks": ticks,
             "xticklabels": [*(f"{n:,}" for n in ticks[:-1]), f"{ns[-1]:,} (all)"]}))
     return drawn("sizes", partial(panels, shown, side=240, legend=[
-        ("target line", "your model, with its 95% interval"), ("placebo dashed", "control model"),
+        ("target line", "your model, with its 95% interval"), ("control dashed", "control model"),
         ("null area", "95% of permutations"), ("tolerance dashed", "tolerance")]), [
             datum(row, f"n {ESTIMATES} {NULL} {COUNTS}", panel=title) for title, rows, _ in found for row in rows]
         ) if found else None
@@ -287,7 +287,7 @@ def roc(one: Audited) -> Figure | None:
     shown, data, roles = list[Panel](), list[dict[str, Any]](), {"soft"}
     for title, row, both, role in chosen:
         marks: list[Mark] = [curve([(max(left, low),) * 2, (1, 1)], "soft", lw=1, ls=(0, (2, 3)), zorder=2)]
-        for who, key, mark in (("placebo", "placebo", "placebo"), ("your model", "curve", role)):
+        for who, key, mark in (("control", "control", "control"), ("your model", "curve", role)):
             points = [] if both[key] is None else list(zip(both[key]["fpr"], both[key]["tpr"], strict=True))
             data += [{"panel": title, "model": who, "fpr": x, "tpr": y} for x, y in points]
             roles |= {mark} if points else set()
@@ -296,11 +296,11 @@ def roc(one: Audited) -> Figure | None:
         shown.append(Panel(title=title, under=attack_name(row, scale=False), x="FPR", y="" if shown else "TPR",
                            percent="xy", marks=marks, axes={"xscale": "log", "yscale": "log", "xlim": (left, 1),
                                                             "ylim": (low, 1)}))
-    legend = [("target line", "your model"), ("placebo dashed", "the same attack on the control model"),
+    legend = [("target line", "your model"), ("control dashed", "the same attack on the control model"),
               ("oracle line", "published protocol"), ("soft dashed", "chance")]
     table = [{"panel": title, "attack": attack_name(row), "TPR at 1% FPR": interval(row["tpr_at_1pct_fpr"]),
               "TPR at 5% FPR": interval(row["tpr_at_5pct_fpr"]), "AUC": interval(row["auc"]),
-              "control's AUC": interval(row["placebo_auc"])} for title, row, _, _ in chosen]
+              "control's AUC": interval(row["control_auc"])} for title, row, _, _ in chosen]
     return drawn("roc", partial(panels, shown, columns=4, side=218, top=84, legend=[
         entry for entry in legend if entry[0].split()[0] in roles]), data, table=tuple(table))
 

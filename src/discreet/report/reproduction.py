@@ -120,7 +120,7 @@ def _starred(found: page.Record) -> str:
     if found["success"]["value"] is None:
         return NOTHING
     star = "*" if found["holm_p"] is not None and found["holm_p"] < STARRED else ""
-    return say(f"{{success:percent}}{star} ({{placebo:percent}})", found, NOTHING)
+    return say(f"{{success:percent}}{star} ({{control:percent}})", found, NOTHING)
 
 
 def _flips(flips: page.Record) -> str:

@@ -16,7 +16,7 @@ from discreet.report.summary import Record
 
 ROLES = {"paper": "oracle", "honest, logit": "target"}
 NAMES = {"paper": "paper's definition", "honest, logit": "honest, logit scale"}
-LEGEND = [("oracle", "paper's definition"), ("target", "honest"), ("placebo", "its control")]
+LEGEND = [("oracle", "paper's definition"), ("target", "honest"), ("control", "its control")]
 TENTHS = {"target": "by the target's own confidence", "selector": "by the selector's P_S"}
 DEFINITIONS = {"paper": {"reference_kind": "paired", "scale": "p", "nonmembers": "reference_train"},
                "honest": {"reference_kind": "neutral", "scale": "logit", "nonmembers": "clean"}}
@@ -36,14 +36,14 @@ def at_boundary(point: Record, definition: str) -> Record | None:
 def gains(rows: Sequence[Record], corpus: str, *, paper: bool) -> Figure | None:
     """From all records to the boundary, a row per model, regime, label and definition; None without a figure."""
     known = [{**row, "role": ROLES[row["definition"]], "line": f"{row['label']}, {NAMES[row['definition']]}",
-              "heading": f"{row['model']}, {row['regime']}", "control_note": _gain(row["placebo_gain"]),
+              "heading": f"{row['model']}, {row['regime']}", "control_note": _gain(row["control_gain"]),
               "note": _gain(row["gain"], row.get("paper") if paper else None)}
              for row in rows if row["definition"] in ROLES and None not in (
                  row["boundary_auc"]["value"], row["global_auc"]["value"])]
     return dot_figure(f"figure-2-{corpus}", known, [("{role} hollow", "global_auc"), ("{role}", "boundary_auc")], (
-        "model regime label definition global_auc* boundary_auc* global_placebo* boundary_placebo* gain* "
-        "placebo_gain*"),
-        under=[("placebo hollow", "global_placebo"), ("placebo", "boundary_placebo")], joined=True, words="figure-2",
+        "model regime label definition global_auc* boundary_auc* global_control* boundary_control* gain* "
+        "control_gain*"),
+        under=[("control hollow", "global_control"), ("control", "boundary_control")], joined=True, words="figure-2",
         said={"corpus": corpus}, legend=[("target hollow", "all records"), *LEGEND], notes=220, labels=270,
         note_title="gain" + (" (paper's)" if paper else ""))
 
@@ -52,12 +52,12 @@ def copies(rows: Sequence[Record], *, paper: bool) -> Figure | None:
     """From records off the boundary to those on it, a row per training set; None without a figure."""
     known = [{**row, "line": row["variant"], "note": _gain(row.get("boundary_change"), row.get("paper") if paper
                                                            else None),
-              "control_note": _gain(row.get("boundary_placebo_change"))}
+              "control_note": _gain(row.get("boundary_control_change"))}
              for row in _by_definition(rows) if row.get("non_boundary_auc") is not None
              and row["boundary_auc"]["value"] is not None]
     return dot_figure("section-8.2", known, [("{role} hollow", "non_boundary_auc"), ("{role}", "boundary_auc")], (
-        "model regime variant definition boundary_auc* boundary_placebo* non_boundary_auc* non_boundary_placebo* "
-        "accuracy*"), under=[("placebo hollow", "non_boundary_placebo"), ("placebo", "boundary_placebo")], joined=True,
+        "model regime variant definition boundary_auc* boundary_control* non_boundary_auc* non_boundary_control* "
+        "accuracy*"), under=[("control hollow", "non_boundary_control"), ("control", "boundary_control")], joined=True,
         legend=[("target hollow", "off the boundary"), *LEGEND], notes=260, labels=330,
         note_title="change at the boundary" + (" (paper's)" if paper else ""))
 
@@ -66,8 +66,8 @@ def sizes(rows: Sequence[Record]) -> Figure | None:
     """A row per size of the training set; None without a figure."""
     known = [{**row, "line": row["variant"]} for row in _by_definition(rows)
              if row["attack"] == "reference" and row["auc"]["value"] is not None]
-    return dot_figure("size", known, [("placebo hollow", "placebo"), ("{role}", "auc")],
-                      "model regime variant definition auc* placebo_auc*=placebo", legend=LEGEND, labels=330)
+    return dot_figure("size", known, [("control hollow", "control"), ("{role}", "auc")],
+                      "model regime variant definition auc* control_auc*=control", legend=LEGEND, labels=330)
 
 
 def categories(rows: Sequence[Record], model: str, regime: str) -> Figure | None:
@@ -84,9 +84,9 @@ def categories(rows: Sequence[Record], model: str, regime: str) -> Figure | None
         {**row, "role": ROLES[row["definition"]], "space": place == 0,
          "line": "" if place else _cut(category.replace("_", " ").replace(",", ", "))}
         for category in sorted(held, key=lambda name: (-most[name], name)) for place, row in enumerate(held[category])],
-        [("placebo hollow", "placebo"), ("{role}", "auc")],
-        "category definition auc* placebo_auc*=placebo reason=auc.reason", words="categories",
-        said={"model": model, "regime": regime}, legend=[*LEGEND[:2], ("placebo hollow", "its control")])
+        [("control hollow", "control"), ("{role}", "auc")],
+        "category definition auc* control_auc*=control reason=auc.reason", words="categories",
+        said={"model": model, "regime": regime}, legend=[*LEGEND[:2], ("control hollow", "its control")])
 
 
 def _cut(said: str) -> str:
@@ -117,7 +117,7 @@ def tenths(rows: Sequence[Record]) -> Figure | None:
              and row["auc"]["value"] is not None]
     if not known:
         return None
-    ends = charts.reach(one for row in known for one in (row["auc"]["value"], row["placebo"]["value"], row.get("least"),
+    ends = charts.reach(one for row in known for one in (row["auc"]["value"], row["control"]["value"], row.get("least"),
                                                   row.get("most")))
     shown = [charts.Panel(title=f"{model}, {regime}", under=TENTHS[by], x="tenth", axes={
         "xlim": (-0.6, 9.6), "ylim": ends, "xticks": range(10), "xticklabels": range(1, 11)},
@@ -128,14 +128,14 @@ def tenths(rows: Sequence[Record]) -> Figure | None:
                                           key=lambda row: row["decile"]), shift, ROLES[definition]))])
         for model, regime in dict.fromkeys((row["model"], row["regime"]) for row in known) for by in TENTHS]
     return drawn("figure-3-tenths", partial(
-        charts.panels, shown, side=180, legend=[*LEGEND[:2], ("placebo hollow", "their controls")]),
-        [datum(row, "definition auc* placebo_auc*=placebo least most", model=row["model"], regime=row["regime"],
+        charts.panels, shown, side=180, legend=[*LEGEND[:2], ("control hollow", "their controls")]),
+        [datum(row, "definition auc* control_auc*=control least most", model=row["model"], regime=row["regime"],
                by=row["decile_by"], tenth=row["decile"] + 1) for row in known])
 
 
 def _tenth_line(rows: Sequence[Record], shift: float, role: str) -> list[charts.Mark]:
-    control, alpha = ("oracle", 0.55) if shift < 0 else ("placebo", 1.0)
-    ours, beside = ([(row["decile"] + shift, row[name]["value"]) for row in rows] for name in ("auc", "placebo"))
+    control, alpha = ("oracle", 0.55) if shift < 0 else ("control", 1.0)
+    ours, beside = ([(row["decile"] + shift, row[name]["value"]) for row in rows] for name in ("auc", "control"))
     if not rows:
         return []
     return [charts.curve(beside, control, alpha=alpha),
@@ -150,14 +150,14 @@ def tradeoff(rows: Sequence[Record]) -> Figure | None:
     most = max((point["queries"] for row in rows for point in row["frontier"]["points"]), default=1)
     shown = [panel for row in rows if (curves := {name: _curves(row, name, most) for name in DEFINED})
              and any(curves.values()) for panel in _tradeoff(row, curves)]
-    data = [datum({**point, **figure}, "auc* placebo_auc* accuracy*=utility.accuracy", model=row["model"],
+    data = [datum({**point, **figure}, "auc* control_auc* accuracy*=utility.accuracy", model=row["model"],
                   regime=row["regime"], definition=name, mechanism=point["mechanism"], sigma=point["strength"] or 0.0,
                   queries=point["queries"])
             for row in rows for point in row["frontier"]["points"] if point["queried"] == "same"
             for name in DEFINED if (figure := at_boundary(point, name)) is not None]
     return drawn("figure-4-noise", partial(charts.panels, shown, side=200, legend=[
         ("target", "fresh noise, one query: the paper's"), ("second", f"fresh, {most} queries"),
-        ("oracle", f"keyed, {most} queries"), ("placebo hollow", "control, one query")]), data) if data else None
+        ("oracle", f"keyed, {most} queries"), ("control hollow", "control, one query")]), data) if data else None
 
 
 def _curves(row: Record, definition: str, most: int) -> dict[str, list[tuple[float, float, float, float | None]]]:
@@ -171,7 +171,7 @@ def _curves(row: Record, definition: str, most: int) -> dict[str, list[tuple[flo
                     and point["queries"] == queries and figure is not None \
                     and figure["auc"]["value"] is not None and accuracy is not None:
                 points.append((float(point["strength"] or 0.0), accuracy, figure["auc"]["value"],
-                               figure["placebo_auc"]["value"]))
+                               figure["control_auc"]["value"]))
         if points:
             found[role] = sorted(points)
     return found
@@ -190,8 +190,8 @@ def _tradeoff(row: Record, found: Mapping[str, Any]) -> list[charts.Panel]:
             at, control = ([(point[1], point[place]) for point in points] for place in (2, 3))
             marks += [charts.curve(at, role), *(charts.dot(x, y, role, 6) for x, y in at)]
             if role == "target":
-                marks += [charts.curve(control, "placebo"),
-                          *(charts.dot(x, y, "placebo hollow", 5) for x, y in control),
+                marks += [charts.curve(control, "control"),
+                          *(charts.dot(x, y, "control hollow", 5) for x, y in control),
                           charts.note(*at[0], "σ 0", (-6, 6), "right")]
         shown.append(charts.Panel(title=f"{row['model']}, {row['regime']}", under=said, x="accuracy", axes=ends,
                            percent="x", marks=marks))
@@ -225,8 +225,8 @@ def over_epsilon(rows: Sequence[Record], corpus: str, *, paper: bool = True) -> 
         ("oracle", "LIA-Delta-Margin, shown the label"), ("oracle hollow", "its control"),
         *([("second", "paper's LIA-Delta-Margin"), ("second hollow", "paper's LIA-Threshold")] if paper else [])]), [
             datum(row, (
-                "mechanism epsilon attack=strongest.name success*=strongest.success placebo*=strongest.placebo ceiling "
-                "oracle*=delta_margin.success oracle_placebo*=delta_margin.placebo "
+                "mechanism epsilon attack=strongest.name success*=strongest.success control*=strongest.control ceiling "
+                "oracle*=delta_margin.success oracle_control*=delta_margin.control "
                 "train_accuracy*=train_accuracy.trained paper_threshold=paper.threshold "
                 "paper_delta_margin=paper.delta_margin paper_train_accuracy=paper.train_accuracy"),
                 corpus=corpus, panel=name) for name in names for row in mine if row["mechanism"] in ("none", name)],
@@ -234,12 +234,12 @@ def over_epsilon(rows: Sequence[Record], corpus: str, *, paper: bool = True) -> 
 
 
 def _slot(row: Record, place: int) -> list[charts.Mark]:
-    control, wide = row["strongest"]["placebo"], (place - 0.42, place + 0.42)
+    control, wide = row["strongest"]["control"], (place - 0.42, place + 0.42)
     found = [] if control["low"] is None else [charts.band(wide, control["low"], control["high"], zorder=0)]
     found += [charts.level(wide, row["ceiling"]), charts.upright(place - 0.24, row["strongest"]["success"], "target")]
     if (oracle := row["delta_margin"]) is not None:
         found += [charts.dot(place, oracle[name]["value"], role, size) for name, role, size in (
-            ("placebo", "oracle hollow", 11), ("success", "oracle", 6))]
+            ("control", "oracle hollow", 11), ("success", "oracle", 6))]
     return found + [charts.dot(place + 0.24, row["paper"][name], role, 8) for name, role in (
         ("threshold", "second hollow"), ("delta_margin", "second")) if row["paper"]]
 
@@ -253,7 +253,7 @@ def utility_leak(rows: Sequence[Record], corpus: str) -> Figure | None:
     accuracy = [row["test_accuracy"]["value"] for row in mine]
     edge = max(0.01, 0.08 * (max(accuracy) - min(accuracy)))
     low, high = max(0.0, min(accuracy) - edge), min(1.0, max(accuracy) + edge)
-    leaks = [row["strongest"][side]["value"] for row in mine for side in ("success", "placebo")]
+    leaks = [row["strongest"][side]["value"] for row in mine for side in ("success", "control")]
     bottom, top = max(0.0, min(0.45, *leaks) - 0.02), min(1.0, max(0.6, *leaks) + 0.04)
     there = {name: CURVES[name] for name in CURVES if any(row["mechanism"] == name for row in mine)}
     marks, said = [charts.across(mine[0]["chance"], "soft")], list[tuple[float, float]]()
@@ -268,11 +268,11 @@ def utility_leak(rows: Sequence[Record], corpus: str) -> Figure | None:
                    for other, above in said):
                 said.append((x, y))
                 marks.append(charts.note(x, y, f"ε {epsilon(row['epsilon'])}", (7, 5)))
-            marks += [charts.dot(x, row["strongest"]["placebo"]["value"], f"{role} hollow", 6), charts.dot(x, y, role)]
+            marks += [charts.dot(x, row["strongest"]["control"]["value"], f"{role} hollow", 6), charts.dot(x, y, role)]
     panel = charts.Panel(marks=marks, x="test accuracy", y="right", percent="x",
                   axes={"xlim": (low, high), "ylim": (bottom, top)})
     return drawn(f"utility-{corpus.replace('_', '-')}", partial(
         charts.panels, [panel], columns=1, legend=list(there.values())), [datum(row, (
             "corpus mechanism epsilon attack=strongest.name test_accuracy* success*=strongest.success "
-            "placebo*=strongest.placebo ceiling epsilon_lower=epsilon_lower.value")) for row in mine],
+            "control*=strongest.control ceiling epsilon_lower=epsilon_lower.value")) for row in mine],
         "utility-leak-rerun", corpus=corpus)

@@ -18,7 +18,7 @@ from discreet.core.numbers import counted
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.read import short
 from discreet.scores.signals import phi, query_mean
-from discreet.scores.table import CANARY, IN, OUT, PLACEBO, UNKNOWN, Role, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, IN, OUT, UNKNOWN, Role, ScoreTable
 from discreet.stats.arrays import midranks
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
@@ -31,7 +31,7 @@ DISTINCT = 50
 SAMPLED, NEAR = 1024, 0.99
 """A sample of so many examples clears two models whose rank correlation there is not even this."""
 
-APART: tuple[Role, ...] = ("target", "reference", "selection", "placebo")
+APART: tuple[Role, ...] = ("target", "reference", "selection", "control")
 SCREENED = 64
 FEWEST = 10
 """Members, and non-members, without which nothing is said."""
@@ -43,8 +43,8 @@ def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = Fa
     """Raise InputError, beginning with `source`, for a table that no audit can begin with.
 
     - No target; a target whose membership is unknown somewhere, or the same everywhere.
-    - A placebo, or a neutral reference, that was trained on a member of the target: it stands on neither side.
-    - A target, reference, selector or placebo with the scores of another of them in another role, or with scores
+    - A control, or a neutral reference, that was trained on a member of the target: it stands on neither side.
+    - A target, reference, selector or control with the scores of another of them in another role, or with scores
       that order the examples as those do (rescaled, rounded, or with a little noise).
     - A group (user, document) with examples in both sets of a target, unless `allow_split_groups`.
     """
@@ -77,7 +77,7 @@ def _check_members(table: ScoreTable, source: str, target: int) -> None:
 def _check_neither(table: ScoreTable, source: str, target: int) -> None:
     for place, model in enumerate(table.models):
         neutral = (model.role, model.reference_kind) == ("reference", "neutral")
-        what = "placebo" if model.role == "placebo" else "neutral reference" if neutral else ""
+        what = "control" if model.role == "control" else "neutral reference" if neutral else ""
         shared = int(((table.member[place] == IN) & (table.member[target] == IN)).sum())
         if what and shared:
             raise InputError(f"{source}: {what} {short(model.name)} was trained on {counted(shared, 'member')} of "
@@ -176,7 +176,7 @@ def check_label_table(table: ScoreTable, source: str) -> None:
 
     - No target; logits that are not finite.
     - A target without canaries, or with a class that is no canary's label: guesses of it are never right.
-    - An example that is a canary for one target and a placebo for another of the same seed.
+    - An example that is a canary for one target and a control for another of the same seed.
     - A target whose canary labels are the original ones, or avoid them, as `check_canary_labels`.
     - A reference whose canary labels agree with a target's otherwise than chance explains: its draws would give the
       target's labels away to attacks that receive references and must not receive those.
@@ -198,11 +198,11 @@ def check_label_table(table: ScoreTable, source: str) -> None:
 def check_canary_labels(table: ScoreTable, source: str) -> None:
     """Raise InputError where canary labels of a target agree with the original labels more or less than by chance.
 
-    Canaries and placebos are looked at apart and together: where one of the two was drawn and the other was not, an
+    Canaries and controls are looked at apart and together: where one of the two was drawn and the other was not, an
     attack that knows no more than the original labels tells them apart. Of a group, which may share one draw, one row
     counts.
     """
-    parts = (((CANARY,), "canaries"), ((PLACEBO,), "placebos"), ((CANARY, PLACEBO), "canaries and placebos"))
+    parts = (((CANARY,), "canaries"), ((CONTROL,), "controls"), ((CANARY, CONTROL), "canaries and held-out ones"))
     unlikely = UNLIKELY / (len(parts) * max(1, len(table.targets)))
     for target in table.targets:
         for roles, kind in parts:
@@ -217,7 +217,7 @@ def check_canary_labels(table: ScoreTable, source: str) -> None:
             unit = "" if table.examples.group is None else "groups of "
             raise InputError(f"{source}: {what}: the canary label of target {short(table.models[target].name)} is "
                              f"the original one for {of} {unit}{kind}, where uniform draws agree on about "
-                             f"{n / table.n_classes:,.0f}; draw a label for each canary and each placebo uniformly "
+                             f"{n / table.n_classes:,.0f}; draw a label for each canary and each control uniformly "
                              f"from the {table.n_classes} classes")
 
 
@@ -242,23 +242,23 @@ def _check_classes(table: ScoreTable, source: str, target: int) -> None:
 
 def _check_overlap(table: ScoreTable, source: str, one: int, other: int) -> None:
     first, second = table.canaries.role[[one, other]]
-    both = ((first == CANARY) & (second == PLACEBO)) | ((first == PLACEBO) & (second == CANARY))
+    both = ((first == CANARY) & (second == CONTROL)) | ((first == CONTROL) & (second == CANARY))
     if both.any():
-        raise InputError(f"{source}: canaries overlap placebos: {counted(int(both.sum()), 'example')} of targets "
+        raise InputError(f"{source}: canaries overlap held-out ones: {counted(int(both.sum()), 'example')} of targets "
                          f"{short(table.models[one].name)} and {short(table.models[other].name)} are one for this and "
-                         f"one for that; a placebo is never trained on: correct 'example_role', or give runs with "
+                         f"one for that; a control is never trained on: correct 'example_role', or give runs with "
                          f"draws of their own a 'seed' each")
 
 
 def _check_draws(table: ScoreTable, source: str, target: int, reference: int, unlikely: float) -> None:
-    drawn = np.isin(table.canaries.role[[target, reference]], (CANARY, PLACEBO)).all(axis=0)
+    drawn = np.isin(table.canaries.role[[target, reference]], (CANARY, CONTROL)).all(axis=0)
     n = int(drawn.sum())
     if not n:
         return
     alike = int((table.canaries.label[target] == table.canaries.label[reference])[drawn].sum())
     if _beyond_chance(alike, n, table.n_classes, unlikely):
         raise InputError(f"{source}: reference {short(table.models[reference].name)} has the canary label of target "
-                         f"{short(table.models[target].name)} for {alike:,} of {n:,} canaries and placebos, where "
+                         f"{short(table.models[target].name)} for {alike:,} of {n:,} canaries and held-out ones, where "
                          f"draws of its own agree on about {n / table.n_classes:,.0f}; give each reference fresh draws "
                          f"of the canary labels")
 

@@ -17,12 +17,12 @@ from discreet.scores.check import check_label_table, check_table
 from discreet.scores.read import EXAMPLE_COLUMNS, MODEL_COLUMNS, Grid, ObjectArray, absent, open_scores, short
 from discreet.scores.table import (
     CANARY,
+    CONTROL,
     EXAMPLE_ROLES,
     GROUP_KIND,
     IN,
     NO_MECHANISM,
     OUT,
-    PLACEBO,
     REFERENCE_KINDS,
     ROLES,
     UNKNOWN,
@@ -39,7 +39,10 @@ Word = TypeVar("Word", bound=str)
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
-ROLE_WORDS: Mapping[str, int] = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
+FORMER = {"placebo": "control"}
+"""What version 0.1 called the role of control models and of held-out canaries."""
+ROLE_WORDS: Mapping[str, int] = {**{word: place for place, word in enumerate(EXAMPLE_ROLES)},
+                                 **{old: EXAMPLE_ROLES.index(new) for old, new in FORMER.items()}}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
 BAD = -2
 TWO_DECIMALS = 0.005
@@ -85,9 +88,10 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
 
     Of a label audit, with one query:
 
-    - `example_role` is canary, placebo, train or heldout. `label_original` is the data set's own label, `label_canary`
+    - `example_role` is canary, control, train or heldout. `label_original` is the data set's own label, `label_canary`
       the label after its redraw, `label_trained` what the model saw after the mechanism; the second may be null but
-      for canaries and placebos, the third everywhere. Version 0.1 called `label_canary` `label_secret`.
+      for canaries and held-out ones, the third everywhere. Version 0.1 called `label_canary` `label_secret`,
+      and the role `control` `placebo`.
     - Roles, canary labels, trained labels and `planted` are each model's own: seeds and references draw for themselves.
     - A model is a target, has no mechanism, and ε = inf, unless the table says otherwise.
 
@@ -147,7 +151,8 @@ def _models(grid: Grid, words: tuple[Role, ...], default: Role | None) -> tuple[
 def _word(source: ColumnFile, column: str, model: str, given: str | None, words: tuple[Word, ...]) -> Word | None:
     if given is None:
         return None
-    found = next((word for word in words if given.strip().lower() == word), None)
+    plain = given.strip().lower()
+    found = next((word for word in words if FORMER.get(plain, plain) == word), None)
     if found is None:
         source.fail(f"{column!r} of model {short(model)} is not one that is known; expected one of "
                     f"{', '.join(words)}")
@@ -248,8 +253,8 @@ def _label_table(grid: Grid, label: str) -> ScoreTable:
     original = by_model[0]
     grid.refuse_cells(by_model != original, "'label_original' is not the same for all models of this example")
     canary = _whole_cells(grid, label, n_classes)
-    grid.refuse_cells(np.isin(role, (CANARY, PLACEBO)) & (canary == UNKNOWN),
-                      f"{label!r} is null for a canary or a placebo")
+    grid.refuse_cells(np.isin(role, (CANARY, CONTROL)) & (canary == UNKNOWN),
+                      f"{label!r} is null for a canary or a control")
     canaries = Canaries(role, np.where(canary == UNKNOWN, original, canary),
                         _whole_cells(grid, "label_trained", n_classes),
                         np.maximum(_whole_cells(grid, "planted", None), 0))
@@ -266,14 +271,14 @@ def _check_canary_columns(scores: ColumnFile, label: str) -> None:
     required = ("model", "example", "example_role", "label_original", label, "label_trained")
     if lacking := [name for name in required if name not in scores.names]:
         scores.fail(f"there is no {lacking[0]!r}; expected the columns {', '.join(required)} and logit_0, logit_1, …")
-    # One model with an example as canary and as placebo: said before its rows are called repeated.
+    # One model with an example as canary and as control: said before its rows are called repeated.
     role, model, example = (scores.coded(name) for name in ("example_role", "model", "example"))
     key = model.codes.astype(np.int64) << 32 | example.codes.astype(np.int64)
     word = _word_codes(role.names, ROLE_WORDS)[role.codes]
-    both = np.intersect1d(key[word == CANARY], key[word == PLACEBO])
+    both = np.intersect1d(key[word == CANARY], key[word == CONTROL])
     if both.size:
-        scores.fail(f"canaries overlap placebos: {counted(both.size, 'example')} of one model both ways; a placebo is "
-                    f"never trained on: give each example one role")
+        scores.fail(f"canaries overlap held-out ones: {counted(both.size, 'example')} of one model both ways; one is "
+                    f"trained on, the other never: give each example one role")
 
 
 def _whole_cells(grid: Grid, column: str, below: int | None) -> IntArray:

@@ -215,7 +215,7 @@ class Grid:
             return None
         row = int(conflict.argmax())
         if key == "model":
-            advice = ("give the selector, the reference and the placebo names of their own, and do not use the target "
+            advice = ("give the selector, the reference and the control names of their own, and do not use the target "
                       "for them" if column == "model_role" else "say one thing for each model")
             scores.fail(f"{column!r} of model {short(keys.names[keys.codes[row]])} is not the same in all its rows; "
                         f"{advice}", row)

@@ -21,9 +21,9 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 
 MemberArray = NDArray[np.int8]
 
-Role = Literal["target", "reference", "shadow", "selection", "placebo"]
+Role = Literal["target", "reference", "shadow", "selection", "control"]
 ReferenceKind = Literal["paired", "neutral", "population"]
-ExampleRole = Literal["canary", "placebo", "train", "heldout"]
+ExampleRole = Literal["canary", "control", "train", "heldout"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
@@ -31,7 +31,7 @@ EXAMPLE_ROLES: tuple[ExampleRole, ...] = get_args(ExampleRole)
 
 IN, OUT, UNKNOWN = 1, 0, -1
 """Codes of `ScoreTable.member`. `UNKNOWN` in labels: no label, or none that the table gives."""
-CANARY, PLACEBO, TRAIN, HELDOUT = range(4)
+CANARY, CONTROL, TRAIN, HELDOUT = range(4)
 """Codes of `Canaries.role`, places in `EXAMPLE_ROLES`."""
 
 NO_MECHANISM = "none"
@@ -45,8 +45,8 @@ class Model:
 
     Attributes
     ----------
-    role : "target", "reference", "shadow", "selection" or "placebo"
-        What the audit uses it for. A placebo (control model) was trained on neither set. A reference of a label audit
+    role : "target", "reference", "shadow", "selection" or "control"
+        What the audit uses it for. A control (control model) was trained on neither set. A reference of a label audit
         was trained by the attacker, with draws of canary labels of its own.
     reference_kind : "paired", "neutral", "population" or None
         Of a reference or shadow: trained on the non-members, on neither set, or on random halves.
@@ -126,9 +126,9 @@ class Examples:
 class Canaries:
     """What each example was for each model, (M, N): seeds, references and mechanisms draw and release for themselves.
 
-    `role` is `CANARY`, `PLACEBO` (a held-out canary), `TRAIN` or `HELDOUT`; the model was trained on canary and train.
-    `label` is that after the redraw of canaries and placebos, before the mechanism; `trained` that after the mechanism,
-    of a placebo what would have been, `UNKNOWN` where nobody says. `planted` is how often a planted canary stood in
+    `role` is `CANARY`, `CONTROL` (a held-out canary), `TRAIN` or `HELDOUT`; the model was trained on canary and train.
+    `label` is that after the redraw of canaries and held-out ones, before the mechanism; `trained` that after it,
+    of a control what would have been, `UNKNOWN` where nobody says. `planted` is how often a planted canary stood in
     training, else 0.
     """
 

@@ -70,7 +70,7 @@ def test_records_are_not_inflated() -> None:
 
 @pytest.mark.parametrize("levels", [1, 3])
 def test_the_planted_records_that_are_needed_show_the_leak_as_often_as_promised(levels: int) -> None:
-    """Gaussian scores of this AUC and an independent placebo, judged as planted records are."""
+    """Gaussian scores of this AUC and an independent control, judged as planted records are."""
     n, level = power.planted_needed(power.PLANTED_AUC, levels), 1 - 0.05 / levels
     rng, seen, tried = np.random.default_rng(0), 0, 300
     truth = np.arange(n + n * levels) < n

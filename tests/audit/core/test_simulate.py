@@ -9,7 +9,7 @@ from discreet.audit.labels.attacker_view import canary_rows, run
 from discreet.audit.labels.attacks.lira import LiraLabel
 from discreet.core.arrays import log_softmax
 from discreet.scores.check import check_label_table
-from discreet.scores.table import CANARY, PLACEBO
+from discreet.scores.table import CANARY, CONTROL
 from discreet.stats import auroc
 
 RNG = np.random.default_rng
@@ -41,7 +41,7 @@ def test_shapes_roles_and_checks() -> None:
     table = simulated_labels(LabelWorld(canaries=60, held_out=40, n_classes=3, references=2, epsilon=1.0,
                                         planted=(4, 16)), RNG(0))
     assert table.logits.shape == (3, 100, 1, 3)
-    assert table.canaries.role[0].tolist() == [CANARY] * 60 + [PLACEBO] * 40
+    assert table.canaries.role[0].tolist() == [CANARY] * 60 + [CONTROL] * 40
     assert (table.canaries.role[1:] == CANARY).all()
     assert table.canaries.planted[0].tolist() == [4] * 6 + [16] * 6 + [0] * 88
     assert [model.mechanism for model in table.models] == ["rr"] * 3
@@ -60,13 +60,13 @@ def test_the_mechanism_lies_as_often_as_it_should() -> None:
 def test_memory_is_of_the_trained_label_of_canaries_alone() -> None:
     world = LabelWorld(canaries=500, held_out=500, memory=3.0, epsilon=1.0, references=16)
     table = simulated_labels(world, RNG(2))
-    canary, placebo = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
+    canary, control = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
     found = run(LiraLabel("pooled"), canary)
     # The trained label has no ceiling; the secret has e / (1 + e) = .731.
     assert found.correct(canary.trained).mean() > 0.99
     assert stats.binomtest(int(found.correct(canary.canary).sum()), 500, np.e / (1 + np.e)).pvalue > 1e-4
-    unremembered = run(LiraLabel("pooled"), placebo)
-    assert stats.binomtest(int(unremembered.correct(placebo.canary).sum()), 500, 0.5).pvalue > 1e-4
+    unremembered = run(LiraLabel("pooled"), control)
+    assert stats.binomtest(int(unremembered.correct(control.canary).sum()), 500, 0.5).pvalue > 1e-4
 
 
 def test_planted_canaries_are_remembered_better() -> None:

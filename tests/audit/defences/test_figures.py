@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.audit.defences.bench import Case
 from discreet.audit.defences.figures import SHOWN, Figure, auc_and_tpr, figure_of, over_draws
-from discreet.audit.membership.rows import NO_PLACEBO, RowSpec
+from discreet.audit.membership.rows import NO_CONTROL, RowSpec
 from discreet.core.records import Estimate
 from discreet.stats import RocCore
 
@@ -63,7 +63,7 @@ class TestOverDraws:
     def test_what_cannot_be_resolved_stays_so(self) -> None:
         unresolved = Estimate.unresolved("too few")
         assert over_draws([], [unresolved]) == (unresolved, None)
-        assert over_draws([], [], "no placebo")[0].reason == "no placebo"
+        assert over_draws([], [], "no control")[0].reason == "no control"
 
 
 def figure(draws: list[np.ndarray], reason: str | None = None, member: np.ndarray | None = None) -> Figure:
@@ -80,7 +80,7 @@ def test_too_few_for_a_rate_at_five_per_cent() -> None:
     assert found.auc_spread.draws == SHOWN + 2
     assert "20" in str(found.tpr_at_5pct_fpr.reason)
     assert found.tpr_spread is None
-    assert found.placebo_auc.reason == NO_PLACEBO
+    assert found.control_auc.reason == NO_CONTROL
 
 
 def test_what_has_no_figures_says_why() -> None:

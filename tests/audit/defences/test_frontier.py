@@ -13,7 +13,7 @@ from discreet.audit.defences.figures import Figure, Frontier, Point
 from discreet.audit.defences.frontier import ATTACKS, frontier
 from discreet.audit.membership.attack import attacks, score_all, target_view
 from discreet.audit.membership.evaluation_sets import evaluation_sets
-from discreet.audit.membership.rows import NO_PLACEBO, NO_SELECTOR
+from discreet.audit.membership.rows import NO_CONTROL, NO_SELECTOR
 from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
 from discreet.scores.table import Examples, Model, ScoreTable
@@ -21,7 +21,7 @@ from discreet.stats import auroc
 
 KINDS: dict[str, tuple[Any, Any]] = {"target": ("target", None), "paired": ("reference", "paired"),
                                      "neutral": ("reference", "neutral"), "selector": ("selection", None),
-                                     "placebo": ("placebo", None)}
+                                     "control": ("control", None)}
 GAIN = 1.5
 
 
@@ -113,13 +113,13 @@ class TestWhatItShows:
 
     def test_the_control_model_is_shown_next_to_every_figure(self, result: Frontier) -> None:
         for one in result.points:
-            control = figure(one).placebo_auc
+            control = figure(one).control_auc
             assert control.value is not None
             assert abs(control.value - 0.5) < 0.08
         paired = figure(point(result, "none", 1), kind="paired")
-        assert paired.placebo_auc.value is not None
+        assert paired.control_auc.value is not None
         # The oracle calls a model leaking that trained on neither set: the reference remembers the non-members.
-        assert paired.placebo_auc.value > 0.7
+        assert paired.control_auc.value > 0.7
         assert paired.spec.oracle
 
     def test_the_first_point_is_the_undefended_model(self, result: Frontier) -> None:
@@ -215,7 +215,7 @@ class TestDefinitions:
             table = simulated_table(world, np.random.default_rng(100 + seed))
             one = run(table, seed, mechanisms=[], queries=[1], draws=1).points[0]
             loss = figure(one, "boundary", "loss", "p", None)
-            found += [value for value in (loss.auc.value, loss.placebo_auc.value) if value is not None]
+            found += [value for value in (loss.auc.value, loss.control_auc.value) if value is not None]
         assert len(found) == 32
         assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
@@ -304,11 +304,11 @@ class TestAsked:
 
     def test_what_the_table_lacks_is_said(self) -> None:
         bare = run(made(models=("target",)), draws=3)
-        assert bare.placebo is None
+        assert bare.control is None
         one = bare.points[0]
         assert [(f.spec.attack, f.spec.selection) for f in one.attacks] == [("loss", "global"), ("loss", "boundary")]
-        assert one.attacks[0].placebo_auc.reason == NO_PLACEBO
-        assert one.attacks[1].auc.reason == one.attacks[1].placebo_auc.reason == NO_SELECTOR
+        assert one.attacks[0].control_auc.reason == NO_CONTROL
+        assert one.attacks[1].auc.reason == one.attacks[1].control_auc.reason == NO_SELECTOR
         assert bare.primary.attack == "loss"
 
     def test_population_references_where_none_is_neutral(self) -> None:
@@ -346,7 +346,7 @@ class TestAsked:
                                    "selection": "global"}
         row = next(r for p in said["points"] if p["mechanism"] == "laplace" for r in p["attacks"])
         estimate = {"value", "low", "high", "level", "n", "n_pos", "n_neg", "unit", "method", "reason"}
-        assert set(row["auc"]) == set(row["placebo_auc"]) == set(row["tpr_at_5pct_fpr"]) == estimate
+        assert set(row["auc"]) == set(row["control_auc"]) == set(row["tpr_at_5pct_fpr"]) == estimate
         assert set(row["auc_spread"]) == {"draws", "sd", "low", "high"}
         assert row["auc_spread"]["draws"] == 20
 

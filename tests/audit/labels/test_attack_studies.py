@@ -79,15 +79,15 @@ def test_the_flaw_succeeds_on_models_that_memorised_nothing(high: float, share: 
 def test_memory_is_found_and_references_find_more_of_it(n_classes: int, memory: float) -> None:
     world = LabelWorld(canaries=500, held_out=500, n_classes=n_classes, memory=memory, references=16)
     table = simulated_labels(world, RNG(5))
-    canary, placebo = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
+    canary, control = canary_rows(table, 0), canary_rows(table, 0, held_out=True)
     plain = next(one for one in all_attacks(n_classes) if one.settings.threshold == "fixed")
     wins = {}
     for attack in (plain, ReferenceCalibrated(), LiraLabel("shift"), *([LiraLabel("pooled"), LiraLabel("own")]
                                                                      if n_classes == 2 else [])):
         right = int(run(attack, canary).correct(canary.canary).sum())
-        by_placebo = int(run(attack, placebo).correct(placebo.canary).sum())
-        assert stats.binomtest(by_placebo, 500, 1 / n_classes).pvalue > 1e-4
-        p = stats.fisher_exact([[right, 500 - right], [by_placebo, 500 - by_placebo]], "greater").pvalue
+        by_control = int(run(attack, control).correct(control.canary).sum())
+        assert stats.binomtest(by_control, 500, 1 / n_classes).pvalue > 1e-4
+        p = stats.fisher_exact([[right, 500 - right], [by_control, 500 - by_control]], "greater").pvalue
         assert p < 0.01 or (attack == plain and memory < 1.0)
         wins[attack] = right
     assert all(wins[attack] >= wins[plain] for attack in wins)

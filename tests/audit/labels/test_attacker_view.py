@@ -21,7 +21,7 @@ from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
 
 
 def test_a_view_has_no_canary_label() -> None:
@@ -67,7 +67,7 @@ def small() -> ScoreTable:
     """Two targets and three references over eight rows, every role and draw spelled out."""
     models = (Model("t", seed="0"), Model("u", mechanism="rr", epsilon=1.0, seed="0"),
               Model("a", "reference"), Model("b", "reference", mechanism="rr", epsilon=1.0), Model("c", "reference"))
-    c, p, t, h = CANARY, PLACEBO, TRAIN, HELDOUT
+    c, p, t, h = CANARY, CONTROL, TRAIN, HELDOUT
     role = np.array([[c, c, c, p, p, t, h, c], [c, c, c, p, p, t, h, c], [c, t, h, p, c, t, h, c],
                      [c, c, c, c, c, t, h, c], [h, c, c, p, p, t, h, c]], dtype=np.int8)
     secret = RNG(0).integers(0, 3, (5, 8))

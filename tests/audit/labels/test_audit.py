@@ -22,7 +22,7 @@ from discreet.audit.labels.rows import counts_of, difference_p
 from discreet.audit.labels.verdict import least_effect
 from discreet.core.errors import InputError, UsageError
 from discreet.mechanisms.labels.rr import HalvedRandomisedResponse
-from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, ScoreTable, stacked
+from discreet.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable, stacked
 from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
@@ -79,7 +79,7 @@ class TestVerdict:
 
     def test_no_control_is_inconclusive_however_much_is_remembered(self) -> None:
         table = world(memory=8.0, planted=(4,))
-        role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
+        role = np.where(table.canaries.role == CONTROL, TRAIN, table.canaries.role).astype(np.int8)
         found = audit(changed(table, role=role))
         assert (found.verdict, codes(found)[0]) == ("inconclusive", "no_held_out")
 
@@ -113,7 +113,7 @@ class TestVerdict:
         table = world(memory=3.0)
         logits = table.logits[:, :, 0].copy()
         # The attack is told the held-out canaries' labels wrongly, as no fair draw does.
-        wrong = (table.canaries.role[0] == PLACEBO) & (np.arange(len(table.examples)) % 3 == 0)
+        wrong = (table.canaries.role[0] == CONTROL) & (np.arange(len(table.examples)) % 3 == 0)
         logits[0][wrong] = 10.0 * (np.arange(2) != table.canaries.label[0][wrong, None])
         found = audit(changed(table, logits=logits))
         row = next(row for row in found.attacks if row.decides)
@@ -125,7 +125,7 @@ class TestVerdict:
     def test_no_pass_where_every_control_is_void(self) -> None:
         """The model is told the labels of held-out canaries, so that no attack is at chance there."""
         table = world(1, **FAINT)
-        both = (table.canaries.role[0] == PLACEBO) | (table.canaries.role[0] == CANARY)
+        both = (table.canaries.role[0] == CONTROL) | (table.canaries.role[0] == CANARY)
         right = both & (RNG(3).random(len(table.examples)) < 0.5)
         logits = table.logits[:, :, 0].copy()
         logits[0, right] = 10.0 * (np.arange(2) == table.canaries.label[0, right, None])

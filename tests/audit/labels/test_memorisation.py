@@ -21,7 +21,7 @@ from discreet.audit.labels.memorisation import (
 )
 from discreet.audit.labels.rows import evaluation_sets
 from discreet.core.records import Estimate
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng
@@ -111,7 +111,7 @@ def test_accuracy_is_against_each_label_and_on_rows_of_its_own() -> None:
     found, drawn = utility_of(table, 0), table.canaries
     guess = table.logits[0, :, 0].argmax(axis=1)
     inside = [place for place in range(80) if role[0, place] in (CANARY, TRAIN)]
-    outside = [place for place in range(80) if role[0, place] in (HELDOUT, PLACEBO)]
+    outside = [place for place in range(80) if role[0, place] in (HELDOUT, CONTROL)]
     for name, labels in (("trained", drawn.trained[0]), ("secret", drawn.label[0]), ("original", table.examples.label)):
         assert found["train_accuracy"][name].value == np.mean([guess[i] == labels[i] for i in inside])
     assert found["test_accuracy"].value == np.mean([guess[i] == table.examples.label[i] for i in outside])
@@ -122,15 +122,15 @@ def test_accuracy_is_against_each_label_and_on_rows_of_its_own() -> None:
 def test_histograms_count_every_row_once_and_memory_moves_canaries() -> None:
     sets = evaluation_sets(world(memory=4.0), 0)
     found = histogram_of(sets)
-    assert (len(found["edges"]), sum(found["canary"]), sum(found["placebo"])) == (21, 2000, 1000)
-    assert found["canary"][-1] / 2000 > 2 * found["placebo"][-1] / 1000
+    assert (len(found["edges"]), sum(found["canary"]), sum(found["control"])) == (21, 2000, 1000)
+    assert found["canary"][-1] / 2000 > 2 * found["control"][-1] / 1000
     p = np.exp(sets.canaries.view.log_p[np.arange(2000), sets.canaries.canary])
     assert found["canary"][0] == np.count_nonzero(p < 0.05)
-    assert histogram_of(replace(sets, held_out=None))["placebo"] is None
+    assert histogram_of(replace(sets, held_out=None))["control"] is None
 
 
 def test_canaries_are_more_exposed_than_held_out_ones() -> None:
     sets = evaluation_sets(world(memory=4.0, n_classes=4), 0)
     found = exposure_of(sets)
-    assert ends(found["canary"])[0] > ends(found["placebo"])[1]
-    assert not exposure_of(replace(sets, held_out=None))["placebo"].resolved
+    assert ends(found["canary"])[0] > ends(found["control"])[1]
+    assert not exposure_of(replace(sets, held_out=None))["control"].resolved

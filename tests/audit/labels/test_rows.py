@@ -20,7 +20,7 @@ from discreet.audit.labels.rows import (
     judge_model,
     planted_canaries,
 )
-from discreet.scores.table import PLACEBO, TRAIN, UNKNOWN, ScoreTable
+from discreet.scores.table import CONTROL, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats import fisher_exact
 from discreet.stats.testing import holm
 
@@ -70,9 +70,9 @@ def test_the_veto_pays_for_all_rows_of_the_model() -> None:
     table = world(canaries=50, held_out=100)
     # 61 of 100 is outside 95% and inside what five rows and two labels leave of it.
     logits = table.logits[:, :, 0].copy()
-    placebo = np.flatnonzero(table.canaries.role[0] == PLACEBO)
-    logits[0, placebo] = 5.0 * (np.arange(2) == table.canaries.label[0, placebo, None])
-    logits[0, placebo[:39]] *= -1.0
+    control = np.flatnonzero(table.canaries.role[0] == CONTROL)
+    logits[0, control] = 5.0 * (np.arange(2) == table.canaries.label[0, control, None])
+    logits[0, control[:39]] *= -1.0
     table = changed(table, logits=logits)
     alone = judged(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), HONEST)
     assert alone[0].held_out.value == 0.61
@@ -99,7 +99,7 @@ def test_the_trained_label_is_judged_only_where_it_is_known_and_decides_only_whe
 
 def test_unknown_labels_of_held_out_canaries_leave_the_trained_label_uncontrolled() -> None:
     table = world(epsilon=1.0)
-    trained = np.where(table.canaries.role == PLACEBO, UNKNOWN, table.canaries.trained)
+    trained = np.where(table.canaries.role == CONTROL, UNKNOWN, table.canaries.trained)
     secret, about_trained = judged(changed(table, trained=trained), HONEST)
     assert secret.decides
     assert about_trained.success.resolved
@@ -110,7 +110,7 @@ def test_unknown_labels_of_held_out_canaries_leave_the_trained_label_uncontrolle
 
 def test_without_held_out_canaries_nothing_decides() -> None:
     table = world()
-    role = np.where(table.canaries.role == PLACEBO, TRAIN, table.canaries.role).astype(np.int8)
+    role = np.where(table.canaries.role == CONTROL, TRAIN, table.canaries.role).astype(np.int8)
     row = judged(changed(table, role=role), HONEST)[0]
     assert row.success.resolved
     assert "no held-out canaries" in (row.held_out.reason or "")

@@ -197,10 +197,10 @@ def test_the_view_shows_no_membership_of_the_target() -> None:
         assert np.array_equal(found.log_p, table.log_p[list(models)])
         assert np.array_equal(found.member, table.member[list(models)])
     assert not np.intersect1d(view.judged, view.population).size
-    control = view.answered_by(table.log_p[table.of_role("placebo")[0]])
+    control = view.answered_by(table.log_p[table.of_role("control")[0]])
     for one in score_all(table, sets, seed=0, names=["reference"]):
         wanted = attacks["reference"].scores(control, one.scale, one.kind, np.random.default_rng(0))
-        np.testing.assert_array_equal(one.placebo, wanted)
-        [bare] = [other for other in score_all(table, replace(sets, placebo=None), seed=0, names=["reference"])
+        np.testing.assert_array_equal(one.control, wanted)
+        [bare] = [other for other in score_all(table, replace(sets, control=None), seed=0, names=["reference"])
                   if (other.scale, other.kind) == (one.scale, one.kind)]
-        assert bare.placebo is None
+        assert bare.control is None

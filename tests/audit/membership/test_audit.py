@@ -23,7 +23,7 @@ from discreet.stats import auroc, roc_curve, tpr_at_fpr
 
 FEW = ["loss", "reference"]
 KEYS = {"attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
-        "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr", "placebo_auc",
+        "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr", "control_auc",
         "null_p", "oracle"}
 
 
@@ -46,7 +46,7 @@ def test_the_paper_calls_a_leak_free_model_leaking_and_we_do_not() -> None:
     assert paper.null_p.value == pytest.approx(1 / 200)
     assert paper.spec.oracle
     # The control model, trained on neither set, is called leaking just as much.
-    assert paper.placebo_auc.value == pytest.approx(paper.auc.value, abs=0.04)
+    assert paper.control_auc.value == pytest.approx(paper.auc.value, abs=0.04)
     low, _, high = ends(paper.difference["auc"])
     assert low < 0.0 < high
     assert audit.verdict == "pass"
@@ -73,13 +73,13 @@ def test_primary_is_the_neutral_ratio_on_the_logit_scale_else_population_else_lo
 
 def test_no_pass_without_a_control_model_and_power() -> None:
     world = World(members=3000, others=0, clean=3000, paired=0, planted={16: 100})
-    for changed, verdict in ((world, "pass"), (replace(world, placebos=0), "inconclusive"),
+    for changed, verdict in ((world, "pass"), (replace(world, controls=0), "inconclusive"),
                              (replace(world, planted={}), "pass"),
                              (replace(world, planted={}, members=200, clean=200), "inconclusive"),
                              (replace(world, planted_leak=0.0), "inconclusive")):
         audit = audited(changed, design="randomised")
         assert audit.verdict == verdict, audit.decisive.judgement.reasons
-        assert changed.placebos or all(row.uncontrolled for row in audit.attacks)
+        assert changed.controls or all(row.uncontrolled for row in audit.attacks)
 
 
 def test_rows_against_a_plain_computation() -> None:
@@ -95,7 +95,7 @@ def test_rows_against_a_plain_computation() -> None:
         rows = np.flatnonzero(np.isin(split, splits))
         truth = split[rows] == "train"
         row = find(audit, attack="reference", scale="logit", reference_kind=kind, nonmembers=which)
-        for estimate, model in ((row.auc, "target"), (row.placebo_auc, "placebo")):
+        for estimate, model in ((row.auc, "target"), (row.control_auc, "control")):
             scores = phi[by_kind[model], rows] - phi[by_kind[kind], rows]
             assert estimate.value == pytest.approx(auroc(scores, truth))
         assert (row.n_members, row.n_nonmembers) == (int(truth.sum()), int((~truth).sum()))
@@ -106,7 +106,7 @@ def test_json_has_the_keys_and_no_nan() -> None:
     data = json.loads(dump_json(audit))
     assert {"verdict", "design", "primary", "attacks", "controls", "utility", "provenance"} <= data.keys()
     assert all(row.keys() >= KEYS for row in data["attacks"])
-    assert {"blind_auc", "planted", "placebo_auc", "detectable_auc", "group_auc", "ppv", "epsilon_lower"} \
+    assert {"blind_auc", "planted", "control_auc", "detectable_auc", "group_auc", "ppv", "epsilon_lower"} \
         <= data["controls"].keys()
     names = {row["attack"] for row in data["attacks"]}
     assert names >= {"loss", "confidence", "entropy", "reference", "probe", "lira", "lira_offline", "rmia"}
@@ -120,20 +120,20 @@ def test_json_has_the_keys_and_no_nan() -> None:
 def test_every_figure_of_the_primary_is_shown_next_to_that_of_the_control_model() -> None:
     """Target and control model in each other's place give each other's figures."""
     table = drawn(World(members=300, others=0, clean=300, paired=0, leak=2.0, group_size=3))
-    [target], [placebo] = table.of_role("target"), table.of_role("placebo")
+    [target], [control] = table.of_role("target"), table.of_role("control")
     logits = table.logits.copy()
-    logits[[target, placebo]] = logits[[placebo, target]]
+    logits[[target, control]] = logits[[control, target]]
     said, turned = (audited(one, design="randomised").decisive.controls
                     for one in (table, replace(table, logits=logits)))
     for name in ("group_auc", "ppv", "epsilon_lower"):
-        assert said[f"placebo_{name}"] == turned[name]
-        assert said[name] == turned[f"placebo_{name}"]
-        assert (said[name].low or 0) > (said[f"placebo_{name}"].low or 0)
-    bare = audited(World(members=100, others=0, clean=100, paired=0, placebos=0, group_size=2), design="randomised")
+        assert said[f"control_{name}"] == turned[name]
+        assert said[name] == turned[f"control_{name}"]
+        assert (said[name].low or 0) > (said[f"control_{name}"].low or 0)
+    bare = audited(World(members=100, others=0, clean=100, paired=0, controls=0, group_size=2), design="randomised")
     for name in ("group_auc", "ppv", "epsilon_lower"):
         assert bare.decisive.controls[name].value is not None
-        assert bare.decisive.controls[f"placebo_{name}"].value is None
-        assert bare.decisive.controls[f"placebo_{name}"].reason
+        assert bare.decisive.controls[f"control_{name}"].value is None
+        assert bare.decisive.controls[f"control_{name}"].reason
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
@@ -161,8 +161,8 @@ def test_picking_attacks_does_not_pick_the_one_that_decides() -> None:
 
 
 def test_several_targets_share_the_risk_and_any_can_fail() -> None:
-    table = drawn(World(leak=1.0, placebos=2))
-    _, second = table.of_role("placebo")
+    table = drawn(World(leak=1.0, controls=2))
+    _, second = table.of_role("control")
     models, member = list(table.models), table.member.copy()
     models[second] = replace(models[second], role="target", name="quiet")
     member[second] = np.where(member[0] == 1, 0, np.where(np.arange(member.shape[1]) % 2, 1, 0))

@@ -21,7 +21,7 @@ from discreet.audit.membership.controls import (
     same_examples,
     utility_of,
 )
-from discreet.audit.membership.rows import NO_PLACEBO
+from discreet.audit.membership.rows import NO_CONTROL
 from discreet.core.design import Design
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
@@ -41,7 +41,7 @@ def test_planted_leaks_rise_with_repetition_and_are_detected() -> None:
     assert values == sorted(values)
     assert found[-1].detected
     assert sure(found[-1].power.value) > 0.99
-    assert ends(found[-1].placebo_auc)[0] < 0.5
+    assert ends(found[-1].control_auc)[0] < 0.5
     # Against the planted records that the coin left out.
     members = sets.planted[table.examples.planted[sets.planted] == 16]
     rows = np.concatenate([members, sets.planted_out])
@@ -55,11 +55,11 @@ def test_what_is_detected_is_what_its_interval_says(planted: dict[int, int]) -> 
     for seed in range(12):
         table, sets, scored = scene(replace(SMALL, planted=planted, planted_leak=0.12), seed)
         for one in planted_leaks(table, sets, scored, PRIMARY, Units.of(table)):
-            assert one.auc.level == one.placebo_auc.level == one.power.level == 1 - 0.05 / len(planted)
+            assert one.auc.level == one.control_auc.level == one.power.level == 1 - 0.05 / len(planted)
             rows = np.concatenate([sets.planted[table.examples.planted[sets.planted] == one.repetitions],
                                    sets.planted_out])
             truth = np.arange(rows.size) < (one.auc.n_pos or 0)
-            beyond = delong_test(sure(scored.target)[rows], sure(scored.placebo)[rows], truth,
+            beyond = delong_test(sure(scored.target)[rows], sure(scored.control)[rows], truth,
                                  level=one.auc.level).low > 0
             assert one.detected == ((one.auc.low or 0) > 0.5 and beyond)
             seen.append(one.detected)
@@ -70,7 +70,7 @@ def test_a_control_model_that_ranks_perfectly_is_exceeded_by_nothing() -> None:
     table, sets, scored = scene(replace(SMALL, planted={16: 40}))
     rising = np.where(table.member[0] == 1, 1.0, 0.0)
     for control, detected in ((-rising, True), (rising, False), (sure(scored.target) / 1e3, False)):
-        given = replace(scored, target=rising if detected else scored.target, placebo=control)
+        given = replace(scored, target=rising if detected else scored.target, control=control)
         [found] = planted_leaks(table, sets, given, PRIMARY, Units.of(table))
         assert found.detected == detected
 
@@ -118,22 +118,22 @@ def test_all_records_of_a_person_say_more_than_one() -> None:
 
 def test_target_and_control_model_are_judged_on_the_same_rows() -> None:
     table, sets, scored = scene(World(leak=0.5, group_size=4, group_noise=0.5))
-    target, placebo = sure(scored.target).copy(), sure(scored.placebo).copy()
-    target[sets.members[:8]], placebo[sets.clean["neutral"][:4]] = np.nan, np.nan
-    own, control = same_examples(Scores("reference", "logit", "neutral", target, placebo))
+    target, control = sure(scored.target).copy(), sure(scored.control).copy()
+    target[sets.members[:8]], control[sets.clean["neutral"][:4]] = np.nan, np.nan
+    own, other = same_examples(Scores("reference", "logit", "neutral", target, control))
     rows = np.concatenate([sets.members[8:], sets.clean["neutral"][4:]])
-    found = [group_level(one, sets, Units.of(table)) for one in (own, control)]
-    for estimate, scores in zip(found, (target, placebo), strict=True):
+    found = [group_level(one, sets, Units.of(table)) for one in (own, other)]
+    for estimate, scores in zip(found, (target, control), strict=True):
         assert estimate.value == pytest.approx(by_group(table, scores, rows))
         assert (estimate.n_pos, estimate.n_neg) == (98, 199)
     assert ends(found[1])[0] < 0.5 < ends(found[0])[0]
 
 
 def test_what_is_not_known_of_persons_says_why() -> None:
-    table, sets, scored = scene(World(group_size=4, placebos=0))
+    table, sets, scored = scene(World(group_size=4, controls=0))
     own, control = same_examples(scored)
     assert own is scored
-    assert group_level(control, sets, Units.of(table)).reason == NO_PLACEBO
+    assert group_level(control, sets, Units.of(table)).reason == NO_CONTROL
     nothing = Scores("lira", "logit", None, None, reason="lira cannot run")
     assert [one.reason for one in same_examples(nothing)] == ["lira cannot run"] * 2
     assert "column 'group'" in str(group_level(scored, sets, Units(None)).reason)

@@ -17,7 +17,7 @@ from discreet.core.errors import InputError
 from discreet.scores.table import Model, ScoreTable
 
 WORLD = World(members=30, others=20, clean=40, selector=10, planted={1: 8, 4: 8})
-CONTROLS = pytest.mark.parametrize("which", ["placebo", "neutral reference"])
+CONTROLS = pytest.mark.parametrize("which", ["control", "neutral reference"])
 
 
 def splits(table: ScoreTable, rows: np.ndarray) -> set[str]:
@@ -25,7 +25,7 @@ def splits(table: ScoreTable, rows: np.ndarray) -> set[str]:
 
 
 def roles_of(table: ScoreTable) -> dict[str, int]:
-    called = {"placebo": table.of_role("placebo"), "selector": table.of_role("selection"),
+    called = {"control": table.of_role("control"), "selector": table.of_role("selection"),
               "neutral reference": table.references("neutral"), "paired": table.references("paired")}
     return {name: rows[0] for name, rows in called.items() if rows}
 
@@ -83,7 +83,7 @@ def test_a_reference_that_saw_members_is_left_out_and_named() -> None:
 
 
 def test_two_targets_are_each_others_paired_references() -> None:
-    table = drawn(replace(WORLD, neutral=0, placebos=0))
+    table = drawn(replace(WORLD, neutral=0, controls=0))
     models = tuple(Model("b", "target") if m.reference_kind == "paired" else m for m in table.models)
     table = replace(table, models=models)
     first, second = (evaluation_sets(table, target, np.random.default_rng(0)) for target in table.of_role("target"))
@@ -102,20 +102,20 @@ def test_population_references_that_know_the_sets_are_named() -> None:
 
 
 def test_the_control_model_is_the_one_most_like_the_target_of_those_that_are_stated() -> None:
-    table = drawn(replace(WORLD, placebos=3))
-    places = table.of_role("placebo")
+    table = drawn(replace(WORLD, controls=3))
+    places = table.of_role("control")
     models, same = list(table.models), {"regime": "lora", "seed": "1"}
     for row, facts in ((0, same), (places[0], {**same, "regime": "full"}), (places[2], same)):
         models[row] = replace(models[row], facts=facts)
     table = replace(table, models=tuple(models))
-    assert sets_of(table).placebo == places[2]
-    assert sets_of(with_member(table, places[2], -1)).placebo == places[0]
+    assert sets_of(table).control == places[2]
+    assert sets_of(with_member(table, places[2], -1)).control == places[0]
 
 
 def test_bad_sets_are_refused_in_one_line() -> None:
     table = drawn(WORLD)
     with pytest.raises(InputError, match="trained on 1 members of target"):
-        sets_of(with_member(table, roles_of(table)["placebo"], 1, np.array([0])))
+        sets_of(with_member(table, roles_of(table)["control"], 1, np.array([0])))
     for code, word in ((1, "non-member"), (0, "as a member")):
         with pytest.raises(InputError, match=word):
             sets_of(with_member(table, 0, code))
@@ -126,15 +126,15 @@ def test_a_control_that_does_not_say_what_it_was_trained_on_controls_nothing(whi
     table = drawn(WORLD)
     row = roles_of(table)[which]
     sets = sets_of(with_member(table, row, -1))
-    assert (sets.placebo is None) == (which == "placebo")
-    assert ("neutral" in sets.references) == (which == "placebo")
+    assert (sets.control is None) == (which == "control")
+    assert ("neutral" in sets.references) == (which == "control")
     assert sets.members.size == 30
     [note] = sets.notes
     assert f"Membership of {which} {table.models[row].name} is not stated, so it controls nothing" in note
     # Nor does one that says so of one set only; planted records are in both by themselves and make up for nothing.
     for code in (0, 1):
         sets = sets_of(with_member(table, row, -1, (table.member[0] == code) & (table.examples.planted == 0)))
-        assert row not in (sets.placebo, *sets.references.get("neutral", ()))
+        assert row not in (sets.control, *sets.references.get("neutral", ()))
         assert "so it controls nothing" in sets.notes[0]
 
 
@@ -147,7 +147,7 @@ def test_only_examples_that_are_stated_are_judged(which: str) -> None:
     sets = sets_of(with_member(table, roles_of(table)[which], -1, unsaid))
     assert np.array_equal(sets.judged, np.setdiff1d(before.judged, unsaid))
     assert sets.members.size == 26
-    assert (sets.placebo, sets.references) == (before.placebo, before.references)
+    assert (sets.control, sets.references) == (before.control, before.references)
     [note] = sets.notes
     assert f"not stated for {unsaid.size} of {len(table.examples)} examples, so these are not judged" in note
 
@@ -155,8 +155,8 @@ def test_only_examples_that_are_stated_are_judged(which: str) -> None:
 def test_two_controls_that_together_leave_nobody_are_not_both_used() -> None:
     table = drawn(WORLD)
     rows, half = roles_of(table), np.arange(len(table.examples)) % 2 == 0
-    sets = sets_of(with_member(with_member(table, rows["placebo"], -1, half), rows["neutral reference"], -1, ~half))
-    assert sets.placebo == rows["placebo"]
+    sets = sets_of(with_member(with_member(table, rows["control"], -1, half), rows["neutral reference"], -1, ~half))
+    assert sets.control == rows["control"]
     assert "neutral" not in sets.references
     assert sets.members.size == 15
     assert len(sets.notes) == 2
@@ -164,15 +164,15 @@ def test_two_controls_that_together_leave_nobody_are_not_both_used() -> None:
 
 def test_a_control_that_is_not_stated_lets_nothing_pass() -> None:
     table = drawn(World(members=3000, others=0, clean=3000, paired=0, planted={16: 100}))
-    placebo, neutral = (audited(with_member(table, roles_of(table)[which], -1))
-                        for which in ("placebo", "neutral reference"))
+    control, neutral = (audited(with_member(table, roles_of(table)[which], -1))
+                        for which in ("control", "neutral reference"))
     assert audited(table, attacks=["loss"]).verdict == "pass"
-    assert placebo.verdict == "inconclusive"
-    assert all(row.uncontrolled for row in placebo.attacks)
+    assert control.verdict == "inconclusive"
+    assert all(row.uncontrolled for row in control.attacks)
     primary = sure(neutral.decisive.primary)
     assert (primary.spec.attack, primary.spec.reference_kind) == ("loss", None)
     assert not any(row.spec.reference_kind == "neutral" and row.auc.resolved for row in neutral.attacks)
-    for found, which in ((placebo, "placebo"), (neutral, "neutral reference")):
+    for found, which in ((control, "control"), (neutral, "neutral reference")):
         assert f"Membership of {which}" in " ".join(found.decisive.judgement.reasons)
 
 
@@ -200,7 +200,7 @@ def test_a_selector_selects_where_it_says_that_it_was_not_trained() -> None:
     [note] = sets_of(with_member(table, row, 1, before.members[:7])).notes
     assert f"was trained on 7 members of {table.models[0].name}" in note
     # Of two the one that says so.
-    models = tuple(replace(m, role="selection") if m.role == "placebo" else m for m in table.models)
+    models = tuple(replace(m, role="selection") if m.role == "control" else m for m in table.models)
     two = with_member(replace(table, models=models), row, -1)
     assert sets_of(two).selectors == tuple(one for one in two.of_role("selection") if one != row)
 

@@ -101,9 +101,9 @@ def test_what_cannot_be_judged_says_why() -> None:
     small = next(row for _, row in estimated(World(), "loss") if row.spec.selection == "boundary" and row.spec.n == 20)
     assert small.auc.resolved
     assert "100 needed" in str(small.tpr_at_1pct_fpr.reason)
-    bare = [row for _, row in estimated(World(placebos=0), "loss")]
-    assert all(row.uncontrolled and row.to_json()["placebo_auc"]["value"] is None for row in bare)
-    assert "model_role 'placebo'" in str(bare[0].placebo_auc.reason)
+    bare = [row for _, row in estimated(World(controls=0), "loss")]
+    assert all(row.uncontrolled and row.to_json()["control_auc"]["value"] is None for row in bare)
+    assert "model_role 'control'" in str(bare[0].control_auc.reason)
     assert bare[0].auc.resolved
 
 
@@ -129,9 +129,9 @@ def test_where_nobody_is_clean_of_a_reference_there_is_no_curve_against_it() -> 
 def test_figures_are_those_of_stats_on_the_rows() -> None:
     for one, row in estimated(World(leak=0.6), "reference")[::9]:
         assert row.spec == one.spec
-        scores, control = sure(one.scores.target)[one.rows], sure(one.scores.placebo)[one.rows]
+        scores, control = sure(one.scores.target)[one.rows], sure(one.scores.control)[one.rows]
         assert row.auc == auroc_estimate(scores, one.truth)
-        assert row.placebo_auc == auroc_estimate(control, one.truth)
+        assert row.control_auc == auroc_estimate(control, one.truth)
         assert row.tpr_at_1pct_fpr == tpr_at_fpr_estimate(scores, one.truth, 0.01)
         assert row.tpr_at_5pct_fpr == tpr_at_fpr_estimate(scores, one.truth, 0.05)
         test = delong_test(scores, control, one.truth)
@@ -147,7 +147,7 @@ def test_rows_without_stratum_have_paired_differences_of_operating_points() -> N
             assert named == {"tpr_at_1pct_fpr", "tpr_at_5pct_fpr"}
             low, value, _ = ends(row.difference["tpr_at_5pct_fpr"])
             of_target, of_control = (tpr_at_fpr(sure(scores)[one.rows], one.truth, 0.05)
-                                     for scores in (one.scores.target, one.scores.placebo))
+                                     for scores in (one.scores.target, one.scores.control))
             assert value == pytest.approx(of_target - of_control)
             assert low > 0.0
 
@@ -162,7 +162,7 @@ def test_runs_every_registered_attack_or_says_why_not() -> None:
     for one in found:
         assert (one.target is None) == (one.reason is not None)
         if one.target is not None:
-            assert one.target.shape == sure(one.placebo).shape == (len(TABLE.examples),)
+            assert one.target.shape == sure(one.control).shape == (len(TABLE.examples),)
 
 
 def test_scores_are_the_attacks_own_and_do_not_depend_on_the_company() -> None:

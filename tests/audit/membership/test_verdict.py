@@ -22,9 +22,9 @@ def auc(value: float, half: float = 0.01, n: int = 4000) -> Estimate:
     return Estimate(value, value - half, min(1.0, value + half), n=2 * n, n_pos=n, n_neg=n)
 
 
-def row(value: Estimate, placebo: Estimate = QUIET, difference: Estimate | None = None) -> Row:
-    gap = Estimate((value.value or 0) - (placebo.value or 0), (value.low or 0) - (placebo.high or 0), 1.0)
-    return Row(RowSpec("reference", "logit", "neutral"), 4000, 4000, value, NOTHING, NOTHING, placebo,
+def row(value: Estimate, control: Estimate = QUIET, difference: Estimate | None = None) -> Row:
+    gap = Estimate((value.value or 0) - (control.value or 0), (value.low or 0) - (control.high or 0), 1.0)
+    return Row(RowSpec("reference", "logit", "neutral"), 4000, 4000, value, NOTHING, NOTHING, control,
                {"auc": difference or gap})
 
 
@@ -32,8 +32,8 @@ def planted(detected: bool, times: int = 4, n: int = 4000) -> PlantedLeak:
     return PlantedLeak(times, detected, auc(0.8 if detected else 0.51, 0.05, n), NOTHING, NOTHING)
 
 
-def inputs(value: Estimate, placebo: Estimate = QUIET, **changed: Any) -> VerdictInputs:
-    return replace(VerdictInputs("randomised", 0.55, row(value, placebo), value, None, [planted(True)], QUIET),
+def inputs(value: Estimate, control: Estimate = QUIET, **changed: Any) -> VerdictInputs:
+    return replace(VerdictInputs("randomised", 0.55, row(value, control), value, None, [planted(True)], QUIET),
                    **changed)
 
 
@@ -53,7 +53,7 @@ def inputs(value: Estimate, placebo: Estimate = QUIET, **changed: Any) -> Verdic
     (inputs(auc(0.7), primary=None, bound=NOTHING), "inconclusive", "no_primary"),
     # No clear excess over the control model is no finding.
     (inputs(auc(0.57, 0.02), primary=row(auc(0.57, 0.02), auc(0.53, 0.02), Estimate(0.04, -0.01, 0.09))),
-     "inconclusive", "not_beyond_placebo"),
+     "inconclusive", "not_beyond_control"),
 ])
 def test_the_rule(given: VerdictInputs, verdict: str, code: str) -> None:
     found = judge(given)
@@ -72,7 +72,7 @@ def test_only_a_random_draw_decides(design: designs.Design) -> None:
 
 
 @pytest.mark.parametrize(("changed", "code"), [
-    ({"primary": row(auc(0.51), NOTHING)}, "no_placebo"),
+    ({"primary": row(auc(0.51), NOTHING)}, "no_control"),
     ({"planted": [planted(False)]}, "planted_not_detected"),
     ({"planted": [planted(False, 1), planted(False, 16)]}, "planted_not_detected"),
     # Too few planted records have missed nothing; some of the others have.
@@ -111,7 +111,7 @@ def test_a_model_that_learned_nothing_is_said_to_but_not_next_to_a_leak() -> Non
 def test_uncontrolled_can_fail_but_says_so() -> None:
     found = judge(inputs(auc(0.7), primary=row(auc(0.7), NOTHING, NOTHING)))
     assert found.verdict == "fail"
-    assert "fail_without_placebo" in found.reason_codes
+    assert "fail_without_control" in found.reason_codes
 
 
 def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
@@ -119,10 +119,10 @@ def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
     # The control model is off and the target hardly exceeds it; then it exceeds it by far.
     for value in (0.72, 0.51):
         found = judge(inputs(auc(value), auc(0.70)))
-        assert (found.verdict, found.reason_codes[0]) == ("inconclusive", "placebo_off")
+        assert (found.verdict, found.reason_codes[0]) == ("inconclusive", "control_off")
     far = judge(inputs(auc(0.90), auc(0.60)))
     assert far.verdict == "fail"
-    assert "placebo_exceeded" in far.reason_codes
+    assert "control_exceeded" in far.reason_codes
 
 
 def test_a_draw_of_this_run_is_never_called_non_random() -> None:
@@ -135,7 +135,7 @@ def test_a_draw_of_this_run_is_never_called_non_random() -> None:
         assert ".600 [.590, .610]" in " ".join(found.reasons)
     assert "texts_differ_after_own_draw" not in judge(replace(texts, blind=QUIET)).reason_codes
     # A control model that is off still takes the verdict away, by its own words.
-    assert judge(replace(texts, primary=row(auc(0.72), auc(0.70)))).reason_codes[0] == "placebo_off"
+    assert judge(replace(texts, primary=row(auc(0.72), auc(0.70)))).reason_codes[0] == "control_off"
     # Where the draw is somebody's word, texts that differ contradict it.
     assert judge(replace(texts, design="randomised")).reason_codes[0] == "sets_differ"
 
@@ -151,7 +151,7 @@ def test_a_blind_baseline_below_one_half_tells_nothing_apart() -> None:
 
 
 def test_the_papers_figure_has_no_part_in_the_verdict() -> None:
-    found = judge(inputs(auc(0.5), paper=row(auc(0.72), placebo=auc(0.72))))
+    found = judge(inputs(auc(0.5), paper=row(auc(0.72), control=auc(0.72))))
     assert found.verdict == "pass"
     [said] = [one for one, code in zip(found.reasons, found.reason_codes, strict=True) if code == "paper"]
     assert ".72 on a model trained on neither set" in said
@@ -178,13 +178,13 @@ def claimed(world: World = WORLD, design: designs.Design = "sealed", texts: bool
 def test_what_is_missing_is_not_claimed() -> None:
     can, cannot = claimed()
     assert cannot == {"other_attacks"}
-    for changed, code in (({"placebos": 0}, "placebo"), ({"selector": 0}, "boundary"), ({"group_size": 1}, "groups"),
+    for changed, code in (({"controls": 0}, "control"), ({"selector": 0}, "boundary"), ({"group_size": 1}, "groups"),
                           ({"others": 0, "clean": 0, "paired": 0}, "clean"), ({"planted": {}}, "planted"),
                           ({"neutral": 0, "shadows": 0}, "paired_only"),
                           ({"neutral": 0, "shadows": 0, "paired": 0}, "references")):
         assert code in claimed(replace(WORLD, **changed))[1]
     assert "texts" in claimed(texts=False)[1]
-    assert can - claimed(replace(WORLD, placebos=0, planted={}, group_size=1))[0] == {"placebo", "planted", "groups"}
+    assert can - claimed(replace(WORLD, controls=0, planted={}, group_size=1))[0] == {"control", "planted", "groups"}
 
 
 @pytest.mark.parametrize("design", designs.DESIGNS)

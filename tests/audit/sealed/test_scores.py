@@ -133,7 +133,7 @@ def table_of(sealed: Sealed, records: Sequence[Datum], planted: int = 0) -> Scor
     trained = np.array([d.id in inside for d in records], dtype=np.int8)
     examples = Examples(np.array([d.id for d in records], dtype=object), np.zeros(n, dtype=np.int64),
                         (np.arange(n) < planted).astype(np.int64), split=np.array([None] * n, dtype=object))
-    return ScoreTable((Model("f", "target"), Model("p", "placebo")), examples,
+    return ScoreTable((Model("f", "target"), Model("p", "control")), examples,
                       np.random.default_rng(0).normal(size=(2, n, 1, 2)), np.stack([trained, np.zeros_like(trained)]))
 
 

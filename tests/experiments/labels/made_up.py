@@ -28,6 +28,6 @@ def write_table(path: Path, n: int = 600, *, users: int = 0, classes: int = 2, s
 
 def experiment_of(path: Path, **options: object) -> LabelExperiment:
     """A small experiment: no noise and two mechanisms at ε = 2, with two references each."""
-    given = {"arms": arms_of(("rr", "alibi"), (INF, 2.0)), "seed": 3, "canaries": 60, "placebo": 60, "planted": (1, 4),
+    given = {"arms": arms_of(("rr", "alibi"), (INF, 2.0)), "seed": 3, "canaries": 60, "control": 60, "planted": (1, 4),
              "planted_each": 10, "references": 2, "group": "user", **options}
     return LabelExperiment(DataFile.of(path), "label", str(given.pop("recipe", RECIPE)), **given)  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.experiments.labels.steps import assign, planted_number
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN
 
-OPTIONS: dict[str, Any] = {"canaries": 0.02, "placebo": 0.02, "planted": (1, 4, 16), "planted_each": None,
+OPTIONS: dict[str, Any] = {"canaries": 0.02, "control": 0.02, "planted": (1, 4, 16), "planted_each": None,
                            "heldout": 0.2, "assignment": "uniform"}
 
 
@@ -26,22 +26,22 @@ def test_sizes_are_shares_of_the_rows_that_are_not_held_out() -> None:
     # The 26,048 rows and 520 canaries that the paper has of Census.
     found = assigned(32561)
     assert found["sizes"] == {"rows": 32561, "train": 24852, "canary": 520, "planted": {"1": 52, "4": 52, "16": 52},
-                              "placebo": 520, "heldout": 6513}
+                              "control": 520, "heldout": 6513}
     role = found["role"]
-    assert [int((role == code).sum()) for code in (CANARY, PLACEBO, TRAIN, HELDOUT)] == [676, 520, 24852, 6513]
+    assert [int((role == code).sum()) for code in (CANARY, CONTROL, TRAIN, HELDOUT)] == [676, 520, 24852, 6513]
     assert np.bincount(found["planted"])[[1, 4, 16]].tolist() == [52] * 3
     assert (role[found["planted"] > 0] == CANARY).all()
 
 
 def test_numbers_are_numbers() -> None:
-    sizes = assigned(canaries=30, placebo=0, planted=(2,), planted_each=7, heldout=100)["sizes"]
-    assert sizes == {"rows": 1000, "train": 863, "canary": 30, "planted": {"2": 7}, "placebo": 0, "heldout": 100}
+    sizes = assigned(canaries=30, control=0, planted=(2,), planted_each=7, heldout=100)["sizes"]
+    assert sizes == {"rows": 1000, "train": 863, "canary": 30, "planted": {"2": 7}, "control": 0, "heldout": 100}
 
 
-def test_only_canaries_and_placebos_have_another_label() -> None:
+def test_only_canaries_and_controls_have_another_label() -> None:
     labels = np.random.default_rng(9).integers(0, 2, 1000)
-    found = assigned(canaries=100, placebo=100)
-    drawn = np.isin(found["role"], (CANARY, PLACEBO))
+    found = assigned(canaries=100, control=100)
+    drawn = np.isin(found["role"], (CANARY, CONTROL))
     assert (found["secret"] == labels)[~drawn].all()
     assert 0.4 < (found["secret"] == labels)[drawn].mean() < 0.6
 
@@ -55,14 +55,14 @@ def test_a_seed_is_one_assignment() -> None:
 
 def test_groups_stay_whole() -> None:
     groups = np.random.default_rng(4).integers(0, 120, 1000)
-    role = assigned(groups=groups, canaries=100, placebo=100, planted=())["role"]
+    role = assigned(groups=groups, canaries=100, control=100, planted=())["role"]
     for group in range(120):
         assert np.unique(role[groups == group]).size <= 1
 
 
 @pytest.mark.parametrize(("options", "said"), [
     ({"canaries": 0.0001}, "no canary"), ({"heldout": 1000}, "expected fewer"),
-    ({"canaries": 700, "placebo": 300}, "ask for fewer"), ({"canaries": 4, "k": 12}, "has no canary among 4 canaries"),
+    ({"canaries": 700, "control": 300}, "ask for fewer"), ({"canaries": 4, "k": 12}, "has no canary among 4 canaries"),
     ({"planted_each": 400}, "ask for fewer")])
 def test_what_does_not_fit(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):

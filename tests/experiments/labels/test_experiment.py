@@ -57,7 +57,7 @@ def test_arms_that_cannot_be(mechanism: str, epsilon: float, said: str) -> None:
 
 @pytest.mark.parametrize(("options", "said"), [
     ({"canaries": 0.0}, "canaries is 0"), ({"canaries": 1.5}, "canaries is 1.5"),
-    ({"placebo": -0.1}, "placebo is -0.1"),
+    ({"control": -0.1}, "control is -0.1"),
     ({"heldout": float("nan")}, "heldout is nan"), ({"heldout": INF}, "heldout is inf"), ({"references": -1}, "-1"),
     ({"planted": (0,)}, "planted repetitions"), ({"planted": (4, 4)}, "planted repetitions"),
     ({"assignment": "coin"}, "assignment"),

@@ -23,7 +23,7 @@ from discreet.experiments.labels import NONE, Arm, LabelExperiment, arms_of, joi
 from discreet.mechanisms.labels.alibi import map_truth
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.scores.check import check_label_table
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.train import load_fitted
 
 Done = Trained[LabelExperiment]
@@ -80,24 +80,24 @@ def test_what_each_model_was_trained_on(table: ScoreTable, data: Path) -> None:
     original = read_dataset(data, "label", group="user").labels
     np.testing.assert_array_equal(table.examples.label, original)
     for place, model in enumerate(table.models):
-        role, drawn = table.canaries.role[place], np.isin(table.canaries.role[place], (CANARY, PLACEBO))
+        role, drawn = table.canaries.role[place], np.isin(table.canaries.role[place], (CANARY, CONTROL))
         assert ((table.canaries.trained[place] == UNKNOWN) == (role == HELDOUT)).all()
         assert (table.canaries.label[place] == original)[~drawn].all()
         if model.mechanism == "none":
             assert (table.canaries.trained[place] == table.canaries.label[place])[role != HELDOUT].all()
         else:
-            # Of 480 labels, those of placebos among them.
+            # Of 480 labels, those of controls among them.
             kept = (table.canaries.trained[place] == table.canaries.label[place])[role != HELDOUT]
             wanted = truth_probability(2.0, 2) if model.mechanism == "rr" else map_truth(2.0, 2)
             assert kept.mean() == pytest.approx(wanted, abs=0.07)
             assert not kept[role[role != HELDOUT] == CANARY].all()
 
 
-def test_a_reference_is_trained_on_the_placebos_and_draws_for_itself(table: ScoreTable) -> None:
+def test_a_reference_is_trained_on_the_controls_and_draws_for_itself(table: ScoreTable) -> None:
     for target in table.targets:
         for reference in table.label_references(target):
             np.testing.assert_array_equal(table.canaries.role[reference] == CANARY,
-                                          np.isin(table.canaries.role[target], (CANARY, PLACEBO)))
+                                          np.isin(table.canaries.role[target], (CANARY, CONTROL)))
             np.testing.assert_array_equal(table.canaries.role[reference] == TRAIN, table.canaries.role[target] == TRAIN)
             drawn = table.canaries.role[reference] == CANARY
             assert 0.25 < (table.canaries.label[reference] == table.canaries.label[target])[drawn].mean() < 0.75
@@ -109,7 +109,7 @@ def test_a_reference_is_trained_on_the_placebos_and_draws_for_itself(table: Scor
 def test_rows_that_were_trained_on(done: list[Done]) -> None:
     record = done[0].training()
     sizes = record["deals"]["3"]
-    assert sizes == {"rows": 600, "train": 340, "canary": 60, "planted": {"1": 10, "4": 10}, "placebo": 60,
+    assert sizes == {"rows": 600, "train": 340, "canary": 60, "planted": {"1": 10, "4": 10}, "control": 60,
                      "heldout": 120}
     rows = {one["model"]: one["training_rows"] for one in record["models"]}
     assert rows["none/3"] == rows["alibi-2/3"] == 340 + 60 + 10 + 40
@@ -179,7 +179,7 @@ def test_a_store_holds_no_text_and_no_ids(store: Path, done: list[Done]) -> None
 def test_mistakes_name_the_file(tmp_path: Path) -> None:
     path = write_table(tmp_path / "d.csv", 60, classes=3)
     with pytest.raises(InputError, match=r"d\.csv: class '.*' has no canary among 2 canaries"):
-        trained([experiment_of(path, canaries=2, placebo=2, planted=())], tmp_path / "s")
+        trained([experiment_of(path, canaries=2, control=2, planted=())], tmp_path / "s")
 
 
 def test_tables_of_other_rows_are_not_joined(data: Path, done: list[Done]) -> None:
@@ -201,7 +201,7 @@ def test_texts_and_images_are_trained_on_too(tmp_path: Path) -> None:
     for name, recipe in (("d.jsonl", "rnn:vocabulary=50,tokens=4,embedding=4,hidden=4,epochs=1"),
                          ("d.npz", "cnn:width=2,hidden=4,epochs=1")):
         experiment = LabelExperiment(DataFile.of(tmp_path / name), "y", recipe, arms_of(("rr",), (2.0,)), canaries=20,
-                                     placebo=20, planted=())
+                                     control=20, planted=())
         [done] = trained([experiment], tmp_path / f"{name}.store")
         assert done.table().logits.shape == (1, 160, 1, 2)
         assert done.training()["data"] == {"d.jsonl": "text", "d.npz": "array"}[name]

@@ -21,7 +21,7 @@ from discreet.experiments.membership.assign import (
     training_rows,
 )
 
-ROLES = ("a", "b", "selector", "neutral", "placebo", "val")
+ROLES = ("a", "b", "selector", "neutral", "control", "val")
 
 
 def assigned(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledText], dict[str, Any]]:
@@ -36,7 +36,7 @@ def test_no_row_trains_two_models_of_different_sides(tmp_path: Path) -> None:
         set(found["eval"].tolist()), set(found["aside"].tolist())]
     assert sum(map(len, sides)) == len(set().union(*sides))
     assert all(sides)
-    for role in ("a", "b", "neutral", "placebo"):
+    for role in ("a", "b", "neutral", "control"):
         labels = [rows[row].label for row in found[role]]
         assert labels.count("safe") == labels.count("unsafe")
 
@@ -140,7 +140,7 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
 
 def test_sides_that_are_not_named_follow_a(tmp_path: Path) -> None:
     _, found = assigned(write_rows(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
-    assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "placebo": 40}
+    assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "control": 40}
 
 
 @pytest.mark.parametrize(("given", "message"), [
@@ -201,7 +201,7 @@ def test_rows_in_another_order_are_assigned_alike(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("sizes", "message"), [
     ({"a": 0}, "set 'a' has 0 examples, and none of class 'safe'"),
-    ({"a": 40, "placebo": 0}, "set 'placebo' has 0 examples"),
+    ({"a": 40, "control": 0}, "set 'control' has 0 examples"),
     ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 examples"),
 ])
 def test_only_validation_may_be_empty(tmp_path: Path, sizes: dict[str, int],

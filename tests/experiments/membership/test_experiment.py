@@ -42,13 +42,13 @@ def test_every_model_knows_its_own_side_and_no_other(trained: Trained[Membership
     table = trained.table()
     check_table(table, "made")
     names = [model.name for model in table.models]
-    assert names == ["f_A", "f_B", "f_S", "neutral", "placebo", "shadow-0", "shadow-1", "shadow-2", "shadow-3"]
+    assert names == ["f_A", "f_B", "f_S", "neutral", "unseen", "shadow-0", "shadow-1", "shadow-2", "shadow-3"]
     member = dict(zip(names, table.member.astype(bool), strict=True))
     plain = table.examples.planted == 0
     assert (member["f_A"] & plain).sum() == (member["f_B"] & plain).sum() == 120
     assert not (member["f_A"] & member["f_B"]).any()
     assert (member["f_A"] | member["f_B"])[~plain].all()
-    for name in ("f_S", "neutral", "placebo"):
+    for name in ("f_S", "neutral", "unseen"):
         assert not member[name].any()
     assert (table.examples.split[member["f_A"]] == None).all()  # type: ignore[index]  # noqa: E711
     assert np.isfinite(table.logits).all()
@@ -69,8 +69,8 @@ def test_a_target_is_better_on_what_it_trained_on(trained: Trained[MembershipExp
     p = np.exp(table.log_p[0, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
     member = table.member[0] == 1
     assert p[member].mean() > p[~member].mean() + 0.1
-    placebo = np.exp(table.log_p[4, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
-    assert abs(placebo[member].mean() - placebo[~member].mean()) < 0.1
+    control = np.exp(table.log_p[4, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
+    assert abs(control[member].mean() - control[~member].mean()) < 0.1
 
 
 def test_the_record_says_what_was_trained(trained: Trained[MembershipExperiment]) -> None:
@@ -109,7 +109,7 @@ def test_a_mismatched_reference_takes_the_place_of_the_neutral_one(tmp_path: Pat
     experiment = experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(other))
     (found,) = train([experiment], store, engine="inline", quiet=True)
     table = found.table(reference="mismatched")
-    assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "mismatched", "placebo"]
+    assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "mismatched", "unseen"]
     assert (table.logits[3] != found.table().logits[3]).any()
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text(other.read_text().replace('"unsafe"', '"bad"'))

@@ -90,7 +90,7 @@ def test_clusters_of_texts_are_nobodys_records(near: Trained[MembershipExperimen
     for one in (table, load_scores(tmp_path / "scores.parquet")):
         assert one.examples.group is not None
         assert not one.examples.has_users
-        sides, units = evaluation_sets(one, 0, np.random.default_rng(0)), Units.of(one)
+        sides, units = evaluation_sets(one, one.targets[0], np.random.default_rng(0)), Units.of(one)
         scored = Scores("loss", "p", None, np.zeros(len(one.examples)))
         assert "near-duplicate texts" in (group_level(scored, sides, units).reason or "")
         assert not any("person" in said for said in claims_of(one, sides, ASSIGNED, texts=True).can)

@@ -76,10 +76,10 @@ def test_every_model_has_its_role(sides: tuple[Path, Path], brought: str) -> Non
     table, texts = scored_from_model(
         f"{brought}named", *sides, references=[f"neutral={brought}turned", f"paired={brought}log",
                                                f"Population={brought}other"],
-        placebos=[f"{brought}third"])
+        controls=[f"{brought}third"])
     assert [(m.name, m.role, m.reference_kind) for m in table.models] == [
         ("target", "target", None), ("neutral", "reference", "neutral"), ("paired", "reference", "paired"),
-        ("population", "reference", "population"), ("placebo", "placebo", None)]
+        ("population", "reference", "population"), ("control", "control", None)]
     member = np.array([name.startswith("m") for name in table.examples.id])
     assert member.sum() == 20
     np.testing.assert_array_equal(table.member, [member, 0 * member, ~member, 0 * member - 1, 0 * member])
@@ -94,7 +94,7 @@ def test_every_model_has_its_role(sides: tuple[Path, Path], brought: str) -> Non
 
 
 def test_a_table_of_scores_says_the_same(sides: tuple[Path, Path], brought: str, tmp_path: Path) -> None:
-    table, texts = scored_from_model(f"{brought}log", *sides, placebos=[f"{brought}other"])
+    table, texts = scored_from_model(f"{brought}log", *sides, controls=[f"{brought}other"])
     write_scores(table, tmp_path / "scores.parquet")
     again = load_scores(tmp_path / "scores.parquet")
     order = [table.index(model.name) for model in again.models]

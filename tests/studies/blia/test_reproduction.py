@@ -77,7 +77,7 @@ def test_conditions_are_pooled_over_seeds_and_made_once(tiny: Study) -> None:
         ("made_up", "none", "inf"), ("made_up", "rr", 1.0), ("made_up", HALVED, 1.0)]
     assert [one["epochs"] for one in found] == [[3, 3]] * 3
     assert [one["seeds"] for one in found] == [["1", "2"]] * 3
-    assert {(one["n_canaries"], one["n_placebos"], one["n_heldout"], one["n_trained"]) for one in found} == {
+    assert {(one["n_canaries"], one["n_controls"], one["n_heldout"], one["n_trained"]) for one in found} == {
         (120, 120, 60, 280)}
     log = (tiny.out / "store" / "log.jsonl")
     begun = log.read_text(encoding="utf-8").count('"begin"')
@@ -105,7 +105,7 @@ def test_recipes_and_corpora_are_there(scale: str) -> None:
         assert work.epsilons[0] == inf
         assert work.canaries >= 50
         if work.rows is not None:
-            assert work.heldout + work.placebos + work.canaries + 3 * work.planted_each < work.rows
+            assert work.heldout + work.controls + work.canaries + 3 * work.planted_each < work.rows
         paper = paper_values(CORPORA[name].benchmark, inf)
         assert paper is not None
         assert work.recipe.get("until_accuracy") in (None, paper["train_accuracy"])
@@ -114,7 +114,7 @@ def test_recipes_and_corpora_are_there(scale: str) -> None:
 def test_census_is_whole() -> None:
     """26,048 rows trained on, 520 canaries, seven ε and five seeds, of 32,561 rows in the train file."""
     work = SETTINGS["small"].corpora["census"]
-    assert 32561 - work.heldout - work.placebos == 26048
+    assert 32561 - work.heldout - work.controls == 26048
     assert (work.rows, work.canaries, len(work.seeds)) == (None, 520, 5)
     assert work.epsilons == (inf, 4.0, 2.0, 1.0, 0.8, 0.5, 0.3)
     assert work.mechanisms == ("rr", HALVED, "alibi", "rr_with_prior")

@@ -17,7 +17,7 @@ from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.rows import Tried
 from discreet.core.errors import InputError
-from discreet.scores.table import CANARY, PLACEBO, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, ScoreTable
 from discreet.studies.blia.results import Part, chosen, condition, strongest
 from discreet.studies.blia.tables import HALVED
 
@@ -44,7 +44,7 @@ def test_threshold_is_counted_over_all_seeds(found: dict[str, Any], remembering:
         name = "label" if target == "secret" else target
         counted = {side: np.sum([right(table, role, getattr(table.canaries, name)[0]) for table, _ in remembering],
                                 axis=0)
-                   for side, role in (("success", CANARY), ("placebo", PLACEBO))}
+                   for side, role in (("success", CANARY), ("control", CONTROL))}
         row = row_of(found, target, attack="lia_threshold", threshold="fixed")
         for side, (hits, n) in counted.items():
             ends = binomtest(int(hits), int(n)).proportion_ci(0.95, "exact")
@@ -61,7 +61,7 @@ def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], rememberin
         alone = [one for audit in audits for one in audit.attacks if one.target == row["target"]
                  and all(getattr(one.settings, name) == row[name] for name in names)]
         assert len(alone) == 3
-        for side in ("success", "placebo"):
+        for side in ("success", "control"):
             estimates = [one.success if side == "success" else one.held_out for one in alone]
             hits = sum(round((one.value or 0.0) * (one.n or 0)) for one in estimates)
             n = sum(one.n or 0 for one in estimates)
@@ -109,7 +109,7 @@ def test_planted_canaries_are_counted_apart() -> None:
     assert [one["success"]["n"] for one in found["planted"]] == [40, 40]
     assert found["planted"][1]["success"]["value"] > 0.9
     assert found["n_canaries"] == 2 * 160
-    assert found["n_placebos"] == 240
+    assert found["n_controls"] == 240
 
 
 def test_stronger_attacks_are_held_against_all_thresholds(found: dict[str, Any]) -> None:
@@ -124,14 +124,14 @@ def test_stronger_attacks_are_held_against_all_thresholds(found: dict[str, Any])
 def test_a_target_without_canaries_is_refused() -> None:
     [(table, target)] = parts_of(1)
     with pytest.raises(InputError, match="no canary"):
-        condition([(changed(table, role=np.full_like(table.canaries.role, PLACEBO)), target)])
+        condition([(changed(table, role=np.full_like(table.canaries.role, CONTROL)), target)])
 
 
-def judged(success: float, placebo: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:
-    return {"success": {"value": success}, "placebo": {"value": placebo}, "difference_p": p, "vetoed": vetoed}
+def judged(success: float, control: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:
+    return {"success": {"value": success}, "control": {"value": control}, "difference_p": p, "vetoed": vetoed}
 
 
-def test_the_strongest_attack_leads_its_placebo_and_is_not_vetoed() -> None:
+def test_the_strongest_attack_leads_its_control_and_is_not_vetoed() -> None:
     sure, likely, void = judged(0.7, 0.5, 0.001), judged(0.8, 0.6, 0.01), judged(0.9, 0.7, 1e-9, vetoed=True)
     assert strongest([likely, void, sure]) is sure
     behind, further = judged(0.48, 0.5, 0.4), judged(0.45, 0.5, 0.01)
@@ -153,7 +153,7 @@ def test_the_chosen_attack_is_judged_on_the_rows_that_did_not_choose_it() -> Non
     found = chosen([(fixed, lucky, flat), (mean, modest, flat)])
     assert found is not None
     assert (found["threshold"], found["success"]["value"], found["success"]["n"]) == ("fixed", 0.0, 200)
-    assert found["placebo"]["n"] == 200
+    assert found["control"]["n"] == 200
     silent = Tried(None, secret, secret, 2, "no references")
     assert chosen([(fixed, silent, silent)]) is None
 

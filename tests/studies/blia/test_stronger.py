@@ -32,15 +32,15 @@ def tried(guess: Labels, secret: Labels) -> Tried:
     return Tried(Guesses(guess, np.ones(guess.size)), secret, secret, 2)
 
 
-def compared(attacks: list[Labels], baselines: list[Labels], secret: Labels, placebo_right: float = 0.5
+def compared(attacks: list[Labels], baselines: list[Labels], secret: Labels, control_right: float = 0.5
              ) -> list[dict[str, Any]]:
-    """Attacks called Likeliest, thresholds as baselines, all with placebos of which so many are right."""
+    """Attacks called Likeliest, thresholds as baselines, all with controls of which so many are right."""
     zeros = np.zeros(secret.size, dtype=np.int64)
-    placebo = np.where(np.arange(secret.size) < placebo_right * secret.size, 0, 1)
+    control = np.where(np.arange(secret.size) < control_right * secret.size, 0, 1)
     kinds: list[tuple[LabelAttack, Labels]] = [
         *((Likeliest(kind), guess) for kind, guess in zip(THRESHOLDS, attacks, strict=False)),
         *((LiaThreshold(kind), guess) for kind, guess in zip(THRESHOLDS, baselines, strict=False))]
-    return stronger_attacks([(attack, tried(guess, secret), tried(np.where(guess.max() < 0, -1, placebo), zeros))
+    return stronger_attacks([(attack, tried(guess, secret), tried(np.where(guess.max() < 0, -1, control), zeros))
                              for attack, guess in kinds])
 
 
@@ -54,11 +54,11 @@ def test_who_knows_more_is_stronger_and_the_figures_are_those_of_scipy() -> None
     won = int((a == secret).sum())
     assert found["difference_p"] == pytest.approx(stats.fisher_exact([[won, 300 - won], [150, 150]])[1])
     assert (found["right"], found["baseline_right"]) == (won, (t == secret).sum())
-    assert found["success"]["n"] == found["placebo"]["n"] == found["n"] == 300
+    assert found["success"]["n"] == found["control"]["n"] == found["n"] == 300
     assert found["stronger"] is True
 
 
-def test_what_it_knows_of_placebos_too_is_no_memory() -> None:
+def test_what_it_knows_of_controls_too_is_no_memory() -> None:
     rng, secret, known = world(2)
     a = guesses_of(rng, secret, known, 0.6)
     [found] = compared([a], [guesses_of(rng, secret, known, 0.3)], secret, float((a == secret).mean()))

@@ -34,8 +34,8 @@ def imdb(remembering: list[Part]) -> Conditions:
         ("none", "inf"), ("rr", 0.5), ("rr_halved", 0.5), ("rr", 2.0), ("alibi", 2.0))]
 
 
-def row(success: float, placebo: float, p: float) -> dict[str, Any]:
-    return {"success": {"value": success}, "placebo": {"value": placebo}, "difference_p": p, "vetoed": False}
+def row(success: float, control: float, p: float) -> dict[str, Any]:
+    return {"success": {"value": success}, "control": {"value": control}, "difference_p": p, "vetoed": False}
 
 
 def test_a_line_has_the_paper_beside(imdb: Conditions) -> None:

@@ -15,13 +15,13 @@ KINDS = {"paper": ("p", "paired", "reference_train"), "paper, clean non-members"
          "honest, p": ("p", "neutral", "clean"), "honest, logit": ("logit", "neutral", "clean")}
 
 
-def row_of(auc: float | None, placebo: float | None = 0.5, *, definition: str = "paper", attack: str = "reference",
+def row_of(auc: float | None, control: float | None = 0.5, *, definition: str = "paper", attack: str = "reference",
            **asked: Any) -> dict[str, Any]:
     """A row of an audit: what it asks, its AUC .05 inside its interval, TPRs that are parts of the AUC."""
     scale, kind, nonmembers = KINDS[definition]
     return {"attack": attack, "scale": scale, "reference_kind": kind if attack != "loss" else None,
             "nonmembers": nonmembers, "selection": "global", "n": None, "label": None, "structure": None,
-            "category": None, "decile": None, "decile_by": None, "auc": _json(auc), "placebo_auc": _json(placebo),
+            "category": None, "decile": None, "decile_by": None, "auc": _json(auc), "control_auc": _json(control),
             "tpr_at_1pct_fpr": _json(None if auc is None else auc / 10),
             "tpr_at_5pct_fpr": _json(None if auc is None else auc / 2), **asked}
 

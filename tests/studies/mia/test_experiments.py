@@ -109,7 +109,7 @@ def test_the_curve_over_sizes_keeps_evaluation_and_calibration(tiny: Study) -> N
     small, large = (experiment_of(variant(f"size {size}"), tiny) for size in (20, 30))
     assert {side: small.sizes[side] for side in ("val", "cal", "eval")} == {"val": 24, "cal": 36, "eval": 60}
     changed = {side for side in small.sizes if small.sizes[side] != large.sizes[side]}
-    assert changed == {"a", "b", "neutral", "placebo"}
+    assert changed == {"a", "b", "neutral", "control"}
 
 
 def test_paraphrases_come_from_the_studys_paraphraser(tiny: Study, tmp_path: Path) -> None:
@@ -159,16 +159,16 @@ def test_non_boundary_is_what_the_boundary_of_the_audit_leaves_out(
         [at] = [one for one in rows_of(audit, "reference", "paper", selection="boundary", n=20)
                 if one["target"] == row["target"]]
         assert row["n_members"] + at["n_members"] == whole["n_members"]
-        assert row["placebo_auc"]["value"] is not None
+        assert row["control_auc"]["value"] is not None
 
 
-def test_users_are_the_audits_own_with_a_placebo(supplementary: dict[Condition, Any]) -> None:
+def test_users_are_the_audits_own_with_a_control(supplementary: dict[Condition, Any]) -> None:
     audit = supplementary[USERS]["audit"]
     assert [one["target"] for one in audit["users"]] == [one["target"] for one in audit["targets"]]
     for one, target in zip(audit["users"], audit["targets"], strict=True):
         assert one["group_auc"] == target["controls"]["group_auc"]
         assert one["group_auc"]["unit"] == "group"
-        assert one["placebo_auc"]["value"] not in (None, one["group_auc"]["value"])
+        assert one["control_auc"]["value"] not in (None, one["group_auc"]["value"])
     alone = supplementary[PLAIN]["audit"]["users"]
     assert all("column 'group'" in one["group_auc"]["reason"] for one in alone)
 

@@ -36,7 +36,7 @@ def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:
     assert {row["selection"] for row in found["items"]["table 10"]["rows"]} == {"boundary"}
     users = [row for row in found["items"]["users"]["rows"] if row["unit"] == "user"]
     assert len(users) == 1
-    assert users[0]["placebo"]["value"] is not None
+    assert users[0]["control"]["value"] is not None
 
 
 QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
@@ -44,7 +44,7 @@ QUIET: dict[str, Any] = {"engine": "inline", "quiet": True}
 
 def test_sizes_of_sets_are_next_to_the_papers(tiny: Study) -> None:
     [row] = extras.set_sizes("table 1", ITEMS["table 1"].conditions(tiny.setting), tiny, **QUIET)
-    assert row["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "placebo": 60}
+    assert row["sides"] == {"a": 60, "b": 60, "val": 24, "cal": 36, "eval": 60, "neutral": 60, "control": 60}
     assert row["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "total": 8000}
     [eight] = extras.set_sizes("table 8", ITEMS["table 8"].conditions(tiny.setting), tiny, **QUIET)
     assert eight["paper"] == {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000}
@@ -68,7 +68,7 @@ def test_the_frontier_begins_without_noise_and_has_both_definitions(tiny: Study)
         figure = at_boundary(points[0], name)
         assert figure is not None
         assert figure["auc"]["value"] is not None
-        assert figure["placebo_auc"]["value"] is not None
+        assert figure["control_auc"]["value"] is not None
 
 
 def test_diagnostics_are_of_every_representation(tiny: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def test_a_question_finds_its_rows_alone(row: Row) -> None:
     assert [found["auc"]["value"] for found in rows_of(audit, "reference", "paper", label=1)] == [0.9]
     shown = figures([audit], "reference", "paper")
     assert shown["auc"]["value"] == pytest.approx(0.65)
-    assert shown["placebo"]["value"] == pytest.approx(0.5)
+    assert shown["control"]["value"] == pytest.approx(0.5)
     assert shown["tpr_at_5pct_fpr"]["value"] == pytest.approx(0.325)
     assert reach([audit], "reference", "paper") == {"least": 0.6, "most": 0.7}
     assert reach([audit], "probe", "paper") == {"least": None, "most": None}
@@ -104,9 +104,9 @@ def test_a_gain_is_boundary_less_global_of_each_direction(row: Row) -> None:
         edge = [row(0.80, 0.55, selection="boundary", n=20), row(0.75, 0.50, selection="boundary", n=20)]
         return {"attacks": [*whole, *edge]}
 
-    one, placebo = gain([audit(0.0)])
+    one, control = gain([audit(0.0)])
     assert one["value"] == pytest.approx(((0.80 - 0.60) + (0.75 - 0.70)) / 2)
-    assert placebo["value"] == pytest.approx(((0.55 - 0.50) + (0.50 - 0.52)) / 2)
+    assert control["value"] == pytest.approx(((0.55 - 0.50) + (0.50 - 0.52)) / 2)
     assert one["low"] is None
 
     shifts = np.array([0.0, 0.02, 0.05])
@@ -124,8 +124,8 @@ def test_a_gain_without_a_boundary_is_unresolved(row: Row) -> None:
 
 def test_a_change_is_between_two_audits_of_one_seed(row: Row) -> None:
     before, after = {"attacks": [row(0.6, 0.5), row(0.7, 0.5)]}, {"attacks": [row(0.9, 0.6), row(0.8, 0.6)]}
-    value, placebo = change([(after, before)], "paper", {}, {})
-    assert (value["value"], placebo["value"]) == pytest.approx((0.2, 0.1))
+    value, control = change([(after, before)], "paper", {}, {})
+    assert (value["value"], control["value"]) == pytest.approx((0.2, 0.1))
 
 
 def test_accuracy_is_of_every_target(utility: Callable[[float, float], dict[str, Any]]) -> None:

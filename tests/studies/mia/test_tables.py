@@ -96,7 +96,7 @@ def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(r
              if (found_row["corpus"], found_row["regime"], found_row["attack"], found_row["definition"]) == (
                  "pooled", FULL, "reference", "paper")}
     assert set(parts) == {None, "multi-turn", "single-turn"}
-    assert parts["single-turn"]["placebo"]["value"] == pytest.approx(0.75)
+    assert parts["single-turn"]["control"]["value"] == pytest.approx(0.75)
     assert "paper" in parts[None]
     assert "paper" not in parts["multi-turn"]
 
@@ -115,10 +115,10 @@ def test_the_papers_figures_of_safety_do_not_stand_beside_another_task(row: Row,
         assert {one["structure"] for one in found if one["corpus"] == "dreaddit"} == {"depression"}
 
 
-def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility) -> None:
-    rows = [row(auc, placebo, definition=definition, label=label, selection=selection, n=n)
+def test_figure_2_is_by_label_with_the_controls_gain(row: Row, utility: Utility) -> None:
+    rows = [row(auc, control, definition=definition, label=label, selection=selection, n=n)
             for definition in ("paper", "honest, p", "honest, logit") for label in (0, 1, None)
-            for selection, n, auc, placebo in (
+            for selection, n, auc, control in (
                 ("global", None, 0.6, 0.5),
                 ("boundary", 20, 0.65 if label is None else 0.6 + 0.1 * label, 0.58))]
     found = made("figure 2", lambda _: audited(rows, utility))
@@ -126,8 +126,8 @@ def test_figure_2_is_by_label_with_the_placebos_gain(row: Row, utility: Utility)
     for one in found:
         assert one["gain"]["value"] == pytest.approx({"unsafe": 0.1, "safe": 0.0, "both": 0.05}[one["label"]])
         assert one["label"] != "both" or one["paper"] is None
-        assert one["placebo_gain"]["value"] == pytest.approx(0.08)
-        assert (one["global_auc"]["value"], one["boundary_placebo"]["value"]) == pytest.approx((0.6, 0.58))
+        assert one["control_gain"]["value"] == pytest.approx(0.08)
+        assert (one["global_auc"]["value"], one["boundary_control"]["value"]) == pytest.approx((0.6, 0.58))
     [paper] = [one for one in found if (one["corpus"], one["regime"], one["label"], one["definition"]) == (
         "pooled", LORA, "safe", "paper")]
     assert paper["paper"] == {"low": 0.04, "high": 0.16, "models": None}
@@ -171,7 +171,7 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
     one = by_variant["paraphrased x4"]
     assert one["boundary_auc"]["value"] == pytest.approx(0.63)
     assert one["boundary_change"]["value"] == pytest.approx(0.08)
-    assert one["boundary_placebo_change"]["value"] == pytest.approx(0.02)
+    assert one["boundary_control_change"]["value"] == pytest.approx(0.02)
     assert one["global_change"]["value"] == pytest.approx(0.04)
     assert one["non_boundary_change"]["value"] == pytest.approx(0.02)
     assert one["non_boundary_auc"]["value"] == pytest.approx(0.5325)
@@ -183,14 +183,14 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
 
 
 def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
-    users = [{"group_auc": row(value)["auc"], "placebo_auc": row(0.51)["auc"]} for value in (0.7, 0.8)]
+    users = [{"group_auc": row(value)["auc"], "control_auc": row(0.51)["auc"]} for value in (0.7, 0.8)]
     rows = [row(0.6, definition=definition, attack=attack) for attack in ("reference", "loss")
             for definition in ("paper", "honest, p", "honest, logit")]
     found = made("users", lambda _: audited(rows, utility, users=users))
     of_users = [one for one in found if one["unit"] == "user"]
     assert len(of_users) == 2
     assert of_users[0]["auc"]["value"] == pytest.approx(0.75)
-    assert of_users[0]["placebo"]["value"] == pytest.approx(0.51)
+    assert of_users[0]["control"]["value"] == pytest.approx(0.51)
     assert {one["unit"] for one in found} == {"user", "record"}
     assert {one["definition"] for one in found if one["attack"] == "loss"} == {"paper", "honest, p"}
 

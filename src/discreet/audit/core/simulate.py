@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.core.types import FloatArray, IntArray
 from discreet.mechanisms.labels.base import truth_probability
 from discreet.mechanisms.labels.rr import randomised_response
-from discreet.scores.table import CANARY, IN, PLACEBO, Canaries, Model, Role, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, IN, Canaries, Model, Role, ScoreTable
 from discreet.scores.table import Examples as ExampleTable
 from discreet.scores.table import ReferenceKind as Kind
 
@@ -40,7 +40,7 @@ class World:
         Examples that the target trained on; the paired reference; nobody; the selection model (0: there is none).
     leak, reference_leak : float
         What training on an example adds to the log odds of its true class, in the target and in other models.
-    paired, neutral, shadows, placebos : int
+    paired, neutral, shadows, controls : int
         Models of each kind. Shadows are population references, trained on random halves of everything but the
         selector's examples.
     planted : mapping of int to int
@@ -61,7 +61,7 @@ class World:
     paired: int = 1
     neutral: int = 1
     shadows: int = 0
-    placebos: int = 1
+    controls: int = 1
     planted: Mapping[int, int] = field(default_factory=dict)
     planted_leak: float = 0.8
     group_size: int = 1
@@ -114,8 +114,8 @@ def _models(world: World, split: NDArray[np.object_], coin: IntArray, group: Int
         yield "shadow", "population", np.where(calibration == 1, 0, half if group is None else half[group])
     if world.selector:
         yield "selection", None, calibration
-    for _ in range(world.placebos):
-        yield "placebo", None, nobody
+    for _ in range(world.controls):
+        yield "control", None, nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class LabelWorld:
     epsilon : float
         Of randomised response on all labels; infinity for none.
     references : int
-        Trained alike on canaries and held-out canaries of the target with draws of their own.
+        Trained alike on canaries and held-out ones of the target with draws of their own.
     planted : tuple of int
         The first canaries are planted so many times, a tenth of all for each; memory grows by log2 of that.
     """
@@ -160,7 +160,7 @@ def simulated_labels(world: LabelWorld, rng: Generator) -> ScoreTable:
         planted[0, place * (world.canaries // 10) : (place + 1) * (world.canaries // 10)] = repetitions
     models, labels, trained, logits = [], [], [], []
     role = np.full(planted.shape, CANARY, dtype=np.int8)
-    role[0, world.canaries :] = PLACEBO
+    role[0, world.canaries :] = CONTROL
     for place, (own_role, copies) in enumerate(zip(role, planted, strict=True)):
         labels.append(rng.integers(0, world.n_classes, n))
         trained.append(randomised_response(labels[-1], truth, world.n_classes, rng))

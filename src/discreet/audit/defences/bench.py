@@ -73,7 +73,7 @@ class Bench:
 
     judged: Outputs
     population: Outputs
-    placebo: FloatArray | None
+    control: FloatArray | None
     utility: Outputs
     view: View
     runs: tuple[AttackRun, ...]
@@ -107,7 +107,7 @@ class Bench:
                        judged=np.arange(used.size))
         return cls(
             Outputs.of(table, sets.target, used), Outputs.of(table, sets.target, population),
-            None if sets.placebo is None else table.logits[sets.placebo, np.append(used, population), 0],
+            None if sets.control is None else table.logits[sets.control, np.append(used, population), 0],
             Outputs.of(table, sets.target, Units(None).some(useful, 2 * most, rng)), view,
             tuple(run for run, _ in runs),
             tuple(replace(case, rows=np.searchsorted(used, case.rows)) for case in chosen),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from discreet.audit.core.verdict import Part
 from discreet.audit.defences.bench import Case
-from discreet.audit.membership.rows import NO_PLACEBO, RowSpec
+from discreet.audit.membership.rows import NO_CONTROL, RowSpec
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore, auroc_estimate, percentile_interval, tpr_at_fpr_estimate
@@ -52,10 +52,10 @@ class Figure(Part):
     n_nonmembers: int
     auc: Estimate
     tpr_at_5pct_fpr: Estimate
-    placebo_auc: Estimate
+    control_auc: Estimate
     auc_spread: Spread | None = None
     tpr_spread: Spread | None = None
-    placebo_spread: Spread | None = None
+    control_spread: Spread | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, keys as in the rows of an audit."""
@@ -89,7 +89,7 @@ class Frontier(Part):
     """All points, the undefended one first; `primary` is the attack row that is shown first."""
 
     target: str
-    placebo: str | None
+    control: str | None
     positive: int
     draws: int
     jitter: float
@@ -125,12 +125,12 @@ def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[Floa
     return auc, tpr
 
 
-def figure_of(case: Case, target: Sequence[FloatArray], placebo: Sequence[FloatArray]) -> Figure:
+def figure_of(case: Case, target: Sequence[FloatArray], control: Sequence[FloatArray]) -> Figure:
     """The figure of one case from its scores (m,) in each draw, of the target and of its control model."""
     n_members = int(case.member.sum())
     (auc, spread), (tpr, tpr_spread) = _over_scores(case, target, "nothing was drawn")
-    (control, control_spread), _ = _over_scores(case, placebo, NO_PLACEBO)
-    return Figure(case.spec, n_members, case.member.size - n_members, auc, tpr, control, spread, tpr_spread,
+    (control_auc, control_spread), _ = _over_scores(case, control, NO_CONTROL)
+    return Figure(case.spec, n_members, case.member.size - n_members, auc, tpr, control_auc, spread, tpr_spread,
                   control_spread)
 
 

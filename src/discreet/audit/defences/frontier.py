@@ -3,7 +3,7 @@
 The paper adds Laplace noise to the target's logits, leaves the reference clean, keeps the boundary set of σ = 0, and
 gives the mean AUC over 50 draws. Here besides: k queries of the same input, whose fresh noise averages out; keyed
 noise, which does not; k − 1 near-duplicates, whose keyed noise does; rounding; the top label alone; any registered
-attack; and next to every figure the same attack on the outputs of a control model (placebo) under the same mechanism.
+attack; and next to every figure the same attack on the outputs of a control model under the same mechanism.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def frontier(table: ScoreTable, target: int, rng: Generator, *, strengths: Mappi
     todo = [(name, strength) for name in names for strength in _grid(output_mechanisms[name], strengths or {})]
     points = [point for name, strength in each(todo)
               for point in Deployment(bench, seeds, positive, clip, jitter, name, strength).points(queries)]
-    placebo = None if sets.placebo is None else table.models[sets.placebo].name
-    return Frontier(table.models[target].name, placebo, positive, draws, jitter, clip, bench.primary,
+    control = None if sets.control is None else table.models[sets.control].name
+    return Frontier(table.models[target].name, control, positive, draws, jitter, clip, bench.primary,
                     tuple(points), bench.notes)
 
 
@@ -144,12 +144,12 @@ class Deployment:
     def figures(self, k: int, queried: Queried) -> tuple[Figure, ...]:
         """One for each case of the bench."""
         bench, n = self.bench, len(self.bench.judged.logits)
-        of_target, of_placebo = (list[list[FloatArray]]([] for _ in bench.cases) for _ in range(2))
+        of_target, of_control = (list[list[FloatArray]]([] for _ in bench.cases) for _ in range(2))
         clean = np.concatenate([bench.judged.logits, bench.population.logits])
         for mechanism, rng in self.drawn(k):
             # The control model is another deployment: another key, other noise.
             other = self.cls.at(self.strength, self.clip, rng)
-            for logits, one, draws in ((clean, mechanism, of_target), (bench.placebo, other, of_placebo)):
+            for logits, one, draws in ((clean, mechanism, of_target), (bench.control, other, of_control)):
                 if logits is None:
                     continue
                 # The population has draws of its own: the figures of other attacks do not depend on who uses it.
@@ -160,7 +160,7 @@ class Deployment:
                 scores = bench.scores(log_p)
                 for case, found in zip(bench.cases, draws, strict=True):
                     found.append(scores[case.run][case.rows])
-        return tuple(map(figure_of, bench.cases, of_target, of_placebo))
+        return tuple(map(figure_of, bench.cases, of_target, of_control))
 
     def held(self, mechanism: OutputMechanism, logits: FloatArray, rows: Outputs, k: int, queried: Queried,
              rng: Generator) -> FloatArray:

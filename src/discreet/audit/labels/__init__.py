@@ -1,7 +1,7 @@
 """Label audits: do a model's outputs give away the labels that it was trained on?
 
 Before training, the labels of some examples, the *canaries*, are drawn again by chance, so that nothing but memory can
-know them. *Held-out canaries* (placebos) get labels drawn alike and are never trained on: what an attack gets right
+know them. *Held-out canaries* get labels drawn alike and are never trained on: what an attack gets right
 about them is no memory.
 """
 

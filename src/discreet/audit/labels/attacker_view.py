@@ -21,7 +21,7 @@ import numpy as np
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import CANARY, PLACEBO, TRAIN, UNKNOWN, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable
 
 Access = Literal["outputs", "privileged", "oracle"]
 LossLabels = Literal["predicted", "original", "secret", "trained"]
@@ -252,7 +252,7 @@ def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, plant
     """
     canaries = table.canaries
     role = canaries.role[target]
-    chosen = role == (PLACEBO if held_out else CANARY)
+    chosen = role == (CONTROL if held_out else CANARY)
     if not held_out:
         chosen &= canaries.planted[target] == planted
     rows = np.flatnonzero(chosen)
@@ -260,7 +260,7 @@ def canary_rows(table: ScoreTable, target: int, *, held_out: bool = False, plant
         kind = "held-out canary" if held_out else f"canary planted {planted} times" if planted else "canary"
         raise InputError(f"model {table.models[target].name!r} has no {kind}; draw some, or leave this model out")
     models = table.label_references(target)
-    drawn = np.flatnonzero((role == CANARY) | (role == PLACEBO))
+    drawn = np.flatnonzero((role == CANARY) | (role == CONTROL))
     view = View(table.log_p[target, rows, 0], _references(table, models, rows), _references(table, models, drawn))
     return CanaryRows(
         rows, view, table.examples.label[rows], canaries.label[target, rows], canaries.trained[target, rows],

@@ -26,7 +26,7 @@ from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.mechanisms.labels.base import LabelMechanism, checked_labels, label_mechanisms
 from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, UNKNOWN, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, NO_MECHANISM, UNKNOWN, ScoreTable
 from discreet.stats.arrays import counts, scipy_module, share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
@@ -190,7 +190,7 @@ def conformance_of(table: ScoreTable, target: int) -> ConformanceRow:
     if kind is not None and kind.takes_prior == "no":
         found = conform(kind.at(model.epsilon, table.n_classes), label[known], trained[known])
         return ConformanceRow(*facts, found.expected_flip, False, found.observed, found.ok, found.reasons)
-    drawn = known & ((role == CANARY) | (role == PLACEBO))
+    drawn = known & ((role == CANARY) | (role == CONTROL))
     changed, n = int((label != trained)[drawn].sum()), int(drawn.sum())
     too_few = n > 0 and binomial_upper(changed, n, 1.0 - LEVEL) < least
     why_not = (f"{changed} of {n} labels changed where at least {least:.4g} of them must",) if too_few else ()

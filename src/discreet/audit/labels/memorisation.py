@@ -21,7 +21,7 @@ from discreet.audit.labels.attacker_view import CanaryRows, Truth
 from discreet.audit.labels.rows import EvaluationSets
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, UNKNOWN, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.arrays import finite_scores, scipy_module, share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
@@ -94,11 +94,11 @@ def exposure_of(sets: EvaluationSets) -> dict[str, Estimate]:
     """Mean exposure of the canary labels among the K classes, in bits, of canaries and of held-out ones."""
     return {name: Estimate.unresolved("there are no held-out canaries", n=0, unit="canary")
             if rows is None else mean_exposure(class_exposure(rows.view.log_p, rows.canary))
-            for name, rows in (("canary", sets.canaries), ("placebo", sets.held_out))}
+            for name, rows in (("canary", sets.canaries), ("control", sets.held_out))}
 
 
 def histogram_of(sets: EvaluationSets) -> dict[str, Any]:
-    """How sure the model is of each canary label: `{"edges" (21), "canary" (20), "placebo" (20) or None}`, counts.
+    """How sure the model is of each canary label: `{"edges" (21), "canary" (20), "control" (20) or None}`, counts.
 
     Without memory the two are alike, as the labels are drawn by chance.
     """
@@ -110,7 +110,7 @@ def histogram_of(sets: EvaluationSets) -> dict[str, Any]:
         p = np.exp(rows.view.log_p[np.arange(len(rows)), rows.canary])
         return [int(one) for one in np.histogram(np.clip(p, 0.0, 1.0), edges)[0]]
 
-    return {"edges": edges.round(10).tolist(), "canary": binned(sets.canaries), "placebo": binned(sets.held_out)}
+    return {"edges": edges.round(10).tolist(), "canary": binned(sets.canaries), "control": binned(sets.held_out)}
 
 
 def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
     test accuracy over those that it was not (heldout and held-out canaries), against the data set's own.
     """
     role, guess = table.canaries.role[target], np.argmax(table.logits[target, :, 0], axis=1)
-    inside, outside = np.isin(role, (CANARY, TRAIN)), np.isin(role, (HELDOUT, PLACEBO))
+    inside, outside = np.isin(role, (CANARY, TRAIN)), np.isin(role, (HELDOUT, CONTROL))
     trained = table.canaries.trained[target]
 
     def accuracy(labels: IntArray, rows: BoolArray) -> Estimate:

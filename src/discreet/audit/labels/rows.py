@@ -4,7 +4,7 @@
 Of such a group one row is judged, the first in the table's order, which no canary label decides.
 
 **Difference.** `difference_p` is the one place where an attack's success is compared with its control's: Fisher's exact
-test, two-sided. Labels are drawn alike for canaries and held-out canaries, so that without memory both are right alike
+test, two-sided. Labels are drawn alike for canaries and held-out ones, so that without memory both are right alike
 often, whatever the attack recognises.
 
 **Veto.** An attack that is right about labels which nobody trained on more, or less, often than 1 / K is printed, and
@@ -40,7 +40,7 @@ from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.null import Redraw, halves, one_draw, redraw_nulls, tuned, tuned_null
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
-from discreet.scores.table import CANARY, PLACEBO, UNKNOWN, Model, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, UNKNOWN, Model, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.stats.testing import fisher_exact, holm
@@ -142,11 +142,11 @@ class LabelRow:
         return self.holm_p is not None and self.holm_p < ALPHA
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; an infinite ε is the string "inf", the held-out canaries are called "placebo"."""
+        """Plain values; an infinite ε is the string "inf", the held-out canaries are called "control"."""
         return {"model": self.model.name, **self.settings.to_json(), "oracle": self.oracle,
                 "access": self.access, "tuned": self.tuned, "epsilon": epsilon_json(self.model.epsilon),
                 "mechanism": self.model.mechanism, "seed": self.model.seed, "target": self.target,
-                "n": self.tried.canary.size, "success": self.success.to_json(), "placebo": self.held_out.to_json(),
+                "n": self.tried.canary.size, "success": self.success.to_json(), "control": self.held_out.to_json(),
                 "difference_p": self.difference_p, "holm_p": self.holm_p, "null_p": self.null_p, "chance": self.chance,
                 "ceiling": self.ceiling, **self.bounds.to_json(), "vetoed": self.vetoed, "decides": self.decides}
 
@@ -205,8 +205,8 @@ def compared(canary: Tried, held_out: Tried | None, truth: Truth, level: float) 
     Estimate, Estimate, float | None, bool]:
     """Success on canaries and on held-out canaries, p of their difference, and whether the latter veto at `level`."""
     success = canary.rate(truth, "canary")
-    control = (Estimate.unresolved(NOT_HELD_OUT, level=LEVEL, unit="placebo") if held_out is None else (
-        held_out.rate(truth, "placebo")))
+    control = (Estimate.unresolved(NOT_HELD_OUT, level=LEVEL, unit="control") if held_out is None else (
+        held_out.rate(truth, "control")))
     if not control.resolved:
         return success, control, None, False
     p = difference_p(counts_of(success), counts_of(control)) if success.resolved else None
@@ -234,7 +234,7 @@ def counts_of(estimate: Estimate) -> tuple[int, int]:
 def evaluation_sets(table: ScoreTable, target: int, *, planted: int = 0) -> EvaluationSets:
     """The canaries planted so many times, and the held-out ones. InputError where the model has no such canary."""
     found = [canary_rows(table, target, planted=planted)]
-    if (table.canaries.role[target] == PLACEBO).any():
+    if (table.canaries.role[target] == CONTROL).any():
         found.append(canary_rows(table, target, held_out=True))
     kept = [_one_a_draw(rows) for rows in found]
     return EvaluationSets(

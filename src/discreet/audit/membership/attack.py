@@ -182,7 +182,7 @@ class Scores:
     scale: Scale
     kind: ReferenceKind | None
     target: FloatArray | None
-    placebo: FloatArray | None = None
+    control: FloatArray | None = None
     reason: str | None = None
 
 
@@ -194,7 +194,7 @@ def score_all(table: ScoreTable, sets: EvaluationSets, *, seed: int,
     cannot run with any kind comes back once, with the reason.
     """
     view = target_view(table, sets)
-    views = (view, None if sets.placebo is None else view.answered_by(table.log_p[sets.placebo]))
+    views = (view, None if sets.control is None else view.answered_by(table.log_p[sets.control]))
     found: list[Scores] = []
     runs: list[tuple[str, Scale, ReferenceKind | None]] = []
     for name in attacks if names is None else names:

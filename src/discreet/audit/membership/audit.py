@@ -26,7 +26,7 @@ from discreet.audit.membership.controls import (
     utility_of,
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
-from discreet.audit.membership.rows import NO_PLACEBO, JudgedRow, Row, estimate_rows, judged_rows, with_permutations
+from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError
@@ -49,8 +49,8 @@ PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (("reference", "l
 class TargetAudit(Part):
     """What was found about one target.
 
-    `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `placebo_auc`, `group_auc`, `ppv`,
-    `epsilon_lower` and the same of the control model: `placebo_group_auc`, `placebo_ppv`, `placebo_epsilon_lower`;
+    `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `control_auc`, `group_auc`, `ppv`,
+    `epsilon_lower` and the same of the control model: `control_group_auc`, `control_ppv`, `control_epsilon_lower`;
     `utility` is that of `discreet.audit.membership.controls.utility_of`, `curves` are ROC curves of the global rows.
     """
 
@@ -195,7 +195,7 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
         bound = auroc_estimate(chosen.target[own.rows], own.truth, level=asked.level, unit=units.name,
                                groups=units.at(own.rows))
         planted = tuple(planted_leaks(table, sets, chosen, bound, units))
-        controls |= {"placebo_auc": primary.placebo_auc, "detectable_auc": detectable_estimate(bound),
+        controls |= {"control_auc": primary.control_auc, "detectable_auc": detectable_estimate(bound),
                      **_meaning(own, primary.tpr_at_5pct_fpr, sets, units, asked, draws[4])}
     utility = utility_of(table, sets, units)
     judgement = judge(VerdictInputs(
@@ -216,10 +216,10 @@ def primary_scores(scores: Sequence[Scores]) -> Scores | None:
 def _meaning(judged: JudgedRow, tpr: Estimate, sets: EvaluationSets, units: Units, asked: _Asked,
              rng: np.random.Generator) -> dict[str, Estimate]:
     """What a leak means, by the scores of the primary endpoint, each figure with the same one of the control model."""
-    found, placebo, rows = dict[str, Estimate](), judged.scores.placebo, judged.rows
-    control = Estimate.unresolved(NO_PLACEBO, unit=units.name) if placebo is None else tpr_at_fpr_estimate(
-        placebo[rows], judged.truth, PPV_FPR, unit=units.name, groups=units.at(rows))
-    for prefix, scores, at_5pct in zip(("", "placebo_"), same_examples(judged.scores), (tpr, control), strict=True):
+    found, control, rows = dict[str, Estimate](), judged.scores.control, judged.rows
+    its_tpr = Estimate.unresolved(NO_CONTROL, unit=units.name) if control is None else tpr_at_fpr_estimate(
+        control[rows], judged.truth, PPV_FPR, unit=units.name, groups=units.at(rows))
+    for prefix, scores, at_5pct in zip(("", "control_"), same_examples(judged.scores), (tpr, its_tpr), strict=True):
         found |= {
             f"{prefix}group_auc": group_level(scores, sets, units),
             f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, asked.base_rate),
@@ -234,7 +234,7 @@ def roc_of(judged: JudgedRow) -> dict[str, Any]:
     asked, names = judged.spec.to_json(), (
         "target", "attack", "scale", "reference_kind", "selection", "nonmembers", "oracle")
     curves = {name: None if one is None else thin_roc(one[judged.rows], judged.truth)
-              for name, one in (("curve", judged.scores.target), ("placebo", judged.scores.placebo))}
+              for name, one in (("curve", judged.scores.target), ("control", judged.scores.control))}
     return {**{name: asked[name] for name in names}, **curves}
 
 

@@ -18,7 +18,7 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import Planted
 from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets
-from discreet.audit.membership.rows import NO_PLACEBO
+from discreet.audit.membership.rows import NO_CONTROL
 from discreet.core.design import Design, decides
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.records import Estimate
@@ -52,7 +52,7 @@ class PlantedLeak(Planted):
     derived: ClassVar[tuple[str, ...]] = ("weak",)
 
     auc: Estimate
-    placebo_auc: Estimate
+    control_auc: Estimate
     power: Estimate
 
     @property
@@ -77,16 +77,16 @@ def planted_leaks(table: ScoreTable, sets: EvaluationSets, scores: Scores, prima
         groups = units.at(rows)
         auc = auroc_estimate(scores.target[rows], truth, level=level, unit=units.name, groups=groups)
         detected = auc.low is not None and auc.low > 0.5
-        placebo = Estimate.unresolved(NO_PLACEBO, unit=units.name)
-        if scores.placebo is not None:
-            placebo = auroc_estimate(scores.placebo[rows], truth, level=level, unit=units.name, groups=groups)
+        control = Estimate.unresolved(NO_CONTROL, unit=units.name)
+        if scores.control is not None:
+            control = auroc_estimate(scores.control[rows], truth, level=level, unit=units.name, groups=groups)
             try:
-                exceeds = delong_test(scores.target[rows], scores.placebo[rows], truth, level=level, groups=groups
+                exceeds = delong_test(scores.target[rows], scores.control[rows], truth, level=level, groups=groups
                                       ).low > 0.0
             except ValueError:  # Both AUCs are known without spread and differ.
-                exceeds = (auc.value or 0.0) > (placebo.value or 0.0)
+                exceeds = (auc.value or 0.0) > (control.value or 0.0)
             detected = detected and exceeds
-        found.append(PlantedLeak(int(one), detected, auc, placebo, _power(auc, primary)))
+        found.append(PlantedLeak(int(one), detected, auc, control, _power(auc, primary)))
     return found
 
 
@@ -95,11 +95,11 @@ def same_examples(scores: Scores) -> tuple[Scores, Scores]:
 
     Without a control model the second has no scores, and says so.
     """
-    if scores.target is None or scores.placebo is None:
-        return scores, replace(scores, target=None, placebo=None, reason=scores.reason or NO_PLACEBO)
-    known = np.isfinite(scores.target) & np.isfinite(scores.placebo)
-    target, placebo = (np.where(known, one, np.nan) for one in (scores.target, scores.placebo))
-    return replace(scores, target=target, placebo=placebo), replace(scores, target=placebo, placebo=None)
+    if scores.target is None or scores.control is None:
+        return scores, replace(scores, target=None, control=None, reason=scores.reason or NO_CONTROL)
+    known = np.isfinite(scores.target) & np.isfinite(scores.control)
+    target, control = (np.where(known, one, np.nan) for one in (scores.target, scores.control))
+    return replace(scores, target=target, control=control), replace(scores, target=control, control=None)
 
 
 def group_level(scores: Scores, sets: EvaluationSets, units: Units) -> Estimate:

@@ -1,6 +1,6 @@
 """Whom a target is judged on: members, non-members that no model trained on, the decision boundary, deciles.
 
-A control model (placebo) or a neutral reference controls something only where the table says that it was *not* trained
+A control model or a neutral reference controls something only where the table says that it was *not* trained
 on an example: a null says nothing. So a model whose `member` is null for all members, or for all non-members, is not
 used; where it is null in part, the examples without a statement are not judged. A selector likewise selects only among
 examples of which the table says that it was not trained on them. A paired reference without any statement is taken for
@@ -48,17 +48,17 @@ class EvaluationSets:
 
     Attributes
     ----------
-    target, placebo : int
+    target, control : int
         The model that is audited, and its control model, stated to be trained on neither set (None without one).
     references : mapping of ReferenceKind to tuple of int
         The references that are of that kind *for this target*; neutral ones are stated to be.
     members : (m,) int array
         What the target trained on, planted records apart. Here as among all others that are judged, only examples
-        of which the placebo and every neutral reference say that they were not trained on them.
+        of which the control and every neutral reference say that they were not trained on them.
     selectors : tuple of int
         The selection models that say of some members and of some non-members that they were not trained on them.
     clean : mapping of ReferenceKind or None to int array
-        Non-members that neither target, placebo, selector nor any reference of the kind trained on; a paired one
+        Non-members that neither target, control, selector nor any reference of the kind trained on; a paired one
         must say so. Population references train on halves of both sets, so they leave no example out.
     reference_train : int array
         Non-members that a paired reference trained on: the paper's. All of them where it does not say.
@@ -71,7 +71,7 @@ class EvaluationSets:
     """
 
     target: int
-    placebo: int | None
+    control: int | None
     references: Mapping[ReferenceKind, tuple[int, ...]]
     selectors: tuple[int, ...]
     members: IntArray
@@ -98,7 +98,7 @@ class EvaluationSets:
 def evaluation_sets(table: ScoreTable, target: int, rng: Generator) -> EvaluationSets:
     """The evaluation sets of one target. `rng` draws the population, where one is set aside.
 
-    InputError where the table does not say what the target trained on, or the placebo trained on one of its members.
+    InputError where the table does not say what the target trained on, or the control trained on one of its members.
     """
     return _Builder(table, target).build(rng)
 
@@ -125,8 +125,8 @@ class _Builder:
 
     def build(self, rng: Generator) -> EvaluationSets:
         table, out, split = self.table, self.member == OUT, self.table.examples.split
-        placebo, references, selectors = self.placebo(), self.references(), self.selectors()
-        aside = self.trained_by((*table.of_role("selection"), *(() if placebo is None else (placebo,)))) | ~self.stated
+        control, references, selectors = self.control(), self.references(), self.selectors()
+        aside = self.trained_by((*table.of_role("selection"), *(() if control is None else (control,)))) | ~self.stated
         open_to_all = out & ~self.planted & ~aside
         paired = references.get("paired", ())
         papers = self.papers(paired, open_to_all)
@@ -150,7 +150,7 @@ class _Builder:
             if abs(of_members - of_others) > UNBALANCED:
                 self.notes.append(say("no_random_halves", members=of_members, others=of_others))
         return EvaluationSets(
-            self.target, placebo, references, selectors, members, clean,
+            self.target, control, references, selectors, members, clean,
             np.flatnonzero(papers & out & ~self.planted & ~population & self.stated), np.flatnonzero(population),
             np.flatnonzero(inside & self.planted), np.flatnonzero(out & self.planted & ~aside), tuple(self.notes))
 
@@ -169,16 +169,16 @@ class _Builder:
         self.stated = left
         return True
 
-    def placebo(self) -> int | None:
+    def control(self) -> int | None:
         """The control model that is most like the target, of those that say what they were trained on."""
         facts, models = self.table.models[self.target].stated, self.table.models
         alike = {row: sum(facts.get(key) == value for key, value in models[row].stated.items())
-                 for row in self.table.of_role("placebo")}
+                 for row in self.table.of_role("control")}
         for row in sorted(alike, key=lambda one: -alike[one]):
             if shared := self.shared(row):
-                raise InputError(f"placebo {models[row].name!r} was trained on {shared} members of target "
+                raise InputError(f"control {models[row].name!r} was trained on {shared} members of target "
                                  f"{self.name!r}: expected a model trained on neither set; give another one")
-            if self.admits(row, "placebo"):
+            if self.admits(row, "control"):
                 return row
         return None
 

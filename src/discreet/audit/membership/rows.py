@@ -38,7 +38,7 @@ FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (("honest rows", False, "cl
 NO_SELECTOR = ("the table has no scores of a selection model that says it was not trained on the examples, and the "
                "target may not select for itself: score them with a model trained on other data (model_role "
                "'selection', 'member' false)")
-NO_PLACEBO = ("there is no control model, one that is stated to be trained on neither set (model_role 'placebo', "
+NO_CONTROL = ("there is no control model, one that is stated to be trained on neither set (model_role 'control', "
               "'member' false): the figure is uncontrolled")
 
 
@@ -111,7 +111,7 @@ class Row(Part):
     ----------
     auc, tpr_at_1pct_fpr, tpr_at_5pct_fpr : Estimate
         Of the target, in [0, 1].
-    placebo_auc : Estimate
+    control_auc : Estimate
         The same attack, references, selection and examples on the answers of the control model.
     difference : mapping of str to Estimate
         Target less control model on the same examples, in [-1, 1]: `auc` (DeLong's paired interval) and, for rows
@@ -131,7 +131,7 @@ class Row(Part):
     auc: Estimate
     tpr_at_1pct_fpr: Estimate
     tpr_at_5pct_fpr: Estimate
-    placebo_auc: Estimate
+    control_auc: Estimate
     difference: Mapping[str, Estimate] = field(default_factory=dict)
     null_p: Estimate = field(default_factory=lambda: Estimate.unresolved("no permutations were asked for"))
     null_band: tuple[float, float] | None = None
@@ -139,7 +139,7 @@ class Row(Part):
     @property
     def uncontrolled(self) -> bool:
         """Whether there is no figure of a control model: such a row cannot pass."""
-        return not self.placebo_auc.resolved
+        return not self.control_auc.resolved
 
     def to_json(self) -> dict[str, Any]:
         """What the row asks, then its figures."""
@@ -200,7 +200,7 @@ def judged_row(table: ScoreTable, sets: EvaluationSets, scores: Scores, which: N
                    structure=structure, direction=direction, regime=regime)
     member = sets.codes(len(table.examples), sets.reference_train if which == "reference_train" else
                         sets.clean.get(scores.kind, sets.clean[None]))
-    for one in (scores.target, scores.placebo):
+    for one in (scores.target, scores.control):
         if one is not None:
             member[~np.isfinite(one)] = -1
     rows = np.flatnonzero((member >= 0) & (scores.target is not None))
@@ -250,7 +250,7 @@ def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_re
     # The very same members and non-members share resamples. Strata and other points of the curve have none.
     alike: dict[bytes, list[int]] = {}
     for place, one in enumerate(judged):
-        if one.spec.stratum is None and one.spec.n in (None, BOUNDARY_N) and one.scores.placebo is not None:
+        if one.spec.stratum is None and one.spec.n in (None, BOUNDARY_N) and one.scores.control is not None:
             alike.setdefault(one.rows.tobytes() + one.truth.tobytes(), []).append(place)
     for places in alike.values():
         differences = _tpr_differences([judged[place] for place in places], units, rng, n_resamples)
@@ -268,19 +268,19 @@ def _row(judged: JudgedRow, units: Units) -> Row:
     groups, target = units.at(rows), scores.target[rows]
     low, high = (tpr_at_fpr_estimate(target, truth, fpr, unit=units.name, groups=groups) for fpr in FPRS.values())
     auc = auroc_estimate(target, truth, unit=units.name, groups=groups)
-    if scores.placebo is None:
-        nothing = Estimate.unresolved(NO_PLACEBO, unit=units.name)
+    if scores.control is None:
+        nothing = Estimate.unresolved(NO_CONTROL, unit=units.name)
         return Row(judged.spec, *counts, auc, low, high, nothing, {"auc": nothing})
-    control = scores.placebo[rows]
-    placebo = auroc_estimate(control, truth, unit=units.name, groups=groups)
+    scored = scores.control[rows]
+    control = auroc_estimate(scored, truth, unit=units.name, groups=groups)
     facts: dict[str, Any] = {"n": auc.n, "n_pos": auc.n_pos, "n_neg": auc.n_neg, "unit": auc.unit}
     try:
-        test = delong_test(target, control, truth, groups=groups) if auc.resolved and placebo.resolved else None
-        difference = Estimate.unresolved(auc.reason or placebo.reason or "", **facts) if test is None else Estimate(
+        test = delong_test(target, scored, truth, groups=groups) if auc.resolved and control.resolved else None
+        difference = Estimate.unresolved(auc.reason or control.reason or "", **facts) if test is None else Estimate(
             test.difference, test.low, test.high, method="paired DeLong", **facts)
     except ValueError:
         difference = Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
-    return Row(judged.spec, *counts, auc, low, high, placebo, {"auc": difference})
+    return Row(judged.spec, *counts, auc, low, high, control, {"auc": difference})
 
 
 def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,
@@ -290,7 +290,7 @@ def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,
     wanted = {name: fpr for name, fpr in FPRS.items() if n_pos and fpr * n_neg >= 1.0}
     if not wanted:
         return [{} for _ in judged]
-    scores = [found[rows] for one in judged for found in (one.scores.target, one.scores.placebo) if found is not None]
+    scores = [found[rows] for one in judged for found in (one.scores.target, one.scores.control) if found is not None]
     points, draws = joint_tpr(scores, truth, list(wanted.values()), rng, n_resamples=n_resamples, groups=units.at(rows))
 
     def estimate(place: int, at: int) -> Estimate:

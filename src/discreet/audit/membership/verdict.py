@@ -3,7 +3,7 @@
 The rule is fixed before scores are read. The primary endpoint is the global reference ratio on the logit scale, with
 neutral or population references, and the global loss where there are none. *Fail*: its lower bound, corrected for the
 number of targets, exceeds ½ and its point the tolerance. *Pass*: its upper bound is below the tolerance, a control
-model (placebo) was attacked too, and the audit had the power to find a leak: planted records were detected, or, where
+model (control) was attacked too, and the audit had the power to find a leak: planted records were detected, or, where
 none were planted, the sample finds a leak of the size of the tolerance with power .8 and the model learned something.
 Only designs in which a random draw decided membership can do either; a control that contradicts the design takes the
 verdict away. A draw that the run made itself is known to be random, so texts that differ after it contradict nothing.
@@ -52,11 +52,11 @@ def judge(inputs: VerdictInputs) -> Judgement:
     further = [*_about_paper(inputs.paper), *inputs.notes]
     if primary is None or bound.value is None or bound.low is None or bound.high is None:
         return Judgement("inconclusive", (say("no_primary", reason=bound.reason), *further))
-    placebo, excess = primary.placebo_auc, primary.difference.get("auc")
+    control, excess = primary.control_auc, primary.difference.get("auc")
     who = WHO.get(primary.spec.reference_kind or "")
     finding = say("finding", attack=primary.spec.attack, auc=interval(bound), tolerance=given(tolerance),
                   references=say("finding_references", who=who) if who else "",
-                  control=say("finding_control", auc=interval(placebo)) if placebo.resolved else "")
+                  control=say("finding_control", auc=interval(control)) if control.resolved else "")
     if not decides(inputs.design):
         blind = say("blind", auc=interval(inputs.blind)) if inputs.blind.resolved else say(
             "blind_unknown", reason=inputs.blind.reason)
@@ -64,8 +64,8 @@ def judge(inputs: VerdictInputs) -> Judgement:
     apart, broken = reads_apart(inputs.blind, tolerance), []
     if apart and inputs.design != ASSIGNED:
         broken.append(say("sets_differ", auc=interval(inputs.blind)))
-    if off(placebo, tolerance):
-        broken.append(say("placebo_off", auc=interval(placebo)))
+    if off(control, tolerance):
+        broken.append(say("control_off", auc=interval(control)))
     # A control model that is off counts for less where the target exceeds it by more than the whole tolerance.
     if broken and (apart or excess is None or excess.low is None or excess.low <= tolerance - 0.5):
         return Judgement("inconclusive", (*broken, finding, *further))
@@ -74,13 +74,13 @@ def judge(inputs: VerdictInputs) -> Judgement:
     if inputs.design == ASSIGNED and apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
     if bound.low > 0.5 and bound.value > tolerance:
-        if placebo.resolved and excess is not None and excess.low is not None and excess.low <= 0.0:
-            return Judgement("inconclusive", (say("not_beyond_placebo"), finding, *further))
+        if control.resolved and excess is not None and excess.low is not None and excess.low <= 0.0:
+            return Judgement("inconclusive", (say("not_beyond_control"), finding, *further))
         said = [say("leak" if bound.low > tolerance else "leak_of_unclear_size"), finding]
         if primary.uncontrolled:
-            said.append(say("fail_without_placebo"))
-        elif off(placebo, tolerance):
-            said.append(say("placebo_exceeded"))
+            said.append(say("fail_without_control"))
+        elif off(control, tolerance):
+            said.append(say("control_exceeded"))
         return Judgement("fail", (*said, *further))
     if not inputs.learned:
         further.insert(0, say("learned_nothing"))
@@ -97,7 +97,7 @@ def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Reason]
     """What a pass lacks, and why a leak would have been found."""
     missing, planted, least, bound = list[Reason](), inputs.planted, least_detected(inputs.planted), inputs.bound
     if primary.uncontrolled:
-        missing.append(say("no_placebo"))
+        missing.append(say("no_control"))
     if planted and least is None:
         kinds = " or ".join(times(one.repetitions) for one in planted)
         missing.append(say("planted_too_few", times=kinds, most=max(one.auc.n_pos or 0 for one in planted),
@@ -119,7 +119,7 @@ def _about_paper(paper: Row | None) -> list[Reason]:
     """What the published protocol gives, on the model and on its control: no part of the verdict."""
     if paper is None or paper.auc.value is None or paper.auc.low is None or paper.auc.low <= 0.5:
         return []
-    control = paper.placebo_auc.value
+    control = paper.control_auc.value
     return [say("paper", auc=number(paper.auc.value, 2),
                 control="" if control is None else say("paper_control", auc=number(control, 2)))]
 
@@ -127,15 +127,15 @@ def _about_paper(paper: Row | None) -> list[Reason]:
 def claims_of(table: ScoreTable, sets: EvaluationSets, design: Design, *, texts: bool) -> Claims:
     """What may be claimed of one target, and what may not and what that would need; `texts`: whether there are any."""
     neutral, population, paired = (kind in sets.references for kind in ("neutral", "population", "paired"))
-    honest, placebo, groups = neutral or population, sets.placebo is not None, table.examples.has_users
+    honest, control, groups = neutral or population, sets.control is not None, table.examples.has_users
     planted, sealed = sets.planted.size > 0, decides(design) and design not in (*STATED, ASSIGNED)
     can = {
         "if_random": design in STATED, "epsilon_if_random": design in STATED, "own_draw": design == ASSIGNED,
         "sealed": sealed, "epsilon": sealed or design == ASSIGNED, "difference": not decides(design),
-        "placebo": placebo, "references": honest, "planted": planted, "groups": groups}
+        "control": control, "references": honest, "planted": planted, "groups": groups}
     cannot = {
         "sealed": design == AS_STATED, "random": design in STATED and design != AS_STATED,
-        "elsewhere": design == ASSIGNED, "verdict": not decides(design), "placebo": not placebo,
+        "elsewhere": design == ASSIGNED, "verdict": not decides(design), "control": not control,
         "planted": not planted, "clean": not sets.clean[None].size, "paired_only": paired and not honest,
         "references": not paired and not honest, "boundary": not sets.selectors, "texts": not texts,
         "groups": not groups, "other_attacks": True}

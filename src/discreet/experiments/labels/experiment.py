@@ -32,7 +32,7 @@ from discreet.experiments.runner import (
     read_once,
 )
 from discreet.mechanisms.labels.base import label_mechanism
-from discreet.scores.table import CANARY, PLACEBO, Canaries, Model, ScoreTable, stacked
+from discreet.scores.table import CANARY, CONTROL, Canaries, Model, ScoreTable, stacked
 from discreet.train import ManyRecipe, recipe_of
 
 LABEL_LIBRARIES = (*LIBRARIES, "discreet.mechanisms", "discreet.scores.table")
@@ -60,9 +60,9 @@ class LabelExperiment:
     arms : tuple of Arm
         One target is trained for each.
     seed : int
-        Assigns canaries, placebos and held-out rows, alike for all arms, and starts every model.
-    canaries, placebo : float
-        Below 1 a share of the rows that are not held out, else a number. No placebo: rows have no control.
+        Assigns canaries, controls and held-out rows, alike for all arms, and starts every model.
+    canaries, control : float
+        Below 1 a share of the rows that are not held out, else a number. No control: rows have no control.
     planted : tuple of int
         How often planted canaries, the positive control, stand in training; empty: none.
     planted_each : int, optional
@@ -71,8 +71,8 @@ class LabelExperiment:
         Rows that only measure accuracy; below 1 a share of all, else a number.
     references, references_at : int, tuple of Arm
         Models that an attacker would train for each of these arms (all if not given): on the rows of the target and
-        its placebos, with labels of canaries and placebos drawn afresh for each, under the same mechanism. They serve
-        the other arms too.
+        its controls, with labels of canaries and held-out ones drawn afresh for each, by the same mechanism. They
+        serve the other arms too.
     assignment : "uniform" or "balanced"
         How canary labels are drawn, see `draw_canaries`.
     labels : DataFile, optional
@@ -80,7 +80,7 @@ class LabelExperiment:
     positive : tuple of str, optional
         Values of the target that become class 1, all others class 0.
     group, drop : str, optional, and tuple of str
-        The column of groups (each is held out, canary or placebo as a whole), and columns that are no features.
+        The column of groups (each is held out, canary or control as a whole), and columns that are no features.
     same_epochs : bool
         Where the recipe trains until an accuracy, train all other models for as many epochs as the target without
         noise took.
@@ -98,7 +98,7 @@ class LabelExperiment:
     arms: tuple[Arm, ...] = (NONE,)
     seed: int = 42
     canaries: float = 0.02
-    placebo: float = 0.02
+    control: float = 0.02
     planted: tuple[int, ...] = PLANTED
     planted_each: int | None = None
     heldout: float = 0.2
@@ -114,7 +114,7 @@ class LabelExperiment:
     broken: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("canaries", "placebo", "heldout"):
+        for name in ("canaries", "control", "heldout"):
             value, least = getattr(self, name), name == "canaries"
             whole = 1.0 <= value < inf and value == int(value)
             if not whole and not (0.0 < value < 1.0 or (value == 0.0 and not least)):
@@ -194,12 +194,12 @@ class LabelExperiment:
     def table(self, results: Mapping[str, Result], data: Dataset) -> ScoreTable:
         """Scores of every model on every row: each arm's target, then its references.
 
-        A reference was trained on the target's placebos too, which are canaries to it, and has the same planted ones.
+        A reference was trained on the target's controls too, which are canaries to it, and has the same planted ones.
         """
         there, arrays = results["assign"].arrays, {name: result.arrays for name, result in results.items()}
         recipe = str(recipe_of(self.recipe).name)
         found = placed(self, {name: result.task for name, result in results.items()})
-        role = [np.where(there["role"] == PLACEBO, CANARY, there["role"]) if number else there["role"]
+        role = [np.where(there["role"] == CONTROL, CANARY, there["role"]) if number else there["role"]
                 for _, number in found]
         models = tuple(Model(arm.model(self.seed, number), "reference" if number else "target",
                              facts={"recipe": recipe}, mechanism=arm.mechanism, epsilon=arm.epsilon,

@@ -21,12 +21,12 @@ from discreet.data.datasets import Dataset, read_dataset
 from discreet.engine import Job, seeds_of
 from discreet.experiments.runner import read_once
 from discreet.mechanisms.labels.base import LabelMechanism, SoftLabelMechanism, label_mechanism
-from discreet.scores.table import CANARY, HELDOUT, NO_MECHANISM, PLACEBO, TRAIN, UNKNOWN
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, NO_MECHANISM, TRAIN, UNKNOWN
 from discreet.train import recipe_of
 from discreet.train.labelled_training import train_in_stages, train_labelled
 
 Scheme = Literal["plain", "soft", "staged"]
-ASSIGNED = ("canaries", "placebo", "planted", "planted_each", "heldout", "assignment")
+ASSIGNED = ("canaries", "control", "planted", "planted_each", "heldout", "assignment")
 """Options of an experiment that decide the assignment."""
 READ = ("target", "positive", "group", "drop")
 """Options of an experiment that decide what is read."""
@@ -105,7 +105,7 @@ def assign_labels(job: Job) -> dict[str, Any]:
 def assign(data: Dataset, options: Mapping[str, Any], seed: int, source: str) -> dict[str, Any]:
     """The roles of N rows and the labels before any mechanism, under the options `ASSIGNED` of an experiment.
 
-    Returns arrays (N,): `role` (codes of `Canaries.role`), `secret` (the label as given but of canaries and placebos),
+    Returns arrays (N,): `role` (codes of `Canaries.role`), `secret` (the label as given, canaries redrawn),
     `planted`; and `sizes`, the rows of each role and the number of planted canaries by repetitions. Raises InputError,
     beginning with `source`, where the rows do not suffice and where a class is no canary's label.
     """
@@ -120,7 +120,7 @@ def _assigned(labels: IntArray, classes: Sequence[str], groups: IntArray | None,
     n, planted = labels.size, options["planted"]
     held = _held_out(n, options["heldout"], groups, rng)
     left = n - int(held.sum())
-    wanted, control = (_number(options[name], left) for name in ("canaries", "placebo"))
+    wanted, control = (_number(options[name], left) for name in ("canaries", "control"))
     if not wanted:
         raise InputError(f"a share of {options['canaries']:g} of {left:,} rows is no canary; expected a larger share "
                          "or more rows")
@@ -128,7 +128,7 @@ def _assigned(labels: IntArray, classes: Sequence[str], groups: IntArray | None,
     drawn = draw_canaries(labels, len(classes), wanted, control, rng, assignment=options["assignment"], groups=groups,
                           among=~held, planted={times: each for times in planted if each})
     role = np.full(n, TRAIN, dtype=np.int8)
-    role[held], role[drawn.canary], role[drawn.placebo] = HELDOUT, CANARY, PLACEBO
+    role[held], role[drawn.canary], role[drawn.control] = HELDOUT, CANARY, CONTROL
     plain = drawn.label[(role == CANARY) & (drawn.planted == 0)]
     count = np.bincount(plain, minlength=len(classes))
     if (count == 0).any():
@@ -138,7 +138,7 @@ def _assigned(labels: IntArray, classes: Sequence[str], groups: IntArray | None,
     return {"role": role, "secret": drawn.label, "planted": drawn.planted, "sizes": {
         "rows": n, "train": int((role == TRAIN).sum()), "canary": int(plain.size),
         "planted": {str(times): int((drawn.planted == times).sum()) for times in planted},
-        "placebo": int((role == PLACEBO).sum()), "heldout": int(held.sum())}}
+        "control": int((role == CONTROL).sum()), "heldout": int(held.sum())}}
 
 
 def planted_number(planted: Sequence[int], each: int | None, canaries: int, rows: int) -> int:
@@ -179,7 +179,7 @@ def fit(job: Job) -> dict[str, Any]:
     inside = np.flatnonzero(role != HELDOUT)
     models = [(Arm.of(name, epsilon), int(number)) for name, epsilon, number in job.params["models"]]
     secret = np.stack([_secret(job, arm, number, data, role, there["secret"]) for arm, number in models])
-    weights = np.stack([np.where((role == PLACEBO) & (number == 0), 0, times) for _, number in models])
+    weights = np.stack([np.where((role == CONTROL) & (number == 0), 0, times) for _, number in models])
     [scheme] = {arm.scheme for arm, _ in models}
     recipe = dict(job.params["recipe"])
     if "clock" in job.inputs:
@@ -208,9 +208,9 @@ def _dataset(job: Job) -> Dataset:
 
 
 def _secret(job: Job, arm: Arm, number: int, data: Dataset, role: IntArray, drawn: IntArray) -> IntArray:
-    """Labels before the mechanism; a reference draws those of canaries and placebos for itself, uniformly."""
+    """Labels before the mechanism; a reference draws those of canaries and held-out ones for itself, uniformly."""
     if not number:
         return drawn
     rng = np.random.default_rng(seeds_of(job.seed, f"{arm.name}/{number}", "secrets"))
-    again = (role == CANARY) | (role == PLACEBO)
+    again = (role == CANARY) | (role == CONTROL)
     return np.where(again, rng.integers(0, len(data.classes), data.labels.size), data.labels)

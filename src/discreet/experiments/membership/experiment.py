@@ -25,7 +25,7 @@ Copies = Literal["exact", "paraphrase"]
 
 ROLES: Mapping[str, tuple[str, Role, ReferenceKind | None]] = {
     "a": ("f_A", "target", None), "b": ("f_B", "target", None), "selector": ("f_S", "selection", None),
-    "neutral": ("neutral", "reference", "neutral"), "placebo": ("placebo", "placebo", None)}
+    "neutral": ("neutral", "reference", "neutral"), "control": ("unseen", "control", None)}
 """Models of every experiment: what each is called, and its role in the audit."""
 MISMATCHED = "mismatched"
 EVALUATED, SET_ASIDE = "eval", "population"

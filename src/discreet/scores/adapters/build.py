@@ -70,7 +70,7 @@ class _Scored:
 
 def scored_from_model(
     spec: str, members: Path | str, nonmembers: Path | str, *, references: Sequence[str] = (),
-    placebos: Sequence[str] = (), selector: str | None = None, batch: int = 16, device: str | None = None,
+    controls: Sequence[str] = (), selector: str | None = None, batch: int = 16, device: str | None = None,
     max_tokens: int | None = None, quiet: bool = True, cache: Path | None = None, dtype: Dtype = "float32",
     chat: bool = False, prompt: str = "none", allow_split_groups: bool = False,
 ) -> tuple[ScoreTable, dict[str, str]]:
@@ -86,7 +86,7 @@ def scored_from_model(
     references : sequence of str
         "KIND=SPEC". neutral: trained on neither set. paired: trained on the non-members, or, where some have the
         split "reference_train", on those. population: trained on random halves, of which nothing is known.
-    placebos, selector : specs
+    controls, selector : specs
         Models that were trained on neither set.
     batch, device, max_tokens, dtype, chat, prompt :
         As `Settings`, for all models alike.
@@ -100,7 +100,7 @@ def scored_from_model(
     Returns
     -------
     table : ScoreTable
-        Models named by role ("target", "placebo", "neutral_2" …), with a `fingerprint` and, for transformers,
+        Models named by role ("target", "control", "neutral_2" …), with a `fingerprint` and, for transformers,
         the share of tokens seen among their facts; one query.
     texts : dict of str to str
         The text of each id, for the blind baseline.
@@ -108,7 +108,7 @@ def scored_from_model(
     Raises UsageError for a spec that is none, one that is given twice, settings that cannot be; MissingExtraError
     without the packages; InputError for files, models or labels that do not go together, and as `check_table`.
     """
-    specs = _models(spec, references, placebos, selector)
+    specs = _models(spec, references, controls, selector)
     settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
     source = f"{members} and {nonmembers}"
     rows, member = _rows(read_texts(members), read_texts(nonmembers), source)
@@ -130,7 +130,7 @@ def scored_from_model(
     return table, {row.id: row.text for row in rows}
 
 
-def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selector: str | None
+def _models(spec: str, references: Sequence[str], controls: Sequence[str], selector: str | None
             ) -> list[tuple[Model, str]]:
     """The models and the specs that open them, named by role: a spec may hold a path, an address or a token."""
     given: list[tuple[str, Role, ReferenceKind | None, str]] = [("target", "target", None, spec)]
@@ -141,10 +141,10 @@ def _models(spec: str, references: Sequence[str], placebos: Sequence[str], selec
             raise UsageError(f"a reference does not say of which kind it is; expected KIND=MODEL, where KIND is one of "
                              f"{', '.join(REFERENCE_KINDS)}")
         given.append((kind, "reference", kind, of))
-    given += [("placebo", "placebo", None, one) for one in placebos]
+    given += [("control", "control", None, one) for one in controls]
     given += [] if selector is None else [("selector", "selection", None, selector)]
     if len({of for *_, of in given}) < len(given):
-        raise UsageError("the same model is given twice; expected target, references, placebos and selector to be "
+        raise UsageError("the same model is given twice; expected target, references, controls and selector to be "
                          "models of their own")
     seen: Counter[str] = Counter()
     models = []

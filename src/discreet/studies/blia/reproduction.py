@@ -31,7 +31,7 @@ class Work:
     recipe : mapping
         As `recipe_of` reads it. The model at ε = ∞ is trained to `until_accuracy` where it names that, all others of
         its seed as many epochs; else all of them `epochs`.
-    canaries, placebos, heldout : int
+    canaries, controls, heldout : int
         Rows of each; what is left is trained on besides.
     rows : int or None
         Of the corpus, at random; all of them if not given.
@@ -50,7 +50,7 @@ class Work:
 
     recipe: Mapping[str, Any]
     canaries: int
-    placebos: int
+    controls: int
     heldout: int
     rows: int | None = None
     planted_each: int = 20
@@ -117,7 +117,7 @@ def experiments_of(corpus: str, work: Work, study: Study, prevalence: float | No
     target = "labels" if CORPORA[corpus].kind == "array" else "label"
     return [LabelExperiment(
         data, target, work.recipe, arms_of(work.mechanisms, work.epsilons), seed, canaries=work.canaries,
-        placebo=work.placebos, planted_each=work.planted_each, heldout=work.heldout, references=work.references,
+        control=work.controls, planted_each=work.planted_each, heldout=work.heldout, references=work.references,
         references_at=tuple(NONE if one == inf else Arm(RR, one) for one in work.references_at),
         broken=HALVED in work.mechanisms) for seed in work.seeds]
 

@@ -5,12 +5,12 @@ is binomial; with memory its interval takes the canaries of one model as indepen
 needs no such thing and holds as for one run (each guess is right with the chance of the ceiling at the most, whatever
 all other canary labels are). Unlike `audit_labels` this takes a mechanism that is broken on purpose.
 
-**The strongest attack** is chosen on every other canary and placebo and judged on those between: the largest of many
-would be large by chance, and its placebo small.
+**The strongest attack** is chosen on every other canary and control and judged on those between: the largest of many
+would be large by chance, and its control small.
 
 **Is an attack stronger than LIA-Threshold?** Two questions, both of which must be answered well:
 
-1. Is it memory? Fisher's exact test of the attack's success on canaries against that on placebos, p < .01, and success
+1. Is it memory? Fisher's exact test of the attack's success on canaries against that on controls, p < .01, and success
    the larger. Of the guesses that the attack makes itself.
 2. Is it more? McNemar's exact test of which canaries are right under the attack alone and under the baseline alone,
    Holm over all attacks compared, whatever became of the first question: the canaries that decide it are those of the
@@ -39,7 +39,7 @@ from discreet.audit.labels.rows import Tried, compared, evaluation_sets, repetit
 from discreet.core.numbers import label_attack_name
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
-from discreet.scores.table import CANARY, HELDOUT, PLACEBO, TRAIN, ScoreTable
+from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.testing import holm, mcnemar_exact
 from discreet.studies import averaged
@@ -47,7 +47,7 @@ from discreet.studies import averaged
 Part: TypeAlias = tuple[ScoreTable, int]
 """A table and the row of one of its targets."""
 Attempt: TypeAlias = tuple[LabelAttack, Tried, Tried]
-"""An attack, and what it guesses of all canaries and of all placebos."""
+"""An attack, and what it guesses of all canaries and of all controls."""
 
 ALPHA = 0.05
 CONTROL_ALPHA = 0.01
@@ -61,7 +61,7 @@ def condition(parts: Sequence[Part]) -> dict[str, Any]:
     parts : sequence of (ScoreTable, int)
         A target of each seed, all of one mechanism and ε, with two classes.
 
-    Raises InputError where a target has no canaries or no placebos.
+    Raises InputError where a target has no canaries or no controls.
     """
     table, target = parts[0]
     model = table.models[target]
@@ -93,11 +93,11 @@ def attack_rows(tried: Sequence[Attempt], truths: Sequence[Truth] = ("secret", "
     """One row for each attack and each of the labels that guesses are compared with."""
     found = []
     for truth in truths:
-        for attack, canary, placebo in tried:
+        for attack, canary, control in tried:
             # As in `audit.labels.rows`: a fair draw in twenty would take a finding away at 95% for each row.
-            success, control, p, vetoed = compared(canary, placebo, truth, 1.0 - ALPHA / (2 * len(tried)))
+            success, rate, p, vetoed = compared(canary, control, truth, 1.0 - ALPHA / (2 * len(tried)))
             found.append({**attack.settings.to_json(), "access": attack.access, "oracle": attack.access == "oracle",
-                          "target": truth, "success": success.to_json(), "placebo": control.to_json(),
+                          "target": truth, "success": success.to_json(), "control": rate.to_json(),
                           "difference_p": p, "vetoed": vetoed})
     return found
 
@@ -105,8 +105,8 @@ def attack_rows(tried: Sequence[Attempt], truths: Sequence[Truth] = ("secret", "
 def chosen(tried: Sequence[Attempt]) -> dict[str, Any] | None:
     """The row at the secret, on one half, of the attack on outputs that is `strongest` on the other; None without."""
     honest = [one for one in tried if one[0].access == "outputs"]
-    first, second = (attack_rows([(attack, _half(canary, start), _half(placebo, start))
-                                  for attack, canary, placebo in honest], ("secret",)) for start in (0, 1))
+    first, second = (attack_rows([(attack, _half(canary, start), _half(control, start))
+                                  for attack, canary, control in honest], ("secret",)) for start in (0, 1))
     # Whether a guess is made does not depend on a canary label.
     pairs = [(here, there) for here, there in zip(first, second, strict=True) if there["difference_p"] is not None]
     best = strongest(here for here, _ in pairs)
@@ -120,25 +120,25 @@ def _half(tried: Tried, start: int) -> Tried:
 
 
 def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Of attacks on outputs that placebos leave standing the one whose lead over its placebo is least likely by
+    """Of attacks on outputs that controls leave standing the one whose lead over its control is least likely by
     chance; without any in the lead the one that is right most often. None where none could be run."""
-    there = [row for row in rows if row["success"]["value"] is not None and row["placebo"]["value"] is not None
+    there = [row for row in rows if row["success"]["value"] is not None and row["control"]["value"] is not None
              and not row["vetoed"]]
-    ahead = [row for row in there if row["success"]["value"] > row["placebo"]["value"]]
+    ahead = [row for row in there if row["success"]["value"] > row["control"]["value"]]
     if ahead:
         return min(ahead, key=lambda row: (row["difference_p"], -row["success"]["value"]))
     return max(there, key=lambda row: row["success"]["value"], default=None)
 
 
 def _proved(tried: Sequence[Attempt], rows: Sequence[Mapping[str, Any]]) -> Estimate:
-    """The best ladder bound of all attacks on outputs that no placebo vetoes, Bonferroni over all on outputs."""
+    """The best ladder bound of all attacks on outputs that no control vetoes, Bonferroni over all on outputs."""
     vetoed = [row["vetoed"] for row in rows if row["target"] == "secret"]
     honest = [(canary, canary.guesses, veto) for (attack, canary, _), veto in zip(tried, vetoed, strict=True)
               if attack.access == "outputs" and canary.guesses is not None and canary.guesses.made.any()]
     found = [ladder_bound(guesses.correct(canary.canary)[guesses.made], guesses.confidence[guesses.made],
                           canary.n_classes, ALPHA / len(honest)) for canary, guesses, veto in honest if not veto]
     if not found:
-        return Estimate.unresolved("no attack on outputs alone that placebos leave standing made a guess",
+        return Estimate.unresolved("no attack on outputs alone that controls leave standing made a guess",
                                    unit="canary")
     return max(found, key=lambda one: one.epsilon).estimate(ALPHA)
 
@@ -150,22 +150,22 @@ def stronger_attacks(tried: Sequence[Attempt]) -> list[dict[str, Any]]:
     baseline's guess where the attack abstains), success of its own guesses, `difference_p`, canaries right under
     one of the two alone, McNemar's `paired_p` (1 where it does not lead) and after Holm, `stronger`.
     """
-    honest = {label_attack_name(attack.settings.to_json(), brief=True): (attack, canary, placebo, canary.guesses.label)
-              for attack, canary, placebo in tried
-              if attack.access == "outputs" and canary.guesses is not None and placebo.guesses is not None}
+    honest = {label_attack_name(attack.settings.to_json(), brief=True): (attack, canary, control, canary.guesses.label)
+              for attack, canary, control in tried
+              if attack.access == "outputs" and canary.guesses is not None and control.guesses is not None}
     baselines = {name: guess for name, (attack, _, _, guess) in honest.items()
                  if attack.settings.attack == "lia_threshold"}
-    found = [_against(name, canary, placebo, guess, baselines)
-             for name, (_, canary, placebo, guess) in honest.items() if baselines and name not in baselines]
+    found = [_against(name, canary, control, guess, baselines)
+             for name, (_, canary, control, guess) in honest.items() if baselines and name not in baselines]
     adjusted = holm([one["paired_p"] for one in found]).tolist() if found else []
     for one, p in zip(found, adjusted, strict=True):
         memory = one["difference_p"] is not None and one["difference_p"] < CONTROL_ALPHA and (
-            one["success"]["value"] > one["placebo"]["value"])
+            one["success"]["value"] > one["control"]["value"])
         one |= {"holm_p": p, "stronger": bool(memory and p < ALPHA)}
     return found
 
 
-def _against(name: str, canary: Tried, placebo: Tried, guess: IntArray, baselines: Mapping[str, IntArray]
+def _against(name: str, canary: Tried, control: Tried, guess: IntArray, baselines: Mapping[str, IntArray]
              ) -> dict[str, Any]:
     pairs = {}
     for baseline, other in baselines.items():
@@ -175,20 +175,20 @@ def _against(name: str, canary: Tried, placebo: Tried, guess: IntArray, baseline
         pairs[baseline] = mcnemar_exact(*alone) if alone[0] > alone[1] else 1.0, *alone, int(base.sum())
     hardest = max(pairs, key=lambda baseline: pairs[baseline][0])
     paired_p, only_attack, only_baseline, right = pairs[hardest]
-    success, control, p, _ = compared(canary, placebo, "secret", 1.0 - ALPHA)
+    success, rate, p, _ = compared(canary, control, "secret", 1.0 - ALPHA)
     return {"attack": name, "baseline": hardest, "n": int(canary.canary.size),
             "right": right + only_attack - only_baseline, "baseline_right": right, "success": success.to_json(),
-            "placebo": control.to_json(), "difference_p": p, "only_attack": only_attack,
+            "control": rate.to_json(), "difference_p": p, "only_attack": only_attack,
             "only_baseline": only_baseline, "paired_p": paired_p}
 
 
 def _sizes(parts: Sequence[Part]) -> dict[str, Any]:
-    """Rows of the first seed; canaries and placebos of all seeds together, planted ones left out."""
+    """Rows of the first seed; canaries and held-out ones of all seeds together, planted ones left out."""
     roles = [table.canaries.role[target] for table, target in parts]
     planted = [table.canaries.planted[target] > 0 for table, target in parts]
     return {"n_trained": int(np.isin(roles[0], (CANARY, TRAIN)).sum()),
             "n_canaries": sum(int(((role == CANARY) & ~out).sum()) for role, out in zip(roles, planted, strict=True)),
-            "n_placebos": sum(int((role == PLACEBO).sum()) for role in roles),
+            "n_controls": sum(int((role == CONTROL).sum()) for role in roles),
             "n_heldout": int((roles[0] == HELDOUT).sum())}
 
 

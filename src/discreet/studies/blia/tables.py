@@ -23,7 +23,7 @@ BENCHMARKS: Mapping[str, tuple[str, str]] = {
 """Which table is of which benchmark, and its name; table 2 is the first row of each."""
 SHARES: Mapping[str, str] = {"lia_threshold": "threshold", "lia_delta_margin": "delta_margin"}
 MEMORISED = 0.01
-"""The p of a placebo difference, canaries of all seeds together, from which something counts as memorised."""
+"""The p of a control difference, canaries of all seeds together, from which something counts as memorised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def line(one: Condition) -> dict[str, Any]:
     `difference_p` after Holm over all of them; None where there is none.
     """
     corpus, names = CORPORA[one["corpus"]], ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained",
-                                             "n_canaries", "n_placebos", "chance", "ceiling", "flips", "planted",
+                                             "n_canaries", "n_controls", "chance", "ceiling", "flips", "planted",
                                              "epsilon_lower")
     secret = [row for row in one["attacks"] if row["target"] == "secret"]
     fixed = {"attack": "lia_threshold", "threshold": "fixed"}
@@ -88,7 +88,7 @@ def _one(rows: Iterable[Mapping[str, Any]], **asked: Any) -> Mapping[str, Any] |
     return next((row for row in rows if all(row[name] == value for name, value in asked.items())), None)
 
 
-SAID = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit", "oracle", "success", "placebo",
+SAID = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit", "oracle", "success", "control",
         "difference_p", "vetoed")
 
 
@@ -136,9 +136,9 @@ def stronger(found: Found) -> Rows:
 
 
 def memorised(one: Condition) -> bool:
-    """Whether an attack on outputs is right about canaries' secrets more often than about placebos', p < .01."""
+    """Whether an attack on outputs is right about canaries' secrets more often than about controls', p < .01."""
     return any(row["access"] == "outputs" and row["target"] == "secret" and row["difference_p"] is not None
-               and row["difference_p"] < MEMORISED and row["success"]["value"] > row["placebo"]["value"]
+               and row["difference_p"] < MEMORISED and row["success"]["value"] > row["control"]["value"]
                for row in one["attacks"])
 
 

@@ -1,4 +1,4 @@
-"""The membership paper's tables and figures rerun: its definitions and honest ones, each with its placebo."""
+"""The membership paper's tables and figures rerun: its definitions and honest ones, each with its control."""
 
 from discreet.studies.mia.reproduction import ORDER, reproduce
 from discreet.studies.mia.settings import SETTINGS, Setting, Study

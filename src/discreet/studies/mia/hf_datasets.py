@@ -114,7 +114,7 @@ def pooled(folder: Path, rng: Generator) -> list[LabelledText]:
 def depression(folder: Path, rng: Generator) -> list[LabelledText]:
     """Title and body of posts: r/depression against the four other subreddits (appendix N.1).
 
-    The appendix has 4,000 of each; a neutral reference and a placebo need half as many again.
+    The appendix has 4,000 of each; a neutral reference and a control need half as many again.
     """
     rows = []
     for number, row in enumerate(read(DEPRESSION, columns=("title", "body", "subreddit"))):

@@ -96,7 +96,7 @@ def _named(one: Condition) -> dict[str, Any]:
 
 
 def noise(item: str, conditions: Iterable[Condition], study: Study, **options: Any) -> Rows:
-    """The Laplace frontier of each condition's f_A (right), fresh and keyed, next to its placebo."""
+    """The Laplace frontier of each condition's f_A (right), fresh and keyed, next to its control."""
     asked = {"sigmas": [one for one in study.setting.sigmas if one > 0], "draws": study.setting.draws}
     made = run_tasks({one: _task(_frontier, "frontier", one, study, asked) for one in conditions}, study, options)
     return [{**head(one, "seed"), "frontier": value["frontier"]} for one, value in made.items()]

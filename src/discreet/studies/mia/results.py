@@ -58,9 +58,9 @@ def estimates(rows: Iterable[Row], name: str) -> list[Estimate]:
 
 
 def figures(audits: Sequence[Audit], attack: str, definition: Definition, **asked: Any) -> dict[str, Any]:
-    """AUC, TPR at 5% (and 1%) FPR and the placebo's AUC of one question, averaged over directions and seeds."""
+    """AUC, TPR at 5% (and 1%) FPR and the control's AUC of one question, averaged over directions and seeds."""
     by_seed = [rows_of(audit, attack, definition, **asked) for audit in audits]
-    names = {"auc": "auc", "placebo": "placebo_auc", "tpr_at_1pct_fpr": "tpr_at_1pct_fpr",
+    names = {"auc": "auc", "control": "control_auc", "tpr_at_1pct_fpr": "tpr_at_1pct_fpr",
              "tpr_at_5pct_fpr": "tpr_at_5pct_fpr"}
     return {key: averaged([estimates(rows, name) for rows in by_seed]).to_json() for key, name in names.items()}
 
@@ -77,16 +77,16 @@ def reach(audits: Sequence[Audit], attack: str, definition: Definition, **asked:
 
 def change(pairs: Sequence[tuple[Audit, Audit]], definition: Definition, after: Mapping[str, Any],
            before: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """AUC of the reference attack `after` less `before`, one pair of audits a seed; and the same of the placebo.
+    """AUC of the reference attack `after` less `before`, one pair of audits a seed; and the same of the control.
 
     Means over directions and seeds. The two AUCs may share examples, so their intervals do not make one for the
     difference: it has one from three seeds on, and is a point before.
     """
-    value, placebo = (averaged([[_less(one, other) for one, other in zip(
+    value, control = (averaged([[_less(one, other) for one, other in zip(
         estimates(rows_of(second, "reference", definition, **after), key),
         estimates(rows_of(first, "reference", definition, **before), key), strict=True)]
-        for second, first in pairs], (-1.0, 1.0)).to_json() for key in ("auc", "placebo_auc"))
-    return value, placebo
+        for second, first in pairs], (-1.0, 1.0)).to_json() for key in ("auc", "control_auc"))
+    return value, control
 
 
 def accuracy(audits: Sequence[Audit], part: str = "test", label: str = "all", *, before: Sequence[Audit] | None = None
@@ -148,7 +148,7 @@ def supplementary_task(experiment: MembershipExperiment) -> Task:
 
 
 def supplementary(job: Job) -> dict[str, Any]:
-    """`{"attacks": rows, "users": [{target, group_auc, placebo_auc}]}`, the rows as an audit's, with the selection
+    """`{"attacks": rows, "users": [{target, group_auc, control_auc}]}`, the rows as an audit's, with the selection
     "non-boundary": the reference attack on the records that the boundary of the audit of the same seed leaves out."""
     table = score_table(job.inputs, read_texts(job.files["data"]))
     units, rng = Units.of(table), job.rng()
@@ -171,6 +171,6 @@ def _users(scores: list[Scores], sets: EvaluationSets, units: Units) -> dict[str
     chosen = primary_scores(scores)
     if chosen is None:
         nothing = Estimate.unresolved("no reference ratio could be computed", unit="group").to_json()
-        return {"group_auc": nothing, "placebo_auc": nothing}
-    target, placebo = (group_level(one, sets, units).to_json() for one in (chosen, same_examples(chosen)[1]))
-    return {"group_auc": target, "placebo_auc": placebo}
+        return {"group_auc": nothing, "control_auc": nothing}
+    target, control = (group_level(one, sets, units).to_json() for one in (chosen, same_examples(chosen)[1]))
+    return {"group_auc": target, "control_auc": control}

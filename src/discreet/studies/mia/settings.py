@@ -105,7 +105,7 @@ def experiment_of(condition: Condition, study: Study) -> MembershipExperiment:
         # Calibration and evaluation keep their size where A's varies.
         a = sizes.get("a", 200)
         sizes = {"val": round(0.4 * a), "cal": round(0.6 * a), "eval": a,
-                 **dict.fromkeys(("a", "b", "neutral", "placebo"), int(value))}
+                 **dict.fromkeys(("a", "b", "neutral", "control"), int(value))}
         options |= {"planted": (), "shadows": 0}
     elif word == "mismatched":
         options["mismatched"] = study.file(value)

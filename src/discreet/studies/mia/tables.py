@@ -102,9 +102,9 @@ def _utility(group: Sequence[Audit]) -> dict[str, Any]:
 
 
 def _ends(group: Sequence[Audit], definition: Definition, places: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """AUC and placebo of the reference attack under several selections, under the names of these."""
+    """AUC and control of the reference attack under several selections, under the names of these."""
     return {f"{place}_{key}": value for place, asked in places.items()
-            for key, value in figures(group, "reference", definition, **asked).items() if key in ("auc", "placebo")}
+            for key, value in figures(group, "reference", definition, **asked).items() if key in ("auc", "control")}
 
 
 def attack_rows(item: str, conditions: Sequence[Condition], audits: Audits, attacks: Sequence[str],
@@ -146,10 +146,10 @@ def gain_rows(item: str, conditions: Sequence[Condition], audits: Audits) -> Row
             whole, edge = {"label": label}, {"label": label, **SELECTIONS["boundary"]}
             paper = paper_range(item, structure=structure, regime=condition.regime, label=name, metric="gain of auc")
             for definition in SHOWN:
-                value, placebo = change([(audit, audit) for audit in group], definition, edge, whole)
+                value, control = change([(audit, audit) for audit in group], definition, edge, whole)
                 rows.append({**head(condition, "variant"), "label": name, "definition": definition,
                              **_ends(group, definition, {"global": whole, "boundary": edge}), "gain": value,
-                             "placebo_gain": placebo, "paper": paper if definition == "paper" else None})
+                             "control_gain": control, "paper": paper if definition == "paper" else None})
     return rows
 
 
@@ -188,7 +188,7 @@ def copy_rows(item: str, conditions: Sequence[Condition], audits: Audits) -> Row
                    **_utility(group)}
             if variant != PLAIN:
                 for place, asked in SELECTIONS.items():
-                    row[f"{place}_change"], row[f"{place}_placebo_change"] = change(pairs, definition, asked, asked)
+                    row[f"{place}_change"], row[f"{place}_control_change"] = change(pairs, definition, asked, asked)
                 row["accuracy_change"] = accuracy(group, before=[before for _, before in pairs])
                 if definition == "paper":
                     row |= {"paper": paper_range(item, metric=f"gain of auc, {variant}"),
@@ -207,7 +207,7 @@ def user_rows(item: str, conditions: Sequence[Condition], audits: Audits) -> Row
                  if definition in DEFINITIONS[attack]]
         rows.append({**of, "unit": "user", "attack": "reference", "definition": "honest, logit",
                      **{key: averaged([estimates(audit["users"], name) for audit in group]).to_json()
-                        for key, name in (("auc", "group_auc"), ("placebo", "placebo_auc"))}})
+                        for key, name in (("auc", "group_auc"), ("control", "control_auc"))}})
     return rows
 
 

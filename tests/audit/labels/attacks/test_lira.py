@@ -120,7 +120,7 @@ def test_what_it_needs(make_view: Any, fit: Any) -> None:
 
 
 def test_references_that_never_saw_the_row_serve_two_of_the_fits(make_view: Any) -> None:
-    """As for placebos that no reference was trained on either."""
+    """As for controls that no reference was trained on either."""
     view = make_view(n=30, classes=2)
     away = replace(view, references=replace(view.references, label=np.full_like(view.references.label, -1)))
     assert [LiraLabel(fit).needs(away) is None for fit in FITS] == [False, False, True, True]

@@ -66,6 +66,18 @@ def test_fit_prints_its_card(cli: Cli, side_files: Files, tmp_path: Path) -> Non
     assert set(record["card"]["metrics"]["mlp-v4"]) == {"within"}
 
 
+def test_typicality_features_keep_every_text_and_the_card_says_so(cli: Cli, side_files: Files, tmp_path: Path) -> None:
+    args = fit_args(side_files, "--features", "typicality", "--discriminator", "density")
+    assert "Features of the density: typicality" in cli(*args, "--out", tmp_path / "a").out
+    card = cli(*args, "--out", tmp_path / "b", "--json").record["card"]
+    kept = {side: card["counts"][f"fit_{side}"] for side in ("safe", "unsafe")}
+    assert (card["density"]["features"], card["stores"]["training_embeddings"]) == ("typicality", kept)
+    checked = [json.loads(cli("guard", "check", "--guard", tmp_path / name, LEAK, "--json", "--quiet").out)["delta"]
+               for name in "ab"]
+    assert checked[0] == checked[1]
+    assert checked[0] is not None
+
+
 @pytest.mark.parametrize(("density", "printed"), [("gmm", True), ("ocsvm", False)])
 def test_a_mixture_with_fewer_components_says_so(cli: Cli, side_files: Files, tmp_path: Path, density: str,
                                                  printed: bool) -> None:
@@ -82,8 +94,9 @@ def test_a_mixture_with_fewer_components_says_so(cli: Cli, side_files: Files, tm
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    (["--density", "kde"], "--density 'kde'"), (["--encoders", "x"], "--encoders 'x'"),
-    (["--discriminator", "x"], "--discriminator 'x'"), (["--domain", "cooking"], "unknown domain 'cooking'"),
+    (["--density", "kde"], "--density 'kde'"), (["--features", "x"], "--features 'x'"),
+    (["--encoders", "x"], "--encoders 'x'"), (["--discriminator", "x"], "--discriminator 'x'"),
+    (["--domain", "cooking"], "unknown domain 'cooking'"),
     (["--cost-miss", "1"], "--cost-miss and --cost-false-flag belong together"),
     (["--encoded", "x"], "--encoded 'x'"), (["--policy", "none.yaml"], "cannot read the policy none.yaml"),
 ])

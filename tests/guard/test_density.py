@@ -16,14 +16,13 @@ from discreet.core.errors import InputError, UsageError
 from discreet.guard.density import (
     Density,
     DensityOptions,
-    FittedDual,
-    Projection,
     TooFewRowsError,
     densities,
     median_gamma,
     restore_density,
 )
 from discreet.guard.dual_density import DualDensity
+from discreet.guard.fitted_dual import FittedDual, Projection
 
 KINDS = ("gmm", "ocsvm", "rff")
 OPTIONS = DensityOptions(nu=0.1, n_components=3, n_frequencies=300)
@@ -31,6 +30,7 @@ DUALS: dict[str, dict[str, Any]] = {
     "both": {"nu": 0.05}, "both raw": {"nu": 0.05, "scale": "libsvm"}, "both reduced": {"nu": 0.1, "pca": 4},
     "both gmm": {"density": "gmm", "n_components": 2, "pca": 6},
     "both rff": {"density": "rff", "nu": 0.05, "n_frequencies": 128},
+    "both typicality": {"nu": 0.1, "features": "typicality", "widths": (5, 7)},
 }  # fmt: skip
 
 

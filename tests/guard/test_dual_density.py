@@ -28,6 +28,7 @@ def _blobs(n_safe: int, n_unsafe: int, d: int = 6, apart: float = 2.0, seed: int
     DualDensity(nu=0.05, scale="libsvm", pca=4),
     DualDensity("gmm", n_components=2),
     DualDensity("rff", nu=0.05, n_frequencies=256),
+    DualDensity(features="typicality", nu=0.05),
 ])
 def test_scikit_learns_checks(estimator: DualDensity, check: Any) -> None:
     check(estimator)
@@ -35,6 +36,7 @@ def test_scikit_learns_checks(estimator: DualDensity, check: Any) -> None:
 
 @pytest.mark.parametrize("settings", [
     {"nu": 0.1}, {"nu": 0.1, "scale": "libsvm"}, {"density": "gmm"}, {"density": "rff", "nu": 0.1}, {"nu": "sweep"},
+    {"features": "typicality", "widths": (3, 3)},
 ])
 def test_it_tells_blobs_apart(settings: dict[str, Any]) -> None:
     x, y = _blobs(300, 300, apart=4.0)
@@ -103,6 +105,7 @@ def test_the_card_counts_what_is_kept() -> None:
     assert 0 < DualDensity(nu=0.1).fit(x, y).fitted_.stored_rows()["safe"] < 50
     model = DualDensity("rff", nu=0.1, n_frequencies=64, random_state=0).fit(x, y)
     assert model.fitted_.stored_rows() == {"safe": 0, "unsafe": 0}
+    assert DualDensity(nu=0.1, features="typicality").fit(x, y).fitted_.stored_rows() == {"safe": 50, "unsafe": 70}
     # Frequencies are shared by both sides.
     assert model.fitted_.config()["safe"]["seed"] == model.fitted_.config()["unsafe"]["seed"]
 
@@ -122,7 +125,8 @@ def test_a_random_state_is_taken_as_scikit_learn_takes_it() -> None:
 @pytest.mark.parametrize(("settings", "said"), [
     ({"scale": "log"}, "expected 'normalised' or 'libsvm'"), ({"nu": "auto"}, "expected 'sweep' or a number"),
     ({"nu": 0.0}, "nu is 0.0"), ({"pca": 0}, "pca is 0"), ({"pca": "all"}, "pca is 'all'"),
-    ({"gamma": "scale"}, "'median' or a positive number"),
+    ({"gamma": "scale"}, "'median' or a positive number"), ({"features": "words"}, "'embedding' or 'typicality'"),
+    ({"features": "typicality", "widths": (1, 2)}, "do not sum to the 6 columns"),
 ])
 def test_impossible_settings_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):

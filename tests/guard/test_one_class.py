@@ -171,6 +171,14 @@ def test_above_the_limit_rows_are_drawn() -> None:
     assert np.array_equal(found.auroc, by_hand.auroc)
 
 
+def test_each_side_may_see_the_rows_in_its_own_way() -> None:
+    safe, unsafe = _sides(350, 250, 3)
+    turn = np.linalg.qr(np.random.default_rng(4).standard_normal((safe.shape[1],) * 2))[0]
+    plain = sweep_nu(safe, unsafe, rng=np.random.default_rng(3), most_rows=200)
+    turned = sweep_nu(safe @ turn, unsafe, others=(unsafe @ turn, safe), rng=np.random.default_rng(3), most_rows=200)
+    np.testing.assert_allclose(turned.auroc, plain.auroc, atol=2e-3)
+
+
 def test_few_rows_make_fewer_folds_and_too_few_none() -> None:
     rng = np.random.default_rng(0)
     assert sweep_nu(*_sides(6, 40, 0), rng=rng).auroc.shape == (4, 3)

@@ -43,6 +43,9 @@ def fit(
     encoded: Annotated[str, option("W", "What the encoders read: answer or question+answer.")] = "answer",
     cache: Annotated[Path | None, option("DIR", "Where exported encoders are kept.")] = None,
     density: Annotated[str, option("K", "ocsvm, gmm or rff: says what is out of distribution.")] = "ocsvm",
+    features: Annotated[str, option(
+        "K", "What the density reads: embedding, or typicality, which says where a text lies among those of each class "
+        "(T3) and keeps the embeddings of all of them.")] = "embedding",
     discriminator: Annotated[str | None, option(
         "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic or "
         "mlp-v4; by default what did best on real text.")] = None,
@@ -56,9 +59,9 @@ def fit(
     check_target(out, lib.artifact.MANIFEST)
     policy = policy_of(domain, audience.audience, audience.policy)
     guard = discreet.fit_guard(
-        policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, discriminator=discriminator,
-        seed=seed, out=out, cache=cache, policy=policy, encoded=cast(Literal["answer"], encoded),
-        costs=costing.costs(), quiet=output.quiet)
+        policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, features=features,
+        discriminator=discriminator, seed=seed, out=out, cache=cache, policy=policy,
+        encoded=cast(Literal["answer"], encoded), costs=costing.costs(), quiet=output.quiet)
     output.show({"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
                  "tau": guard.tau, "card": guard.card}, when_quiet="nothing")
     if not (output.as_json or output.quiet):

@@ -17,9 +17,10 @@ from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256
 from discreet.domains import save_facts, saved_domain
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import FUSION, Fusion
-from discreet.guard.density import FittedDual, prefixed, under
+from discreet.guard.density import prefixed, under
 from discreet.guard.detector import ENCODED, Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
+from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import Thetas, read_points
 from discreet.guard.policy import Policy
 

@@ -1,11 +1,11 @@
-"""What a density of the guard offers, the registry of densities, and a pair of them on one scale (paper V-B, V-C)."""
+"""What a density of the guard offers, and the registry of densities (paper V-B)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
 from discreet.core.types import FloatArray
-from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
+from discreet.guard.exact import as_rows, row_sums
 
-LEAST_ROWS, MEDIAN_ROWS, ROWS_AT_ONCE = 2, 2_000, 2_048
-SCALES, SIDES = ("normalised", "libsvm"), ("safe", "unsafe")
+LEAST_ROWS, MEDIAN_ROWS = 2, 2_000
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -188,87 +187,3 @@ def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
     """The arrays that `prefixed` named."""
     start = f"{prefix}/"
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Projection:
-    """x ↦ (x − mean) · componentsᵀ: principal components shared by both sides, `mean` (d,), `components` (p, d)."""
-
-    mean: FloatArray
-    components: NDArray[np.float32] = field(repr=False)
-
-    @classmethod
-    def of(cls, mean: ArrayLike, components: ArrayLike) -> Projection:
-        """From the mean (d,) and the components (p, d) of a fit."""
-        return cls(as_float(mean), store(np.asarray(components))[0])
-
-    def transform(self, x: NDArray[Any]) -> FloatArray:
-        """(n, p); a row depends on itself alone, bit for bit."""
-        rows = as_rows(x, self.mean.size)
-        out = np.empty((rows.shape[0], self.components.shape[0]))
-        for part in blocks(rows.shape[0]):
-            out[part] = dots(split(rows[part], LEFT, centre=self.mean), [self.components])
-        return out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedDual:
-    """A fitted pair of densities, of the safe side and of the unsafe one, for rows of `dim` columns, projected first.
-
-    `scale` is that of both σ. "libsvm" is the raw form of the paper: with ν·n in every σ, τ = 0 shifts with the ratio
-    of the class sizes, and any other threshold with ν and n as well.
-    """
-
-    dim: int
-    scale: str
-    densities: tuple[Density, Density]
-    projection: Projection | None = None
-
-    def sigmas(self, x: ArrayLike) -> FloatArray:
-        """σ_s and σ_u (n, 2) of rows (n, d), each row's own; ValueError for another width or NaN."""
-        rows = as_rows(np.asarray(x), self.dim)
-        out = np.empty((rows.shape[0], 2))
-        for part in blocks(rows.shape[0], ROWS_AT_ONCE):
-            seen = rows[part] if self.projection is None else self.projection.transform(rows[part])
-            for side, density in enumerate(self.densities):
-                out[part, side] = density.normalised(seen) if self.scale == "normalised" else density.score(seen)
-        return out
-
-    def stored_rows(self) -> dict[str, int]:
-        """Training embeddings that each side keeps, for the card."""
-        return {side: kept.stored_rows() for side, kept in zip(SIDES, self.densities, strict=True)}
-
-    def components(self) -> dict[str, int] | None:
-        """Mixture components `requested`, and fitted on each side (fewer where its rows do not carry them)."""
-        safe, unsafe = (density.components for density in self.densities)
-        return None if safe is None or unsafe is None else {
-            "requested": safe[0], "safe": safe[1], "unsafe": unsafe[1]}
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays to save, named `safe/…`, `unsafe/…`, `projection/…`."""
-        named: dict[str, NDArray[Any]] = {}
-        for side, density in zip(SIDES, self.densities, strict=True):
-            named |= prefixed(side, density.state())
-        if self.projection is not None:
-            named |= {"projection/mean": self.projection.mean, "projection/components": self.projection.components}
-        return named
-
-    def config(self) -> dict[str, Any]:
-        """JSON values to save."""
-        safe, unsafe = (density.config() for density in self.densities)
-        return {"dim": self.dim, "scale": self.scale, "projection": self.projection is not None,
-                "safe": safe, "unsafe": unsafe, "stored_rows": self.stored_rows()}
-
-    @classmethod
-    def restore(cls, config: Mapping[str, Any], state: Arrays) -> Self:
-        """What `config` and `state` saved; InputError where it is not that."""
-        with restoring("a saved pair of densities"):
-            scale, dim, projection = config["scale"], int(config["dim"]), None
-            if scale not in SCALES or config.get("views") is not None:
-                raise ValueError(f"scale {scale!r} or views")
-            if config["projection"]:
-                projection = Projection(as_float(state["projection/mean"]), state["projection/components"])
-                if projection.mean.shape != (dim,) or projection.components.shape[1:] != (dim,):
-                    raise ValueError("projection arrays of another shape")
-            safe, unsafe = (restore_density(config[side], under(side, state)) for side in SIDES)
-            return cls(dim, scale, (safe, unsafe), projection)

@@ -18,8 +18,8 @@ from discreet.core.types import BoolArray, FloatArray
 from discreet.domains import Domain
 from discreet.encode.encoders.evidence import EvidenceEncoder, Reading
 from discreet.encode.fusion import Fusion
-from discreet.guard.density import FittedDual
 from discreet.guard.discriminators import DENSITY, Discriminator, given
+from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
 from discreet.guard.reading import Read, said_before
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.errors import MissingExtraError
 from discreet.core.types import FloatArray, IntArray
-from discreet.guard.density import SCALES, DensityOptions, FittedDual, Projection, densities
+from discreet.guard.density import DensityOptions, densities
+from discreet.guard.fitted_dual import SCALES, FittedDual, Projection
 from discreet.guard.one_class import NUS, NuSweep, sweep_nu
+from discreet.guard.typicality import Typicality
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,6 +24,9 @@ except ImportError:
     raise MissingExtraError("fitting a dual density", "audit", "sklearn") from None
 
 PCA = 512
+FEATURES = ("embedding", "typicality")
+
+Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 
 class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -43,7 +48,11 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Random frequencies of "rff", shared by both sides.
     pca : int, None or "auto"
         Principal components at the most, fitted on both classes together: min(pca, rows of the smaller class / 2, d).
-        "auto" is 512 for "gmm" and None for the others.
+        "auto" is 512 for "gmm" on embeddings and None for the others.
+    features : "embedding" or "typicality"
+        Rows as they are, or where they lie among the rows of each class (`typicality.py`), all of which are then kept.
+    widths : sequence of int or None
+        Columns of each encoder, for typicality features, after `pca`; None is one encoder.
     scale : "normalised" or "libsvm"
         Scale of both σ before they are subtracted. "libsvm" is the paper's raw form.
     random_state : int, RandomState or None
@@ -62,6 +71,7 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(self, density: str = "ocsvm", *, nu: float | str = "sweep", gamma: float | str = "median",
                  n_components: int = 8, n_frequencies: int = 4096, pca: int | str | None = "auto",
+                 features: str = "embedding", widths: tuple[int, ...] | None = None,
                  scale: str = "normalised", random_state: Any = None) -> None:
         self.density = density
         self.nu = nu
@@ -69,6 +79,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components = n_components
         self.n_frequencies = n_frequencies
         self.pca = pca
+        self.features = features
+        self.widths = widths
         self.scale = scale
         self.random_state = random_state
 
@@ -76,6 +88,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Fit both sides on rows (n, d) and labels (n,), the larger of which means unsafe; TooFewRowsError under 2."""
         if self.scale not in SCALES:
             raise ValueError(f"scale is {self.scale!r}: expected 'normalised' or 'libsvm'")
+        if self.features not in FEATURES:
+            raise ValueError(f"features is {self.features!r}: expected 'embedding' or 'typicality'")
         rows, given = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(given)
         self.classes_, labels = np.unique(given, return_inverse=True)
@@ -89,12 +103,18 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         projection = self._projection(rows, labels)
         seen = rows if projection is None else projection.transform(rows)
         sides = seen[labels == 0], seen[labels == 1]
-        self.sweep_ = self._swept(sides, rng)
+        others, views = sides[::-1], None
+        if self.features == "typicality":
+            safe, unsafe = (Typicality.fit(side, self.widths, rng) for side in sides)
+            views = safe, unsafe
+            sides = safe.own(), unsafe.own()
+            others = safe.transform(unsafe.rows()), unsafe.transform(safe.rows())
+        self.sweep_ = self._swept(sides, others, rng)
         nu = self.sweep_.nu if self.sweep_ else NUS[0] if isinstance(self.nu, str) else float(self.nu)
         self.nu_ = None if self.density == "gmm" else nu
         options = replace(options, nu=nu, seed=int(rng.integers(2**53)))
-        safe, unsafe = (densities[self.density].fit(side, options, rng=rng) for side in sides)
-        self.fitted_ = FittedDual(rows.shape[1], self.scale, (safe, unsafe), projection)
+        of_safe, of_unsafe = (densities[self.density].fit(side, options, rng=rng) for side in sides)
+        self.fitted_ = FittedDual(rows.shape[1], self.scale, (of_safe, of_unsafe), projection, views)
         self.components_ = self.fitted_.components()
         return self
 
@@ -118,7 +138,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _projection(self, rows: NDArray[Any], labels: IntArray) -> Projection | None:
-        most: Any = (PCA if self.density == "gmm" else None) if self.pca == "auto" else self.pca
+        reduced = self.density == "gmm" and self.features == "embedding"
+        most: Any = (PCA if reduced else None) if self.pca == "auto" else self.pca
         if most is None:
             return None
         if not isinstance(most, int | np.integer) or most < 1:
@@ -130,11 +151,11 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         peer = Peer(p, svd_solver=solver).fit(rows.astype(np.float64))
         return Projection.of(peer.mean_, peer.components_)
 
-    def _swept(self, sides: tuple[NDArray[Any], NDArray[Any]], rng: np.random.Generator) -> NuSweep | None:
+    def _swept(self, sides: Pair, others: Pair, rng: np.random.Generator) -> NuSweep | None:
         if self.density == "gmm" or not isinstance(self.nu, str):
             return None
         if self.nu != "sweep":
             raise ValueError(f"nu is {self.nu!r}: expected 'sweep' or a number over 0 and at most 1")
         if min(side.shape[0] for side in sides) < 4:
             return None
-        return sweep_nu(*sides, rng=rng, gamma=self.gamma, normalised=self.scale == "normalised")
+        return sweep_nu(*sides, others=others, rng=rng, gamma=self.gamma, normalised=self.scale == "normalised")

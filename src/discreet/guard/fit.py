@@ -30,7 +30,7 @@ from discreet.guard.corpus import PARTS, SHARES, Corpus, Part, Texts, read_corpu
 from discreet.guard.density import densities
 from discreet.guard.detector import ENCODED, Detector, Encoded, Rows, reading_of, rows_of, text_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given
-from discreet.guard.dual_density import DualDensity
+from discreet.guard.dual_density import FEATURES, DualDensity
 from discreet.guard.evaluate import plain
 from discreet.guard.guard import Guard
 from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
@@ -42,6 +42,7 @@ EVERY = tuple(DISCRIMINATORS)
 DEFAULT_DISCRIMINATOR = "evidence+logistic"
 """What decides between safe and flag: what did best on real text at matched review load (`docs/results/guard.md`). The
 density always decides what is out of distribution."""
+STORED = {"embedding": "support vectors", "typicality": "neighbours, all rows of the fit set,"}
 DEFAULT_DENSITY = "ocsvm"
 """The paper's T3+OCSVM (V-B)."""
 
@@ -66,9 +67,9 @@ class EncodedCorpus:
 
 def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
               encoders: str | Sequence[Encoder] = "embedded", density: str = DEFAULT_DENSITY,
-              discriminator: str | None = None, seed: int = 42, out: Path | str | None = None,
-              cache: Path | str | None = None, policy: Policy | None = None, encoded: Encoded = "answer",
-              costs: Costs | None = None, quiet: bool = True) -> Guard:
+              features: str = "embedding", discriminator: str | None = None, seed: int = 42,
+              out: Path | str | None = None, cache: Path | str | None = None, policy: Policy | None = None,
+              encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True) -> Guard:
     """Fit a guard on texts of both sides.
 
     InputError, UsageError or MissingExtraError for files that cannot be read, too few texts of a side, an impossible
@@ -87,6 +88,9 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
         See `encode.presets`.
     density : str
         A name in the registry of densities, "ocsvm", "gmm" or "rff"; decides what is out of distribution.
+    features : {"embedding", "typicality"}
+        What the density reads: embeddings, or where they lie among those of each class, encoder by encoder
+        (`typicality.py`); the folder then holds the embeddings of all texts of the fit set.
     discriminator : str, optional
         Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`, by default
         `DEFAULT_DISCRIMINATOR`. All are fitted and saved.
@@ -99,7 +103,7 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
     """
     discriminator = discriminator or DEFAULT_DISCRIMINATOR
     for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),
-                                ("encoded", encoded, ENCODED)):
+                                ("features", features, FEATURES), ("encoded", encoded, ENCODED)):
         if chosen not in tuple(known):
             raise UsageError(f"--{name} {chosen!r}: expected one of {', '.join(known)}")
     domain = load_domain(domain)
@@ -111,7 +115,8 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
     if isinstance(encoders, str):
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())
     rows = encode_corpus(corpus, encoders, encoded)
-    dual = DualDensity(density, random_state=seed)
+    widths = tuple(encoder.dim for encoder in rows.fusion.encoders)
+    dual = DualDensity(density, features=features, widths=widths, random_state=seed)
     detector = fit_detector(rows, dual, decides=discriminator, seed=seed, costs=costs)
     guard = Guard(policy, detector=detector, card=card_of(rows, detector, dual, seed=seed, costs=costs))
     if out is not None:
@@ -182,7 +187,7 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
             "lineages": dict(sorted(Counter(s.lineage for s in corpus.samples if s.lineage).items())),
             "generators": dict(sorted(written.items())), "machine_written": sum(written.values()) / len(corpus.samples)}
     stores = {"texts": 0, "words": 0, "training_embeddings": kept,
-              "note": "support vectors are embeddings of training texts: who holds the folder holds them"
+              "note": f"{STORED[dual.features]} are embeddings of training texts: who holds the folder holds them"
               if any(kept.values()) else "no embedding of a training text: weights, means and covariances only"}
     encoders = [{"kind": e.kind, "name": e.name, "dim": e.dim, "weight": w}
                 for e, w in zip(fusion.encoders, fusion.weights, strict=True)]
@@ -191,8 +196,8 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
         "discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed,
         "policy": corpus.policy.label(), "data": data, "counts": corpus.counts,
         "sets": {"shares": list(SHARES), "theta_percentile": THETA_PERCENTILE}, "encoders": encoders,
-        "density": {"kind": dual.density, "scale": dual.scale, "nu": dual.nu_, "components": dual.components_,
-                    "sweep": sweep},
+        "density": {"kind": dual.density, "features": dual.features, "scale": dual.scale, "nu": dual.nu_,
+                    "components": dual.components_, "sweep": sweep},
         "costs": costs, "stores": stores,
         "metrics": _metrics(rows.kinds("evaluation"), rows.held["evaluation"], detector),
     })

@@ -217,23 +217,28 @@ class NuSweep:
 
 
 def sweep_nu(safe: NDArray[Any], unsafe: NDArray[Any], *, rng: np.random.Generator, nus: Sequence[float] = NUS,
-             gamma: float | str = "median", normalised: bool = True, most_rows: int = MOST_ROWS) -> NuSweep:
+             others: tuple[NDArray[Any], NDArray[Any]] | None = None, gamma: float | str = "median",
+             normalised: bool = True, most_rows: int = MOST_ROWS) -> NuSweep:
     """The ν that ranks unlabelled rows of two classes (n, d), (m, d) best.
 
     `rng` draws the folds (stratified by class), the rows of the median heuristic (a γ per side), and `most_rows` of a
-    class that has more. `nus` ascend; `normalised` divides σ by ν·n before δ is taken. TooFewRowsError for a class of
-    fewer than 4 rows: every fit needs 2, and so many must be left for the last fold.
+    class that has more. Where features differ by side, `others` are the unsafe rows (m, d) as the safe side sees them,
+    and the safe rows (n, d) as the unsafe side does, in the order of their own side. `nus` ascend; `normalised` divides
+    σ by ν·n before δ is taken. TooFewRowsError for a class of fewer than 4 rows: every fit needs 2, and so many must be
+    left for the last fold.
     """
-    sides = [as_rows(side) for side in (safe, unsafe)]
+    sides, crossed = ([as_rows(side) for side in pair] for pair in ((safe, unsafe), others or (unsafe, safe)))
     if max(len(side) for side in sides) > most_rows:
-        sides = [side[np.sort(rng.permutation(len(side))[:most_rows])] for side in sides]
+        kept = [np.sort(rng.permutation(len(side))[:most_rows]) for side in sides]
+        sides = [side[index] for side, index in zip(sides, kept, strict=True)]
+        crossed = [other[index] for other, index in zip(crossed, reversed(kept), strict=True)]
     fewest = min(len(side) for side in sides)
     if fewest < 4:
         raise TooFewRowsError("the smaller class of a sweep over nu", fewest, 4)
     options, count = DensityOptions(gamma=gamma), min(FOLDS, fewest // 2)
     fold_of = [np.asarray(rng.permutation(np.arange(len(side)) % count)) for side in sides]
     scored = [_scores_by_fold(GramRows(own, options.width(own, rng)), other, nus, among, normalised)
-              for own, other, among in zip(sides, reversed(sides), fold_of, strict=True)]
+              for own, other, among in zip(sides, crossed, fold_of, strict=True)]
     table = np.empty((len(nus), count))
     for i, fold in np.ndindex(*table.shape):
         negatives = (scored[1].other - scored[0].own)[fold_of[0] == fold, i, fold]

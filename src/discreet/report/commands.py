@@ -64,6 +64,8 @@ def fit_summary(record: page.Record) -> page.Summary:
     sets = [(part, *(f"{card['counts'].get(f'{part}_{kind}', 0):,}" for kind in ("safe", "borderline", "unsafe")))
             for part in ("fit", "calibration", "evaluation")]
     notes = [page.Text(say(words["stored"], card))]
+    if card["density"].get("features") == "typicality":
+        notes.append(page.Text(words["typicality"]))
     if components := card["density"].get("components"):
         notes.append(page.Text(f"Gaussian mixtures of the density: {say(words['components'], components)}."))
     sections = [_section("", page.table(("", "safe", "borderline", "unsafe"), sets), *notes)]

@@ -54,10 +54,19 @@ def together(one: ScoreTable, other: ScoreTable) -> ScoreTable:
 
 
 class TestVerdict:
-    def test_memory_of_labels_fails(self) -> None:
-        found = audit(world(memory=2.0))
+    def test_memory_of_labels_fails_though_trained_labels_are_null(self) -> None:
+        table = world(memory=2.0)
+        found = audit(table)
         assert found.verdict == "fail"
         assert codes(found)[:3] == ("labels_leak", "strongest_attack", "epsilon_proven")
+        blind = audit(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)))
+        assert (blind.verdict, codes(blind)[-1]) == ("fail", "canary_label_alone")
+        assert any("'label_trained'" in said for said in blind.decisive.claims.cannot)
+
+    @pytest.mark.parametrize(("planted", "code"), [((), "nothing_planted"), ((1, 4, 16), "planted_not_found")])
+    def test_without_memory_that_is_found_it_is_inconclusive(self, planted: tuple[int, ...], code: str) -> None:
+        found = audit(world(planted=planted))
+        assert (found.verdict, codes(found)[0]) == ("inconclusive", code)
 
     def test_planted_memory_that_is_found_passes_and_says_how_much_would_have_been(self) -> None:
         found = audit(world(1, **FAINT))
@@ -68,14 +77,6 @@ class TestVerdict:
         assert least is not None
         assert 0.55 < least < 0.65
         assert f"{100 * least:.1f}%" in found.decisive.judgement.reasons[3]
-
-    def test_nothing_planted_is_inconclusive(self) -> None:
-        found = audit(world())
-        assert (found.verdict, codes(found)[0]) == ("inconclusive", "nothing_planted")
-
-    def test_planted_memory_that_is_not_found_is_inconclusive(self) -> None:
-        found = audit(world(planted=(1, 4, 16)))
-        assert (found.verdict, codes(found)[0]) == ("inconclusive", "planted_not_found")
 
     def test_no_control_is_inconclusive_however_much_is_remembered(self) -> None:
         table = world(memory=8.0, planted=(4,))
@@ -133,12 +134,10 @@ class TestVerdict:
         assert all(row.vetoed for row in found.attacks if row.decides)
         assert (found.verdict, codes(found)[0]) == ("inconclusive", "all_controls_off_chance")
 
-    def test_under_a_mechanism_the_reasons_say_what_it_allows(self) -> None:
+    def test_what_a_mechanism_allows_is_said_and_a_bound_above_the_claim_breaks_it(self) -> None:
         found = audit(world(memory=3.0, epsilon=1.0), attacks=HONEST)
         said = dict(zip(codes(found), found.decisive.judgement.reasons, strict=True))
         assert "73.1%" in said["within_epsilon"]
-
-    def test_a_bound_above_the_claim_is_said_to_break_it(self) -> None:
         table = world(memory=6.0, canaries=1000)
         model = replace(table.models[0], mechanism="rr", epsilon=0.5)
         assert {"epsilon_broken", "flips_off"} <= set(codes(audit(changed(table, models=(model,)))))
@@ -165,13 +164,6 @@ class TestVerdict:
         found = audit(changed(table, trained=trained))
         assert (found.verdict, codes(found)[0]) == ("inconclusive", "trained_label_unknown")
         assert f"{int(600 * share)} of 600 canaries" in found.decisive.judgement.reasons[0]
-
-    def test_a_leak_is_one_though_trained_labels_are_null(self) -> None:
-        table = world(memory=2.0)
-        found = audit(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)))
-        assert found.verdict == "fail"
-        assert codes(found)[-1] == "canary_label_alone"
-        assert any("'label_trained'" in said for said in found.decisive.claims.cannot)
 
 
 def test_the_least_effect_is_found_as_often_as_it_says() -> None:

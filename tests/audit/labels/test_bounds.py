@@ -31,10 +31,10 @@ RNG = np.random.default_rng
 
 
 class TestCeiling:
-    @pytest.mark.parametrize(("epsilon", "percent"), [(0.3, 57.4), (0.5, 62.2), (0.8, 69.0), (1, 73.1), (2, 88.1),
-                                                      (4, 98.2)])
-    def test_the_papers_epsilons(self, epsilon: float, percent: float) -> None:
-        assert 100 * ceiling(epsilon, 2) == pytest.approx(percent, abs=0.05)
+    def test_the_papers_epsilons_and_the_ends(self) -> None:
+        for epsilon, percent in {0.3: 57.4, 0.5: 62.2, 0.8: 69.0, 1.0: 73.1, 2.0: 88.1, 4.0: 98.2}.items():
+            assert 100 * ceiling(epsilon, 2) == pytest.approx(percent, abs=0.05)
+        assert (ceiling(0.0, 5), ceiling(inf, 5)) == (pytest.approx(0.2), 1.0)
 
     @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.5, 2), (1.0, 3), (2.0, 10)])
     def test_the_best_guess_from_a_randomised_label_attains_it(self, epsilon: float, n_classes: int) -> None:
@@ -50,10 +50,6 @@ class TestCeiling:
             matrix = weights / weights.sum(axis=1, keepdims=True)
             best = matrix.max(axis=0).sum() / n_classes
             assert best <= ceiling(epsilon_of(matrix), n_classes) + 1e-12
-
-    def test_the_ends(self) -> None:
-        assert ceiling(0.0, 5) == pytest.approx(0.2)
-        assert ceiling(inf, 5) == 1.0
 
     @pytest.mark.parametrize(("epsilon", "n_classes", "message"), [
         (-0.1, 2, "epsilon is -0.1"), (np.nan, 2, "epsilon is nan"), (1.0, 1, "n_classes is 1"),
@@ -167,19 +163,18 @@ class TestPlanning:
         slow = float(stats.binom.pmf(reach, guesses, success).sum())
         assert bound_power(n, success, epsilon, n_classes, guessed=guessed) == pytest.approx(slow, abs=1e-12)
 
-    def test_as_many_canaries_as_the_power_takes(self) -> None:
+    def test_as_many_canaries_as_the_power_takes_and_none_show_what_epsilon_allows(self) -> None:
         n = canaries_needed(0.85)
         assert bound_power(n, 0.85, 1.0) >= 0.8 > bound_power(n - 1, 0.85, 1.0)
+        with pytest.raises(ValueError, match="no number of canaries shows it"):
+            canaries_needed(ceiling(1.0, 2), 1.0)
+        assert plan_canaries(40.0, 2)["rows"][0]["canaries"] is None
 
     def test_the_plan_holds_when_it_is_carried_out(self) -> None:
         success = ceiling(2.0, 2)
         n, rng = canaries_needed(success, 1.0), RNG(8)
         shown = sum(ladder_bound(rng.random(n) < success, rng.random(n), 2).epsilon >= 1.0 for _ in range(200))
         assert stats.binomtest(shown, 200, 0.8, alternative="less").pvalue > 0.001
-
-    def test_what_epsilon_allows_is_never_shown(self) -> None:
-        with pytest.raises(ValueError, match="no number of canaries shows it"):
-            canaries_needed(ceiling(1.0, 2), 1.0)
 
     @pytest.mark.parametrize(("call", "message"), [
         ({"n": 0}, "n is 0"), ({"guessed": 0.0}, "guessed is 0"), ({"epsilon": 0.0}, "epsilon is 0"),
@@ -214,6 +209,9 @@ def test_all_three_are_those_of_the_counts() -> None:
     for one in (found.ladder, found.one_run, found.two_rate):
         assert (one.low, one.high, one.level) == (one.value, None, 0.95)
     assert set(found.to_json()) == {"epsilon_lower", "epsilon_lower_one_run", "epsilon_lower_two_rate"}
+    three = bounds_of("outputs", "secret", given, TRIAL.canary, 3, vetoed=False, bounded=True)
+    assert three.ladder.value is not None
+    assert "two classes" in (three.two_rate.reason or "")
 
 
 @pytest.mark.parametrize(("access", "truth", "given", "vetoed", "bounded", "said"), [
@@ -232,15 +230,6 @@ def test_where_nothing_is_proven_a_reason_stands(access: str, truth: str, given:
         assert said in (one.reason or "")
 
 
-def test_two_rates_are_of_two_classes() -> None:
-    world = LabelWorld(canaries=60, held_out=10, n_classes=3)
-    trial = canary_rows(simulated_labels(world, np.random.default_rng(0)), 0)
-    guessed = Guesses(trial.canary, np.ones(60))
-    found = bounds_of("outputs", "secret", guessed, trial.canary, 3, vetoed=False, bounded=True)
-    assert found.ladder.value is not None
-    assert "two classes" in (found.two_rate.reason or "")
-
-
 @pytest.mark.parametrize(("epsilon", "classes", "guessed"), [(1.0, 2, 1.0), (2.0, 10, 0.3)])
 def test_as_many_canaries_as_show_it(epsilon: float, classes: int, guessed: float) -> None:
     found = plan_canaries(epsilon, classes, guessed)
@@ -248,16 +237,10 @@ def test_as_many_canaries_as_show_it(epsilon: float, classes: int, guessed: floa
     needed = [row["canaries"] for row in found["rows"]]
     assert needed == sorted(needed, reverse=True)
     for row in found["rows"]:
-        power = [bound_power(n, row["success"], epsilon, classes, guessed=guessed)
-                 for n in (row["canaries"], max(2, row["canaries"] // 3))]
-        assert power[0] >= 0.8
-        assert power[1] < 0.8
-    assert f"{found['ceiling']:.1%}" in found["note"]
+        enough, few = (bound_power(n, row["success"], epsilon, classes, guessed=guessed)
+                       for n in (row["canaries"], max(2, row["canaries"] // 3)))
+        assert enough >= 0.8 > few
     assert ("the rest abstained" in found["note"]) == (guessed < 1.0)
-
-
-def test_what_no_number_shows_is_said() -> None:
-    assert plan_canaries(40.0, 2)["rows"][0]["canaries"] is None
 
 
 @pytest.mark.parametrize(("epsilon", "classes", "guessed", "said"), [

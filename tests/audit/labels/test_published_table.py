@@ -30,25 +30,22 @@ def read(folder: Path, *rows: str, head: str = HEAD) -> list[Cell]:
     return read_cells(path)
 
 
-def test_percent(tmp_path: Path) -> None:
-    assert read(tmp_path, "520,84.72,inf,51.73", "520,,0.3,50.4") == [
-        Cell(1, 520, inf, 0.5173, 0.8472, success_unit=1e-4, accuracy_unit=1e-4),
-        Cell(2, 520, 0.3, 0.504, None, success_unit=1e-4, accuracy_unit=1e-4)]
-
-
-@pytest.mark.parametrize(("row", "success", "accuracy", "units"), [
-    ("1000,0.9267,1,0.769", 0.769, 0.9267, (1e-3, 1e-4)),
+@pytest.mark.parametrize(("row", "epsilon", "success", "accuracy", "units"), [
+    ("520,84.72,inf,51.73", inf, 0.5173, 0.8472, (1e-4, 1e-4)),
+    ("1000,0.9267,1,0.769", 1.0, 0.769, 0.9267, (1e-3, 1e-4)),
     # A percent sign is percent however small; a share written short is not taken for a rounded one.
-    ("1000,99%,1,0.5 %", 0.005, 0.99, (1e-3, 0.01)), ("100,1,1,1", 1.0, 1.0, (0.01, 0.01))])
-def test_shares(tmp_path: Path, row: str, success: float, accuracy: float, units: tuple[float, float]) -> None:
+    ("1000,99%,1,0.5 %", 1.0, 0.005, 0.99, (1e-3, 0.01)), ("100,1,1,1", 1.0, 1.0, 1.0, (0.01, 0.01)),
+    *((f"10,.5,{written},.5", inf, 0.5, 0.5, (0.01, 0.01)) for written in ("Infinity", " INF ", "∞", "none", "1e999"))])
+def test_numbers_as_they_are_written(tmp_path: Path, row: str, epsilon: float, success: float, accuracy: float,
+                                     units: tuple[float, float]) -> None:
     [cell] = read(tmp_path, row)
-    assert (cell.success, cell.train_accuracy) == (success, accuracy)
+    assert (cell.epsilon, cell.success, cell.train_accuracy) == (epsilon, success, accuracy)
     assert (cell.success_unit, cell.accuracy_unit) == pytest.approx(units)
 
 
-@pytest.mark.parametrize("written", ["inf", "Infinity", " INF ", "∞", "none", "1e999"])
-def test_infinity_is_spelled_in_several_ways(tmp_path: Path, written: str) -> None:
-    assert read(tmp_path, f"10,.5,{written},.5")[0].epsilon == inf
+def test_a_column_is_percent_throughout(tmp_path: Path) -> None:
+    assert read(tmp_path, "520,84.72,inf,51.73", "520,,0.3,50.4")[1] == Cell(
+        2, 520, 0.3, 0.504, None, success_unit=1e-4, accuracy_unit=1e-4)
 
 
 def test_everything_that_a_row_may_say(tmp_path: Path) -> None:
@@ -69,45 +66,29 @@ def test_parquet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("row", "message"), [
     ("0,.5,1,.5", "line 2: 'n_canaries' is 0; expected a whole number, at least 1"),
-    ("1.5,.5,1,.5", "'n_canaries' is 1.5"),
-    ("1e99,.5,1,.5", "'n_canaries' is 1E"),
-    ("x,.5,1,.5", "'n_canaries' is not a number"),
-    ("10,.5,0,.5", "'epsilon' is 0; expected a number above 0, or inf"),
-    ("10,.5,-1,.5", "'epsilon' is -1"),
-    ("10,.5,nan,.5", "'epsilon' is not a number"),
-    ("10,.5,,.5", "'epsilon' is not a number"),
-    ("10,.5,1,", "'success' is not a number"),
+    ("1.5,.5,1,.5", "'n_canaries' is 1.5"), ("1e99,.5,1,.5", "'n_canaries' is 1E"),
+    ("x,.5,1,.5", "'n_canaries' is not a number"), ("10,.5,0,.5", "'epsilon' is 0; expected a number above 0, or inf"),
+    ("10,.5,-1,.5", "'epsilon' is -1"), ("10,.5,nan,.5", "'epsilon' is not a number"),
+    ("10,.5,,.5", "'epsilon' is not a number"), ("10,.5,1,", "'success' is not a number"),
     ("10,.5,1,nan", "'success' is NaN or infinite"),
     ("10,.5,1,-0.1", "'success' is -0.1; expected a number from 0 to 1"),
     ("10,.5,1,101", "'success' is 101; expected a number from 0 to 100, since the column holds percent"),
     ("10,101,1,.5", "'train_accuracy' is 101"),
-])
-def test_cells_that_cannot_be_read(tmp_path: Path, row: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        read(tmp_path, row)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(("extra", "message"), [
     ({"n_classes": 1}, "'n_classes' is 1; expected a whole number, at least 2"),
     ({"n_train": 5}, "'n_train' is 5; expected a whole number, at least 10"),
     ({"guess": "perhaps"}, "'guess' is not one that is known; expected prediction or other"),
     ({"benchmark": 3}, "'benchmark' is a number; expected a name or null"),
-    ({"success": True}, "'success' is true or false"),
-    ({"epsilon": True}, "'epsilon' is not a number"),
+    ({"success": True}, "'success' is true or false"), ({"epsilon": True}, "'epsilon' is not a number"),
     ({"epsilon": [1]}, "'epsilon' is not a number"),
 ])
-def test_values_that_cannot_be(tmp_path: Path, extra: dict[str, Any], message: str) -> None:
-    path = tmp_path / "table.jsonl"
-    row = {"n_canaries": 10, "train_accuracy": 0.5, "epsilon": 1, "success": 0.5} | extra
-    path.write_text(json.dumps(row), encoding="utf-8")
+def test_values_that_cannot_be(tmp_path: Path, row: str | dict[str, Any], message: str) -> None:
+    path = tmp_path / ("table.csv" if isinstance(row, str) else "table.jsonl")
+    whole = {"n_canaries": 10, "train_accuracy": 0.5, "epsilon": 1, "success": 0.5}
+    path.write_text(f"{HEAD}\n{row}\n" if isinstance(row, str) else json.dumps(whole | row), encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_cells(path)
     assert message in str(error.value)
-
-
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="there is no 'success'"):
         read(tmp_path, "10,.5,1", head="n_canaries,train_accuracy,epsilon")
 
@@ -169,13 +150,6 @@ class TestCeiling:
                 cells.append(Cell(row, 500, epsilon, right / 500, None, n_classes))
             impossible += bool(check_cells(cells)["impossible"])
         assert impossible <= 28
-
-    def test_a_memoriser_behind_a_halved_mechanism_is_found_out(self) -> None:
-        rng = RNG(3)
-        secret = rng.integers(0, 2, 500)
-        trained = HalvedRandomisedResponse.at(0.5, 2).apply(secret, rng)
-        [one] = above(Cell(1, 500, 0.5, float((trained == secret).mean())))
-        assert (one["above"], one["above_halved"]) == (True, False)
 
 
 def accuracy_of(*cell: Any, **given: Any) -> dict[str, Any]:

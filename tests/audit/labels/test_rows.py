@@ -80,13 +80,6 @@ def test_the_veto_pays_for_all_rows_of_the_model() -> None:
     assert not any(one.vetoed for one in judged(table, *(HONEST,) * 5))
 
 
-@pytest.mark.parametrize(("attack", "access"), [(HONEST, "outputs"), (PRIVILEGED, "privileged"), (FLAWED, "oracle")])
-def test_only_attacks_on_outputs_decide(attack: LabelAttack, access: str) -> None:
-    row = judged(world(epsilon=1.0), attack)[0]
-    assert row.access == access
-    assert row.decides == (access == "outputs")
-
-
 def test_the_trained_label_is_judged_only_where_it_is_known_and_decides_only_where_it_differs() -> None:
     table = world(epsilon=inf)
     assert [one.decides for one in judged(table, HONEST)] == [True, False]
@@ -108,19 +101,18 @@ def test_unknown_labels_of_held_out_canaries_leave_the_trained_label_uncontrolle
     assert not about_trained.decides
 
 
-def test_without_held_out_canaries_nothing_decides() -> None:
+def test_without_held_out_canaries_or_references_nothing_decides_and_the_row_says_why() -> None:
     table = world()
     role = np.where(table.canaries.role == CONTROL, TRAIN, table.canaries.role).astype(np.int8)
     row = judged(changed(table, role=role), HONEST)[0]
     assert row.success.resolved
     assert "no held-out canaries" in (row.held_out.reason or "")
     assert (row.difference_p, row.decides, row.vetoed) == (None, False, False)
-
-
-def test_an_attack_that_lacks_something_is_a_row_that_says_what() -> None:
-    row = judged(world(), ReferenceCalibrated())[0]
-    assert "needs references" in (row.success.reason or "")
-    assert (row.difference_p, row.null_p, row.decides) == (None, None, False)
+    lacking = judged(table, ReferenceCalibrated())[0]
+    assert "needs references" in (lacking.success.reason or "")
+    assert (lacking.difference_p, lacking.null_p, lacking.decides) == (None, None, False)
+    shown = [judged(table, attack)[0] for attack in (HONEST, PRIVILEGED, FLAWED)]
+    assert [(one.access, one.decides) for one in shown] == [("outputs", True), ("privileged", False), ("oracle", False)]
 
 
 def test_nulls_are_replayed_and_only_asked_for() -> None:
@@ -170,10 +162,8 @@ def test_groups_that_share_a_draw_are_one_row_each() -> None:
 def test_groups_that_share_a_shift_are_one_row_each() -> None:
     table = world(n_classes=3)
     group = np.arange(len(table.examples)) // 4
-    shift = RNG(5).integers(0, 3, group.max() + 1)[group]
-    secret = ((table.examples.label + shift) % 3)[None]
-    sides = evaluation_sets(changed(table, group=group, label=secret, trained=secret), 0)
-    assert len(sides.canaries) == 50
+    shifted = ((table.examples.label + RNG(5).integers(0, 3, group.max() + 1)[group]) % 3)[None]
+    assert len(evaluation_sets(changed(table, group=group, label=shifted, trained=shifted), 0).canaries) == 50
 
 
 ATTACKS = (LiaThreshold(), LiaThreshold("median"), DeltaMargin("secret"))

@@ -32,16 +32,12 @@ def test_noise_is_the_hmac_of_the_input(n_classes: int, key: bytes) -> None:
     np.testing.assert_allclose(keyed_laplace(inputs, n_classes, key), expected, rtol=1e-9)
 
 
-def test_noise_over_inputs_looks_like_independent_laplace_noise() -> None:
+def test_noise_over_inputs_and_over_keys_looks_like_independent_laplace_noise() -> None:
     noise = keyed_laplace(canonical(f"text {n}" for n in range(20_000)), 6, KEY)
-    for column in noise.T:
+    over_keys = np.concatenate([keyed_laplace([b"one text"], 4, n.to_bytes(16, "big"))[0] for n in range(5_000)])
+    for column in (*noise.T, over_keys):
         assert stats.kstest(column, "laplace").pvalue > 0.001
     assert np.abs(np.corrcoef(noise.T) - np.eye(6)).max() < 0.03
-
-
-def test_noise_over_keys_looks_like_laplace_noise() -> None:
-    noise = np.concatenate([keyed_laplace([b"one text"], 4, n.to_bytes(16, "big"))[0] for n in range(5_000)])
-    assert stats.kstest(noise, "laplace").pvalue > 0.001
 
 
 def test_equal_inputs_get_equal_answers_and_near_duplicates_do_not() -> None:
@@ -82,15 +78,12 @@ class TestNearDuplicates:
             assert stats.ks_2samp(slow[:, label], fast[:, label]).pvalue > 0.001
 
     def test_one_query_is_the_input_itself(self) -> None:
-        rng = np.random.default_rng(3)
-        mechanism = KeyedLaplace(1.0, KEY)
+        rng, mechanism = np.random.default_rng(3), KeyedLaplace(1.0, KEY)
         logits, inputs = np.zeros((3, 2)), canonical("abc")
         near = mechanism.near_duplicates(logits, inputs, 1, 5.0, rng)
         np.testing.assert_array_equal(near, mechanism.pooled(logits, inputs, 1, rng))
-
-    def test_jitter_that_cannot_be(self) -> None:
         with pytest.raises(ValueError, match="jitter is -1"):
-            KeyedLaplace(1.0, KEY).near_duplicates(np.zeros((1, 2)), [b""], 2, -1, np.random.default_rng(0))
+            mechanism.near_duplicates(logits, inputs, 2, -1, rng)
 
 
 def test_epsilon_does_not_grow_with_the_queries() -> None:
@@ -99,14 +92,12 @@ def test_epsilon_does_not_grow_with_the_queries() -> None:
     assert KeyedLaplace(0.5, KEY).epsilon(2) is None
 
 
-def test_the_key_is_long_and_never_shown() -> None:
+def test_the_key_is_long_never_shown_and_each_deployment_has_its_own() -> None:
     with pytest.raises(UsageError, match="has 15 bytes"):
         KeyedLaplace(1.0, b"k" * 15)
-    assert "key" not in repr(KeyedLaplace(1.0, b"secret secret secret"))
-    assert "secret" not in repr(KeyedLaplace(1.0, b"secret secret secret"))
-
-
-def test_every_deployment_has_a_key_of_its_own() -> None:
+    shown = repr(KeyedLaplace(1.0, b"secret secret secret"))
+    assert "key" not in shown
+    assert "secret" not in shown
     rng = np.random.default_rng(0)
     first, second = (KeyedLaplace.at(1.0, 2.0, rng) for _ in range(2))
     assert first.key != second.key

@@ -45,27 +45,17 @@ def test_the_mean_is_over_the_rows_at_hand() -> None:
     assert LiaThreshold("mean").guess(view_of(p1)).label.tolist() == algorithm_1(p1, "mean") == [1, 1, 0, 1, 0]
 
 
-def test_a_probability_on_the_threshold_is_a_one() -> None:
-    assert LiaThreshold().guess(View(np.log([[0.5, 0.5]]))).label.tolist() == [1]
+def test_a_probability_on_the_threshold_is_a_one_and_confidence_is_the_way_from_it_in_log_odds() -> None:
+    even = View(np.log([[0.5, 0.5]]))
+    assert LiaThreshold().guess(even).label.tolist() == Likeliest().guess(even).label.tolist() == [1]
+    found = best_class(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert (found.label.tolist(), found.confidence.tolist()) == ([1, 2], [0.0, 0.0])
     assert LiaThreshold("median").guess(view_of([0.1, 0.2, 0.3])).label.tolist() == [0, 1, 1]
-
-
-def test_confidence_is_the_way_from_the_threshold_in_log_odds() -> None:
-    found = LiaThreshold(0.25).guess(view_of([0.25, 0.5, 0.1])).confidence
-    assert found == pytest.approx([0.0, log(3.0), log(3.0)])
-
-
-@pytest.mark.parametrize("tau", [0.0, 1.0])
-def test_thresholds_at_the_ends(tau: float) -> None:
-    found = LiaThreshold(tau).guess(view_of([0.2, 0.9]))
-    assert found.label.tolist() == [1 - int(tau)] * 2
-    assert np.isfinite(found.confidence).all()
-
-
-@pytest.mark.parametrize("threshold", ["half", -0.1, 1.1, float("nan")])
-def test_thresholds_that_cannot_be(threshold: Any) -> None:
-    with pytest.raises(ValueError, match="threshold is"):
-        LiaThreshold(threshold)
+    assert LiaThreshold(0.25).guess(view_of([0.25, 0.5, 0.1])).confidence == pytest.approx([0.0, log(3.0), log(3.0)])
+    for tau in (0.0, 1.0):
+        end = LiaThreshold(tau).guess(view_of([0.2, 0.9]))
+        assert end.label.tolist() == [1 - int(tau)] * 2
+        assert np.isfinite(end.confidence).all()
 
 
 @pytest.mark.parametrize("kind", ["fixed", "mean", "median"])
@@ -91,18 +81,12 @@ def test_of_two_classes_it_is_the_paper_s_attack(make_view: Any, kind: Any, seed
     assert (Likeliest(kind).guess(view).label[kept] == LiaThreshold(kind).guess(view).label[kept]).all()
 
 
-def test_of_equals_the_last() -> None:
-    found = best_class(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert found.label.tolist() == [1, 2]
-    assert found.confidence.tolist() == [0.0, 0.0]
-    assert Likeliest().guess(View(np.log([[0.5, 0.5]]))).label.tolist() == [1]
-
-
-def test_two_classes_or_more() -> None:
+def test_two_classes_or_more_and_thresholds_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="3 classes"):
         LiaThreshold().guess(View(np.log(np.full((2, 3), 1 / 3))))
-    with pytest.raises(ValueError, match="threshold is"):
-        Likeliest("half")  # type: ignore[arg-type]
+    for kind, wrong in ((Likeliest, "half"), *((LiaThreshold, one) for one in ("half", -0.1, 1.1, float("nan")))):
+        with pytest.raises(ValueError, match="threshold is"):
+            kind(wrong)  # type: ignore[arg-type]
     for name, of in (("lia_threshold", 2), ("likeliest", 3)):
         printed = {k: [one.settings.threshold for one in all_attacks(k) if one.settings.attack == name] for k in (2, 3)}
         assert printed == {of: ["fixed", "mean", "median"], 5 - of: []}

@@ -124,8 +124,5 @@ def test_references_that_never_saw_the_row_serve_two_of_the_fits(make_view: Any)
     view = make_view(n=30, classes=2)
     away = replace(view, references=replace(view.references, label=np.full_like(view.references.label, -1)))
     assert [LiraLabel(fit).needs(away) is None for fit in FITS] == [False, False, True, True]
-
-
-def test_the_fit_is_known() -> None:
     with pytest.raises(ValueError, match="fit is 'best'"):
         LiraLabel("best")  # type: ignore[arg-type]

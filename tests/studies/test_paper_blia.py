@@ -56,17 +56,15 @@ def test_ten_delta_cells_and_four_threshold_cells_are_above_their_ceiling(found:
     assert violations(found, "lia_delta_margin") == [
         ("cifar100", 0.3), ("imdb", 2.0), ("imdb", 1.0), ("imdb", 0.8), ("imdb", 0.5), ("imdb", 0.3),
         ("fashion_mnist", 1.0), ("fashion_mnist", 0.5), ("fashion_mnist", 0.3), ("cifar10", 1.0)]
-
-
-def test_half_the_flips_explain_the_threshold_cells_and_leave_six(found: Record) -> None:
+    # Half the flips explain the cells of LIA-Threshold and leave six.
     assert violations(found, "lia_threshold", halved=True) == []
     assert len(violations(found, "lia_delta_margin", halved=True)) == 6
-
-
-def test_the_clearest_cell(found: Record) -> None:
-    [one] = [one for one in found["cells"] if one["benchmark"] == "imdb" and one["epsilon"] == 0.3
-             and one["attack"] == "lia_delta_margin"]
-    assert one["ceiling"]["p"] / 72 == pytest.approx(6e-55, rel=0.1)
+    clearest = next(one["ceiling"]["p"] for one in found["cells"]
+                    if (one["benchmark"], one["epsilon"], one["attack"]) == ("imdb", 0.3, "lia_delta_margin"))
+    assert clearest / 72 == pytest.approx(6e-55, rel=0.1)
+    assert found["impossible"] == 16
+    assert {one["benchmark"] for one in found["cells"] if one["impossible"]} == {
+        "imdb", "fashion_mnist", "cifar10", "cifar100"}
 
 
 def test_train_accuracy_forces_more_success_than_fashion_mnist_reports(found: Record) -> None:
@@ -85,9 +83,3 @@ def test_three_tables_flip_half_as_often_and_census_as_it_says(found: Record) ->
     assert {one["benchmark"]: one["fits"] for one in found["flips"]} == {
         "cifar10": "halved", "big_vul": "halved", "cifar100": "halved", "census": "claimed",
         "imdb": "neither", "fashion_mnist": "neither"}
-
-
-def test_nothing_else_cannot_be(found: Record) -> None:
-    assert found["impossible"] == 16
-    assert {one["benchmark"] for one in found["cells"] if one["impossible"]} == {
-        "imdb", "fashion_mnist", "cifar10", "cifar100"}

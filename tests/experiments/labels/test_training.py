@@ -15,7 +15,6 @@ from tests.experiments.labels.made_up import INF, RECIPE, experiment_of, write_t
 
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.memorisation import utility_of
-from discreet.core.errors import InputError
 from discreet.data.datasets import read_dataset
 from discreet.engine import DataFile, Store
 from discreet.experiments import Trained, train
@@ -67,43 +66,40 @@ def test_the_table_can_be_audited(table: ScoreTable, done: list[Done]) -> None:
 
 
 def test_one_seed_is_one_assignment_and_another_seed_another(table: ScoreTable) -> None:
+    drawn, first, later = table.canaries, table.targets[0], table.targets[3]
     for target in table.targets:
-        same = [other for other in table.targets if table.models[other].seed == table.models[target].seed]
-        for other in same:
-            np.testing.assert_array_equal(table.canaries.role[target], table.canaries.role[other])
-            np.testing.assert_array_equal(table.canaries.label[target], table.canaries.label[other])
-    first, later = table.targets[0], table.targets[3]
-    assert (table.canaries.role[first] != table.canaries.role[later]).any()
+        own = first if table.models[target].seed == table.models[first].seed else later
+        np.testing.assert_array_equal(drawn.role[target], drawn.role[own])
+        np.testing.assert_array_equal(drawn.label[target], drawn.label[own])
+    assert (drawn.role[first] != drawn.role[later]).any()
 
 
 def test_what_each_model_was_trained_on(table: ScoreTable, data: Path) -> None:
-    original = read_dataset(data, "label", group="user").labels
+    original, canaries = read_dataset(data, "label", group="user").labels, table.canaries
     np.testing.assert_array_equal(table.examples.label, original)
-    for place, model in enumerate(table.models):
-        role, drawn = table.canaries.role[place], np.isin(table.canaries.role[place], (CANARY, CONTROL))
-        assert ((table.canaries.trained[place] == UNKNOWN) == (role == HELDOUT)).all()
-        assert (table.canaries.label[place] == original)[~drawn].all()
+    for model, role, label, trained in zip(table.models, canaries.role, canaries.label, canaries.trained, strict=True):
+        np.testing.assert_array_equal(trained == UNKNOWN, role == HELDOUT)
+        assert (label == original)[~np.isin(role, (CANARY, CONTROL))].all()
+        kept = (trained == label)[role != HELDOUT]
         if model.mechanism == "none":
-            assert (table.canaries.trained[place] == table.canaries.label[place])[role != HELDOUT].all()
+            assert kept.all()
         else:
             # Of 480 labels, those of controls among them.
-            kept = (table.canaries.trained[place] == table.canaries.label[place])[role != HELDOUT]
             wanted = truth_probability(2.0, 2) if model.mechanism == "rr" else map_truth(2.0, 2)
             assert kept.mean() == pytest.approx(wanted, abs=0.07)
             assert not kept[role[role != HELDOUT] == CANARY].all()
 
 
 def test_a_reference_is_trained_on_the_controls_and_draws_for_itself(table: ScoreTable) -> None:
+    role, label = table.canaries.role, table.canaries.label
     for target in table.targets:
         for reference in table.label_references(target):
-            np.testing.assert_array_equal(table.canaries.role[reference] == CANARY,
-                                          np.isin(table.canaries.role[target], (CANARY, CONTROL)))
-            np.testing.assert_array_equal(table.canaries.role[reference] == TRAIN, table.canaries.role[target] == TRAIN)
-            drawn = table.canaries.role[reference] == CANARY
-            assert 0.25 < (table.canaries.label[reference] == table.canaries.label[target])[drawn].mean() < 0.75
+            drawn = role[reference] == CANARY
+            np.testing.assert_array_equal(drawn, np.isin(role[target], (CANARY, CONTROL)))
+            np.testing.assert_array_equal(role[reference] == TRAIN, role[target] == TRAIN)
+            assert 0.25 < (label[reference] == label[target])[drawn].mean() < 0.75
     one, other = table.label_references(0)
-    drawn = table.canaries.role[one] == CANARY
-    assert (table.canaries.label[one] != table.canaries.label[other])[drawn].any()
+    assert (label[one] != label[other])[role[one] == CANARY].any()
 
 
 def test_rows_that_were_trained_on(done: list[Done]) -> None:
@@ -118,16 +114,20 @@ def test_rows_that_were_trained_on(done: list[Done]) -> None:
     assert record["models"][0]["epochs_done"] == 12
 
 
-def test_planted_canaries_are_learnt_best(data: Path, tmp_path: Path) -> None:
-    experiment = experiment_of(data, arms=(NONE,), references=0, planted=(1, 16), planted_each=25,
-                     recipe="mlp:hidden=64,layers=1,epochs=40,batch=32,rate=0.01")
+def test_planted_canaries_are_learnt_best_and_a_model_that_is_kept_gives_the_scores_again(data: Path, tmp_path: Path
+                                                                                          ) -> None:
+    experiment = experiment_of(data, arms=(NONE,), references=0, planted=(1, 16), planted_each=25, keep_models=True,
+                               recipe="mlp:hidden=64,layers=1,epochs=40,batch=32,rate=0.01")
     [done] = trained([experiment], tmp_path / "s")
     table = done.table()
-    guess = table.logits[0, :, 0].argmax(axis=1)
-    drawn = table.canaries
+    guess, drawn = table.logits[0, :, 0].argmax(axis=1), table.canaries
     right = {times: (guess == drawn.label[0])[(drawn.role[0] == CANARY) & (drawn.planted[0] == times)].mean()
              for times in (0, 16)}
     assert right[16] > 0.9 > right[0]
+    [result] = [result for name, result in done.results.items() if name != "assign"]
+    assigned = done.results["assign"].arrays["role"]
+    inputs = read_dataset(data, "label", group="user").inputs(np.flatnonzero(np.isin(assigned, (CANARY, TRAIN))))
+    np.testing.assert_allclose(load_fitted(result.files / "none-3").logits(inputs), table.logits[0, :, 0], atol=1e-4)
 
 
 def test_a_later_epsilon_and_a_later_seed_train_themselves_alone(data: Path, store: Path, done: list[Done]
@@ -162,24 +162,9 @@ def test_all_models_are_trained_as_long_as_the_one_without_noise(data: Path, tmp
     assert {one["epochs_done"] for one in said.values()} == {said["none/3"]["epochs_done"]}
 
 
-def test_models_are_kept_where_that_is_asked_for(data: Path, tmp_path: Path) -> None:
-    [done] = trained([experiment_of(data, arms=(NONE,), references=0, keep_models=True)], tmp_path / "s")
-    [result] = [result for name, result in done.results.items() if name != "assign"]
-    fitted = load_fitted(result.files / "none-3")
-    assigned = done.results["assign"].arrays["role"]
-    inputs = read_dataset(data, "label", group="user").inputs(np.flatnonzero(np.isin(assigned, (CANARY, TRAIN))))
-    np.testing.assert_allclose(fitted.logits(inputs), done.table().logits[0, :, 0], atol=1e-5)
-
-
 def test_a_store_holds_no_text_and_no_ids(store: Path, done: list[Done]) -> None:
     for path in (store / "results").rglob("*"):
         assert path.is_dir() or not any(f"u{number}".encode() in path.read_bytes() for number in (101, 317, 555))
-
-
-def test_mistakes_name_the_file(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "d.csv", 60, classes=3)
-    with pytest.raises(InputError, match=r"d\.csv: class '.*' has no canary among 2 canaries"):
-        trained([experiment_of(path, canaries=2, control=2, planted=())], tmp_path / "s")
 
 
 def test_tables_of_other_rows_are_not_joined(data: Path, done: list[Done]) -> None:

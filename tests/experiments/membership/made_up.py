@@ -39,3 +39,9 @@ def write_rows(path: Path, n: int = 600, *, users: int = 0, turns: int = 0, nois
 def experiment_on(path: Path, *arguments: Any, **options: Any) -> MembershipExperiment:
     """A membership experiment on a file: recipe, seed, sizes and further options."""
     return MembershipExperiment(DataFile.of(path), *arguments, **options)
+
+
+def bytes_of(store: Path) -> dict[str, bytes]:
+    """The files of the results of a store."""
+    return {path.relative_to(store).as_posix(): path.read_bytes()
+            for path in sorted((store / "results").rglob("*")) if path.is_file()}

@@ -21,13 +21,13 @@ from discreet.experiments.membership.assign import (
     training_rows,
 )
 
+ASKED: dict[str, Any] = {"sizes": {}, "planted": [1, 4], "near": False}
 ROLES = ("a", "b", "selector", "neutral", "control", "val")
 
 
 def assigned(path: Path, seed: int = 0, **params: Any) -> tuple[list[LabelledText], dict[str, Any]]:
     rows = read_texts(path)
-    asked = {"sizes": {}, "planted": [1, 4], "near": False, **params}
-    return rows, assign(rows, asked, np.random.default_rng(seed), path.name)
+    return rows, assign(rows, {**ASKED, **params}, np.random.default_rng(seed), path.name)
 
 
 def test_no_row_trains_two_models_of_different_sides(tmp_path: Path) -> None:
@@ -55,12 +55,11 @@ def test_half_of_the_planted_records_of_each_kind_and_class_train_a(tmp_path: Pa
     path, first = write_rows(tmp_path / "d.jsonl", 1400), []
     for seed in range(5):
         rows, found = assigned(path, seed)
-        times = dict(zip(found[SCORED].tolist(), found["times"].tolist(), strict=True))
         each = next(iter(found["planted"].values()))
-        for one in (1, 4):
-            pool = [row for row, again in times.items() if again == one]
-            in_a = [row for row in pool if found["in_a"][row]]
-            assert (len(in_a), len(pool)) == (each, 2 * each)
+        for times in (1, 4):
+            pool = found[SCORED][found["times"] == times]
+            in_a = pool[found["in_a"][pool] > 0]
+            assert (in_a.size, pool.size) == (each, 2 * each)
             assert abs(2 * sum(rows[row].label == "safe" for row in in_a) - each) <= 2
         first.append(tuple(np.flatnonzero(found["in_a"])))
     assert len(set(first)) == 5
@@ -77,24 +76,24 @@ def test_small_data_are_not_swamped(tmp_path: Path) -> None:
     assert "no records were planted 16 times: 10 of each number of repetitions are needed" in said
     assert "classes are balanced and 'safe' has 700" in said
     assert "where 0.8 was aimed at" in said
-
-
-def test_groups_that_leave_a_side_short_are_not_swamped_either(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "d.jsonl", 1500, users=120)
+    # Nor where groups leave a set short.
+    path = write_rows(tmp_path / "g.jsonl", 1500, users=120)
     for seed in range(3):
         _, found = assigned(path, seed)
-        size = min(found["a"].size, found["b"].size)
         assert found["planted"]
         for role in ("a", "b"):
             planted = training_rows(found, role).size - found[role].size
-            assert 10 <= planted <= 0.25 * size
+            assert 10 <= planted <= 0.25 * min(found["a"].size, found["b"].size)
 
 
-def test_data_with_no_room_for_a_control_say_so(tmp_path: Path) -> None:
-    _, found = assigned(write_rows(tmp_path / "d.jsonl"), sizes={"a": 36}, planted=[1, 4, 16])
-    assert found["planted"] == {}
-    assert not found["times"].any()
+def test_sets_that_are_not_named_follow_a_and_no_room_for_a_control_is_said(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl")
+    _, found = assigned(path, sizes={"a": 40, "eval": 100}, planted=[])
+    assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "control": 40}
+    _, found = assigned(path, sizes={"a": 36}, planted=[1, 4, 16])
+    assert (found["planted"], found["times"].any()) == ({}, False)
     assert found["notes"][-1].endswith("so no model can pass")
+    assert assigned(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0
 
 
 def test_a_user_stands_on_one_side(tmp_path: Path) -> None:
@@ -138,33 +137,35 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
     assert apart(False) > 50
 
 
-def test_sides_that_are_not_named_follow_a(tmp_path: Path) -> None:
-    _, found = assigned(write_rows(tmp_path / "d.jsonl"), sizes={"a": 40, "eval": 100}, planted=[])
-    assert found["sides"] == {"a": 40, "b": 40, "val": 16, "cal": 24, "eval": 100, "neutral": 40, "control": 40}
-
-
-@pytest.mark.parametrize(("given", "message"), [
-    ({"sizes": {"a": 9000}}, "class 'safe' has 300 examples"),
-    ({"sizes": {"b": 9}}, "sizes name b without a; expected a's size at least"),
-    ({"sizes": {"q": 9}}, "there is no set 'q'"),
-])
-def test_what_cannot_be_assigned_is_one_line(tmp_path: Path, given: dict[str, Any],
-                                          message: str) -> None:
-    path = write_rows(tmp_path / "d.jsonl")
+@pytest.mark.parametrize(("sizes", "message"), [
+    ({"a": 9000}, "class 'safe' has 300 examples"), ({"b": 9}, "sizes name b without a; expected a's size at least"),
+    ({"q": 9}, "there is no set 'q'"), ({"a": 0}, "set 'a' has 0 examples, and none of class 'safe'"),
+    ({"a": 40, "control": 0}, "set 'control' has 0 examples"),
+    ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 examples")])
+def test_what_cannot_be_assigned_is_one_line(tmp_path: Path, sizes: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) as error:
-        assigned(path, **given)
+        assigned(write_rows(tmp_path / "d.jsonl"), sizes=sizes, planted=[])
     assert str(error.value).startswith("d.jsonl: ")
     assert "\n" not in str(error.value)
 
 
-def test_one_class_and_half_a_column_of_groups_are_refused() -> None:
-    one = [LabelledText(str(n), f"text {n}", "safe") for n in range(50)]
-    asked = {"sizes": {}, "planted": [], "near": True}
-    with pytest.raises(InputError, match="all 50 rows have one label"):
-        assign(one, asked, np.random.default_rng(0), "f")
-    half = [LabelledText(str(n), f"text {n}", str(n % 2), group="u" if n < 9 else None) for n in range(50)]
-    with pytest.raises(InputError, match="41 of 50 rows have no group"):
-        assign(half, asked, np.random.default_rng(0), "f")
+def several(conflicting: int) -> list[LabelledText]:
+    """300 rows, the first so many of which come in pairs with one text and two labels."""
+    twins = [LabelledText(f"r{i}", f"text {i // 2} of {i // 2} things", ("no", "yes")[i % 2])
+             for i in range(conflicting)]
+    return twins + [LabelledText(f"s{i}", f"other text {i}, about {7 * i}", "no") for i in range(300 - conflicting)]
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ([LabelledText(str(n), f"text {n}", "safe") for n in range(50)], "all 50 rows have one label"),
+    ([LabelledText(str(n), f"text {n}", str(n % 2), group="u" if n < 9 else None) for n in range(50)],
+     "41 of 50 rows have no group"),
+    *((several(n), f"no example of class '{name}' is left: the texts of {n} of 300 rows have several labels, and such "
+       "rows are left out; give each text one label$") for n, name in ((300, "no"), (200, "yes")))])
+@pytest.mark.parametrize("near", [True, False])
+def test_labels_and_groups_that_do_not_do_are_refused(rows: list[LabelledText], said: str, near: bool) -> None:
+    with pytest.raises(InputError, match=f"^d: .*{said}"):
+        assign(rows, {**ASKED, "near": near}, np.random.default_rng(0), "d")
 
 
 def test_planted_records_are_enough_for_a_leak_to_be_seen() -> None:
@@ -197,28 +198,3 @@ def test_rows_in_another_order_are_assigned_alike(tmp_path: Path) -> None:
         found.append({**said, "times": one["times"].tolist(), "counts": one["duplicates"], "notes": one["notes"]})
     assert found[0] == found[1]
     assert found[0]["in_a"]
-
-
-@pytest.mark.parametrize(("sizes", "message"), [
-    ({"a": 0}, "set 'a' has 0 examples, and none of class 'safe'"),
-    ({"a": 40, "control": 0}, "set 'control' has 0 examples"),
-    ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 examples"),
-])
-def test_only_validation_may_be_empty(tmp_path: Path, sizes: dict[str, int],
-                                      message: str) -> None:
-    path = write_rows(tmp_path / "d.jsonl")
-    with pytest.raises(InputError, match=re.escape(message)):
-        assigned(path, sizes=sizes, planted=[])
-    assert assigned(path, sizes={"a": 40, "val": 0}, planted=[])[1]["val"].size == 0
-
-
-@pytest.mark.parametrize(("conflicting", "near", "said"), [
-    (300, True, "no example of class 'no' is left: the texts of 300 of 300 rows have several labels"),
-    (300, False, "no example of class 'no' is left: the texts of 300 of 300 rows have several labels"),
-    (200, True, "no example of class 'yes' is left: the texts of 200 of 300 rows have several labels")])
-def test_texts_with_several_labels_may_leave_a_class_empty(conflicting: int, near: bool, said: str) -> None:
-    rows = [LabelledText(f"r{i}", f"text {i // 2} of {i // 2} things", ("no", "yes")[i % 2])
-            for i in range(conflicting)]
-    rows += [LabelledText(f"s{i}", f"other text {i}, about {7 * i}", "no") for i in range(300 - conflicting)]
-    with pytest.raises(InputError, match=f"^d: {said}, and such rows are left out; give each text one label$"):
-        assign(rows, {"sizes": {}, "planted": [1, 4], "near": near}, np.random.default_rng(0), "d")

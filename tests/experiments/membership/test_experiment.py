@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.experiments.membership.made_up import experiment_on, write_rows
+from tests.experiments.membership.made_up import bytes_of, experiment_on, write_rows
 
 from discreet.core.errors import InputError, UsageError
+from discreet.data.texts import read_texts
 from discreet.engine import DataFile
 from discreet.experiments import MembershipExperiment, Trained, train
 from discreet.scores.check import check_table
@@ -64,13 +65,14 @@ def test_shadows_train_on_random_sets_of_the_size_of_a(trained: Trained[Membersh
     assert not (inside & ~pool).any()
 
 
-def test_a_target_is_better_on_what_it_trained_on(trained: Trained[MembershipExperiment]) -> None:
+def test_a_target_is_better_on_what_it_trained_on_and_the_control_model_is_not(trained: Trained[MembershipExperiment]
+                                                                               ) -> None:
     table = trained.table()
-    p = np.exp(table.log_p[0, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
     member = table.member[0] == 1
-    assert p[member].mean() > p[~member].mean() + 0.1
-    control = np.exp(table.log_p[4, :, 0, :])[np.arange(len(table.examples)), table.examples.label]
-    assert abs(control[member].mean() - control[~member].mean()) < 0.1
+    p = np.exp(table.log_p[:, np.arange(len(member)), 0, table.examples.label])
+    target, _, _, _, control, *_ = p[:, member].mean(axis=1) - p[:, ~member].mean(axis=1)
+    assert target > 0.1
+    assert abs(control) < 0.1
 
 
 def test_the_record_says_what_was_trained(trained: Trained[MembershipExperiment]) -> None:
@@ -94,7 +96,7 @@ def test_the_store_holds_no_text(trained: Trained[MembershipExperiment], store: 
 def test_no_model_is_trained_twice(trained: Trained[MembershipExperiment], data: Path, store: Path) -> None:
     before = {path.name for path in (store / "results").glob("*/*")}
     experiments = [experiment_on(data, RECIPE, 3, {"a": 120}, shadows=2, planted=(1, 4)),
-              experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), copies=2)]
+                   experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), copies=2)]
     plain, doubled = train(experiments, store, engine="inline", quiet=True)
     np.testing.assert_array_equal(plain.results["fit/b"].arrays["logits"], trained.results["fit/b"].arrays["logits"])
     np.testing.assert_array_equal(plain.table().member[-2:], trained.table().member[5:7])
@@ -105,34 +107,33 @@ def test_no_model_is_trained_twice(trained: Trained[MembershipExperiment], data:
 
 
 def test_a_mismatched_reference_takes_the_place_of_the_neutral_one(tmp_path: Path, data: Path, store: Path) -> None:
-    other = write_rows(tmp_path / "other.jsonl", 300, seed=8)
-    experiment = experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(other))
-    (found,) = train([experiment], store, engine="inline", quiet=True)
+    def run(path: Path) -> Trained[MembershipExperiment]:
+        experiment = experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4), mismatched=DataFile.of(path))
+        return train([experiment], store, engine="inline", quiet=True)[0]
+
+    other, wrong = write_rows(tmp_path / "other.jsonl", 300, seed=8), tmp_path / "wrong.jsonl"
+    found = run(other)
     table = found.table(reference="mismatched")
     assert [model.name for model in table.models] == ["f_A", "f_B", "f_S", "mismatched", "unseen"]
     assert (table.logits[3] != found.table().logits[3]).any()
-    wrong = tmp_path / "wrong.jsonl"
     wrong.write_text(other.read_text().replace('"unsafe"', '"bad"'))
     with pytest.raises(InputError, match="they are not the 2 of"):
-        train([experiment_on(data, RECIPE, 3, {"a": 120}, planted=(1, 4),
-                     mismatched=DataFile.of(wrong))], store, engine="inline", quiet=True)
+        run(wrong)
 
 
-def test_paraphrases_stand_beside_their_rows(tmp_path: Path, data: Path, store: Path) -> None:
-    from discreet.data.texts import read_texts
-
+def test_paraphrases_are_trained_on_with_their_rows(tmp_path: Path, data: Path, store: Path) -> None:
     said = tmp_path / "p.jsonl"
     lines = [f'{{"id": "{row.id}#1", "text": "so {row.text}", "label": "{row.label}"}}' for row in read_texts(data)]
-    said.write_text("\n".join(lines))
-    experiment = experiment_on(data, RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
-                  paraphrases=DataFile.of(said))
-    (found,) = train([experiment], store, engine="inline", quiet=True)
-    assert found.results["fit/a"].value["trained_on"] == 120
-    said.write_text("\n".join(lines[:5]))
-    short = experiment_on(data, RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
-                  paraphrases=DataFile.of(said))
+
+    def run(lines: list[str]) -> Trained[MembershipExperiment]:
+        said.write_text("\n".join(lines))
+        experiment = experiment_on(data, RECIPE, 3, {"a": 60}, planted=(), copies=2, copied="paraphrase",
+                                   paraphrases=DataFile.of(said))
+        return train([experiment], store, engine="inline", quiet=True)[0]
+
+    assert run(lines).results["fit/a"].value["trained_on"] == 120
     with pytest.raises(InputError, match=r"lacks .* paraphrases"):
-        train([short], store, engine="inline", quiet=True)
+        run(lines[:5])
 
 
 @pytest.mark.parametrize("given", [
@@ -140,9 +141,6 @@ def test_paraphrases_stand_beside_their_rows(tmp_path: Path, data: Path, store: 
 def test_an_experiment_that_cannot_be_is_refused(data: Path, given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         experiment_on(data, RECIPE, **given)
-
-
-def test_an_unknown_recipe_is_refused_before_anything_runs(data: Path) -> None:
     with pytest.raises(UsageError, match="nothing-such"):
         experiment_on(data, "nothing-such").tasks()
 
@@ -161,23 +159,17 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_leaves_the_same_bytes(tmp_path: Path, data: Path) -> None:
-    def start(store: Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(data), str(store)], start_new_session=True)
-
-    def bytes_of(store: Path) -> dict[str, bytes]:
-        return {path.relative_to(store).as_posix(): path.read_bytes()
-                for path in sorted((store / "results").rglob("*")) if path.is_file()}
-
     calm, killed = tmp_path / "calm", tmp_path / "killed"
-    train([experiment_on(data, "tfidf-linear", 5, {"a": 100}, shadows=5, planted=(1,))], calm, engine="inline",
-          quiet=True)
-    process, end = start(killed), time.monotonic() + 120
+    experiment = experiment_on(data, "tfidf-linear", 5, {"a": 100}, shadows=5, planted=(1,))
+    train([experiment], calm, engine="inline", quiet=True)
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(data), str(killed)], start_new_session=True)
+    end = time.monotonic() + 120
     while len(list((killed / "results").glob("*/*"))) < 3:
         assert process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert start(killed).wait() == 0
+    train([experiment], killed, engine="inline", quiet=True)
     assert bytes_of(calm) == bytes_of(killed)
     assert len(bytes_of(calm)) > 12

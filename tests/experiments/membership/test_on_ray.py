@@ -1,4 +1,4 @@
-"""Worlds on two nodes, one of them killed while it trains: the bytes of a calm run, and nothing published twice."""
+"""Experiments on two nodes, one killed while it trains: the bytes of a calm run, and nothing published twice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.engine.two_nodes import with_a_node_killed
-from tests.experiments.membership.made_up import experiment_on, write_rows
+from tests.experiments.membership.made_up import bytes_of, experiment_on, write_rows
 
 from discreet.engine import Store
 from discreet.experiments import train
 
 RECIPE = "tfidf-mlp:steps=400,hidden=64"
 TASKS = 3 * 7
-WORLDS = """
+EXPERIMENTS = """
 from discreet.engine import DataFile
 from discreet.experiments import MembershipExperiment, train
 data = DataFile.of({data!r})
@@ -27,15 +27,11 @@ train(experiments, store, engine="ray", address=cluster.address, quiet=True)
 @pytest.mark.services
 def test_a_node_that_is_killed_changes_no_byte(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", 420)
-    work = WORLDS.format(data=str(data), recipe=RECIPE)
+    work = EXPERIMENTS.format(data=str(data), recipe=RECIPE)
     assert with_a_node_killed(work, tmp_path / "ray", after=3, within=180) == ["killed", "done"]
 
     experiments = [experiment_on(data, RECIPE, seed, {"a": 60}, shadows=6, planted=(1,)) for seed in range(3)]
     calm = train(experiments, tmp_path / "calm", workers=1, quiet=True)
-
-    def bytes_of(store: Path) -> dict[str, bytes]:
-        return {path.relative_to(store).as_posix(): path.read_bytes()
-                for path in (store / "results").rglob("*") if path.is_file()}
 
     assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "calm")
     history = Store(tmp_path / "ray").history()

@@ -41,7 +41,8 @@ class TestEvery:
         before = labels.copy()
         prior = None if mechanism.takes_prior == "no" else np.arange(1.0, n_classes + 1)
         released = mechanism.apply(labels, np.random.default_rng(0), prior)
-        assert (released.shape, released.dtype) == ((200,), np.int64)
+        assert released.shape == (200,)
+        assert released.dtype == np.int64
         assert set(released.tolist()) <= set(range(n_classes))
         assert (released != labels).any()
         assert (labels == before).all()
@@ -86,7 +87,7 @@ def test_draws_follow_the_matrix(mechanism: LabelMechanism) -> None:
 
 def test_the_check_would_notice_a_lie_from_all_classes() -> None:
     class Wrong(RandomisedResponse):
-        apply = HalvedRandomisedResponse.apply  # type: ignore[assignment]
+        apply = HalvedRandomisedResponse.apply
 
     assert fit_of(Wrong(3.0, 10)) < 1e-6
 

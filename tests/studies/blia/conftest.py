@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.audit.labels.tables import changed
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
+from discreet.audit.labels.attacker_view import Guesses
+from discreet.audit.labels.rows import Tried
 from discreet.studies.blia.reproduction import Setting, Study, Work
 from discreet.studies.blia.results import Part
 from discreet.studies.blia.tables import HALVED, RR
@@ -25,6 +28,10 @@ def parts_of(n: int = 2, **world: float) -> list[Part]:
         models = tuple(replace(model, seed=str(seed)) for model in table.models)
         found.append((changed(table, models=models), 0))
     return found
+
+
+def tried(guess: np.ndarray[Any, Any], secret: np.ndarray[Any, Any]) -> Tried:
+    return Tried(Guesses(guess, np.ones(guess.size)), secret, secret, 2)
 
 
 @pytest.fixture(scope="session")

@@ -15,19 +15,21 @@ from discreet.studies.blia.corpora import CORPORA, Rows, file_of, sampled, small
 from discreet.studies.blia.tables import BENCHMARKS
 
 
-def test_a_table_is_read_back_with_its_labels(tmp_path: Path) -> None:
+def test_tables_and_texts_are_read_back_with_their_labels(tmp_path: Path) -> None:
     path = write_corpus(CORPORA["made_up"], tmp_path, tmp_path / "data", rows=500)
     found = read_dataset(path, "label")
     assert (path.name, len(found), found.kind, found.classes) == ("made_up-500.csv", 500, "table", ("0", "1"))
     inputs = np.asarray(found.inputs(np.arange(500)))
     assert inputs.shape == (500, 6)
     assert np.corrcoef(inputs[:, 0], found.labels)[0, 1] > 0.6
-
-
-def test_texts_are_read_back_and_a_share_of_class_1_is_kept(tmp_path: Path) -> None:
-    path = write_corpus(CORPORA["made_up_texts"], tmp_path, tmp_path / "data", rows=200, prevalence=0.1)
+    texts = CORPORA["made_up_texts"]
+    path = write_corpus(texts, tmp_path, tmp_path / "data", rows=200, prevalence=0.1)
     found = read_dataset(path, "label")
     assert (path.name, found.kind, int(found.labels.sum())) == ("made_up_texts-200-10.jsonl", "text", 20)
+    with pytest.raises(InputError, match=r"made_up_texts: 5,000 rows are asked for and there are 600 where 5,000"):
+        write_corpus(texts, tmp_path, tmp_path / "data", rows=5000)
+    with pytest.raises(InputError, match=r"600 rows with a share of 0.9 of class 1"):
+        write_corpus(texts, tmp_path, tmp_path / "data", rows=600, prevalence=0.9)
 
 
 def test_shares_draw_from_one_order() -> None:
@@ -38,30 +40,19 @@ def test_shares_draw_from_one_order() -> None:
     assert (np.diff(few) > 0).all()
 
 
-def test_too_few_rows_are_said_in_numbers(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"made_up_texts: 5,000 rows are asked for and there are 600 where 5,000"):
-        write_corpus(CORPORA["made_up_texts"], tmp_path, tmp_path / "data", rows=5000)
-    with pytest.raises(InputError, match=r"600 rows with a share of 0.9 of class 1"):
-        write_corpus(CORPORA["made_up_texts"], tmp_path, tmp_path / "data", rows=600, prevalence=0.9)
-
-
-def test_images_are_halved_by_means_of_four() -> None:
-    pixels = np.arange(2 * 1 * 4 * 4, dtype=np.uint8).reshape(2, 1, 4, 4)
-    found = smaller(pixels)
+def test_images_are_halved_by_means_of_four_and_read_back(tmp_path: Path) -> None:
+    pixels = np.arange(30 * 16, dtype=np.uint8).reshape(30, 1, 4, 4)
     slow = [[[np.round(np.mean([pixels[n, 0, 2 * y + i, 2 * x + j] for i in (0, 1) for j in (0, 1)]))
-              for x in range(2)] for y in range(2)] for n in range(2)]
+              for x in range(2)] for y in range(2)] for n in range(30)]
+    found = smaller(pixels)
     assert found.dtype == np.uint8
     assert found[:, 0].tolist() == np.array(slow).tolist()
-
-
-def test_arrays_are_read_back(tmp_path: Path) -> None:
-    pixels = np.arange(30 * 16, dtype=np.uint8).reshape(30, 1, 4, 4)
     packed = file_of(Rows(pixels, np.arange(30) % 2, list(map(str, range(30)))), np.arange(30), halved=True)
     assert isinstance(packed, bytes)
     (tmp_path / "some.npz").write_bytes(packed)
-    found = read_dataset(tmp_path / "some.npz", "labels")
-    assert found.labels.tolist() == (np.arange(30) % 2).tolist()
-    assert np.asarray(found.inputs(np.arange(30))).shape == (30, 1, 2, 2)
+    back = read_dataset(tmp_path / "some.npz", "labels")
+    assert back.labels.tolist() == (np.arange(30) % 2).tolist()
+    assert np.asarray(back.inputs(np.arange(30))).shape == (30, 1, 2, 2)
 
 
 def test_a_corpus_from_another_folder_is_refused(tmp_path: Path) -> None:

@@ -31,13 +31,11 @@ def test_items_are_asked_for_by_number_and_name() -> None:
     assert chosen_items(ORDER, [5, 2], [2], ["utility"]) == ["table 2", "table 5", "figure 2", "section utility"]
     assert chosen_items(ORDER, [], [], []) == list(ORDER)
     assert set(ORDER) == {*TABLES, PREVALENCE}
-
-
-@pytest.mark.parametrize(("asked", "said"), [(([9], [], []), "table 9"), (([], [1], []), "figure 1"),
-                                        (([], [], ["8"]), "section 8")])
-def test_what_is_not_there_is_refused(asked: tuple[list[int], list[int], list[str]], said: str) -> None:
-    with pytest.raises(UsageError, match=f"there is no {said}; expected table 2, "):
-        chosen_items(ORDER, *asked)
+    for *asked, said in (([9], [], [], "table 9"), ([], [1], [], "figure 1"), ([], [], ["8"], "section 8")):
+        with pytest.raises(UsageError, match=f"there is no {said}; expected table 2, "):
+            chosen_items(ORDER, *asked)
+    with pytest.raises(UsageError, match="there is no scale 'huge'; expected one of smoke, small, paper"):
+        setting_of(SETTINGS, "huge")
 
 
 def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:
@@ -63,12 +61,15 @@ def test_later_rows_of_a_corpus_replace_earlier_ones() -> None:
 INLINE = {"engine": "inline", "quiet": True}
 
 
-def test_a_trial_for_each_seed_with_all_arms(tiny: Study) -> None:
-    experiments = experiments_of("made_up", tiny.setting.corpora["made_up"], tiny)
+def test_an_experiment_for_each_seed_with_all_arms(tiny: Study) -> None:
+    work = tiny.setting.corpora["made_up"]
+    experiments = experiments_of("made_up", work, tiny)
     assert [experiment.seed for experiment in experiments] == [1, 2]
     assert experiments[0].arms == (NONE, Arm("rr", 1.0), Arm(HALVED, 1.0))
-    assert experiments[0].references_at == (NONE,)
     assert experiments[0].broken
+    # References at an ε are those of plain randomised response.
+    more = experiments_of("made_up", replace(work, references_at=(inf, 1.0)), tiny)
+    assert [one[0].references_at for one in (experiments, more)] == [(NONE,), (NONE, Arm("rr", 1.0))]
 
 
 def test_conditions_are_pooled_over_seeds_and_made_once(tiny: Study) -> None:
@@ -83,17 +84,8 @@ def test_conditions_are_pooled_over_seeds_and_made_once(tiny: Study) -> None:
     begun = log.read_text(encoding="utf-8").count('"begin"')
     assert conditions(["made_up"], tiny, **INLINE)["made_up"] == found
     assert log.read_text(encoding="utf-8").count('"begin"') == begun
-
-
-def test_a_condition_for_each_share(tiny: Study) -> None:
-    found = prevalences(tiny, **INLINE)
-    assert [(one["prevalence"], one["epsilon"], one["n_canaries"]) for one in found] == [(0.2, "inf", 60),
-                                                                                        (0.5, "inf", 60)]
-
-
-def test_epsilon_of_references_is_plain_randomised_response(tiny: Study) -> None:
-    work = replace(tiny.setting.corpora["made_up"], references_at=(inf, 1.0))
-    assert experiments_of("made_up", work, tiny)[0].references_at == (NONE, Arm("rr", 1.0))
+    assert [(one["prevalence"], one["epsilon"], one["n_canaries"]) for one in prevalences(tiny, **INLINE)] == [
+        (0.2, "inf", 60), (0.5, "inf", 60)]
 
 
 @pytest.mark.parametrize("scale", SETTINGS)
@@ -127,8 +119,3 @@ def test_a_setting_is_narrowed() -> None:
     assert (narrowed.corpora["imdb"].epsilons, narrowed.corpora["imdb"].seeds) == ((inf, 0.5), (7,))
     assert narrowed.prevalent.seeds == (7,)
     assert small.only() == small
-
-
-def test_a_scale_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no scale 'huge'; expected one of smoke, small, paper"):
-        setting_of(SETTINGS, "huge")

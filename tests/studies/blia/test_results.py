@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, fisher_exact
 from tests.audit.labels.tables import changed
-from tests.studies.blia.conftest import parts_of
+from tests.studies.blia.conftest import parts_of, tried
 
-from discreet.audit.labels.attacker_view import Guesses
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.rows import Tried
@@ -143,12 +142,8 @@ def test_the_chosen_attack_is_judged_on_the_rows_that_did_not_choose_it() -> Non
     secret = np.zeros(400, dtype=np.int64)
     even, coin = np.arange(400) % 2, np.arange(400) // 2 % 2
 
-    def tried(label: np.ndarray[Any, Any]) -> Tried:
-        return Tried(Guesses(label, np.ones(400)), secret, secret, 2)
-
-    flat, modest = tried(coin), tried(np.where(np.arange(400) % 10 < 7, 0, 1))
     # Right on each even place and wrong on each odd one: what looks best while choosing is nothing afterwards.
-    lucky = tried(even)
+    flat, modest, lucky = (tried(one, secret) for one in (coin, np.where(np.arange(400) % 10 < 7, 0, 1), even))
     fixed, mean = LiaThreshold("fixed"), LiaThreshold("mean")
     found = chosen([(fixed, lucky, flat), (mean, modest, flat)])
     assert found is not None
@@ -164,10 +159,10 @@ def test_choosing_costs_nothing_where_nothing_is_remembered() -> None:
     attacks = [LiaThreshold("fixed")] * 12
     for _ in range(60):
         secret, other = rng.integers(0, 2, (2, 200))
-        sides = [(attack, Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), secret, secret, 2),
-                  Tried(Guesses(rng.integers(0, 2, 200), np.ones(200)), other, other, 2)) for attack in attacks]
-        best.append(max(canary.rate("secret", "canary").value or 0.0 for _, canary, _ in sides))
-        found = chosen(sides)
+        given = [(attack, tried(rng.integers(0, 2, 200), secret), tried(rng.integers(0, 2, 200), other))
+                 for attack in attacks]
+        best.append(max(canary.rate("secret", "canary").value or 0.0 for _, canary, _ in given))
+        found = chosen(given)
         assert found is not None
         after.append(found["success"]["value"])
     assert np.mean(best) > 0.54

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.studies.blia.conftest import tried
 
-from discreet.audit.labels.attacker_view import Guesses, LabelAttack
+from discreet.audit.labels.attacker_view import LabelAttack
 from discreet.audit.labels.attacks.lia_threshold import THRESHOLDS, LiaThreshold, Likeliest
-from discreet.audit.labels.rows import Tried
 from discreet.studies.blia.results import stronger_attacks
 
 RNG = np.random.default_rng
@@ -26,10 +26,6 @@ def guesses_of(rng: np.random.Generator, secret: Labels, known: NDArray[np.float
 def world(seed: int, n: int = 1000) -> tuple[np.random.Generator, Labels, Any]:
     rng = RNG(seed)
     return rng, rng.integers(0, 2, n), rng.random(n)
-
-
-def tried(guess: Labels, secret: Labels) -> Tried:
-    return Tried(Guesses(guess, np.ones(guess.size)), secret, secret, 2)
 
 
 def compared(attacks: list[Labels], baselines: list[Labels], secret: Labels, control_right: float = 0.5
@@ -75,21 +71,16 @@ def test_who_lags_is_not_stronger_however_clearly_and_costs_no_other_a_step_of_h
     assert (bad["paired_p"], bad["holm_p"], bad["stronger"]) == (1.0, 1.0, False)
 
 
-def test_where_it_abstains_the_baseline_speaks() -> None:
+def test_where_it_abstains_the_baseline_speaks_so_that_a_few_canaries_well_chosen_gain_nothing() -> None:
     rng, secret, known = world(5)
     baseline, guess = guesses_of(rng, secret, known, 0.3), guesses_of(rng, secret, known, 0.6)
     silent = known > 0.7
     found, filled = compared([np.where(silent, -1, guess), np.where(silent, baseline, guess)], [baseline], secret)
     assert (found["paired_p"], found["right"]) == (filled["paired_p"], filled["right"])
     assert (found["success"]["n"], filled["success"]["n"]) == (int((~silent).sum()), 1000)
-
-
-def test_a_few_canaries_well_chosen_do_not_make_an_attack_stronger() -> None:
-    """It guesses only where both know: right every time, and so is the baseline there."""
-    rng, secret, known = world(6)
-    [found] = compared([np.where(known < 0.3, secret, -1)], [guesses_of(rng, secret, known, 0.3)], secret)
-    assert found["success"]["value"] == 1.0
-    assert (found["paired_p"], found["stronger"]) == (1.0, False)
+    # Guessing only where both know, it is right every time, and so is the baseline there.
+    [few] = compared([np.where(known < 0.3, secret, -1)], [baseline], secret)
+    assert (few["success"]["value"], few["paired_p"], few["stronger"]) == (1.0, 1.0, False)
 
 
 def test_the_baseline_that_is_beaten_least_decides() -> None:

@@ -77,11 +77,6 @@ def test_perceptron_is_a_plain_forward_pass(fitted: dict[str, Discriminator]) ->
     assert np.mean(delta[y == 1][:, None] > delta[y == 0][None, :]) > 0.9
 
 
-def test_who_abstains(fitted: dict[str, Discriminator]) -> None:
-    assert {kind: round(found.unsure, 6) for kind, found in fitted.items()} == {
-        "evidence+logistic": 0.0, "features+logistic": 0.0, "both+logistic": 0.0, "mlp-v4": round(float(np.log(9)), 6)}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 300))
 @settings(max_examples=15, deadline=None)
@@ -103,7 +98,7 @@ def test_saved_and_restored_bit_for_bit(fitted: dict[str, Discriminator], kind: 
     x, _ = data(seed=3)
     assert type(again) is type(found)
     assert np.array_equal(again.delta(x), found.delta(x))
-    assert again.unsure == found.unsure
+    assert again.unsure == found.unsure == pytest.approx(np.log(9) if kind == "mlp-v4" else 0.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

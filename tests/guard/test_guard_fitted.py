@@ -292,6 +292,8 @@ LEAN = """
 import sys
 from discreet.guard.guard import Guard
 from discreet.core.records import Answer
+from discreet.guard.density import densities
+loaded = [densities[kind] for kind in densities]
 guard = Guard.load({folder!r})
 assert guard.check(Answer("1", {leak!r})).action == "flag"
 heavy = ("torch", "transformers", "sklearn", "scipy", "pandas", "spacy", "onnx", "sentence_transformers", "matplotlib")

@@ -121,7 +121,7 @@ class Quoting:
 
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence",
-                                  "recogniser", "tagger"])
+                                  "probability", "recogniser", "tagger"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = Guard(Policy.of("medical"))
     if part == "recogniser":
@@ -131,7 +131,7 @@ def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.Monk
     else:
         monkeypatch.setattr(room if hasattr(room, part) else reading, part, quoting)
     judgement = guard.judge(PLACES["echoed"](TEXTS["cluster"]))
-    assert judgement.verdict.action == "failed"
+    assert (judgement.verdict.action, judgement.findings) == ("failed", ())
     assert_clean(judgement, json.dumps(judgement.verdict.to_json()))
 
 

@@ -57,14 +57,6 @@ def test_features_are_their_definitions(fitted: Typicality) -> None:
     np.testing.assert_allclose(fitted.rows(), b, atol=1e-6)
 
 
-def test_a_row_has_the_same_features_alone_in_a_batch_and_in_any_order(fitted: Typicality) -> None:
-    y = np.concatenate([_rows(300, 6), 1e5 * _rows(2, 7)])
-    batch = fitted.transform(y)
-    order = np.random.default_rng(8).permutation(len(y))
-    assert np.array_equal(fitted.transform(y[order]), batch[order])
-    assert np.array_equal(np.concatenate([fitted.transform(row[None, :]) for row in y]), batch)
-
-
 def test_a_reference_row_is_at_no_distance_from_itself() -> None:
     x = _rows(40, 9) + 100.0
     features = Typicality.fit(x, None, np.random.default_rng(0)).transform(x[_halves(40, 0)[0]])

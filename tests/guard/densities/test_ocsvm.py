@@ -75,12 +75,6 @@ def test_a_spoilt_state_is_an_input_error(embedded: Case, config: dict[str, Any]
         OneClassSvm.restore(embedded[1].config() | config, embedded[1].state() | state)
 
 
-def test_wrong_input_is_refused(embedded: Case) -> None:
-    for wrong, said in ((np.zeros((2, 255)), r"expected \(rows, 256\)"), (np.full((1, 256), np.nan), "NaN")):
-        with pytest.raises(ValueError, match=said):
-            embedded[1].score(wrong)
-
-
 def _clouds(n: int, d: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, 15)) @ np.random.default_rng(0).standard_normal((15, d)) + rng.standard_normal((n, d))

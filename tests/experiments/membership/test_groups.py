@@ -96,15 +96,12 @@ def test_clusters_of_texts_are_nobodys_records(near: Trained[MembershipExperimen
         assert not any("person" in said for said in claims_of(one, sides, ASSIGNED, texts=True).can)
 
 
-def test_users_are_the_unit_where_they_are_given(tmp_path: Path) -> None:
-    trained = trained_on(write_near_duplicates(tmp_path / "d.jsonl", 600, users=True), tmp_path / "s")
+def test_users_are_the_unit_where_they_are_given_and_rows_that_are_all_alone_are_no_groups(tmp_path: Path) -> None:
+    trained = trained_on(write_near_duplicates(tmp_path / "u.jsonl", 600, users=True), tmp_path / "s")
     examples = trained.table().examples
     assert examples.has_users
     user = {row.id: row.group for row in trained.data}
     assert examples.group is not None
     assert np.unique(examples.group).size == len({user[one] for one in examples.id})
-
-
-def test_rows_that_are_all_alone_are_no_groups(near: Trained[MembershipExperiment], tmp_path: Path) -> None:
     path = write_near_duplicates(tmp_path / "d.jsonl", 600)
     assert trained_on(path, tmp_path / "s", allow_near=True).table().examples.group is None

@@ -15,11 +15,6 @@ LOGITS = np.log(P)
 INPUTS = canonical("abcd")
 
 
-def test_none_releases_the_softmax() -> None:
-    np.testing.assert_allclose(Undefended().release(LOGITS, INPUTS, RNG), P)
-    np.testing.assert_allclose(Undefended().pooled(LOGITS + 3.0, INPUTS, 7, RNG), np.log(P))
-
-
 @pytest.mark.parametrize(("decimals", "released", "read"), [
     (2, [[0.73, 0.27], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], [[0.73, 0.27], [0.0025, 0.9975], [0.9975, 0.0025],
                                                              [0.5, 0.5]]),
@@ -47,7 +42,9 @@ def test_decimals_that_cannot_be(decimals: float) -> None:
         Rounding.at(decimals, None, RNG)
 
 
-def test_top_label_says_which_and_nothing_else() -> None:
+def test_none_releases_the_softmax_and_top_label_says_which_and_nothing_else() -> None:
+    np.testing.assert_allclose(Undefended().release(LOGITS, INPUTS, RNG), P)
+    np.testing.assert_allclose(Undefended().pooled(LOGITS + 3.0, INPUTS, 7, RNG), np.log(P))
     logits = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 5.0], [-1.0, -2.0, 9.0]])
     np.testing.assert_array_equal(TopLabel().release(logits, INPUTS[:3], RNG), [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     read = np.exp(TopLabel().pooled(logits, INPUTS[:3], 4, RNG))

@@ -48,8 +48,11 @@ class OutputMechanism:
         return cls()
 
     def release(self, logits: FloatArray, inputs: Sequence[bytes], rng: Generator) -> FloatArray:
-        """The answer to one query of each input: (N, K) numbers in [0, 1], the larger the likelier the class."""
-        raise NotImplementedError
+        """The answer to one query of each input: (N, K) numbers in [0, 1], the larger the likelier the class.
+
+        Unless a mechanism says otherwise, the softmax of what it adds to the logits for one query.
+        """
+        return softmax(self.pooled(logits, inputs, 1, rng))
 
     def pooled(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, rng: Generator) -> FloatArray:
         """What averaging the answers to `queries` equal queries of each input leaves: (N, K) log scores.

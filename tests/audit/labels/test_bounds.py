@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import exp, inf, log, nan
 
@@ -51,14 +52,6 @@ class TestCeiling:
             matrix = weights / weights.sum(axis=1, keepdims=True)
             best = matrix.max(axis=0).sum() / n_classes
             assert best <= ceiling(epsilon_of(matrix), n_classes) + 1e-12
-
-    @pytest.mark.parametrize(("epsilon", "n_classes", "message"), [
-        (-0.1, 2, "epsilon is -0.1"), (np.nan, 2, "epsilon is nan"), (1.0, 1, "n_classes is 1"),
-        (1.0, 2.5, "n_classes is 2.5"),
-    ])
-    def test_what_cannot_be(self, epsilon: float, n_classes: int, message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            ceiling(epsilon, n_classes)
 
 
 class TestGuessEpsilon:
@@ -124,13 +117,6 @@ class TestLadder:
         assert np.mean(bounds) == pytest.approx(mean, abs=0.06)
         assert sum(bound > epsilon for bound in bounds) <= 20
 
-    @pytest.mark.parametrize(("correct", "confidence", "message"), [
-        ([], [], "correct is empty"), ([1, 0], [1.0], "confidence have length 1"), ([1], [np.nan], "confidence"),
-    ])
-    def test_what_cannot_be(self, correct: list[int], confidence: list[float], message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            ladder_bound(correct, confidence, 2)
-
 
 class TestTwoRates:
     @settings(deadline=None)
@@ -176,14 +162,6 @@ class TestPlanning:
         n, rng = canaries_needed(success, 1.0), RNG(8)
         shown = sum(ladder_bound(rng.random(n) < success, rng.random(n), 2).epsilon >= 1.0 for _ in range(200))
         assert stats.binomtest(shown, 200, 0.8, alternative="less").pvalue > 0.001
-
-    @pytest.mark.parametrize(("call", "message"), [
-        ({"n": 0}, "n is 0"), ({"guessed": 0.0}, "guessed is 0"), ({"epsilon": 0.0}, "epsilon is 0"),
-        ({"epsilon": inf}, "epsilon is inf"), ({"success": 1.5}, "success is 1.5"),
-    ])
-    def test_what_cannot_be(self, call: dict[str, float], message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            bound_power(**({"n": 10, "success": 0.9, "epsilon": 1.0} | call))  # type: ignore[arg-type]
 
 
 TRIAL = canary_rows(simulated_labels(LabelWorld(canaries=120, held_out=10), np.random.default_rng(0)), 0)
@@ -251,3 +229,18 @@ def test_as_many_canaries_as_show_it(epsilon: float, classes: int, guessed: floa
 def test_what_cannot_be_is_refused(epsilon: float, classes: int, guessed: float, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         plan_canaries(epsilon, classes, guessed)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: ceiling(-0.1, 2), "epsilon is -0.1"), (lambda: ceiling(nan, 2), "epsilon is nan"),
+    (lambda: ceiling(1.0, 1), "n_classes is 1"), (lambda: ceiling(1.0, 2.5), "n_classes is 2.5"),  # type: ignore[arg-type]
+    (lambda: ladder_bound([], [], 2), "correct is empty"),
+    (lambda: ladder_bound([1, 0], [1.0], 2), "confidence have length 1"),
+    (lambda: ladder_bound([1], [nan], 2), "confidence"), (lambda: bound_power(0, 0.9, 1.0), "n is 0"),
+    (lambda: bound_power(10, 0.9, 1.0, guessed=0.0), "guessed is 0"),
+    (lambda: bound_power(10, 0.9, 0.0), "epsilon is 0"), (lambda: bound_power(10, 0.9, inf), "epsilon is inf"),
+    (lambda: bound_power(10, 1.5, 1.0), "success is 1.5"),
+])
+def test_arguments_that_cannot_be(call: Callable[[], float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -23,7 +23,7 @@ from numpy.random import Generator
 
 from discreet.core.errors import UsageError
 from discreet.core.types import FloatArray
-from discreet.mechanisms.base import Noise, OutputMechanism, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.mechanisms.base import Noise, OutputMechanism, checked_logits, checked_queries, output_mechanisms
 from discreet.mechanisms.outputs.laplace import SIGMAS, check_scale, clipped, laplace_epsilon, mean_laplace, needed
 
 KEY_BYTES = 32
@@ -58,10 +58,6 @@ class KeyedLaplace(OutputMechanism):
     def at(cls, strength: float | None, clip: float | None, rng: Generator) -> Self:
         """`strength` is σ; the key is drawn. For a deployment give the constructor a secret key instead."""
         return cls(needed(strength, "sigma"), rng.bytes(KEY_BYTES), clip)
-
-    def release(self, logits: FloatArray, inputs: Sequence[bytes], rng: Generator) -> FloatArray:
-        """softmax(z + η(input)), (N, K); draws nothing."""
-        return softmax(self.pooled(logits, inputs, 1, rng))
 
     def pooled(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, rng: Generator) -> FloatArray:
         """z + η(input), however many `queries`: all their answers are one."""

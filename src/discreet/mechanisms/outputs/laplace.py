@@ -28,7 +28,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.types import FloatArray
-from discreet.mechanisms.base import Noise, OutputMechanism, checked_logits, checked_queries, output_mechanisms, softmax
+from discreet.mechanisms.base import Noise, OutputMechanism, checked_logits, checked_queries, output_mechanisms
 
 SIGMAS = (0.25, 0.5, 1.0, 2.0)
 
@@ -55,10 +55,6 @@ class Laplace(OutputMechanism):
     def at(cls, strength: float | None, clip: float | None, rng: Generator) -> Self:
         """`strength` is σ."""
         return cls(needed(strength, "sigma"), clip)
-
-    def release(self, logits: FloatArray, inputs: Sequence[bytes], rng: Generator) -> FloatArray:
-        """softmax(z + η), (N, K)."""
-        return softmax(self.pooled(logits, inputs, 1, rng))
 
     def pooled(self, logits: FloatArray, inputs: Sequence[bytes], queries: int, rng: Generator) -> FloatArray:
         """z plus the mean of `queries` draws, at the cost of one."""

@@ -65,6 +65,15 @@ def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], rememberin
             hits = sum(round((one.value or 0.0) * (one.n or 0)) for one in estimates)
             n = sum(one.n or 0 for one in estimates)
             assert (row[side]["value"], row[side]["n"]) == (None if not n else pytest.approx(hits / n), n)
+    names = [one["attack"] for one in found["stronger"]]
+    assert "reference-calibrated" in names
+    assert len(names) == len(set(names))
+    assert not any(name.startswith("LIA-Threshold") for name in names)
+    assert {one["baseline"] for one in found["stronger"]} <= {
+        f"LIA-Threshold, {kind}" for kind in ("fixed", "mean", "median")}
+    [(table, target)] = parts_of(1)
+    with pytest.raises(InputError, match="no canary"):
+        condition([(changed(table, role=np.full_like(table.canaries.role, CONTROL)), target)])
 
 
 def test_what_is_proved_is_under_the_epsilon_and_above_nothing(found: dict[str, Any]) -> None:
@@ -109,21 +118,6 @@ def test_planted_canaries_are_counted_apart() -> None:
     assert found["planted"][1]["success"]["value"] > 0.9
     assert found["n_canaries"] == 2 * 160
     assert found["n_controls"] == 240
-
-
-def test_stronger_attacks_are_held_against_all_thresholds(found: dict[str, Any]) -> None:
-    names = [one["attack"] for one in found["stronger"]]
-    assert "reference-calibrated" in names
-    assert len(names) == len(set(names))
-    assert not any(name.startswith("LIA-Threshold") for name in names)
-    assert {one["baseline"] for one in found["stronger"]} <= {
-        f"LIA-Threshold, {kind}" for kind in ("fixed", "mean", "median")}
-
-
-def test_a_target_without_canaries_is_refused() -> None:
-    [(table, target)] = parts_of(1)
-    with pytest.raises(InputError, match="no canary"):
-        condition([(changed(table, role=np.full_like(table.canaries.role, CONTROL)), target)])
 
 
 def judged(success: float, control: float, p: float, *, vetoed: bool = False) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Seen:
 def plain(rows: tuple[LabelRow, ...], source: str | None) -> LabelRow | None:
     for row in rows:
         settings = row.settings
-        if row.target == "secret" and not row.tuned and settings.loss_labels == source and (
+        if row.target == "canary" and not row.tuned and settings.loss_labels == source and (
                 settings.threshold == "fixed" if source is None else
                 settings.alpha == settings.beta and settings.margin == "p1-second"):
             return row
@@ -63,7 +63,7 @@ def note(seen: Seen, audit: LabelAudit) -> None:
     one = audit.models[0]
     seen.verdicts.append(audit.verdict)
     seen.joint.append(one.epsilon_lower.value or 0.0)
-    first, oracle = plain(one.rows, None), plain(one.rows, "secret")
+    first, oracle = plain(one.rows, None), plain(one.rows, "canary")
     assert first is not None
     assert oracle is not None
     seen.one.append(first.bounds.ladder.value or 0.0)
@@ -80,7 +80,7 @@ def draw(given: dict[str, Any], draws: int, stream: int) -> Seen:
     # The oracles that are not printed here cost as much as all honest attacks.
     chosen = [attack for attack in all_attacks(world.n_classes) if attack.access == "outputs"
               or (attack.settings.loss_labels, attack.settings.beta, attack.settings.margin) == (
-                  "secret", 1.0, "p1-second")]
+                  "canary", 1.0, "p1-second")]
     seen = Seen()
     for seed in range(draws):
         table = simulated_labels(world, np.random.default_rng((stream, seed)))

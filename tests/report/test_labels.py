@@ -28,7 +28,7 @@ from discreet.scores.table import CONTROL, TRAIN, ScoreTable, stacked
 Record = dict[str, Any]
 
 ATTACKS = (LiaThreshold(), LiaThreshold("mean"), DeltaMargin("original"),
-           DeltaMargin("secret"), DeltaMargin("secret", beta=3.0),
+           DeltaMargin("canary"), DeltaMargin("canary", beta=3.0),
            ReferenceCalibrated())
 FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5,
                          "planted": (1, 4, 16)}
@@ -133,7 +133,7 @@ class TestFigures:
 
     def test_success_is_over_epsilon_with_ceiling_and_control(self, leaking: Record) -> None:
         figure = figures_of(leaking)["success"]
-        secret = [row for row in figure.data if row["label"] == "secret"]
+        secret = [row for row in figure.data if row["label"] == "canary"]
         # Least noise first; the trained label has no ceiling.
         assert [row["epsilon"] for row in secret] == ["inf", 2.0, 0.5]
         assert [row["ceiling"] for row in secret] == pytest.approx([1.0, 1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-0.5))])
@@ -144,7 +144,7 @@ class TestFigures:
 
     def test_where_labels_are_one_there_is_one_panel_and_one_model_has_no_frontier(self, passing: Record) -> None:
         figures = figures_of(passing)
-        assert {row["label"] for row in figures["success"].data} == {"secret"}
+        assert {row["label"] for row in figures["success"].data} == {"canary"}
         assert "that was trained on</text>" not in figures["success"].inline
         assert "utility-leak" not in figures
 
@@ -152,7 +152,7 @@ class TestRows:
     def test_the_published_attack_is_the_one_at_the_canary_label_with_alpha_as_beta(self, passing: Record) -> None:
         row = published(rows_of(passing, passing["targets"][0]))
         assert row is not None
-        assert (row["loss_labels"], row["target"], row["alpha"], row["beta"]) == ("secret", "secret", 1.0, 1.0)
+        assert (row["loss_labels"], row["target"], row["alpha"], row["beta"]) == ("canary", "canary", 1.0, 1.0)
         assert named(row)["label"] == "canary label"
 
     def test_the_strongest_is_honest_controlled_and_nearest_to_a_finding(self, leaking: Record) -> None:

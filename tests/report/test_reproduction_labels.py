@@ -36,7 +36,7 @@ def row(mechanism: str = "rr", epsilon: float | str = 2.0, **more: Any) -> Row:
             "flips": {"expected": 0.119, "observed": one(0.06), "ok": mechanism != "rr_halved"},
             "planted": [{"copies": 16, "success": one(0.9)}], "honest": honest, "strongest": honest[0],
             "paper": {"train_accuracy": 0.994, "threshold": 0.922, "delta_margin": 0.962},
-            "paper_sizes": {"n_train": 25000}, "train_accuracy": dict.fromkeys(("trained", "secret", "original"),
+            "paper_sizes": {"n_train": 25000}, "train_accuracy": dict.fromkeys(("trained", "canary", "original"),
                                                                                 one(0.95)),
             "test_accuracy": one(0.8 - 0.05 * len(mechanism)), "threshold": honest[0],
             "threshold_trained": attack("LIA-Threshold, fixed", "lia_threshold", 0.97, 0.5, 1e-9),

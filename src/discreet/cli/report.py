@@ -68,9 +68,10 @@ def read_record(run: Path) -> Mapping[str, Any]:
 
 
 def _in_todays_words(part: dict[str, Any]) -> dict[str, Any]:
-    """Version 0.1 called a control `placebo`."""
-    return {key.replace("placebo", "control"): "control" if value == "placebo" else value
-            for key, value in part.items()}
+    """Version 0.1 called a control `placebo`, and the label of a canary `secret`."""
+    former = {"placebo": "control", "secret": "canary"}
+    return {former.get(key, key.replace("placebo", "control")):
+            former.get(value, value) if isinstance(value, str) else value for key, value in part.items()}
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:

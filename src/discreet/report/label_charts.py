@@ -12,7 +12,7 @@ from discreet.report.charts import Mark, Panel, across, band, curve, datum, dot,
 from discreet.report.figure import Figure
 from discreet.report.summary import Record
 
-TITLES = {"secret": "the canary label, before the mechanism", "trained": "the label that was trained on"}
+TITLES = {"canary": "the canary label, before the mechanism", "trained": "the label that was trained on"}
 LEGEND = [("target", "strongest attack on outputs"), ("null area", "its control, 95%"),
           ("tolerance dashed", "most that ε allows"), ("oracle", "oracle, shown the label"),
           ("oracle hollow", "oracle's control")]
@@ -48,16 +48,16 @@ def strongest(rows: Sequence[Record], label: str | None = None) -> Record | None
 
 def published(rows: Sequence[Record]) -> Record | None:
     """LIA-Delta-Margin with the loss at the canary label, α = β, as the paper's figures have it."""
-    return next((row for row in resolved(rows) if row["loss_labels"] == "secret" and row["target"] == "secret"
+    return next((row for row in resolved(rows) if row["loss_labels"] == "canary" and row["target"] == "canary"
                  and not row["tuned"] and row["alpha"] == row["beta"] and row["margin"] == "p1-second"), None)
 
 
 def success(record: Record) -> Figure | None:
     """The strongest attack on outputs and the published oracle at every ε, a panel for each label; None without any."""
     targets = _ordered(record)
-    decided = {row["target"] for row in record["attacks"] if row["decides"]} | {"secret"}
+    decided = {row["target"] for row in record["attacks"] if row["decides"]} | {"canary"}
     known: list[Record] = [{"label": label, "one": one, "row": row, "oracle": published(rows_of(record, one))
-              if label == "secret" else None} for label in TITLES if label in decided for one in targets
+              if label == "canary" else None} for label in TITLES if label in decided for one in targets
              if (row := strongest(rows_of(record, one), label)) is not None]
     if not known:
         return None
@@ -120,7 +120,7 @@ def utility(record: Record) -> Figure | None:
     """Test accuracy against success at the canary label, a dot for each model; None for fewer than two with both."""
     found = [(one, one["utility"]["test_accuracy"]["value"], row) for one in _ordered(record)
              if one["utility"]["test_accuracy"]["value"] is not None
-             and (row := strongest(rows_of(record, one), "secret")) is not None]
+             and (row := strongest(rows_of(record, one), "canary")) is not None]
     if len(found) < 2:
         return None
     least = min(row[name]["value"] for _, _, row in found for name in ("success", "control")

@@ -70,7 +70,7 @@ def _leads(record: page.Record, one: page.Record, words: page.Record) -> tuple[s
 
 
 def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[page.Key, ...]:
-    row, found = strongest(rows_of(record, one), "secret"), []
+    row, found = strongest(rows_of(record, one), "canary"), []
     if row is not None:
         value, _, ends = share(row["success"]).partition(" ")
         ceiling = "" if row["ceiling"] is None else say(words["ceiling"], row)
@@ -93,7 +93,7 @@ def controls(record: page.Record) -> tuple[page.Control, ...]:
 
 
 def _control(rows: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
-    controlled = [row for row in resolved(rows) if row["access"] == "outputs" and row["target"] == "secret"
+    controlled = [row for row in resolved(rows) if row["access"] == "outputs" and row["target"] == "canary"
                   and row["control"]["value"] is not None]
     if not controlled:
         return "lacking", words["no_control"]
@@ -146,7 +146,7 @@ def _published(record: page.Record, words: page.Record) -> page.Section | None:
 def _model(record: page.Record, target: page.Record) -> dict[str, Any]:
     rows = rows_of(record, target)
     oracle = published(rows)
-    return {**target, "best": strongest(rows, "secret"),
+    return {**target, "best": strongest(rows, "canary"),
             "oracles": say("{success:number} / {control:number}", oracle, NOTHING) if oracle else NOTHING,
             "condition": condition_name(target["mechanism"], target["epsilon"]),
             "why": "" if target["reasons"][0] in record["reasons"] else target["reasons"][0]}
@@ -183,8 +183,8 @@ def _details(record: page.Record, one: page.Record, words: page.Record) -> tuple
 def _top(record: page.Record, one: page.Record, words: page.Record) -> page.Section | None:
     """For the terminal: the strongest attacks, and of those that decide nothing the published settings."""
     found = kinds(rows_of(record, one))
-    chosen = {name: [row for row in rows if (name == "outputs" and (row["decides"] or row["target"] == "secret")) or (
-        row["alpha"] == row["beta"] and not row["tuned"] and row["target"] == "secret"
+    chosen = {name: [row for row in rows if (name == "outputs" and (row["decides"] or row["target"] == "canary")) or (
+        row["alpha"] == row["beta"] and not row["tuned"] and row["target"] == "canary"
         and row["margin"] == "p1-second")] for name, rows in found.items()}
     shown = page.tabled(words["columns"], first=6, groups=[
         (words["access"][name], [named(row, brief=True) for row in part]) for name, part in chosen.items()])

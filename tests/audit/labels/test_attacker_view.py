@@ -127,5 +127,5 @@ def test_rows_and_labels_that_are_not_there() -> None:
     trial = canary_rows(changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN)), 0)
     with pytest.raises(InputError, match="'label_trained' is not known for 3 of 3 rows"):
         run(DeltaMargin("trained"), trial)
-    assert run(DeltaMargin("secret"), trial).label.shape == (3,)
-    assert trial.truth("secret").tolist() == table.canaries.label[0, :3].tolist()
+    assert run(DeltaMargin("canary"), trial).label.shape == (3,)
+    assert trial.truth("canary").tolist() == table.canaries.label[0, :3].tolist()

@@ -27,7 +27,7 @@ from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
 HONEST = tuple(attack for attack in all_attacks(2) if attack.access == "outputs")
-FEW = (LiaThreshold(), DeltaMargin("original"), DeltaMargin("secret"))
+FEW = (LiaThreshold(), DeltaMargin("original"), DeltaMargin("canary"))
 # Little enough memory that only what stands in training many times is found.
 FAINT = {"canaries": 600, "held_out": 600, "memory": 0.25, "signal": 1.0, "spread": 0.5, "planted": (1, 4, 16)}
 DRAWS = 60

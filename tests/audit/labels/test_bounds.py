@@ -177,7 +177,7 @@ def guesses(right: int, abstained: int = 0) -> Guesses:
 
 def test_all_three_are_those_of_the_counts() -> None:
     given = guesses(90, 20)
-    found = bounds_of("outputs", "secret", given, TRIAL.canary, 2, vetoed=False, bounded=True)
+    found = bounds_of("outputs", "canary", given, TRIAL.canary, 2, vetoed=False, bounded=True)
     right = np.arange(100) < 90
     assert found.ladder.value == ladder_bound(right, given.confidence[:100], 2).epsilon
     assert found.one_run.value == guess_epsilon(90, 100, 2)
@@ -188,18 +188,18 @@ def test_all_three_are_those_of_the_counts() -> None:
     for one in (found.ladder, found.one_run, found.two_rate):
         assert (one.low, one.high, one.level) == (one.value, None, 0.95)
     assert set(found.to_json()) == {"epsilon_lower", "epsilon_lower_one_run", "epsilon_lower_two_rate"}
-    three = bounds_of("outputs", "secret", given, TRIAL.canary, 3, vetoed=False, bounded=True)
+    three = bounds_of("outputs", "canary", given, TRIAL.canary, 3, vetoed=False, bounded=True)
     assert three.ladder.value is not None
     assert "two classes" in (three.two_rate.reason or "")
 
 
 @pytest.mark.parametrize(("access", "truth", "given", "vetoed", "bounded", "said"), [
-    ("oracle", "secret", guesses(90), False, True, "shown the label"),
+    ("oracle", "canary", guesses(90), False, True, "shown the label"),
     ("outputs", "trained", guesses(90), False, True, "no ceiling"),
-    ("outputs", "secret", guesses(90), True, True, "on held-out canaries"),
-    ("outputs", "secret", guesses(90), False, False, "balanced"),
-    ("outputs", "secret", None, False, True, "no guess"),
-    ("outputs", "secret", guesses(0, 120), False, True, "no guess"),
+    ("outputs", "canary", guesses(90), True, True, "on held-out canaries"),
+    ("outputs", "canary", guesses(90), False, False, "balanced"),
+    ("outputs", "canary", None, False, True, "no guess"),
+    ("outputs", "canary", guesses(0, 120), False, True, "no guess"),
 ])
 def test_where_nothing_is_proven_a_reason_stands(access: str, truth: str, given: Guesses | None, vetoed: bool,
                                                  bounded: bool, said: str) -> None:

@@ -86,7 +86,7 @@ def test_the_mean_over_canaries_is_the_difference_to_held_out_ones() -> None:
     given: dict[str, Any] = {"canaries": 300, "held_out": 200, "epsilon": 1.0}
     table = world(2, memory=2.0, **given)
     found = mean_memorisation(evaluation_sets(table, 0))
-    for truth, labels in (("secret", table.canaries.label[0]), ("trained", table.canaries.trained[0])):
+    for truth, labels in (("canary", table.canaries.label[0]), ("trained", table.canaries.trained[0])):
         hit = table.logits[0, :, 0].argmax(axis=1) == labels
         assert found[truth].value == pytest.approx(hit[:300].mean() - hit[300:].mean())  # type: ignore[index]
     assert ends(found["trained"])[0] > 0.0
@@ -100,7 +100,7 @@ def test_without_held_out_canaries_or_labels_there_is_no_mean() -> None:
     assert not any(one.resolved for one in mean_memorisation(alone).values())
     unknown = changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))
     found = mean_memorisation(evaluation_sets(unknown, 0))
-    assert (found["secret"].resolved, found["trained"].resolved) == (True, False)
+    assert (found["canary"].resolved, found["trained"].resolved) == (True, False)
 
 
 def test_accuracy_is_against_each_label_and_on_rows_of_its_own() -> None:
@@ -112,7 +112,7 @@ def test_accuracy_is_against_each_label_and_on_rows_of_its_own() -> None:
     guess = table.logits[0, :, 0].argmax(axis=1)
     inside = [place for place in range(80) if role[0, place] in (CANARY, TRAIN)]
     outside = [place for place in range(80) if role[0, place] in (HELDOUT, CONTROL)]
-    for name, labels in (("trained", drawn.trained[0]), ("secret", drawn.label[0]), ("original", table.examples.label)):
+    for name, labels in (("trained", drawn.trained[0]), ("canary", drawn.label[0]), ("original", table.examples.label)):
         assert found["train_accuracy"][name].value == np.mean([guess[i] == labels[i] for i in inside])
     assert found["test_accuracy"].value == np.mean([guess[i] == table.examples.label[i] for i in outside])
     unknown = changed(table, trained=np.full_like(table.canaries.trained, UNKNOWN))

@@ -25,7 +25,7 @@ from discreet.core.errors import InputError
 from discreet.scores.table import UNKNOWN
 
 RNG = np.random.default_rng
-FLAWED = DeltaMargin("secret")
+FLAWED = DeltaMargin("canary")
 THRESHOLD_GRID: tuple[LabelAttack, ...] = tuple(map(LiaThreshold, CUTS))
 
 
@@ -42,12 +42,12 @@ def slowly(attack: LabelAttack, given: CanaryRows, target: str, draws: tuple[np.
     found = []
     for secret, trained in zip(*draws, strict=True):
         there = replace(given, canary=secret, trained=trained)
-        found.append(int(run(attack, there).correct(secret if target == "secret" else trained).sum()))
+        found.append(int(run(attack, there).correct(secret if target == "canary" else trained).sum()))
     return found
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("target", ["secret", "trained"])
+@pytest.mark.parametrize("target", ["canary", "trained"])
 @pytest.mark.parametrize("redraw", ["permute", "shift"])
 def test_every_attack_is_replayed_as_if_run_again(n_classes: int, target: Any, redraw: Any) -> None:
     given = trial(n_classes=n_classes, references=12, memory=1.0, epsilon=1.0)
@@ -124,7 +124,7 @@ def test_drawn_again_the_flaw_is_no_discovery_held_fixed_it_is() -> None:
     assert min(again) > 1 / 301
 
 
-@pytest.mark.parametrize("attack", [LiaThreshold(), FLAWED, DeltaMargin("secret", beta=0.1)])
+@pytest.mark.parametrize("attack", [LiaThreshold(), FLAWED, DeltaMargin("canary", beta=0.1)])
 def test_p_values_hold_where_nothing_leaks(attack: LabelAttack) -> None:
     p = [redraw_null(attack, trial(seed, canaries=60, signal=1.0), seed, draws=99).p_value for seed in range(300)]
     for level in (0.05, 0.2, 0.5):
@@ -158,7 +158,7 @@ def test_abstentions_are_no_guesses() -> None:
 
 
 @pytest.mark.parametrize("attacks", [THRESHOLD_GRID, delta_margins("predicted", 2),
-                                     delta_margins("secret", 2)])
+                                     delta_margins("canary", 2)])
 def test_tuning_is_done_again_in_every_draw(attacks: tuple[LabelAttack, ...]) -> None:
     first, second = halves(trial(canaries=61, memory=1.0), RNG(7))
     null = tuned_null(attacks, first, second, RNG(8), draws=12)

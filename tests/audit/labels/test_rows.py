@@ -26,7 +26,7 @@ from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
 HONEST = LiaThreshold()
-FLAWED = DeltaMargin("secret")
+FLAWED = DeltaMargin("canary")
 PRIVILEGED = DeltaMargin("original")
 
 
@@ -42,7 +42,7 @@ def judged(table: ScoreTable, *attacks: LabelAttack, permutations: int = 0, tune
 def test_a_row_counts_what_the_attack_got_right() -> None:
     table = world(memory=1.0, epsilon=2.0)
     secret, trained = judged(table, HONEST)
-    assert (secret.target, trained.target) == ("secret", "trained")
+    assert (secret.target, trained.target) == ("canary", "trained")
     for row in (secret, trained):
         hits = []
         for held_out in (False, True):
@@ -87,7 +87,7 @@ def test_the_trained_label_is_judged_only_where_it_is_known_and_decides_only_whe
     assert [one.decides for one in judged(noisy, HONEST)] == [True, True]
     trained = noisy.canaries.trained.copy()
     trained[0, 0] = UNKNOWN
-    assert [one.target for one in judged(changed(noisy, trained=trained), HONEST)] == ["secret"]
+    assert [one.target for one in judged(changed(noisy, trained=trained), HONEST)] == ["canary"]
 
 
 def test_unknown_labels_of_held_out_canaries_leave_the_trained_label_uncontrolled() -> None:
@@ -130,11 +130,11 @@ def test_nulls_are_replayed_and_only_asked_for() -> None:
 @pytest.mark.parametrize(("n_classes", "count"), [(2, 5), (3, 4)])
 def test_tuned_attacks_are_judged_on_the_other_half(n_classes: int, count: int) -> None:
     table = world(n_classes=n_classes, memory=1.0)
-    rows = [one for one in judged(table, tune=True) if one.target == "secret"]
+    rows = [one for one in judged(table, tune=True) if one.target == "canary"]
     assert len(rows) == count
     assert all(row.tuned and row.tried.canary.size == 100 for row in rows)
     assert all(row.success.n == 100 and row.held_out.n == 160 for row in rows)
-    assert {row.settings.loss_labels for row in rows} == {"predicted", "original", "secret", "trained"} | (
+    assert {row.settings.loss_labels for row in rows} == {"predicted", "original", "canary", "trained"} | (
         {None} if n_classes == 2 else set())
 
 
@@ -166,7 +166,7 @@ def test_groups_that_share_a_shift_are_one_row_each() -> None:
     assert len(evaluation_sets(changed(table, group=group, label=shifted, trained=shifted), 0).canaries) == 50
 
 
-ATTACKS = (LiaThreshold(), LiaThreshold("median"), DeltaMargin("secret"))
+ATTACKS = (LiaThreshold(), LiaThreshold("median"), DeltaMargin("canary"))
 
 
 def test_planted_memorisation_is_seen_and_its_absence_is_not() -> None:

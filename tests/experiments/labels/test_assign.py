@@ -38,14 +38,14 @@ def test_numbers_are_numbers_and_only_canaries_and_controls_have_another_label()
     assert sizes == {"rows": 1000, "train": 863, "canary": 30, "planted": {"2": 7}, "control": 0, "heldout": 100}
     found = assigned(canaries=100, control=100)
     drawn = np.isin(found["role"], (CANARY, CONTROL))
-    same = found["secret"] == np.random.default_rng(9).integers(0, 2, 1000)
+    same = found["label"] == np.random.default_rng(9).integers(0, 2, 1000)
     assert same[~drawn].all()
     assert 0.4 < same[drawn].mean() < 0.6
 
 
 def test_a_seed_is_one_assignment() -> None:
     one, again, other = assigned(seed=1), assigned(seed=1), assigned(seed=2)
-    for name in ("role", "secret", "planted"):
+    for name in ("role", "label", "planted"):
         np.testing.assert_array_equal(one[name], again[name])
     assert (one["role"] != other["role"]).any()
 

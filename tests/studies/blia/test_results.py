@@ -26,7 +26,7 @@ def found(remembering: list[Part]) -> dict[str, Any]:
     return condition(remembering)
 
 
-def row_of(found: dict[str, Any], target: str = "secret", **asked: Any) -> dict[str, Any]:
+def row_of(found: dict[str, Any], target: str = "canary", **asked: Any) -> dict[str, Any]:
     [row] = [row for row in found["attacks"] if row["target"] == target
              and all(row[name] == value for name, value in asked.items())]
     return dict(row)
@@ -39,8 +39,8 @@ def right(table: ScoreTable, role: int, labels: np.ndarray[Any, Any]) -> tuple[i
 
 
 def test_threshold_is_counted_over_all_seeds(found: dict[str, Any], remembering: list[Part]) -> None:
-    for target in ("secret", "trained"):
-        name = "label" if target == "secret" else target
+    for target in ("canary", "trained"):
+        name = "label" if target == "canary" else target
         counted = {side: np.sum([right(table, role, getattr(table.canaries, name)[0]) for table, _ in remembering],
                                 axis=0)
                    for side, role in (("success", CANARY), ("control", CONTROL))}
@@ -86,7 +86,7 @@ def test_what_is_proved_is_under_the_epsilon_and_above_nothing(found: dict[str, 
 
 def test_oracles_are_vetoed_and_prove_nothing() -> None:
     found = condition(parts_of(2, memory=0.0, signal=6.0, canaries=400, held_out=400))
-    oracle = row_of(found, attack="lia_delta_margin", loss_labels="secret", margin="p1-second", beta=1.0)
+    oracle = row_of(found, attack="lia_delta_margin", loss_labels="canary", margin="p1-second", beta=1.0)
     assert oracle["oracle"]
     assert oracle["vetoed"]
     assert oracle["success"]["value"] == pytest.approx(0.75, abs=0.06)
@@ -155,7 +155,7 @@ def test_choosing_costs_nothing_where_nothing_is_remembered() -> None:
         secret, other = rng.integers(0, 2, (2, 200))
         given = [(attack, tried(rng.integers(0, 2, 200), secret), tried(rng.integers(0, 2, 200), other))
                  for attack in attacks]
-        best.append(max(canary.rate("secret", "canary").value or 0.0 for _, canary, _ in given))
+        best.append(max(canary.rate("canary", "canary").value or 0.0 for _, canary, _ in given))
         found = chosen(given)
         assert found is not None
         after.append(found["success"]["value"])

@@ -42,7 +42,7 @@ def test_a_line_has_the_paper_beside(imdb: Conditions) -> None:
     said = line(imdb[3])
     assert said["paper"] == {"train_accuracy": 0.994, "threshold": 0.922, "delta_margin": 0.962}
     assert said["delta_margin"]["oracle"]
-    assert (said["delta_margin"]["loss_labels"], said["delta_margin"]["margin"]) == ("secret", "p1-second")
+    assert (said["delta_margin"]["loss_labels"], said["delta_margin"]["margin"]) == ("canary", "p1-second")
     assert said["threshold"]["threshold"] == "fixed"
     assert said["threshold_trained"]["success"]["value"] > said["threshold"]["success"]["value"]
     assert not any(one["oracle"] for one in said["honest"])
@@ -75,7 +75,7 @@ def test_stars_pay_for_all_attacks_of_the_row(imdb: Conditions) -> None:
 
 
 def test_what_is_memorised_is_told_by_honest_attacks_at_the_secret() -> None:
-    one = {**row(0.7, 0.5, 0.001), "access": "outputs", "target": "secret"}
+    one = {**row(0.7, 0.5, 0.001), "access": "outputs", "target": "canary"}
     assert memorised({"attacks": [one]})
     for other in ({"access": "oracle"}, {"target": "trained"}, {"difference_p": 0.02}, {"difference_p": None},
                   {"success": {"value": 0.4}}):

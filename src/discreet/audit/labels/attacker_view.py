@@ -24,9 +24,9 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable
 
 Access = Literal["outputs", "privileged", "oracle"]
-LossLabels = Literal["predicted", "original", "secret", "trained"]
-Truth = Literal["secret", "trained"]
-"""Which label is inferred: the canary label ("secret" in records), or the label after the mechanism."""
+LossLabels = Literal["predicted", "original", "canary", "trained"]
+Truth = Literal["canary", "trained"]
+"""Which label is inferred: the canary label ("canary" in records), or the label after the mechanism."""
 
 ABSTAINED = -1
 UNTRAINED = -1
@@ -234,7 +234,7 @@ class CanaryRows:
         if target == "trained" and unknown:
             raise InputError(f"'label_trained' is not known for {unknown:,} of {len(self):,} rows; give it, or infer "
                              f"the canary label instead")
-        return self.canary if target == "secret" else self.trained
+        return self.canary if target == "canary" else self.trained
 
     def take(self, places: IntArray) -> CanaryRows:
         """The part at `places` (m,) of its n rows; references keep their pool."""

@@ -140,10 +140,10 @@ def check_options(permutations: int, seed: int, assignment: str) -> None:
 
 def _joint_bound(rows: Sequence[LabelRow], *, bounded: bool) -> Estimate:
     """The best ladder bound of all attacks that see outputs, each at α over their number: at 95% whichever is best."""
-    honest = [row for row in rows if row.access == "outputs" and row.target == "secret" and row.success.resolved]
+    honest = [row for row in rows if row.access == "outputs" and row.target == "canary" and row.success.resolved]
     if not honest:
         return Estimate.unresolved("no attack on outputs alone made a guess", unit="canary")
-    found = [bounds_of("outputs", "secret", row.tried.guesses, row.tried.canary, row.tried.n_classes, vetoed=row.vetoed,
+    found = [bounds_of("outputs", "canary", row.tried.guesses, row.tried.canary, row.tried.n_classes, vetoed=row.vetoed,
                        bounded=bounded, alpha=ALPHA / len(honest)).ladder for row in honest]
     best = max(found, key=lambda one: -1.0 if one.value is None else one.value)
     if not best.resolved:

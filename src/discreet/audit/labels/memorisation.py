@@ -79,7 +79,7 @@ def mean_memorisation(sets: EvaluationSets) -> dict[Truth, Estimate]:
     """How often a model predicts a canary's label, less how often a held-out canary's: at the canary label and at the
     label that was trained on. Unresolved without held-out canaries, or where labels are not known."""
     found: dict[Truth, Estimate] = {}
-    truths: tuple[Truth, ...] = ("secret", "trained")
+    truths: tuple[Truth, ...] = ("canary", "trained")
     for truth in truths:
         hits: list[int] = []
         for rows in (sets.canaries, sets.held_out):
@@ -114,7 +114,7 @@ def histogram_of(sets: EvaluationSets) -> dict[str, Any]:
 
 
 def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
-    """`{"train_accuracy": {"trained", "secret", "original"}, "test_accuracy"}` of one model.
+    """`{"train_accuracy": {"trained", "canary", "original"}, "test_accuracy"}` of one model.
 
     Train accuracy over the rows of the table that it was trained on (canaries and train), against each of the labels;
     test accuracy over those that it was not (heldout and held-out canaries), against the data set's own.
@@ -127,6 +127,6 @@ def utility_of(table: ScoreTable, target: int) -> dict[str, Any]:
         return rate_estimate(int((guess == labels)[rows].sum()), int(rows.sum()), of="rows")
 
     return {"train_accuracy": {"trained": accuracy(trained, inside & (trained != UNKNOWN)),
-                               "secret": accuracy(table.canaries.label[target], inside),
+                               "canary": accuracy(table.canaries.label[target], inside),
                                "original": accuracy(table.examples.label, inside)},
             "test_accuracy": accuracy(table.examples.label, outside)}

@@ -46,9 +46,9 @@ class Replay:
         """Right guesses and guesses under each of D draws, (D,) each."""
         canary, trained = labels
         guesses = (np.broadcast_to(self.label[:, 0], canary.shape) if self.looks_at is None else (
-            self.label[np.arange(len(self.label)), canary if self.looks_at == "secret" else trained]))
+            self.label[np.arange(len(self.label)), canary if self.looks_at == "canary" else trained]))
         made = guesses != ABSTAINED
-        right = made & (guesses == (canary if target == "secret" else trained))
+        right = made & (guesses == (canary if target == "canary" else trained))
         return np.count_nonzero(right, axis=-1), np.count_nonzero(made, axis=-1)
 
 
@@ -78,20 +78,20 @@ def replay(attack: LabelAttack, rows: CanaryRows) -> Replay:
     columns = []
     for k in range(rows.n_classes):
         labels = np.full(len(rows), k, dtype=np.int64)
-        shown = (labels, rows.trained) if attack.looks_at == "secret" else (rows.canary, labels)
+        shown = (labels, rows.trained) if attack.looks_at == "canary" else (rows.canary, labels)
         columns.append(attack.guess(OracleView(rows.view, *shown)).label)
     return Replay(attack.looks_at, np.stack(columns, axis=1))
 
 
 def redraw_nulls(attacks: Sequence[LabelAttack], rows: CanaryRows, rng: Generator, *, draws: int = 1000,
-                 target: Truth = "secret", redraw: Redraw = "permute") -> tuple[Null, ...]:
+                 target: Truth = "canary", redraw: Redraw = "permute") -> tuple[Null, ...]:
     """Draw the labels of `rows` again `draws` times and replay every attack on every draw; one `Null` for each attack.
 
     Draws are the same for all attacks, place by place, so that their nulls may be compared or put under a maximum.
 
     Parameters
     ----------
-    target : "secret" or "trained"
+    target : "canary" or "trained"
         Which label the guesses are compared with.
     redraw : "permute" or "shift"
         `permute` hands the pairs (canary label, trained label) out anew: exact wherever rows drew them alike and
@@ -115,7 +115,7 @@ def redraw_nulls(attacks: Sequence[LabelAttack], rows: CanaryRows, rng: Generato
 
 
 def tuned_null(attacks: Sequence[LabelAttack], first: CanaryRows, second: CanaryRows, rng: Generator, *,
-               draws: int = 1000, target: Truth = "secret", redraw: Redraw = "permute") -> Null:
+               draws: int = 1000, target: Truth = "canary", redraw: Redraw = "permute") -> Null:
     """The same for the best of `attacks` on `first`, judged on `second`: tuning is done again in every draw.
 
     Guesses of `tuned`, ties included. Arguments and errors as `redraw_nulls`; ValueError without attacks.
@@ -164,7 +164,7 @@ def one_draw(rows: CanaryRows, value: IntArray) -> tuple[IntArray, IntArray] | N
     return (firsts, unit) if (value[firsts][unit] == value).all() else None
 
 
-def tuned(attacks: Sequence[LabelAttack], first: CanaryRows, target: Truth = "secret") -> LabelAttack:
+def tuned(attacks: Sequence[LabelAttack], first: CanaryRows, target: Truth = "canary") -> LabelAttack:
     """The one with most right guesses beyond made / K on `first`; of equals the first. ValueError without attacks.
 
     To be run on rows that are not in `first` (`halves`).

@@ -69,7 +69,7 @@ class EvaluationSets:
     @property
     def truths(self) -> tuple[Truth, ...]:
         """The labels that guesses can be compared with."""
-        return ("secret",) if (self.canaries.trained == UNKNOWN).any() else ("secret", "trained")
+        return ("canary",) if (self.canaries.trained == UNKNOWN).any() else ("canary", "trained")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class LabelRow:
 
     Attributes
     ----------
-    target : "secret" or "trained"
+    target : "canary" or "trained"
         Which label the guesses were compared with: the canary label, or the one after the mechanism.
     tuned : bool
         Whether α, β or the threshold was chosen on the other half of the canaries.
@@ -122,7 +122,7 @@ class LabelRow:
     @property
     def ceiling(self) -> float | None:
         """What ε allows at the canary label; None for the trained label, which has no ceiling."""
-        return ceiling(self.model.epsilon, self.tried.n_classes) if self.target == "secret" else None
+        return ceiling(self.model.epsilon, self.tried.n_classes) if self.target == "canary" else None
 
     @property
     def excess(self) -> float | None:
@@ -183,7 +183,7 @@ class Tried:
             return Estimate.unresolved(
                 self.why or "the label that would have been trained on is not known of every row", level=LEVEL, n=0,
                 unit=unit)
-        right = self.guesses.correct(self.canary if truth == "secret" else self.trained)
+        right = self.guesses.correct(self.canary if truth == "canary" else self.trained)
         return rate_estimate(int(right.sum()), int(self.guesses.made.sum()), level=LEVEL, unit=unit, of="guesses")
 
 

@@ -27,7 +27,7 @@ from discreet.scores.table import Model
 from discreet.stats.arrays import scipy_module
 
 SENTENCES = Sentences.read(__package__)
-OF = {"secret": "the canary label", "trained": "the label that was trained on"}
+OF = {"canary": "the canary label", "trained": "the label that was trained on"}
 say = SENTENCES.of("verdict")
 
 
@@ -151,7 +151,7 @@ def _finding(row: LabelRow, family: int) -> Reason:
 
 
 def _leak(leaks: Sequence[LabelRow], one: ModelAudit) -> list[Reason]:
-    best, at_canary = strongest(leaks), strongest([row for row in leaks if row.target == "secret"])
+    best, at_canary = strongest(leaks), strongest([row for row in leaks if row.target == "canary"])
     assert best is not None
     said = [say("labels_leak"), _finding(best, one.family)]
     if best.target == "trained":
@@ -198,8 +198,8 @@ def _further(one: ModelAudit) -> list[Reason]:
     if one.conformance.ok is False:
         said.append(
             say("flips_off", epsilon=epsilon_name(one.conformance.epsilon), reasons="; ".join(one.conformance.reasons)))
-    fooled = [row for row in one.rows if row.target == "secret" and not row.tuned
-              and row.settings.loss_labels == "secret" and (row.held_out.low or 0.0) > row.chance]
+    fooled = [row for row in one.rows if row.target == "canary" and not row.tuned
+              and row.settings.loss_labels == "canary" and (row.held_out.low or 0.0) > row.chance]
     if fooled:
         usual = [
             row for row in fooled if row.settings.beta == row.settings.alpha and row.settings.margin == "p1-second"]

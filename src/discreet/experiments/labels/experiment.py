@@ -204,9 +204,9 @@ class LabelExperiment:
         models = tuple(Model(arm.model(self.seed, number), "reference" if number else "target",
                              facts={"recipe": recipe}, mechanism=arm.mechanism, epsilon=arm.epsilon,
                              seed=str(self.seed)) for arm, number in found)
-        secret, trained, logits = (np.stack([arrays[name][kind][place] for name, place in found.values()])
-                                   for kind in ("secret", "trained", "logits"))
-        canaries = Canaries(np.stack(role).astype(np.int8), secret.astype(np.int64), trained.astype(np.int64),
+        label, trained, logits = (np.stack([arrays[name][kind][place] for name, place in found.values()])
+                                   for kind in ("label", "trained", "logits"))
+        canaries = Canaries(np.stack(role).astype(np.int8), label.astype(np.int64), trained.astype(np.int64),
                             np.tile(there["planted"].astype(np.int64), (len(models), 1)))
         return ScoreTable.of_canaries(models, np.array(data.ids, dtype=np.object_), data.labels, canaries,
                                       logits.astype(np.float64), data.groups)

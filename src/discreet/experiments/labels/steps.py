@@ -105,7 +105,7 @@ def assign_labels(job: Job) -> dict[str, Any]:
 def assign(data: Dataset, options: Mapping[str, Any], seed: int, source: str) -> dict[str, Any]:
     """The roles of N rows and the labels before any mechanism, under the options `ASSIGNED` of an experiment.
 
-    Returns arrays (N,): `role` (codes of `Canaries.role`), `secret` (the label as given, canaries redrawn),
+    Returns arrays (N,): `role` (codes of `Canaries.role`), `label` (the label as given, canaries redrawn),
     `planted`; and `sizes`, the rows of each role and the number of planted canaries by repetitions. Raises InputError,
     beginning with `source`, where the rows do not suffice and where a class is no canary's label.
     """
@@ -135,7 +135,7 @@ def _assigned(labels: IntArray, classes: Sequence[str], groups: IntArray | None,
         raise InputError(f"class {classes[int(count.argmin())][:40]!r} has no canary among "
                          f"{counted(plain.size, 'canary', 'canaries')} of {len(classes)} classes; draw more canaries, "
                          "or make the target binary")
-    return {"role": role, "secret": drawn.label, "planted": drawn.planted, "sizes": {
+    return {"role": role, "label": drawn.label, "planted": drawn.planted, "sizes": {
         "rows": n, "train": int((role == TRAIN).sum()), "canary": int(plain.size),
         "planted": {str(times): int((drawn.planted == times).sum()) for times in planted},
         "control": int((role == CONTROL).sum()), "heldout": int(held.sum())}}
@@ -169,7 +169,7 @@ def fit(job: Job) -> dict[str, Any]:
     """Train models of one scheme and score every row with each.
 
     `models` lists mechanism, ε (None: infinite) and number (0 the target, from 1 its references). Returns `logits`
-    (M, N, K) float32, `secret` and `trained` (M, N), the latter `UNKNOWN` of rows held out, and `facts` of each model.
+    (M, N, K) float32, `label` and `trained` (M, N), the latter `UNKNOWN` of rows held out, and `facts` of each model.
     A model depends on the experiment's seed, its arm and its number, not on those it is trained with but for the last
     bits.
     """
@@ -178,7 +178,7 @@ def fit(job: Job) -> dict[str, Any]:
     inputs = data.inputs(np.flatnonzero((role == CANARY) | (role == TRAIN)))
     inside = np.flatnonzero(role != HELDOUT)
     models = [(Arm.of(name, epsilon), int(number)) for name, epsilon, number in job.params["models"]]
-    secret = np.stack([_secret(job, arm, number, data, role, there["secret"]) for arm, number in models])
+    label = np.stack([_drawn(job, arm, number, data, role, there["label"]) for arm, number in models])
     weights = np.stack([np.where((role == CONTROL) & (number == 0), 0, times) for _, number in models])
     [scheme] = {arm.scheme for arm, _ in models}
     recipe = dict(job.params["recipe"])
@@ -192,13 +192,13 @@ def fit(job: Job) -> dict[str, Any]:
     how: dict[str, Any] = {} if scheme == "staged" else {"soft": scheme == "soft"}
     network: Any = recipe_of(recipe)
     done = (train_in_stages if scheme == "staged" else train_labelled)(
-        network, learnt, secret[:, inside], mechanisms, len(data.classes), seeds, weights=weights[:, inside], **how)
-    trained = np.full(secret.shape, UNKNOWN, dtype=np.int32)
+        network, learnt, label[:, inside], mechanisms, len(data.classes), seeds, weights=weights[:, inside], **how)
+    trained = np.full(label.shape, UNKNOWN, dtype=np.int32)
     trained[:, inside] = done.trained
     if job.params["keep"]:
         for (arm, number), fitted in zip(models, done.bank.models, strict=True):
             fitted.save(job.folder / arm.model(job.seed, number).replace("/", "-"))
-    return {"logits": done.bank.logits(inputs).astype(np.float32), "secret": secret.astype(np.int32),
+    return {"logits": done.bank.logits(inputs).astype(np.float32), "label": label.astype(np.int32),
             "trained": trained, "facts": [dict(one.facts) for one in done.bank.models]}
 
 
@@ -207,7 +207,7 @@ def _dataset(job: Job) -> Dataset:
                      **{name: job.params[name] for name in READ})
 
 
-def _secret(job: Job, arm: Arm, number: int, data: Dataset, role: IntArray, drawn: IntArray) -> IntArray:
+def _drawn(job: Job, arm: Arm, number: int, data: Dataset, role: IntArray, drawn: IntArray) -> IntArray:
     """Labels before the mechanism; a reference draws those of canaries and held-out ones for itself, uniformly."""
     if not number:
         return drawn

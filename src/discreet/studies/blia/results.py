@@ -89,7 +89,7 @@ def pooled(parts: Sequence[Tried]) -> Tried:
         [one.trained for one in parts]), parts[0].n_classes, next((one.why for one in parts if one.why), ""))
 
 
-def attack_rows(tried: Sequence[Attempt], truths: Sequence[Truth] = ("secret", "trained")) -> list[dict[str, Any]]:
+def attack_rows(tried: Sequence[Attempt], truths: Sequence[Truth] = ("canary", "trained")) -> list[dict[str, Any]]:
     """One row for each attack and each of the labels that guesses are compared with."""
     found = []
     for truth in truths:
@@ -103,10 +103,10 @@ def attack_rows(tried: Sequence[Attempt], truths: Sequence[Truth] = ("secret", "
 
 
 def chosen(tried: Sequence[Attempt]) -> dict[str, Any] | None:
-    """The row at the secret, on one half, of the attack on outputs that is `strongest` on the other; None without."""
+    """The row at the canary label, on one half, of the attack that is `strongest` on the other; None without."""
     honest = [one for one in tried if one[0].access == "outputs"]
     first, second = (attack_rows([(attack, _half(canary, start), _half(control, start))
-                                  for attack, canary, control in honest], ("secret",)) for start in (0, 1))
+                                  for attack, canary, control in honest], ("canary",)) for start in (0, 1))
     # Whether a guess is made does not depend on a canary label.
     pairs = [(here, there) for here, there in zip(first, second, strict=True) if there["difference_p"] is not None]
     best = strongest(here for here, _ in pairs)
@@ -132,7 +132,7 @@ def strongest(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 def _proved(tried: Sequence[Attempt], rows: Sequence[Mapping[str, Any]]) -> Estimate:
     """The best ladder bound of all attacks on outputs that no control vetoes, Bonferroni over all on outputs."""
-    vetoed = [row["vetoed"] for row in rows if row["target"] == "secret"]
+    vetoed = [row["vetoed"] for row in rows if row["target"] == "canary"]
     honest = [(canary, canary.guesses, veto) for (attack, canary, _), veto in zip(tried, vetoed, strict=True)
               if attack.access == "outputs" and canary.guesses is not None and canary.guesses.made.any()]
     found = [ladder_bound(guesses.correct(canary.canary)[guesses.made], guesses.confidence[guesses.made],
@@ -175,7 +175,7 @@ def _against(name: str, canary: Tried, control: Tried, guess: IntArray, baseline
         pairs[baseline] = mcnemar_exact(*alone) if alone[0] > alone[1] else 1.0, *alone, int(base.sum())
     hardest = max(pairs, key=lambda baseline: pairs[baseline][0])
     paired_p, only_attack, only_baseline, right = pairs[hardest]
-    success, rate, p, _ = compared(canary, control, "secret", 1.0 - ALPHA)
+    success, rate, p, _ = compared(canary, control, "canary", 1.0 - ALPHA)
     return {"attack": name, "baseline": hardest, "n": int(canary.canary.size),
             "right": right + only_attack - only_baseline, "baseline_right": right, "success": success.to_json(),
             "control": rate.to_json(), "difference_p": p, "only_attack": only_attack,
@@ -196,7 +196,7 @@ def _utility(parts: Sequence[Part]) -> dict[str, Any]:
     """As `utility_of`, means over seeds."""
     each = [utility_of(*part) for part in parts]
     return dict(plain({"train_accuracy": {name: averaged([[one["train_accuracy"][name]] for one in each])
-                                          for name in ("trained", "secret", "original")},
+                                          for name in ("trained", "canary", "original")},
                        "test_accuracy": averaged([[one["test_accuracy"]] for one in each])}))
 
 
@@ -213,7 +213,7 @@ def _flips(parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def _planted(parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """How often the likeliest class of planted canaries is their secret, by how often they stand in training."""
+    """How often the likeliest class of planted canaries is their canary label, by how often they stand in training."""
     found = []
     for copies in sorted({copies for part in parts for copies in repetitions_of(*part)}):
         right = [table.logits[target, rows, 0].argmax(axis=1) == table.canaries.label[target][rows]

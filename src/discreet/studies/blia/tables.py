@@ -60,16 +60,16 @@ def paper_sizes(benchmark: str) -> dict[str, int | str]:
 def line(one: Condition) -> dict[str, Any]:
     """What the tables say of one condition: the paper's figures, ours by its definitions, and honest attacks.
 
-    The paper's attacks are LIA-Threshold at ½ and LIA-Delta-Margin with the loss at the secret, which is an oracle;
-    both are about the secret, the canary's label before the mechanism. Attacks on outputs have `holm_p`, their
+    The paper's attacks are LIA-Threshold at ½ and LIA-Delta-Margin with the loss at the canary label, an
+    oracle; both infer the label before the mechanism. Attacks on outputs have `holm_p`, their
     `difference_p` after Holm over all of them; None where there is none.
     """
     corpus, names = CORPORA[one["corpus"]], ("corpus", "mechanism", "epsilon", "seeds", "epochs", "n_trained",
                                              "n_canaries", "n_controls", "chance", "ceiling", "flips", "planted",
                                              "epsilon_lower")
-    secret = [row for row in one["attacks"] if row["target"] == "secret"]
+    own = [row for row in one["attacks"] if row["target"] == "canary"]
     fixed = {"attack": "lia_threshold", "threshold": "fixed"}
-    family = [_said(row) for row in secret if row["access"] == "outputs" and row["success"]["value"] is not None]
+    family = [_said(row) for row in own if row["access"] == "outputs" and row["success"]["value"] is not None]
     family.append(_said(_one([row for row in one["attacks"] if row["target"] == "trained"], **fixed)))
     p = {place: row["difference_p"] for place, row in enumerate(family) if row and row["difference_p"] is not None}
     held = dict(zip(p, holm(list(p.values())).tolist(), strict=True)) if p else {}
@@ -78,8 +78,8 @@ def line(one: Condition) -> dict[str, Any]:
         **{name: one[name] for name in names}, "stands_for": corpus.stands_for,
         "paper": paper_values(corpus.benchmark, float(one["epsilon"])),
         "train_accuracy": one["utility"]["train_accuracy"], "test_accuracy": one["utility"]["test_accuracy"],
-        "threshold": _said(_one(secret, **fixed)),
-        "delta_margin": _said(_one(secret, attack="lia_delta_margin", loss_labels="secret", margin="p1-second",
+        "threshold": _said(_one(own, **fixed)),
+        "delta_margin": _said(_one(own, attack="lia_delta_margin", loss_labels="canary", margin="p1-second",
                                    alpha=1.0, beta=1.0)),
         "honest": honest, "threshold_trained": threshold_trained, "strongest": _said(one["chosen"])}
 
@@ -136,8 +136,8 @@ def stronger(found: Found) -> Rows:
 
 
 def memorised(one: Condition) -> bool:
-    """Whether an attack on outputs is right about canaries' secrets more often than about controls', p < .01."""
-    return any(row["access"] == "outputs" and row["target"] == "secret" and row["difference_p"] is not None
+    """Whether an attack on outputs is right about canary labels more often than about controls', p < .01."""
+    return any(row["access"] == "outputs" and row["target"] == "canary" and row["difference_p"] is not None
                and row["difference_p"] < MEMORISED and row["success"]["value"] > row["control"]["value"]
                for row in one["attacks"])
 

@@ -73,10 +73,10 @@ def test_each_source_takes_its_own_labels(make_view: Any) -> None:
     found = {
         "predicted": DeltaMargin("predicted").guess(view),
         "original": DeltaMargin("original").guess(PrivilegedView(view, original)),
-        "secret": DeltaMargin("secret").guess(oracle),
+        "canary": DeltaMargin("canary").guess(oracle),
         "trained": DeltaMargin("trained").guess(oracle),
     }
-    for source, labels in {"predicted": predicted, "original": original, "secret": secret, "trained": trained}.items():
+    for source, labels in {"predicted": predicted, "original": original, "canary": secret, "trained": trained}.items():
         expected = delta_margin(view.log_p, labels, 1.0, 1.0, "p1-second")
         assert found[source].label.tolist() == expected.label.tolist()
     assert len({tuple(one.label.tolist()) for one in found.values()}) == 4
@@ -114,7 +114,7 @@ def test_what_is_printed_and_what_is_tried() -> None:
     assert {(one.loss_labels, one.margin, one.alpha, one.beta) for one in two} == {
         (source, margin, 1.0, ratio) for source in LOSS_LABELS for margin in MARGINS for ratio in RATIOS}
     assert delta_margins("predicted", 2)[0] == DeltaMargin("predicted")
-    assert [len(set(delta_margins("secret", k))) for k in (2, 3)] == [2 * len(TUNED), len(TUNED)]
+    assert [len(set(delta_margins("canary", k))) for k in (2, 3)] == [2 * len(TUNED), len(TUNED)]
 
 
 @pytest.mark.parametrize("bad", [{"alpha": 0.0}, {"beta": -1.0}, {"beta": inf}, {"alpha": float("nan")},

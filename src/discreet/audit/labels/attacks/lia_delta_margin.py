@@ -6,7 +6,7 @@ The paper does not say at which label the loss is taken. That decides everything
 |---|---|---|
 | `predicted` | the target's likeliest class | outputs |
 | `original` | the data set's own label | privileged |
-| `secret` | the canary label, after the redraw: **the label that is being guessed** | oracle |
+| `canary` | the canary label, after the redraw: **the label that is being guessed** | oracle |
 | `trained` | the label after the mechanism, which is the canary label but for the mechanism's lies | oracle |
 
 With the canary label, two classes and β/α >= .374 a row of class 0 can never be guessed wrong, so that a model which
@@ -34,7 +34,7 @@ from discreet.core.types import FloatArray, IntArray
 Margin = Literal["p1-second", "max-second"]
 MARGINS: tuple[Margin, ...] = get_args(Margin)
 ACCESS: Mapping[LossLabels, Access] = {
-    "predicted": "outputs", "original": "privileged", "secret": "oracle", "trained": "oracle"}
+    "predicted": "outputs", "original": "privileged", "canary": "oracle", "trained": "oracle"}
 LOSS_LABELS = tuple(ACCESS)
 RATIOS = (0.5, 1.0, 2.0, 3.0)
 """β/α that are printed."""
@@ -84,13 +84,13 @@ class DeltaMargin(LabelAttack):
     @property
     def looks_at(self) -> Truth | None:
         """The label at which an oracle takes the loss."""
-        return self.loss_labels if self.loss_labels in ("secret", "trained") else None
+        return self.loss_labels if self.loss_labels in ("canary", "trained") else None
 
     def guess(self, view: Any) -> Guesses:
         """A guess for every row. At the predicted label, of equally likely classes the first: their losses are one."""
         if self.loss_labels == "predicted":
             return delta_margin(view.log_p, np.argmax(view.log_p, axis=1), self.alpha, self.beta, self.margin)
-        labels = {"original": "original", "secret": "canary", "trained": "trained"}[self.loss_labels]
+        labels = {"original": "original", "canary": "canary", "trained": "trained"}[self.loss_labels]
         return delta_margin(view.outputs.log_p, getattr(view, labels), self.alpha, self.beta, self.margin)
 
 

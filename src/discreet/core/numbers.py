@@ -119,7 +119,7 @@ LABEL_ATTACKS: Mapping[str, str] = {
     "reference": "reference-calibrated", "likeliest": "likeliest class"}
 LOSS_AT: Mapping[str, str] = {
     "predicted": "loss at the predicted label", "original": "loss at the original label",
-    "secret": "loss at the canary label itself", "trained": "loss at the trained label itself"}
+    "canary": "loss at the canary label itself", "trained": "loss at the trained label itself"}
 
 
 def attack_name(row: Mapping[str, Any], *, scale: bool = True, reference: bool = True) -> str:

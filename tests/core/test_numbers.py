@@ -66,7 +66,7 @@ def test_words_in_a_row() -> None:
     (LiaThreshold("median"), False, "LIA-Threshold, median", "LIA-Threshold, median"),
     (LiaThreshold(0.4), True, "LIA-Threshold, τ .40, tuned", "LIA-Threshold, τ .40, tuned"),
     (DeltaMargin("canary", beta=3.0, margin="max-second"), False,
-     "LIA-Delta-Margin, loss at the canary label itself, β/α 3, max-second", "LIA-Delta-Margin at secret, β/α 3, max"),
+     "LIA-Delta-Margin, loss at the canary label itself, β/α 3, max-second", "LIA-Delta-Margin at canary, β/α 3, max"),
     (LiraLabel("own"), False, "LiRA-label, own", "LiRA-label, own"),
 ])
 def test_attacks_are_named(attack: LabelAttack, tuned: bool, said: str, brief: str) -> None:

@@ -145,7 +145,7 @@ def test_the_flaw_succeeds_on_models_that_memorised_nothing(high: float, share: 
     """Confident and balanced models, and others: ½ + ½ P(p₁ > p* | label 1)."""
     p1 = np.where(np.arange(40_000) < share * 40_000, high, 1 - high)
     trial = fixed_outputs(p1, 0)
-    flawed = DeltaMargin("secret", beta=ratio)
+    flawed = DeltaMargin("canary", beta=ratio)
     right = int(run(flawed, trial).correct(trial.canary).sum())
     assert stats.binomtest(right, 40_000, expected).pvalue > 1e-4
     for honest in (DeltaMargin("predicted", beta=ratio), LiaThreshold(),

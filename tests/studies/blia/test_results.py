@@ -65,10 +65,10 @@ def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], rememberin
             hits = sum(round((one.value or 0.0) * (one.n or 0)) for one in estimates)
             n = sum(one.n or 0 for one in estimates)
             assert (row[side]["value"], row[side]["n"]) == (None if not n else pytest.approx(hits / n), n)
-    names = [one["attack"] for one in found["stronger"]]
-    assert "reference-calibrated" in names
-    assert len(names) == len(set(names))
-    assert not any(name.startswith("LIA-Threshold") for name in names)
+    compared = [one["attack"] for one in found["stronger"]]
+    assert "reference-calibrated" in compared
+    assert len(compared) == len(set(compared))
+    assert not any(name.startswith("LIA-Threshold") for name in compared)
     assert {one["baseline"] for one in found["stronger"]} <= {
         f"LIA-Threshold, {kind}" for kind in ("fixed", "mean", "median")}
     [(table, target)] = parts_of(1)

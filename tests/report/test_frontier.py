@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from itertools import pairwise
 from typing import Any
 
@@ -72,15 +71,6 @@ def test_without_a_control_or_selector_the_summary_says_so(record: Record) -> No
     assert [figure.name for figure in found.figures] == ["frontier"]
     assert "control model" not in {row.get("model") for row in found.figures[0].data}
     assert [figure.name for figure in summarise(record).figures] == ["frontier", "frontier-boundary"]
-
-
-def test_the_page_loads_nothing_and_names_cannot_break_it(record: Record) -> None:
-    evil = copy.deepcopy(record)
-    evil["target"] = "\"><script>x"
-    evil["notes"] = ["<script>y"]
-    html = to_html(summarise(evil))
-    assert not re.search(r"https?:|@import|url\((?!#)|@font-face|<script", html)
-    assert html.count("<figure ") == html.count("</figure>") == 2
 
 
 def test_an_audit_shows_the_same_tables_and_a_sentence_on_the_terminal(passing: Record, record: Record) -> None:

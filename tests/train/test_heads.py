@@ -115,30 +115,13 @@ def test_which_encoder(tmp_path: Path) -> None:
             embedder(odd)
 
 
-def test_repeating_a_record_is_weighing_it_to_the_last_bit() -> None:
-    train = task(12, 2)
-    weights = np.random.default_rng(0).integers(0, 4, (3, 12))
-    many = SMALL.fit_many(train, weights, nothing(train), 2, SEEDS)
-    for model, row, seed in zip(many, weights, SEEDS, strict=True):
-        rows = np.random.default_rng(1).permutation(np.repeat(np.arange(12), row))
-        alone = SMALL.fit(train.take(np.sort(rows)), nothing(train), 2, seed)
-        assert alone.logits(train.inputs).tobytes() == model.logits(train.inputs).tobytes()
-        mixed = SMALL.fit(train.take(rows), nothing(train), 2, seed)
-        np.testing.assert_allclose(mixed.logits(train.inputs), alone.logits(train.inputs), atol=1e-4)
-        assert dict(alone.facts)["training_rows"] == row.sum()
-        assert dict(alone.facts)["distinct_rows"] == (row > 0).sum()
-
-
 def test_validation_rows_stop_the_training_and_nothing_else() -> None:
-    train, checks = task(24, 2), task(12, 2, seed=3)
-    seed = SEEDS[0]
+    train, checks, seed = task(24, 2), task(12, 2, seed=3), SEEDS[0]
     without = SMALL.fit(train, nothing(train), 2, seed)
     assert SMALL.fit(train, checks, 2, seed).logits(train.inputs).tobytes() == without.logits(train.inputs).tobytes()
     turned = Data(checks.inputs, 1 - checks.labels)
-    patient = replace(SMALL, patience=2, every=2, steps=40).fit(train, turned, 2, seed)
-    facts: dict[str, Any] = dict(patient.facts)
-    assert facts["steps"] < 40
-    assert facts["best_step"] == min(facts["validation_curve"], key=lambda pair: pair[1])[0]
+    facts: Any = replace(SMALL, patience=2, every=2, steps=40).fit(train, turned, 2, seed).facts
+    assert facts["best_step"] <= facts["steps"] < 40
     with pytest.raises(InputError, match="patience needs validation rows"):
         replace(SMALL, patience=2).fit(train, nothing(train), 2, seed)
 

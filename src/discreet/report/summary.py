@@ -12,16 +12,13 @@ from datetime import datetime
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import yaml
 
 from discreet.core.errors import UsageError
 from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say
 from discreet.report.figure import Figure
-
-if TYPE_CHECKING:
-    pass
 
 Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]

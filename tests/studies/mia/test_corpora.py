@@ -78,12 +78,6 @@ def test_no_conversation_is_in_two_bundles(folder: Path) -> None:
     assert {row.label for row in rows} == {SAFE, UNSAFE}
 
 
-def test_the_pool_has_three_structures_and_no_conversation_twice(folder: Path) -> None:
-    rows = made("pooled", folder)
-    assert {row.structure for row in rows} == {"single-turn", "multi-turn", "multi-conversation"}
-    assert are_told_once(rows)
-
-
 def test_a_folder_without_the_set_is_said_in_one_line(folder: Path) -> None:
     with pytest.raises(InputError, match="expected the folder of public data with the data set diasafety") as caught:
         made("diasafety", folder)
@@ -234,8 +228,9 @@ def test_sessions_are_in_the_order_of_their_turns(asked: list[Any]) -> None:
     assert first.text.splitlines()[:2] == ["<|assistant|> worry 0 0", "<|user|> worry 0 1"]
 
 
-def test_the_pool_holds_no_conversation_twice(asked: list[Any]) -> None:
-    rows = made("hub_pooled")
+@pytest.mark.parametrize("name", ["pooled", "hub_pooled"])
+def test_the_pool_has_three_structures_and_no_conversation_twice(folder: Path, asked: list[Any], name: str) -> None:
+    rows = made(name, folder)
     assert {row.structure for row in rows} == {"single-turn", "multi-turn", "multi-conversation"}
     assert are_told_once(rows)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from discreet.core.errors import UsageError
 from discreet.report.reproduction_charts import at_boundary
 from discreet.studies import chosen_items
 from discreet.studies.mia import reproduction as extras
@@ -20,13 +19,6 @@ def test_items_are_asked_for_by_number_and_name() -> None:
     assert asked == ["table 1", "table 7", "figure 4", "section 8.2", "users"]
     assert chosen_items(ORDER, [], [], []) == list(ORDER)
     assert {item.rows for item in ITEMS.values()} == {*ROWS, *extras.MADE}
-
-
-@pytest.mark.parametrize(("asked", "said"), [(([3], [], []), "table 3"), (([], [1], []), "figure 1"),
-                                        (([], [], ["9"]), "section 9")])
-def test_what_is_not_there_is_refused(asked: tuple[list[int], list[int], list[str]], said: str) -> None:
-    with pytest.raises(UsageError, match=f"there is no {said}; expected table 1, .*, section size, "):
-        chosen_items(ORDER, *asked)
 
 
 def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:

@@ -18,8 +18,6 @@ from numpy.random import Generator
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.data.texts import read_texts
-from discreet.engine import DataFile, Store, run
-from discreet.experiments import MembershipExperiment
 from discreet.studies.paraphrase import paraphraser_of
 from discreet.studies.paraphrase.base import (
     FORM,
@@ -246,17 +244,3 @@ def test_what_cannot_be(data: Path, tmp_path: Path) -> None:
         write_paraphrases(data, 1, data / "below", Rules(), 7)
     with pytest.raises(InputError):
         write_paraphrases(tmp_path / "none.jsonl", 1, tmp_path, Rules(), 7)
-
-
-def test_an_experiment_trains_on_them(tmp_path: Path) -> None:
-    words = {"safe": "bread water plants fences bikes", "unsafe": "locks keys strangers safes guards"}
-    rows = [{"id": f"r{number}", "label": label, "text": f"how to find {words[label].split()[number % 5]} {number}"}
-            for number in range(240) for label in [("safe", "unsafe")[number % 2]]]
-    data = tmp_path / "texts.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    path = write_paraphrases(data, 2, tmp_path, Rules(), 7)
-    experiment = MembershipExperiment(DataFile.of(data), "tfidf-linear:columns=64", 3, {"a": 40}, planted=(), copies=3,
-                                      copied="paraphrase", paraphrases=DataFile.of(path))
-    task = experiment.tasks()["fit/a"]
-    found = run([task], Store(tmp_path / "store"), engine="inline", quiet=True)
-    assert found[task.key].value["trained_on"] == 3 * 40

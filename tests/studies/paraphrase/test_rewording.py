@@ -298,12 +298,6 @@ def test_a_rule_goes_before_an_opener() -> None:
     assert all("film" in one for one in ours)
 
 
-def test_clauses_change_their_order() -> None:
-    text = "We stay here because the river is high."
-    starts = {one.split(", ")[0] for seed in range(20) for one in said([text], 2, seed)[0]}
-    assert "Because the river is high" in starts
-
-
 def test_openers_follow_who_speaks_and_how() -> None:
     pairs = [("zebras yawn", "statement"), ("zebras yawn?", "question"), ("<|assistant|> zebras yawn.", "assistant")]
     for text, kind in pairs:

@@ -286,14 +286,10 @@ NEAREST: Any = "nearest row of the paper's Table 4"
     ("llama", 50_000, 2e-4, 2e-5, NEAREST),
     ("qwen3", 4_000_000_000, 2e-4, 2e-5, NEAREST),
     ("mistral", 11_900_000_000, 5e-5, 5e-6, NEAREST),
+    *((family, 22_000_000, ENCODER["lora"], ENCODER["full"], "ours, for encoders") for family in (
+        "bert", "distilbert", "roberta", "xlm-roberta", "mpnet", "deberta-v2")),
 ])
-def test_decoders_have_the_papers_rates(family: str, parameters: int, lora: float, full: float, by: Any) -> None:
+def test_usual_rates(family: str, parameters: int, lora: float, full: float, by: Any) -> None:
     """The four models of Table 4 by their sizes as classifiers, and others by the row nearest to them."""
     assert usual_rate(family, parameters, "lora") == Rate(lora, by)
     assert usual_rate(family, parameters, "full") == Rate(full, by)
-
-
-@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "xlm-roberta", "mpnet", "deberta-v2"])
-def test_encoders_have_rates_of_ours(family: str) -> None:
-    assert usual_rate(family, 22_000_000, "lora") == Rate(ENCODER["lora"], "ours, for encoders")
-    assert usual_rate(family, 22_000_000, "full") == Rate(ENCODER["full"], "ours, for encoders")

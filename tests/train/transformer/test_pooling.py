@@ -12,7 +12,7 @@ from tests.heavy import need, quiet
 from tests.train.transformer.tiny import CORPUS, LLAMA_SPECIAL, MAKERS, TEXTS, loaded, outputs, tensors, tiny_llama
 
 from discreet.core.errors import InputError, UsageError
-from discreet.train.transformer.classifier import choose_pad, last_shown
+from discreet.train.transformer.classifier import choose_pad
 from discreet.train.transformer.reading import NONE, SAFETY
 
 
@@ -77,12 +77,6 @@ def test_pooling_at_the_first_padding(tmp_path: Path, monkeypatch: pytest.Monkey
             ours = model(ids, mask)[0].numpy()
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-5)
     assert np.abs(expected[1:] - expected[0]).max(axis=1).min() > 1e-2
-
-
-def test_pooling_at_the_last_token_that_is_shown() -> None:
-    torch = need("torch")
-    mask = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]])
-    assert last_shown(mask).tolist() == [2, 0, 3, 3]
 
 
 def test_readers(tiny: dict[str, Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,20 @@ from typing import Any
 
 import pytest
 
+from discreet.engine import Store
+
 HERE = str(Path(__file__).parent)
+
+
+def begun_once(store: Store) -> Counter[str]:
+    """How often each key was begun: never once it was published, and published once."""
+    begun: Counter[str] = Counter()
+    published: set[str] = set()
+    for event in store.history():
+        if event["event"] in ("begin", "publish"):
+            assert event["key"] not in published
+            (begun.update if event["event"] == "begin" else published.update)([event["key"]])
+    return begun
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine.conftest import begun_once
 from tests.engine.two_nodes import in_a_process, with_a_node_killed
 
 from discreet.engine import Store, run
@@ -55,16 +55,10 @@ def test_a_node_that_is_killed_costs_only_what_was_under_way(steps: Any, tmp_pat
     run(steps.diamond(sleep=0.4, wide=6), tmp_path / "calm", workers=2, quiet=True)
     assert tree(tmp_path / "ray" / "results") == tree(tmp_path / "calm" / "results")
     store = Store(tmp_path / "ray")
-    published = Counter(e["key"] for e in store.history() if e["event"] == "publish")
-    assert len(published) == 12
-    assert set(published.values()) == {1}
-    seen: set[str] = set()
-    for event in store.history():
-        assert not (event["event"] == "begin" and event["key"] in seen)
-        seen |= {event["key"]} if event["event"] == "publish" else set()
-    begun = Counter(e["key"] for e in store.history() if e["event"] == "begin")
+    begun = begun_once(store)
+    assert len({e["key"] for e in store.history() if e["event"] == "publish"}) == len(begun) == 12
     # One core a node: the kill interrupts at most one task.
-    assert sum(begun.values()) <= 12 + 1
+    assert begun.total() <= 12 + 1
 
 
 @pytest.mark.slow

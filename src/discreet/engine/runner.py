@@ -16,7 +16,7 @@ from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, Protocol
+from typing import IO, Any, TypeAlias
 
 from discreet.core.errors import DiscreetError, MissingExtraError, UsageError
 from discreet.core.files import progress
@@ -34,18 +34,6 @@ LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_
 COMMAND = (sys.executable, "-P", "-c", "from discreet.engine.runner import work; work()")
 
 
-class Pool(Protocol):
-    """Takes up to `capacity` orders at a time."""
-
-    capacity: int
-
-    def submit(self, order: Order, name: str) -> Future[Reply]:
-        """Begin an order of the task `name`; the future never fails, the reply may."""
-
-    def close(self) -> None:
-        """Stop, at once: what is under way is killed."""
-
-
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -57,7 +45,7 @@ class InlinePool:
     capacity = 1
 
     def submit(self, order: Order, name: str) -> Future[Reply]:
-        """Carry the order out before returning."""
+        """Carry the order out before returning; in every pool the future never fails, the reply may."""
         done: Future[Reply] = Future()
         done.set_result(execute(order))
         return done
@@ -154,7 +142,13 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     orders_in, replies = _own(0, "r"), _own(1, "w")
     orders: SimpleQueue[str] = SimpleQueue()
-    threading.Thread(target=_listen, args=(orders_in, orders), daemon=True).start()
+
+    def listen() -> None:
+        for line in orders_in:
+            orders.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
     while True:
         reply = execute(json.loads(orders.get()))
         # Once the reply is out the parent may be done, and this process ends without ceremony.
@@ -170,12 +164,6 @@ def _own(number: int, mode: str) -> IO[str]:
     with open(os.devnull, encoding="utf-8") as nothing:
         os.dup2(2 if mode == "w" else nothing.fileno(), number)
     return handle
-
-
-def _listen(handle: IO[str], orders: SimpleQueue[str]) -> None:
-    for line in handle:
-        orders.put(line)
-    os._exit(0)
 
 
 class RayPool:
@@ -233,6 +221,10 @@ class RayPool:
             self._ray.shutdown()
 
 
+Pool: TypeAlias = InlinePool | LocalPool | RayPool
+"""Takes up to `capacity` orders at a time; `close` stops at once, and what is under way is killed."""
+
+
 @contextmanager
 def _variable(name: str, value: str) -> Iterator[None]:
     before, os.environ[name] = os.environ.get(name), value
@@ -253,8 +245,6 @@ def run(tasks: Iterable[Task], store: Store | Path | str, *, engine: str = "loca
 
     Parameters
     ----------
-    store : Store or path
-        Where results are kept; a path is made a store.
     engine : str
         `local` (processes), `inline` (this one) or `ray`.
     workers : int, optional
@@ -263,8 +253,6 @@ def run(tasks: Iterable[Task], store: Store | Path | str, *, engine: str = "loca
     threads : int
         Threads of a task's numerical libraries. Part of what a floating-point sum comes out as: leave it alone between
         runs that must agree to the last bit. `inline` leaves the limits of this process as they are.
-    quiet : bool
-        Say nothing of how far it has come.
 
     Raises
     ------

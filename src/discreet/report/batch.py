@@ -171,16 +171,9 @@ def _spanned(item: Mapping[str, Any], answer: str | None) -> str:
 
 
 def page(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, show_text: bool = False) -> str:
-    """The report on one batch of verdicts.
+    """The report on one batch: `{summary, provenance}` of its result.json, and the rows of its table (or some of them).
 
-    Parameters
-    ----------
-    record : mapping
-        `{summary, provenance}` as `guard check` saves it in result.json.
-    rows : sequence of mappings
-        The answers of the table (see `report.batch`), which may be fewer than were judged; the page says so.
-    show_text : bool
-        Show each row's `answer` with its spans marked. Otherwise no row's text is looked at.
+    With `show_text` each row's `answer` is shown with its spans marked; otherwise no row's text is looked at.
     """
     summary, given = record["summary"], record["provenance"]
     seen = {subject for one in summary["classes"] for subject in one["subjects"]}

@@ -35,22 +35,10 @@ MARGIN = 16
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a report.
+    """One figure of a report, under a file name without suffix that is distinct within the report.
 
-    Attributes
-    ----------
-    name : str
-        A file name without its suffix; distinct within a report.
-    title, caption : str
-        What is drawn, and what to read from it, in sentences.
-    draw : callable
-        Draws it with Matplotlib, one unit (1/72 inch) a pixel of the page.
-    data : tuple of Row
-        What was drawn, with the same keys in every row.
-    table : tuple of Row
-        What stands in for the drawing where it cannot be seen; `data` where there is none of its own.
-    narrow : callable or None
-        Draws it for a screen of some 400 pixels, where it has to be readable there without scrolling.
+    `draw` draws `data`, rows of the same keys, with Matplotlib, one unit (1/72 inch) a pixel of the page; `narrow` does
+    so for a screen of some 400 pixels. `table` is shown where the drawing cannot be seen, by default `data`.
     """
 
     name: str

@@ -34,14 +34,9 @@ NOT_IN_TERMINAL = ("members + others", "difference")
 
 
 def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> page.Summary:
-    """The summary of what `audit membership` saves.
+    """The summary of `MembershipAudit.to_json()` with, where there are such, `frontier`, `embedding` and `training`.
 
-    Parameters
-    ----------
-    record : mapping
-        `MembershipAudit.to_json()` with `kind`; with `frontier`, `embedding` and `training` where there are such.
-    texts : sequence of mappings
-        `{id, side, label, p, text}` of records at the boundary, where texts may be shown.
+    `texts` are `{id, side, label, p, text}` of records at the boundary, where texts may be shown.
     """
     targets, words, trained = audited(record), page.words_of("membership"), record.get("training")
     first, design = targets[0], designs.known_design(record["design"])

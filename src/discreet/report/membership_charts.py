@@ -26,19 +26,9 @@ NULL = "null_low=null_band.0 null_high=null_band.1"
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """One target of a record.
+    """One target of a record: its entry in `targets`, its rows in `attacks` and those of its `peers`.
 
-    Attributes
-    ----------
-    facts : Record
-        Its entry in `targets`.
-    rows : tuple of Record
-        Its rows in `attacks`.
-    tolerance : float
-    peers : tuple of Record
-        The rows of the other targets.
-    classes : tuple of str
-        What the labels are called; empty where the record does not say.
+    `classes` are what the labels are called; empty where the record does not say.
     """
 
     facts: Record

@@ -153,13 +153,9 @@ def _frontier_rows(rows: Iterable[page.Record]) -> Iterator[page.Record]:
                     name: charts.at_boundary(point, name) for name in charts.DEFINITIONS}}
 
 
-def _diagnostic_rows(rows: Iterable[page.Record]) -> Iterator[page.Record]:
-    for row in rows:
-        for one in row["embedding"]["diagnostics"]:
-            yield {**row, **one, "name": diagnostic_name(one, row["embedding"])}
-
-
-ROWS: Mapping[str, Any] = {"figure 4": _frontier_rows, "section 7.1": _diagnostic_rows}
+ROWS: Mapping[str, Any] = {"figure 4": _frontier_rows, "section 7.1": lambda rows: (
+    {**row, **one, "name": diagnostic_name(one, row["embedding"])}
+    for row in rows for one in row["embedding"]["diagnostics"])}
 
 
 def _mia_figures(name: str, rows: Sequence[page.Record], paper: bool) -> list[Figure]:

@@ -80,14 +80,8 @@ def write_corpus(corpus: Corpus, folder: Path, to: Path, *, rows: int | None = N
                  prevalence: float | None = None, halved: bool = False) -> Path:
     """The corpus as a file under `to`, made anew only where it is not there; it holds the rows of the data.
 
-    Parameters
-    ----------
-    rows : int, optional
-        So many at random; all if not given.
-    prevalence : float in (0, 1), optional
-        So many of them of class 1; as they come if not given.
-    halved : bool
-        Images of half the rows and columns, each pixel the mean of four.
+    `rows` of them at random (None: all), the share `prevalence` in (0, 1) of class 1 (None: as they come); where
+    `halved`, images have half the rows and columns, each pixel the mean of four.
 
     Raises InputError where `folder` lacks the data set or it has too few rows, UsageError where the file there was made
     from another folder.

@@ -24,28 +24,12 @@ ORDER = ("table 2", "table 3", "table 4", "table 5", "table 6", "table 7", "tabl
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is trained on one corpus.
+    """What is trained on one corpus: on so many of its `rows` (None: all), which are drawn at random.
 
-    Attributes
-    ----------
-    recipe : mapping
-        As `recipe_of` reads it. The model at ε = ∞ is trained to `until_accuracy` where it names that, all others of
-        its seed as many epochs; else all of them `epochs`.
-    canaries, controls, heldout : int
-        Rows of each; what is left is trained on besides.
-    rows : int or None
-        Of the corpus, at random; all of them if not given.
-    planted_each : int
-        Canaries that stand in training 1, 4 and 16 times, so many of each: the positive control.
-    mechanisms, epsilons : tuple
-        `rr_halved` is the one that is broken on purpose; ε as the paper has them, ∞ the first.
-    seeds : tuple of int
-        Each assigns canaries and draws noise anew.
-    references, references_at : int, tuple of float
-        Models of an attacker for each of these ε (at those other than ∞ for plain randomised response), which serve
-        all others of the seed too.
-    halved : bool
-        Images of half the rows and columns, each pixel the mean of four.
+    With `until_accuracy` in the recipe the model at ε = ∞ is trained to it, all others of its seed as many epochs.
+    `planted_each` canaries stand in training 1, 4 and 16 times: the positive control. `rr_halved` is the mechanism that
+    is broken on purpose; ∞ is the first ε. Each seed assigns canaries and draws noise anew. An attacker's `references`
+    models at each ε of `references_at` (other than ∞: of randomised response) serve all others of the seed.
     """
 
     recipe: Mapping[str, Any]

@@ -56,10 +56,7 @@ CONTROL_ALPHA = 0.01
 def condition(parts: Sequence[Part]) -> dict[str, Any]:
     """The record of one condition: every attack, what the bounds prove, utility, flips, planted canaries.
 
-    Parameters
-    ----------
-    parts : sequence of (ScoreTable, int)
-        A target of each seed, all of one mechanism and ε, with two classes.
+    `parts` are a table and a target of each seed, all of one mechanism and ε, with two classes.
 
     Raises InputError where a target has no canaries or no controls.
     """

@@ -29,13 +29,8 @@ SUPPORT = ("anxiety", "depression", "sadness", "anger", "fear", "disgust", "sham
 class Corpus:
     """One data set as the study uses it; see `corpora.yaml`.
 
-    Attributes
-    ----------
-    structure : str
-        "single-turn", "multi-turn", "multi-conversation" or "pooled"; "depression" for the use case of paper §8.1.
-    make : callable
-        From the folder of public data and a Generator to rows with two labels, "safe" and "unsafe" (the positive
-        class), by users where they are known.
+    `make` goes from the folder of public data and a Generator to rows labelled "safe" or "unsafe" (the positive class),
+    by users where they are known. The structure "depression" is the use case of paper §8.1.
     """
 
     name: str

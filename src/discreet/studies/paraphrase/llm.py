@@ -77,7 +77,10 @@ class Llm:
         for _ in range(ROUNDS):
             open_ = [(row, k) for row, ours in enumerate(found) for k, one in enumerate(ours) if one is None]
             seeds = [int(seed) for seed in rng.integers(2**31, size=len(open_))]
-            answers = endpoint.complete_many([_messages(texts[row]) for row, _ in open_], seeds, workers=self.workers)
+            asked: list[list[Message]] = [[
+                {"role": "system", "content": PROMPT}, {"role": "user", "content": f"{LINE}\n{texts[row]}\n{LINE}"}]
+                for row, _ in open_]
+            answers = endpoint.complete_many(asked, seeds, workers=self.workers)
             for (row, k), answer in zip(open_, answers, strict=True):
                 said = _stripped(answer)
                 if usable(texts[row], said, [one for one in found[row] if one is not None]):
@@ -99,10 +102,6 @@ def usable(text: str, said: str, others: Sequence[str]) -> bool:
 
 def _plain(text: str) -> str:
     return text.lstrip().replace("’", "'")
-
-
-def _messages(text: str) -> list[Message]:
-    return [{"role": "system", "content": PROMPT}, {"role": "user", "content": f"{LINE}\n{text}\n{LINE}"}]
 
 
 def _stripped(answer: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +34,6 @@ def utility_of(train: float, test: float) -> dict[str, Any]:
     """The utility of a target, the same for every label."""
     parts = {"train": _json(train), "test": _json(test), "gap": _json(train - test)}
     return {"target": "f", **dict.fromkeys(("all", "0", "1"), parts)}
-
-
-@pytest.fixture
-def row() -> Callable[..., dict[str, Any]]:
-    return row_of
-
-
-@pytest.fixture
-def utility() -> Callable[[float, float], dict[str, Any]]:
-    return utility_of
 
 
 TINY = Setting({"MLP": {FULL: "tfidf-mlp:steps=15"}},

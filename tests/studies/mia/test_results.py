@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.studies.mia.conftest import row_of as row
+from tests.studies.mia.conftest import utility_of as utility
 
 from discreet.core.records import Estimate
 from discreet.studies import T_975, averaged
@@ -20,8 +21,6 @@ from discreet.studies.mia.results import (
     reach,
     rows_of,
 )
-
-Row = Callable[..., dict[str, Any]]
 
 
 def gain(audits: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -70,7 +69,7 @@ def test_an_average_without_intervals_has_none() -> None:
     assert found.low is None
 
 
-def test_a_question_finds_its_rows_alone(row: Row) -> None:
+def test_a_question_finds_its_rows_alone() -> None:
     others = [row(0.9, selection="boundary", n=20), row(0.9, label=1), row(0.9, definition="honest, p"),
               row(0.9, category="theft"), row(0.9, structure="multi-turn"), row(0.9, attack="loss"),
               row(0.9, definition="paper, clean non-members"), row(0.9, decile=3, decile_by="target")]
@@ -98,7 +97,7 @@ def test_updates_that_were_kept() -> None:
     assert kept_steps([]) is None
 
 
-def test_a_gain_is_boundary_less_global_of_each_direction(row: Row) -> None:
+def test_a_gain_is_boundary_less_global_of_each_direction() -> None:
     def audit(shift: float) -> dict[str, Any]:
         whole = [row(0.60 + shift, 0.50), row(0.70, 0.52)]
         edge = [row(0.80, 0.55, selection="boundary", n=20), row(0.75, 0.50, selection="boundary", n=20)]
@@ -117,18 +116,18 @@ def test_a_gain_is_boundary_less_global_of_each_direction(row: Row) -> None:
     assert (three["low"], three["high"]) == pytest.approx((low, high), abs=1e-5)
 
 
-def test_a_gain_without_a_boundary_is_unresolved(row: Row) -> None:
+def test_a_gain_without_a_boundary_is_unresolved() -> None:
     audit = {"attacks": [row(0.6), row(None, None, selection="boundary", n=20)]}
     assert gain([audit])[0]["reason"] == "too few"
 
 
-def test_a_change_is_between_two_audits_of_one_seed(row: Row) -> None:
+def test_a_change_is_between_two_audits_of_one_seed() -> None:
     before, after = {"attacks": [row(0.6, 0.5), row(0.7, 0.5)]}, {"attacks": [row(0.9, 0.6), row(0.8, 0.6)]}
     value, control = change([(after, before)], "paper", {}, {})
     assert (value["value"], control["value"]) == pytest.approx((0.2, 0.1))
 
 
-def test_accuracy_is_of_every_target(utility: Callable[[float, float], dict[str, Any]]) -> None:
+def test_accuracy_is_of_every_target() -> None:
     plain = {"targets": [{"utility": utility(0.9, 0.8)}, {"utility": utility(0.9, 0.7)}]}
     copied = {"targets": [{"utility": utility(0.95, 0.85)}, {"utility": utility(0.95, 0.7)}]}
     assert accuracy([plain])["value"] == pytest.approx(0.75)

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.studies.mia.conftest import row_of as row
+from tests.studies.mia.conftest import utility_of as utility
 
 from discreet.studies.mia.settings import FULL, LORA, SETTINGS, Condition, Setting
 from discreet.studies.mia.tables import ALL_REGIMES, ITEMS, ROWS, grouped
 
 COPIES = ("plain", "duplicated x2", "duplicated x4", "paraphrased x2", "paraphrased x4")
-Row = Callable[..., dict[str, Any]]
-Utility = Callable[[float, float], dict[str, Any]]
 
 SETTING = Setting({"small": {FULL: "tfidf-mlp", LORA: "tfidf-mlp"}, "large": {FULL: "tfidf-mlp"}},
                   {"single-turn": "made_up", "pooled": "pooled", "depression": "depression", "users": "stormfront"},
                   (1, 2), further=("davidson",), sweep=("small",), mismatched="made_up_users", curve=(10, 20))
 
 
-def audited(rows: list[dict[str, Any]], utility: Utility, test: float = 0.8, **more: Any) -> dict[str, Any]:
+def audited(rows: list[dict[str, Any]], test: float = 0.8, **more: Any) -> dict[str, Any]:
     targets = [{"utility": utility(0.9, test)}, {"utility": utility(0.9, test)}]
     models = {name: {"best_step": 10, "planned_steps": 30} for name in ("f_A", "f_B")}
     return {"audit": {"attacks": rows, "targets": targets, **more}, "training": {"models": models}}
@@ -74,12 +74,12 @@ def test_seeds_are_one_group() -> None:
     assert groups[0][1] == [{"n": 1}, {"n": 2}]
 
 
-def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(row: Row, utility: Utility) -> None:
+def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool() -> None:
     def audit(condition: Condition) -> dict[str, Any]:
         rows = [row(0.7), row(0.72), row(0.6, definition="honest, p"), row(0.6, definition="honest, logit"),
                 row(0.65, definition="paper, clean non-members"), row(0.55, attack="loss"),
                 row(0.9, label=1), row(0.66, structure="multi-turn"), row(0.8, 0.75, structure="single-turn")]
-        return audited(rows, utility)
+        return audited(rows)
 
     found = made("table 7", audit)
     one = [found_row for found_row in found if (found_row["corpus"], found_row["regime"], found_row["attack"]) == (
@@ -101,13 +101,13 @@ def test_table_7_has_every_definition_the_papers_figures_and_parts_of_the_pool(r
     assert "paper" not in parts["multi-turn"]
 
 
-def test_the_papers_figures_of_safety_do_not_stand_beside_another_task(row: Row, utility: Utility) -> None:
+def test_the_papers_figures_of_safety_do_not_stand_beside_another_task() -> None:
     """dreaddit is of distress in posts: not what table 7 of the paper and its figure 2 are of."""
     rows = [row(0.7, label=label, selection=selection, n=n) for label in (None, 0, 1)
             for selection, n in (("global", None), ("boundary", 20))]
     setting = replace(SETTING, further=("davidson", "dreaddit"))
     for name, column in (("table 7", "paper"), ("figure 2", "paper")):
-        found = made(name, lambda _: audited(rows, utility), setting)
+        found = made(name, lambda _: audited(rows), setting)
         compared = {corpus: [one[column] for one in found if one["corpus"] == corpus and one.get(column)]
                     for corpus in ("davidson", "dreaddit")}
         assert compared["davidson"]
@@ -115,13 +115,13 @@ def test_the_papers_figures_of_safety_do_not_stand_beside_another_task(row: Row,
         assert {one["structure"] for one in found if one["corpus"] == "dreaddit"} == {"depression"}
 
 
-def test_figure_2_is_by_label_with_the_controls_gain(row: Row, utility: Utility) -> None:
+def test_figure_2_is_by_label_with_the_controls_gain() -> None:
     rows = [row(auc, control, definition=definition, label=label, selection=selection, n=n)
             for definition in ("paper", "honest, p", "honest, logit") for label in (0, 1, None)
             for selection, n, auc, control in (
                 ("global", None, 0.6, 0.5),
                 ("boundary", 20, 0.65 if label is None else 0.6 + 0.1 * label, 0.58))]
-    found = made("figure 2", lambda _: audited(rows, utility))
+    found = made("figure 2", lambda _: audited(rows))
     assert len(found) == len(ITEMS["figure 2"].conditions(SETTING)) // 2 * 9
     for one in found:
         assert one["gain"]["value"] == pytest.approx({"unsafe": 0.1, "safe": 0.0, "both": 0.05}[one["label"]])
@@ -133,7 +133,7 @@ def test_figure_2_is_by_label_with_the_controls_gain(row: Row, utility: Utility)
     assert paper["paper"] == {"low": 0.04, "high": 0.16, "models": None}
 
 
-def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(row: Row, utility: Utility) -> None:
+def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes() -> None:
     def audit(regime: str) -> dict[str, Any]:
         shift = 0.1 if regime == FULL else 0.0
         rows = [row(value, definition=definition, **stratum) for definition in ("paper", "honest, logit")
@@ -141,7 +141,7 @@ def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(ro
                                        (0.5, {"decile": 0, "decile_by": "target"}),
                                        (0.7, {"decile": 0, "decile_by": "target"}),
                                        (0.9, {"decile": 0, "decile_by": "selector"}))]
-        return audited(rows, utility)
+        return audited(rows)
 
     found = made("figure 3", lambda condition: audit(condition.regime))
     tenth = [one for one in found if one["decile_by"] == "target"]
@@ -155,13 +155,13 @@ def test_figure_3_has_the_reach_of_the_directions_and_categories_over_regimes(ro
     assert all(one["category"] for one in found if one["regime"] == ALL_REGIMES)
 
 
-def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row, utility: Utility) -> None:
+def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed() -> None:
     def audit(condition: Condition) -> dict[str, Any]:
         shift = COPIES.index(condition.variant) * 0.02 + (condition.seed - 1) * 0.1
         rows = [row(0.5 + shift / factor, 0.5 + shift / 4, definition=definition, selection=selection, n=n)
                 for definition in ("paper", "honest, logit")
                 for selection, n, factor in (("global", None, 2), ("boundary", 20, 1), ("non-boundary", 20, 4))]
-        return audited(rows, utility, test=0.7 + shift)
+        return audited(rows, test=0.7 + shift)
 
     found = made("section 8.2", audit)
     by_variant = {one["variant"]: one for one in found if one["regime"] == FULL and one["definition"] == "paper"}
@@ -182,11 +182,11 @@ def test_section_8_2_is_against_the_plain_training_set_of_the_same_seed(row: Row
     assert ITEMS["users"].supplementary
 
 
-def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
+def test_users_are_units_of_their_own() -> None:
     users = [{"group_auc": row(value)["auc"], "control_auc": row(0.51)["auc"]} for value in (0.7, 0.8)]
     rows = [row(0.6, definition=definition, attack=attack) for attack in ("reference", "loss")
             for definition in ("paper", "honest, p", "honest, logit")]
-    found = made("users", lambda _: audited(rows, utility, users=users))
+    found = made("users", lambda _: audited(rows, users=users))
     of_users = [one for one in found if one["unit"] == "user"]
     assert len(of_users) == 2
     assert of_users[0]["auc"]["value"] == pytest.approx(0.75)
@@ -195,11 +195,11 @@ def test_users_are_units_of_their_own(row: Row, utility: Utility) -> None:
     assert {one["definition"] for one in found if one["attack"] == "loss"} == {"paper", "honest, p"}
 
 
-def test_a_mismatched_reference_is_shown_by_honest_definitions_alone(row: Row, utility: Utility) -> None:
+def test_a_mismatched_reference_is_shown_by_honest_definitions_alone() -> None:
     rows = [row(auc, definition=definition, selection=selection, n=n)
             for definition in ("paper", "honest, p", "honest, logit")
             for selection, n, auc in (("global", None, 0.6), ("boundary", 20, 0.7))]
-    found = made("mismatched", lambda _: audited(rows, utility))
+    found = made("mismatched", lambda _: audited(rows))
     assert {one["definition"] for one in found} == {"honest, p", "honest, logit"}
     assert {one["variant"] for one in found} == {"matched", "mismatched made_up_users"}
     assert {(one["selection"], one["auc"]["value"]) for one in found} == {("global", 0.6), ("boundary", 0.7)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -165,28 +164,12 @@ def test_capitals_of_the_first_word_alone() -> None:
                                               "What's the Big Car?"}
 
 
-class Fixed:
-    """A stream of given numbers for `random`, and always the last option."""
-
-    def __init__(self, numbers: Sequence[float]) -> None:
-        self.numbers = list(numbers)
-
-    def random(self) -> float:
-        return self.numbers.pop(0)
-
-    def integers(self, n: int) -> int:
-        return n - 1
-
-
 def test_edits_do_not_overlap() -> None:
     edits = [Edit(0, 4, ("x", "y")), Edit(0, 2, ("z",)), Edit(3, 6, ("w",)), Edit(6, 7, ("v",))]
-
-    def made(*numbers: float) -> str:
-        return edited("abcdefg", edits, Fixed(numbers), 0.5)  # type: ignore[arg-type]
-
-    assert made(0.1, 0.1) == "yefv"
-    assert made(0.9, 0.1, 0.1, 0.1) == "zcwv"
-    assert made(0.9, 0.9, 0.9, 0.9) == "abcdefg"
+    found = {edited("abcdefg", edits, np.random.default_rng(seed), 0.5) for seed in range(400)}
+    first = ("xef", "yef", "zcw", "zcdef", "abcw", "abcdef")
+    assert found == {one + last for one in first for last in "gv"}
+    assert edited("abcdefg", edits, np.random.default_rng(0), 0.0) == "abcdefg"
 
 
 def test_the_share_of_edits_that_is_made() -> None:

@@ -105,6 +105,7 @@ def draw(data: Path, plan: Row, overlaps: Callable[[str], int], refused: Counter
                     "stratum": rule,
                     "teaches": step.get("teaches", family["teaches"]),
                     "seen": family.get("seen", False),
+                    "turn": step.get("turn", 1),
                 }
                 if not left:
                     break
@@ -149,8 +150,11 @@ def main() -> None:
         return
     plan, refused = yaml.safe_load((HERE / "plan.yaml").read_text(encoding="utf-8")), Counter[str]()
     drawn = list(draw(args.data, plan, shared_shingles(args.refuse), refused))
-    random.Random(plan["seed"]).shuffle(drawn)
-    drawn.sort(key=lambda p: p["set"])
+    turns = [[p for p in drawn if p["turn"] == turn] for turn in (1, 2)]
+    for given in turns:
+        random.Random(plan["seed"]).shuffle(given)
+        given.sort(key=lambda p: p["set"])
+    drawn = [p for given in turns for p in given]
     write([{"passage": f"{p['set'][0]}{i:04d}", **p} for i, p in enumerate(drawn)], args.output)
     counts = Counter((p["set"], p["register"]) for p in drawn)
     print(f"{len(drawn)} passages; refused for overlap: {dict(refused)}")

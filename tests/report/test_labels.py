@@ -187,33 +187,23 @@ TRAINING: dict[str, Any] = {
     "same_epochs": True, "models": TRAINED}
 
 
-class TestTraining:
-    def said(self, **changes: Any) -> tuple[str, ...]:
-        return label_training({**TRAINING, **changes})
+LATER = {"role": "target", "epochs_done": 4, "seed": 2, "reached": False}
+UNTIL = {"name": "mlp", "until_accuracy": 0.99}
 
-    def test_who_is_what(self) -> None:
-        recipe, sets, references, epochs = self.said()
-        assert "by the recipe mlp, on a table with 2 classes (no, yes); seed 1." in recipe
-        assert "Of 100 rows 20 were held out" in sets
-        assert "10 canaries and 6 held-out canaries" in sets
-        assert "planted in training, 2 once and 2 16 times." in sets
-        assert "1 target, 1 reference of an attacker was trained" in references
-        assert epochs == "Each was trained for 9 epochs."
 
-    def test_seeds_groups_and_many_classes(self) -> None:
-        found = self.said(deals={"1": SIZES, "2": {**SIZES, "train": 61}}, grouped=True,
-                          classes=[str(k) for k in range(20)], models=TRAINED[:1])
-        assert "10, 11, …); seeds 1 and 2." in found[0]
-        assert found[1].startswith("With seed 1, of 100 rows")
-        assert "whole groups" in found[1]
-        assert found[2] == "No references were trained."
-
-    def test_how_long(self) -> None:
-        recipe = {"name": "mlp", "until_accuracy": 0.99}
-        models = [*TRAINED, {"role": "target", "epochs_done": 4, "seed": 2, "reached": False}]
-        found = self.said(recipe=recipe, models=models)[3]
-        assert found.startswith("Each was trained for 4 to 9 epochs: as long as the one without noise took")
-        assert "99%" in found
-        assert found.endswith("not reached with seed 2.")
-        assert self.said(recipe=recipe, same_epochs=False)[3].endswith("or to the end.")
-        assert self.said(models=[{"role": "target", "epochs_done": 1, "seed": 1}])[3].endswith("1 epoch.")
+@pytest.mark.parametrize(("changes", "place", "words"), [
+    ({}, 0, ("by the recipe mlp, on a table with 2 classes (no, yes); seed 1.",)),
+    ({}, 1, ("Of 100 rows 20 were held out", "10 canaries and 6 held-out canaries", "2 once and 2 16 times.")),
+    ({}, 2, ("1 target, 1 reference of an attacker was trained",)), ({}, 3, ("Each was trained for 9 epochs.",)),
+    ({"classes": [str(k) for k in range(20)], "deals": {"1": SIZES, "2": SIZES}}, 0, ("10, 11, …); seeds 1 and 2.",)),
+    ({"deals": {"1": SIZES, "2": {**SIZES, "train": 61}}, "grouped": True}, 1, (
+        "With seed 1, of 100 rows", "whole groups")),
+    ({"models": TRAINED[:1]}, 2, ("No references were trained.",)),
+    ({"recipe": UNTIL, "models": [*TRAINED, LATER]}, 3, (
+        "for 4 to 9 epochs: as long as the one without noise took", "99%", "not reached with seed 2.")),
+    ({"recipe": UNTIL, "same_epochs": False}, 3, ("or to the end.",)),
+    ({"models": [{"role": "target", "epochs_done": 1, "seed": 1}]}, 3, ("1 epoch.",)),
+])
+def test_who_was_trained_on_what(changes: Record, place: int, words: tuple[str, ...]) -> None:
+    said = label_training({**TRAINING, **changes})[place]
+    assert [one for one in words if one not in said] == []

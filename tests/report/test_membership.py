@@ -272,13 +272,6 @@ class TestControls:
         assert state(auc=NOTHING | {"reason": "2 members are too few"}) == "lacking"
         assert "once unresolved (2 members are too few); 4 times unresolved" in said_of(record, 3).text
 
-    @pytest.mark.parametrize(("least", "said"), [(0.0004, "< .001"), (0.001, ".001"), (0.034, ".034")])
-    def test_no_p_value_is_written_as_zero(self, passing: Record, least: float, said: str) -> None:
-        record = copy.deepcopy(passing)
-        next(row for row in record["attacks"] if not row["oracle"] and row["null_p"]["value"] is not None)["null_p"][
-            "value"] = least
-        assert f"the smallest p of all is {said}, after" in said_of(record, 4).text
-
 
 class TestParts:
     def test_the_published_figure_is_explained_where_it_is_above_chance(self, passing: Record, bare: Record) -> None:

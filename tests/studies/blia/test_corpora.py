@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError
 from discreet.data.datasets import read_dataset
 from discreet.studies.blia.corpora import CORPORA, Rows, file_of, sampled, smaller, write_corpus
 from discreet.studies.blia.tables import BENCHMARKS
@@ -55,19 +55,15 @@ def test_images_are_halved_by_means_of_four_and_read_back(tmp_path: Path) -> Non
     assert np.asarray(back.inputs(np.arange(30))).shape == (30, 1, 2, 2)
 
 
-def test_a_corpus_from_another_folder_is_refused(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name / "code_vulnerability").mkdir(parents=True)
-        for part in ("cve_functions", "project_functions"):
-            rows = [{"id": f"{part}{n}", "text": f"int f{n}();", "label": ("safe", "vulnerable")[n % 2]}
-                    for n in range(4)]
-            (tmp_path / name / "code_vulnerability" / f"{part}.jsonl.gz").write_bytes(
-                gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+def test_a_corpus_of_two_files_is_written_once(tmp_path: Path) -> None:
+    (tmp_path / "one" / "code_vulnerability").mkdir(parents=True)
+    for part in ("cve_functions", "project_functions"):
+        rows = [{"id": f"{part}{n}", "text": f"int f{n}();", "label": ("safe", "vulnerable")[n % 2]} for n in range(4)]
+        (tmp_path / "one" / "code_vulnerability" / f"{part}.jsonl.gz").write_bytes(
+            gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     path = write_corpus(CORPORA["code"], tmp_path / "one", tmp_path / "data")
     assert read_dataset(path, "label").labels.tolist() == [0, 1] * 4
     assert write_corpus(CORPORA["code"], tmp_path / "one", tmp_path / "data") == path
-    with pytest.raises(UsageError, match=r"was made from .*one, not from .*two; name another --out"):
-        write_corpus(CORPORA["code"], tmp_path / "two", tmp_path / "data")
 
 
 @pytest.mark.parametrize("name", [name for name, corpus in CORPORA.items() if corpus.folder])

@@ -92,7 +92,7 @@ def test_a_corpus_is_written_once_and_not_for_another_folder(folder: Path, tmp_p
     assert write_corpus(CORPORA["beavertails"], folder, 0, to).stat().st_mtime_ns == written
     other = tmp_path / "other"
     other.mkdir()
-    with pytest.raises(UsageError, match="name another --out"):
+    with pytest.raises(UsageError, match=r"was made from .*, not from .*other; name another --out"):
         write_corpus(CORPORA["beavertails"], other, 0, to)
 
 

@@ -38,22 +38,27 @@ def weights(model: LoadedClassifier, part: str) -> Any:
     return need("torch").cat([value.detach().flatten() for name, value in model.trained().items() if part in name])
 
 
+def drawn(folder: Path, **options: Any) -> list[LoadedClassifier]:
+    """Under seeds 1, 1 and 2, whatever was drawn before; neither torch's generator nor the seeds change."""
+    torch, found = need("torch"), []
+    with torch.random.fork_rng(devices=[]):
+        for seed, other in ((1, 10), (1, 11), (2, 10)):
+            torch.default_generator.manual_seed(other)
+            before, seeds = torch.get_rng_state(), np.random.SeedSequence(seed)
+            found.append(loaded(folder, seeds=seeds, **options))
+            assert torch.equal(torch.get_rng_state(), before)
+            assert seeds.n_children_spawned == 0
+    return found
+
+
 @kinds
 def test_initial_weights_come_from_the_seeds_alone(tiny: dict[str, Path], kind: str) -> None:
     """Target and reference must not start alike (with one seed for both, the authors' do); no run may depend on what
     was drawn before it, nor draw from what comes after."""
     torch = need("torch")
     head = "classifier" if kind == "bert" else "score"
-    with torch.random.fork_rng(devices=[]):
-        found = []
-        for seed, other in ((1, 10), (1, 11), (2, 10)):
-            torch.default_generator.manual_seed(other)
-            before, seeds = torch.get_rng_state(), np.random.SeedSequence(seed)
-            model = loaded(tiny[kind], seeds=seeds, regime="lora")
-            assert torch.equal(torch.get_rng_state(), before)
-            assert seeds.n_children_spawned == 0
-            found.append((weights(model, head), weights(model, "lora_A")))
-    (head_1, lora_1), (head_same, lora_same), (head_2, lora_2) = found
+    (head_1, lora_1), (head_same, lora_same), (head_2, lora_2) = (
+        (weights(model, head), weights(model, "lora_A")) for model in drawn(tiny[kind], regime="lora"))
     assert torch.equal(head_1, head_same)
     assert torch.equal(lora_1, lora_same)
     assert not torch.equal(head_1, head_2)
@@ -66,11 +71,7 @@ def test_whatever_else_transformers_draws_comes_from_the_seeds(tiny: dict[str, P
                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     torch = need("torch")
     monkeypatch.setattr("discreet.train.transformer.classifier.draw_head", lambda *given: ["score"])
-    with torch.random.fork_rng(devices=[]):
-        found = []
-        for seed, other in ((1, 10), (1, 11), (2, 10)):
-            torch.default_generator.manual_seed(other)
-            found.append(weights(loaded(tiny["llama"], seed=seed), "score"))
+    found = [weights(model, "score") for model in drawn(tiny["llama"])]
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])
 

@@ -19,7 +19,7 @@ import numpy as np
 from discreet.core.errors import InputError, UsageError, need
 from discreet.encode.models import local_only, quiet
 from discreet.encode.presets import packaged_model
-from discreet.train.transformer.reading import UNBOUNDED, Prompt, Reader, prompt_of, token_limit
+from discreet.train.transformer.reading import UNBOUNDED, Reader, prompt_of, token_limit
 
 Regime = Literal["full", "lora"]
 Dtype = Literal["float32", "bfloat16"]
@@ -64,7 +64,7 @@ class LoadedClassifier:
         """Where it is."""
         return next(self.model.parameters()).device
 
-    def reader(self, max_tokens: int, prompt: Prompt | str = "auto") -> Reader:
+    def reader(self, max_tokens: int, prompt: str = "auto") -> Reader:
         """Reads texts in the model's chat template, where it has one, behind the prompt.
 
         Raises UsageError where `max_tokens` is beyond the model's limit, or leaves nothing to the text.
@@ -72,8 +72,7 @@ class LoadedClassifier:
         if self.limit is not None and max_tokens > self.limit:
             raise UsageError(f"max tokens is {max_tokens:,}: expected at most {self.limit:,}, the limit of {self.base}")
         chat = bool(getattr(self.tokenizer, "chat_template", None))
-        chosen = prompt_of(prompt, chat=chat) if isinstance(prompt, str) else prompt
-        return Reader(self.tokenizer, max_tokens, self.base, chat=chat, prompt=chosen)
+        return Reader(self.tokenizer, max_tokens, self.base, chat=chat, prompt=prompt_of(prompt, chat=chat))
 
     def __call__(self, ids: Any, mask: Any) -> tuple[Any, Any]:
         """(b, K) logits and (b, d) representations before the head, both float32, of (b, t) int64 tensors.

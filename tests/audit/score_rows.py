@@ -36,6 +36,10 @@ def flat(seed: int = 0, n_classes: int = 3, queries: int = 0) -> list[Row]:
     return [rows[place] for place in rng.permutation(len(rows))]
 
 
+def at(rows: list[Row], model: str, example: str) -> Row:
+    return next(row for row in rows if (row["model"], row["example"]) == (model, example))
+
+
 def refused(path: Path, **more: Any) -> str:
     with pytest.raises(InputError) as caught:
         load_scores(path, **more)

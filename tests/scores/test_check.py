@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.audit.labels.tables import changed
-from tests.audit.score_rows import EXAMPLES, Row, flat, refused
+from tests.audit.score_rows import EXAMPLES, Row, at, flat, refused
 from tests.data.written import put
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
@@ -18,10 +18,6 @@ from discreet.scores.load import load_scores
 from discreet.scores.table import CANARY, CONTROL, Examples, Model, ScoreTable
 
 Change = Callable[[list[Row]], Any]
-
-
-def at(rows: list[Row], model: str, example: str) -> Row:
-    return next(row for row in rows if (row["model"], row["example"]) == (model, example))
 
 
 def put_in(values: Row, **where: str) -> Change:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.audit.score_rows import EXAMPLES, MODELS, Row, flat, refused, same
+from tests.audit.score_rows import EXAMPLES, MODELS, Row, at, flat, refused, same
 from tests.data.written import put
 
 from discreet.scores.load import load_scores
@@ -200,10 +200,6 @@ def test_probabilities_stand_as_their_clipped_logs(tmp_path: Path) -> None:
     rest = load_scores(put(tmp_path / "l.parquet", flat())).log_p
     differs = np.abs(table.log_p - rest).max(axis=-1) > 1e-9
     assert differs.sum() == 1
-
-
-def at(rows: list[Row], model: str, example: str) -> Row:
-    return next(row for row in rows if (row["model"], row["example"]) == (model, example))
 
 
 @pytest.mark.parametrize(("change", "words"), [

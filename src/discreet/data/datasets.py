@@ -107,7 +107,8 @@ def _of_columns(where: Path, target: str, group: str | None, dropped: Collection
     groups = None if group is None else _codes(opened, group)
     column = opened.coded(target).ordered()
     # A cell without a name has the code -1, the last place.
-    _refuse_missing(str(where), repr(target), np.array([*map(_says_nan, column.names), True])[column.codes])
+    missing = np.array([*(name.strip().lower() == "nan" for name in column.names), True])
+    _refuse_missing(str(where), repr(target), missing[column.codes])
     if len(column.names) < 2:
         opened.fail(f"{target!r} has one value in all rows; expected at least 2 classes")
     made, kind = _features(opened, target, {target, ID, group, *dropped})
@@ -195,10 +196,6 @@ def _refuse_missing(source: str, what: str, missing: BoolArray) -> None:
     if missing.any():
         raise InputError(f"{source}, row {int(np.argmax(missing)) + 1}: {what} is empty or NaN ({missing.sum():,} such "
                          "rows); expected a label in each row: remove those rows, or give their class another name")
-
-
-def _says_nan(text: str) -> bool:
-    return text.strip().lower() == "nan"
 
 
 def _ids(column: Coded | None, n: int, source: str) -> tuple[str, ...]:

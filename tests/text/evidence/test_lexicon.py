@@ -55,10 +55,7 @@ def test_places_fit_the_budget() -> None:
 
 
 LISTS: list[tuple[Mapping[str, object], dict[str, set[str]]]] = [
-    (
-        lex.places(),
-        {"kind": {"city", "state", "country", "region", "continent", "county"}, "flag": {"-", "w", "a"}},
-    ),
+    (lex.places(), {"kind": {"city", "state", "country", "region", "continent", "county"}, "flag": {"-", "w", "a"}},),
     (lex.demonyms(), {"kind": {"nationality", "ethnicity", "religion", "language"}, "flag": {"-", "w"}}),
     (lex.occupations(), {"flag": {"-", "w", "r"}}),
     (
@@ -276,8 +273,7 @@ def test_place_rows_take_the_first_bearer_fold_and_flag(make_places: ModuleType)
 @pytest.mark.parametrize(("table", "text", "expected"), [
     ("occupations", "she is a welder .", "welder"), ("occupations", "a bank teller came", "bank teller"),
     ("places", "from New York, NY", "New York"), ("places", "in omaha .", "omaha"),
-    ("demonyms", "a Nigerian man", "Nigerian"),
-    ("organisations", "at Goldman Sachs .", "Goldman Sachs"),
+    ("demonyms", "a Nigerian man", "Nigerian"), ("organisations", "at Goldman Sachs .", "Goldman Sachs"),
 ])
 def test_entries_are_found_in_the_tokens_of_a_doc(table: str, text: str, expected: str) -> None:
     doc = Doc.of(text)

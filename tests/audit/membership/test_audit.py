@@ -233,3 +233,9 @@ def test_points_lie_on_the_curve_and_are_few() -> None:
         assert tpr == tpr_at_fpr(scores, truth, fpr)
     # Ties stay diagonal.
     assert thin_roc(np.zeros(6), np.array([True, False] * 3)) == {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
+
+
+def test_an_audit_shows_itself_in_a_line() -> None:
+    shown = repr(audited(World(members=60, others=60, clean=60)))
+    assert shown.startswith("<audit membership: ")
+    assert len(shown) < 120

@@ -138,7 +138,11 @@ class Audit(ABC):
 
     kind: ClassVar[str]
     """The name of the record's kind, such as "audit membership"."""
+    verdict: Word
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}: {self.verdict}; attacks has the figures, to_html(path) writes the report>"
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ ASSIGNMENTS: Mapping[str, Redraw] = {"uniform": "permute", "balanced": "shift"}
 """How canary labels were drawn, and how they are drawn again."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LabelAudit(Audit):
     """A label audit of all targets of a table, in its order.
 

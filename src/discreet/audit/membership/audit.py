@@ -77,7 +77,7 @@ class TargetAudit(Part):
                 "controls": plain({**self.controls, "planted": self.planted})}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MembershipAudit(Audit):
     """A membership audit of all targets of a table, in its order; `verdict` is "fail" if any target fails, else
     "inconclusive" if any is, else "pass"."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import Answer, Estimate, Evidence, Turn, Verdict
+from discreet.core.records import Answer, Estimate, Evidence, Turn, Verdict, plain
 
 MARK = "ZQXMARKER"
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -107,3 +107,8 @@ def test_records_are_frozen_and_travel(record: Any, name: str) -> None:
 def test_equal_answers_are_equal() -> None:
     assert Answer("1", "x", "q") == Answer("1", "x", "q") != Answer("1", "y", "q")
     assert len({Answer("1", "x"), Answer("1", "x")}) == 1
+
+
+def test_plain_values_all_the_way_down() -> None:
+    one = Estimate(0.5, None, None)
+    assert plain({"a": (one, 2), "b": [{"c": one}]}) == {"a": [one.to_json(), 2], "b": [{"c": one.to_json()}]}

@@ -24,6 +24,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import progress
 from discreet.core.folders import check_target
 from discreet.core.numbers import printable
+from discreet.core.records import plain
 
 COLUMNS = "JSON Lines, CSV or Parquet with id, answer and, if they are there, question, kind, domain, group."
 Labelled = Annotated[Path, option(
@@ -95,7 +96,7 @@ def evaluate(
 
     run = output.open_run()
     result = lib.evaluate.evaluate(progress(rows, len(rows), quiet=output.quiet, label="answers judged"), guard_of, own)
-    record = {"kind": "guard evaluate", "schema": 1, **lib.evaluate.plain(result),
+    record = {"kind": "guard evaluate", "schema": 1, **plain(result),
               "provenance": provenance(labelled, policy=guard.policy.label())}
     output.finish(record, run, {"n": len(rows)})
 

@@ -18,6 +18,15 @@ ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
 SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort", "nobody")
 
 
+def plain(value: Any) -> Any:
+    """Mappings, lists and tuples with everything in them that has `to_json` as plain values."""
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value.to_json() if hasattr(value, "to_json") else value
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A figure with its interval, or the reason why there is none.

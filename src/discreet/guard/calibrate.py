@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.core.errors import InputError
-from discreet.core.records import Estimate, Verdict
+from discreet.core.records import Estimate, Verdict, plain
 from discreet.core.types import BoolArray
 from discreet.data.answers import LabelledAnswer
-from discreet.guard.evaluate import leaks_in, plain
+from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
 from discreet.guard.reading import EvidenceScore, fitted

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet import __version__
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash
-from discreet.core.records import Estimate
+from discreet.core.records import Estimate, plain
 from discreet.core.types import FloatArray
 from discreet.domains import DomainLike, load_domain
 from discreet.encode.base import Encoder
@@ -31,7 +31,6 @@ from discreet.guard.density import densities
 from discreet.guard.detector import ENCODED, Detector, Encoded, Rows, reading_of, rows_of, text_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given
 from discreet.guard.dual_density import FEATURES, DualDensity
-from discreet.guard.evaluate import plain
 from discreet.guard.guard import Guard
 from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy

@@ -22,10 +22,9 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from discreet.core.errors import DiscreetError, InputError, UsageError
-from discreet.core.records import Answer, Estimate
+from discreet.core.records import Answer, Estimate, plain
 from discreet.core.types import FloatArray
 from discreet.guard import stress_figures as figures
-from discreet.guard.evaluate import plain
 from discreet.guard.guard import Guard
 from discreet.stats.arrays import finite_scores
 

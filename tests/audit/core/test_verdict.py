@@ -17,10 +17,9 @@ from discreet.audit.core.verdict import (
     check_at_least,
     least_detected,
     overall,
-    plain,
 )
 from discreet.core.errors import UsageError
-from discreet.core.records import Estimate
+from discreet.core.records import Estimate, plain
 
 
 def test_a_reason_is_its_sentence_and_keeps_its_code() -> None:

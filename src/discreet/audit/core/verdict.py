@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.files import dump_json, write_atomic
+from discreet.core.records import plain
 from discreet.report import summarise, to_html
 from discreet.scores.table import ScoreTable
 
@@ -25,15 +26,6 @@ ALPHA = 0.05
 """Risk of a false finding in one audit, over all its targets and attacks."""
 
 SCHEMA = 1
-
-
-def plain(value: Any) -> Any:
-    """Mappings, lists and tuples with everything in them that has `to_json` as plain values."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return value.to_json() if hasattr(value, "to_json") else value
 
 
 class Part:

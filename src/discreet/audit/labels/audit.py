@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.audit.core.verdict import Audit, Word, check_at_least, overall, plain, provenance
+from discreet.audit.core.verdict import Audit, Word, check_at_least, overall, provenance
 from discreet.audit.labels.attacker_view import LabelAttack, all_attacks
 from discreet.audit.labels.bounds import ALPHA, bounds_of
 from discreet.audit.labels.conformance import conformance_of, refuse_broken
@@ -18,7 +18,7 @@ from discreet.audit.labels.null import Redraw
 from discreet.audit.labels.rows import LabelRow, evaluation_sets, judge_model, planted_canaries, with_holm
 from discreet.audit.labels.verdict import ModelAudit
 from discreet.core.errors import UsageError
-from discreet.core.records import Estimate
+from discreet.core.records import Estimate, plain
 from discreet.data.columns import Frame
 from discreet.scores.check import check_canary_labels
 from discreet.scores.load import load_scores

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.audit.core.power import detectable_estimate, ppv_estimate
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import Audit, Claims, Judgement, Part, Word, check_at_least, overall, plain
+from discreet.audit.core.verdict import Audit, Claims, Judgement, Part, Word, check_at_least, overall
 from discreet.audit.core.verdict import provenance as table_facts
 from discreet.audit.membership.attack import Scale, Scores, score_all
 from discreet.audit.membership.controls import (
@@ -30,7 +30,7 @@ from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, Row, estimate_
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError
-from discreet.core.records import Estimate
+from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
 from discreet.scores.load import load_scores
 from discreet.scores.table import ReferenceKind, ScoreTable

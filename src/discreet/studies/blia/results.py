@@ -30,14 +30,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.audit.core.verdict import plain
 from discreet.audit.labels.attacker_view import Guesses, LabelAttack, Truth, all_attacks
 from discreet.audit.labels.bounds import ceiling, ladder_bound
 from discreet.audit.labels.conformance import conformance_of, epsilon_json
 from discreet.audit.labels.memorisation import utility_of
 from discreet.audit.labels.rows import Tried, compared, evaluation_sets, repetitions_of, try_attack
 from discreet.core.numbers import label_attack_name
-from discreet.core.records import Estimate
+from discreet.core.records import Estimate, plain
 from discreet.core.types import IntArray
 from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate

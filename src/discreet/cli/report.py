@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from discreet.cli import library as lib
 from discreet.cli.options import argument, flag, option
+from discreet.core import former
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
 
@@ -68,10 +69,8 @@ def read_record(run: Path) -> Mapping[str, Any]:
 
 
 def _in_todays_words(part: dict[str, Any]) -> dict[str, Any]:
-    """Version 0.1 called a control `placebo`, and the label of a canary `secret`."""
-    former = {"placebo": "control", "secret": "canary"}
-    return {former.get(key, key.replace("placebo", "control")):
-            former.get(value, value) if isinstance(value, str) else value for key, value in part.items()}
+    return {former.NAMES.get(key, key.replace("placebo", former.NAMES["placebo"])):
+            former.NAMES.get(value, value) if isinstance(value, str) else value for key, value in part.items()}
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:

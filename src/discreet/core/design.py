@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from discreet.core import former
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 
@@ -19,7 +20,6 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 SEALED: Design = "sealed"  # Only for a table that was compared with the coins of a seal.
 AS_STATED: Design = "sealed (as stated)"  # There was a seal, somebody says, and none was shown: counts as "randomised".
 ASSIGNED: Design = "randomised (assigned here)"  # This very run drew who is trained on, and trained.
-FORMERLY: dict[str, Design] = {"randomised (dealt here)": ASSIGNED}  # Names that saved records have.
 NAMED = tuple(design for design in DESIGNS if design not in (AS_STATED, ASSIGNED))  # What a user may ask for.
 STATED: frozenset[Design] = frozenset({AS_STATED, "randomised"})
 """The designs that decide on the word of whoever ran the audit."""
@@ -43,7 +43,7 @@ ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever 
 
 def known_design(name: str) -> Design:
     """The design called `name`. UsageError for any other name."""
-    if (design := FORMERLY.get(name, name)) in DESIGNS:
+    if (design := former.DESIGNS.get(name, name)) in DESIGNS:
         return design
     raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
 

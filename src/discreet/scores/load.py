@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from discreet.core import former
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.data.columns import WHOLE, ColumnFile, Frame, name_codes
@@ -39,10 +40,8 @@ Word = TypeVar("Word", bound=str)
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
-FORMER = {"placebo": "control"}
-"""What version 0.1 called the role of control models and of held-out canaries."""
 ROLE_WORDS: Mapping[str, int] = {**{word: place for place, word in enumerate(EXAMPLE_ROLES)},
-                                 **{old: EXAMPLE_ROLES.index(new) for old, new in FORMER.items()}}
+                                 **{old: EXAMPLE_ROLES.index(new) for old, new in former.ROLES.items()}}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
 BAD = -2
 TWO_DECIMALS = 0.005
@@ -107,7 +106,7 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
     if kind is None:
         kind = "labels" if "member" not in names and set(CANARY_COLUMNS) & set(names) else "membership"
     if kind == "labels":
-        label = "label_secret" if "label_secret" in names and "label_canary" not in names else "label_canary"
+        label = next((old for old, new in former.COLUMNS.items() if old in names and new not in names), "label_canary")
         _check_canary_columns(files.scores, label)
         table = _label_table(Grid.of(files), label)
         check_label_table(table, str(files.scores.path))
@@ -152,7 +151,7 @@ def _word(source: ColumnFile, column: str, model: str, given: str | None, words:
     if given is None:
         return None
     plain = given.strip().lower()
-    found = next((word for word in words if FORMER.get(plain, plain) == word), None)
+    found = next((word for word in words if former.ROLES.get(plain, plain) == word), None)
     if found is None:
         source.fail(f"{column!r} of model {short(model)} is not one that is known; expected one of "
                     f"{', '.join(words)}")

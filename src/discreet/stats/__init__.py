@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from discreet.stats.testing import (
         PairedAuc,
-            Statistic,
+        Statistic,
         bootstrap_roc,
         bootstrap_weights,
         delong_test,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         mcnemar_exact,
         percentile_interval,
         permutation_p,
-            permuted_labels,
+        permuted_labels,
     )
 
 __all__ = [

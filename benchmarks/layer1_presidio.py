@@ -83,7 +83,7 @@ def accuracy(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, A
 def latency(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, Any]:
     """Milliseconds a text, repeats of the detectors interleaved; docs/s from the fastest repeat's sum.
 
-    CPU time of the thread stands beside the wall clock: on a machine that others use, it is the fairer of the two.
+    CPU time of the thread is shown next to the wall clock: on a machine that others use, it is the fairer of the two.
     """
     rows: dict[str, Any] = {}
     for length in LENGTHS:

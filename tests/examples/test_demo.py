@@ -51,6 +51,6 @@ def test_guards_of_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
                 assert set(figures[name]) == set(Estimate.__slots__)
     assert (tmp_path / "guards" / "law" / "guard.json").exists()
     printed = "\n".join([*guards.table(summary), *guards.finding(summary)])
-    assert "0.930" in printed, "the paper's figure stands beside ours"
+    assert "0.930" in printed, "the paper's figure is shown next to ours"
     assert "self-consistency" in printed
     assert "gmm-v3: Gaussian mixtures with K = 1 on the safe side, K = 1 on the unsafe side; 8 requested" in printed

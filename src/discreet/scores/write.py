@@ -33,7 +33,7 @@ def write_scores(table: ScoreTable, path: Path | str) -> None:
         examples["query"] = pa.array(np.tile(np.arange(n_queries), n_examples))
     sink = pa.BufferOutputStream()
     writer: Any = None
-    # One model at a time: the rows of all of them as Arrow columns would stand beside the table itself.
+    # One model at a time: the rows of all of them as Arrow columns would need memory besides the table itself.
     for place in range(len(table.models)):
         model = pa.array(np.zeros(n_examples * n_queries, dtype=np.int64))
         rows = pa.table({

@@ -217,7 +217,7 @@ class ShardWriter:
                     self._trade(i, pending)
                     pending.append(i)
         for i in pending:
-            # What was taken back last has had no other chance.
+            # A spec that was reopened last has had no other chance.
             self._try(i)
         records = tuple(self.written[i] for i in sorted(self.written))
         return Shard(records, self.drafts, self.kept, len(self.specs) - len(records), self.traded, self.rejected)
@@ -241,9 +241,9 @@ class ShardWriter:
 
     def _trade(self, i: int, pending: deque[int]) -> None:
         """Exchange one axis with a spec that is still open; every third time with one that is written already."""
-        # What is open may be stuck in the same way, but each record that is taken back has to be written again.
-        take_back = self.rounds[i] % 3 == 0
-        if not (others := list(self.written if take_back else pending)):
+        # What is open may be stuck in the same way, but each written record that is reopened has to be written again.
+        reopen = self.rounds[i] % 3 == 0
+        if not (others := list(self.written if reopen else pending)):
             return
         j = others[int(self.rng.integers(len(others)))]
         one, two = self.specs[i], self.specs[j]
@@ -253,7 +253,7 @@ class ShardWriter:
         self.specs[i] = replace(one, **{axis: getattr(two, axis)})
         self.specs[j] = replace(two, **{axis: getattr(one, axis)})
         self.traded += 1
-        if take_back:
+        if reopen:
             self.texts.discard(_key(self.written.pop(j).draft))
             pending.append(j)
 

@@ -105,7 +105,7 @@ class Facts:
         return PATTERNS["other"].search(self.lower, cut, start) is not None
 
     def stands_alone(self, start: int, end: int) -> bool:
-        """Whether no further group of digits stands beside digits, as in the row of a table ("03/27" may follow)."""
+        """Whether no further group of digits is next to a number, as in the row of a table ("03/27" may follow)."""
         beside = PATTERNS["group before"].search(self.text, max(0, start - 3), start)
         return not beside and not PATTERNS["group behind"].match(self.text, end)
 

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,8 @@ from discreet.domains import load_domain
 
 MARK = "MARKEDWORD"
 """Stands in texts that no output may hold."""
+KEY = "ab" * 32
+"""Of the hashes of data, so that runs can be compared."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,15 @@ def rendered_again(cli: Cli, run: Path) -> None:
     ended = cli("report", run)
     assert (ended.code, ended.out) == (0, f"{run / 'report.html'}\n")
     assert content(run) == before
+
+
+def run_kept(factory: pytest.TempPathFactory, *words: object) -> tuple[int, str, Path]:
+    """Exit code, what was printed, and the folder of a run that a module's tests share."""
+    out, printed = factory.mktemp("runs") / "run", io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setenv("DISCREET_HASH_KEY", KEY)
+        code = run([str(one) for one in (*words, "--out", out)])
+    return code, printed.getvalue(), out
 
 
 @dataclass

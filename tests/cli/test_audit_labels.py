@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import redirect_stdout
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from tests.cli.conftest import Cli, Ended, Refused, jsonl, rendered_again, result
+from tests.cli.conftest import KEY, Cli, Ended, Refused, jsonl, rendered_again, result, run_kept
 from tests.experiments.labels.made_up import write_table
 
 import discreet.studies
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.audit import audit_labels
-from discreet.cli.main import run
 from discreet.engine import Store
 from discreet.scores.load import load_scores
 from discreet.scores.table import stacked
 from discreet.scores.write import write_scores
 
-KEY = "ab" * 32
 QUICK = ("--permutations", 19, "--no-tune")
 FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.2, "signal": 1.0, "spread": 0.5,
                          "planted": (1, 4, 16)}
@@ -132,13 +128,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
-    """Exit code, what was printed, and the folder of a run of two seeds at no noise and at ε = 2."""
-    out, printed = tmp_path_factory.mktemp("runs") / "run", StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
-        patch.setenv("DISCREET_HASH_KEY", KEY)
-        words = (*TRAINED, "--data", data, "--epsilon", "inf,2", "--seeds", 2, "--out", out)
-        code = run([str(one) for one in words])
-    return code, printed.getvalue(), out
+    """Of two seeds at no noise and at ε = 2."""
+    return run_kept(tmp_path_factory, *TRAINED, "--data", data, "--epsilon", "inf,2", "--seeds", 2)
 
 
 class TestTrain:

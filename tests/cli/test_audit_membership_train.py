@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from tests.cli.conftest import MARK, Cli, Refused, content, jsonl, lines, result
+from tests.cli.conftest import KEY, MARK, Cli, Refused, content, jsonl, lines, result, run_kept
 from tests.experiments.membership.made_up import SAFE, UNSAFE, write_rows
 from tests.scores.adapters.conftest import write_model
 
-from discreet.cli.main import run
 from discreet.core.files import KeyedHash
 from discreet.scores.load import load_scores
 
 RECIPE = "tfidf-mlp:steps=40"
-KEY = "ab" * 32
 QUICK = ("--permutations", 9, "--bootstraps", 5, "--attacks", "loss")
 TRAIN = ("audit", "membership", "train")
 TRAINED = (*TRAIN, "--recipe", RECIPE, "--sizes", "a=60", "--planted", "1", *QUICK)
@@ -103,12 +99,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
-    """Exit code, what was printed, and the folder of a run."""
-    out, printed = tmp_path_factory.mktemp("runs") / "run", StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
-        patch.setenv("DISCREET_HASH_KEY", KEY)
-        code = run([str(one) for one in (*TRAINED, "--data", data, "--out", out, "--workers", 2)])
-    return code, printed.getvalue(), out
+    return run_kept(tmp_path_factory, *TRAINED, "--data", data, "--workers", 2)
 
 
 class TestTrain:

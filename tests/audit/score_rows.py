@@ -19,6 +19,8 @@ MODELS: list[tuple[str, Role, ReferenceKind | None]] = [
     ("s1", "shadow", None), ("s2", "shadow", None)]
 EXAMPLES = ["e10", "e2", "a", "B"]
 INSIDE = {"f": {"e10", "e2"}, "s1": {"e10", "a"}, "s2": {"B", "e2"}}
+LABEL_EXAMPLES = ["e10", "e2", "a", "B", "c", "d", "f", "g"]
+LABEL_ROLES = ["canary", "canary", "canary", "control", "control", "control", "train", "heldout"]
 
 
 def flat(seed: int = 0, n_classes: int = 3, queries: int = 0) -> list[Row]:
@@ -33,6 +35,25 @@ def flat(seed: int = 0, n_classes: int = 3, queries: int = 0) -> list[Row]:
                     "label": place % n_classes, "member": example in INSIDE.get(model, ()), "seed": 40 + len(model),
                     **({"query": f"q{query}"} if queries else {}), "note": "MARKED-TEXT",
                     **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})
+    return [rows[place] for place in rng.permutation(len(rows))]
+
+
+def label_rows(seed: int = 0, n_classes: int = 3) -> list[Row]:
+    """A target at two ε and a reference over eight examples, in a random order of rows."""
+    rng = np.random.default_rng(seed)
+    rows: list[Row] = []
+    for model, role, mechanism, epsilon in (("t", "target", None, None), ("u", "target", "rr", 2.0),
+                                            ("r", "reference", "rr", 2.0)):
+        for place, (example, kind) in enumerate(zip(LABEL_EXAMPLES, LABEL_ROLES, strict=True)):
+            drawn = kind in ("canary", "control")
+            canary = place % n_classes if model != "r" else (place * 2 + 1) % n_classes
+            rows.append({
+                "model": model, "model_role": role, "mechanism": mechanism, "epsilon": epsilon, "seed": 7,
+                "example": example, "example_role": kind, "label_original": (place + 1) % n_classes,
+                "label_secret": canary if drawn else None,
+                "label_trained": None if kind == "heldout" else int(rng.integers(n_classes)),
+                "planted": 4 if (model, example) == ("t", "a") else None, "text": "MARKED-TEXT",
+                **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})
     return [rows[place] for place in rng.permutation(len(rows))]
 
 

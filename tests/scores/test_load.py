@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.audit.score_rows import EXAMPLES, MODELS, Row, at, flat, refused, same
+from tests.audit.score_rows import EXAMPLES, LABEL_EXAMPLES, MODELS, Row, at, flat, label_rows, refused, same
 from tests.data.written import put
 
 from discreet.scores.load import load_scores
@@ -231,29 +231,6 @@ def test_queries_are_part_of_the_key(tmp_path: Path) -> None:
     assert load_scores(put(tmp_path / "e.csv", unasked)).logits.shape[2] == 1
 
 
-IDS = ["e10", "e2", "a", "B", "c", "d", "f", "g"]
-KINDS = ["canary", "canary", "canary", "control", "control", "control", "train", "heldout"]
-
-
-def label_rows(seed: int = 0, n_classes: int = 3) -> list[Row]:
-    """A target at two ε and a reference over eight examples, in a random order of rows."""
-    rng = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for model, role, mechanism, epsilon in (("t", "target", None, None), ("u", "target", "rr", 2.0),
-                                            ("r", "reference", "rr", 2.0)):
-        for place, (example, kind) in enumerate(zip(IDS, KINDS, strict=True)):
-            drawn = kind in ("canary", "control")
-            canary = place % n_classes if model != "r" else (place * 2 + 1) % n_classes
-            rows.append({
-                "model": model, "model_role": role, "mechanism": mechanism, "epsilon": epsilon, "seed": 7,
-                "example": example, "example_role": kind, "label_original": (place + 1) % n_classes,
-                "label_secret": canary if drawn else None,
-                "label_trained": None if kind == "heldout" else int(rng.integers(n_classes)),
-                "planted": 4 if (model, example) == ("t", "a") else None, "text": "MARKED-TEXT",
-                **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})
-    return [rows[place] for place in rng.permutation(len(rows))]
-
-
 @pytest.mark.parametrize("name", ["s.parquet", "s.csv", "s.csv.gz", "s.jsonl", "s.jsonl.gz"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_cell_by_cell_of_a_label_audit(tmp_path: Path, name: str, n_classes: int) -> None:
@@ -263,7 +240,7 @@ def test_cell_by_cell_of_a_label_audit(tmp_path: Path, name: str, n_classes: int
     table = load_scores(put(tmp_path / name, named))
     cells = {(row["model"], row["example"]): row for row in rows}
     assert [model.name for model in table.models] == ["r", "t", "u"]
-    assert table.examples.id.tolist() == sorted(IDS)
+    assert table.examples.id.tolist() == sorted(LABEL_EXAMPLES)
     for m, model in enumerate(table.models):
         for n, example in enumerate(table.examples.id):
             row = cells[model.name, example]
@@ -339,7 +316,7 @@ def test_absent_columns(tmp_path: Path, column: str) -> None:
 
 def test_tables_that_are_no_label_audit_s(tmp_path: Path) -> None:
     rows = label_rows()
-    both = next(row for row in rows if (row["model"], row["example"]) == ("t", "a")) | {"example_role": "control"}
+    both = at(rows, "t", "a") | {"example_role": "control"}
     assert "canaries overlap held-out ones: 1 example of one model both ways" in refused(
         put(tmp_path / "s.csv", [*rows, both]))
     queries = [row | {"query": query} for row in rows for query in ("q0", "q1")]

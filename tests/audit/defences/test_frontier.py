@@ -6,54 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.audit.defences.made_up import made
 
 from discreet.audit.core.simulate import World, simulated_table
-from discreet.audit.defences.bench import Bench
 from discreet.audit.defences.figures import Figure, Frontier, Point
-from discreet.audit.defences.frontier import ATTACKS, frontier
+from discreet.audit.defences.frontier import frontier
 from discreet.audit.membership.attack import attacks, score_all, target_view
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.rows import NO_CONTROL, NO_SELECTOR
 from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
-from discreet.scores.table import Examples, Model, ScoreTable
+from discreet.scores.table import ScoreTable
 from discreet.stats import auroc
-
-KINDS: dict[str, tuple[Any, Any]] = {"target": ("target", None), "paired": ("reference", "paired"),
-                                     "neutral": ("reference", "neutral"), "selector": ("selection", None),
-                                     "control": ("control", None)}
-GAIN = 1.5
-
-
-def made(n: int = 150, seed: int = 0, *, models: tuple[str, ...] = tuple(KINDS), groups: int | None = None,
-         n_classes: int = 2) -> ScoreTable:
-    """Members 0…n−1, the paired reference's n, clean n (split "eval"); a model gains log odds on what it trained on."""
-    rng = np.random.default_rng(seed)
-    total = 3 * n
-    label = rng.integers(0, n_classes, total)
-    side = np.repeat([0, 1, 2], n)
-    hard = rng.normal(0.8, 1.5, total)
-    logits = rng.normal(0, 0.1, (len(models), total, 1, n_classes))
-    member = np.zeros((len(models), total), dtype=np.int8)
-    for place, name in enumerate(models):
-        trained = {"target": side == 0, "paired": side == 1}.get(name, np.zeros(total, dtype=bool))
-        member[place] = trained
-        logits[place, np.arange(total), 0, label] += hard + 0.3 * rng.normal(size=total) + GAIN * trained
-    examples = Examples(np.array([f"e{row}" for row in range(total)], dtype=object), label,
-                        np.zeros(total, dtype=np.int64),
-                        group=None if groups is None else rng.integers(0, groups, total) + groups * side,
-                        split=np.array(["train", "train", "eval"], dtype=object)[side])
-    return ScoreTable(tuple(Model(name, *KINDS[name]) for name in models), examples, logits, member)
 
 
 def run(table: ScoreTable, seed: int = 0, **options: Any) -> Frontier:
     options = {"strengths": {"sigma": [1.0], "decimals": [1]}, "queries": [1, 256], "draws": 20, **options}
     return frontier(table, 0, np.random.default_rng(seed), **options)
-
-
-def bench_of(table: ScoreTable, names: tuple[str, ...] = ATTACKS) -> Bench:
-    rng = np.random.default_rng(0)
-    return Bench.of(table, evaluation_sets(table, 0, rng), names, 20, None, np.random.default_rng(0))
 
 
 def point(result: Frontier, mechanism: str, queries: int, queried: str = "same", strength: float | None = None
@@ -187,26 +156,6 @@ class TestDefinitions:
         assert [run(one, mechanisms=[]).points[0].utility["accuracy"].n for one in (table, bare)] == [150, 300]
         assert "non-members" in run(bare, mechanisms=[]).notes[0]
 
-    def test_the_boundary_is_the_selectors_whatever_the_noise(self) -> None:
-        table = made()
-        bench = bench_of(table)
-        [case] = [c for c in bench.cases if (c.spec.selection, c.spec.scale, c.spec.reference_kind)
-                  == ("boundary", "logit", "neutral")]
-        y = table.examples.label
-        selector = log_softmax(table.logits[3, :, 0])[np.arange(y.size), y]
-        lot, expected = np.random.default_rng(0).permutation(y.size), set()
-        for one in (0, 1):
-            pools = [np.flatnonzero((y == one) & (table.member[0] == side)) for side in (1, 0)]
-            size = min(pool.size for pool in pools)
-            for pool in pools:
-                kept = sorted(pool, key=lambda row: lot[row])[:size]
-                expected |= set(sorted(kept, key=lambda row: selector[row])[:20])
-        assert {bench.judged.inputs[row] for row in case.rows} == {f"e{row}".encode() for row in expected}
-        assert (case.spec.n, case.rows.size) == (20, 80)
-        loud = run(table, strengths={"sigma": [5.0]}, mechanisms=["laplace"])
-        assert {(f.n_members, f.n_nonmembers) for p in loud.points for f in p.attacks
-                if f.spec.selection == "boundary"} == {(40, 40)}
-
     def test_sides_of_unequal_size_have_a_fair_boundary(self) -> None:
         """The lowest 20 of 350 lie further out than the lowest 20 of 50; without a leak that must not be an AUC."""
         world = World(members=100, others=0, clean=700, selector=50, paired=0)
@@ -218,19 +167,6 @@ class TestDefinitions:
             found += [value for value in (loss.auc.value, loss.control_auc.value) if value is not None]
         assert len(found) == 32
         assert np.mean(found) == pytest.approx(0.5, abs=0.06)
-
-    @pytest.mark.parametrize("n_classes", [2, 4])
-    def test_every_run_is_the_registered_attack_on_the_noisy_target(self, n_classes: int) -> None:
-        table = made(n_classes=n_classes)
-        bench, sets = bench_of(table), evaluation_sets(table, 0, np.random.default_rng(0))
-        rng = np.random.default_rng(1)
-        noisy = log_softmax(table.logits[0, :, 0] + rng.laplace(0, 2.0, table.logits[0, :, 0].shape))
-        view = target_view(table, sets).answered_by(noisy[:, None, :])
-        assert [(one.attack, one.scale, one.kind) for one in bench.runs] == [
-            ("loss", "p", None), ("reference", "logit", "neutral"), ("reference", "p", "neutral"),
-            ("reference", "logit", "paired"), ("reference", "p", "paired")]
-        for one, scores in zip(bench.runs, bench.scores(noisy), strict=True):
-            np.testing.assert_allclose(scores, attacks[one.attack].scores(view, one.scale, one.kind, rng), atol=1e-9)
 
     def test_any_registered_attack_can_be_asked_for(self) -> None:
         world = World(members=60, others=0, clean=120, selector=40, paired=0, neutral=0, shadows=6, leak=2.0)
@@ -311,12 +247,6 @@ class TestAsked:
         assert one.attacks[1].auc.reason == one.attacks[1].control_auc.reason == NO_SELECTOR
         assert bare.primary.attack == "loss"
 
-    def test_population_references_where_none_is_neutral(self) -> None:
-        table = made()
-        shadows = replace(table, models=(*table.models[:2], replace(table.models[2], reference_kind="population"),
-                                         *table.models[3:]))
-        assert bench_of(shadows).primary.reference_kind == "population"
-
     def test_groups_are_the_unit(self) -> None:
         grouped = run(made(groups=30), draws=3)
         found = figure(point(grouped, "laplace", 1))
@@ -349,15 +279,3 @@ class TestAsked:
         assert set(row["auc"]) == set(row["control_auc"]) == set(row["tpr_at_5pct_fpr"]) == estimate
         assert set(row["auc_spread"]) == {"draws", "sd", "low", "high"}
         assert row["auc_spread"]["draws"] == 20
-
-
-def test_the_paper_writes_the_ratio_with_clipped_probabilities() -> None:
-    """The scale "p" of the ratio is the paper's log p ratio: clipping at 1e-7 is in it, noise or not."""
-    table = made()
-    bench = bench_of(table)
-    place = next(place for place, one in enumerate(bench.runs) if (one.scale, one.kind) == ("p", "paired"))
-    sure = np.zeros((table.examples.label.size, 2))
-    sure[np.arange(sure.shape[0]), 1 - table.examples.label] = 60.0
-    reference = np.exp(log_softmax(table.logits[1, :, 0]))[np.arange(sure.shape[0]), table.examples.label]
-    np.testing.assert_allclose(bench.scores(log_softmax(sure))[place],
-                               np.log(1e-7) - np.log(np.clip(reference, 1e-7, 1 - 1e-7)))

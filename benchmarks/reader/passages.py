@@ -1,7 +1,7 @@
 """Draw the passages that teach, choose and judge the reader: ids and offsets live here, the text stays with the data.
 
-    python benchmarks/reader/passages.py draw --data DATA --refuse REFUSE.PY     # once; writes passages.jsonl
-    python benchmarks/reader/passages.py texts --data DATA --set confirm --output F
+    python -m benchmarks.reader.passages draw --data DATA --refuse REFUSE.PY     # once; writes passages.jsonl
+    python -m benchmarks.reader.passages texts --data DATA --set confirm --output F
 
 `plan.yaml` says which family is for what. Families that judge are fixed there before anything is labelled. A document
 (note, case, conversation) gives one passage, so that one person stands in one family only. Enrichment uses the plain word
@@ -12,17 +12,17 @@ test text: what shares two or more is not drawn, and counted.
 from __future__ import annotations
 
 import argparse
-import gzip
 import importlib.util
-import json
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import yaml
+from benchmarks.real_text.passages import Row, cut, rows, write
+
+from discreet.benchmark.passages import texts_of
 
 HERE = Path(__file__).parent
 SENTENCE_END = re.compile(r"[.!?][\"')\]]?\s+|\n+")
@@ -32,23 +32,6 @@ PERSONAL = re.compile(
     r"lives? (?:in|with)|works? (?:as|at|for)|worked (?:as|at|for)|employed|retired|married|divorced|widow(?:er|ed)?|resident of|born in)\b",
     re.IGNORECASE,
 )
-Row = dict[str, Any]
-
-
-def rows(path: Path) -> list[Row]:
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as handle:
-        return [json.loads(line) for line in handle]
-
-
-def cut(text: str, near: int, longest: int) -> tuple[int, int]:
-    """A run of whole sentences of at most `longest` characters that begins at or before `near`."""
-    if len(text) <= longest:
-        return 0, len(text)
-    starts = [0, *(m.end() for m in SENTENCE_END.finditer(text))]
-    begin = max(s for s in starts if s <= near)
-    limit = min(len(text), begin + longest)
-    ends = [s for s in starts if begin < s <= limit]
-    return begin, len(text) if limit == len(text) else ends[-1] if ends else limit
 
 
 def anchor(text: str, rule: str, rng: random.Random) -> int | None:
@@ -83,7 +66,7 @@ def draw(data: Path, plan: Row, overlaps: Callable[[str], int], refused: Counter
                 near = anchor(text, rule, rng)
                 if near is None:
                     continue
-                start, end = cut(text, near, rng.choice([350, 600, plan["longest"]]))
+                start, end = cut(text, near, rng.choice([350, 600, plan["longest"]]), SENTENCE_END)
                 if end - start < plan["shortest"]:
                     continue
                 if overlaps(text[start:end]) >= 2:
@@ -113,16 +96,8 @@ def draw(data: Path, plan: Row, overlaps: Callable[[str], int], refused: Counter
 
 def texts(data: Path, passages: list[Row]) -> Iterator[Row]:
     """Each passage with its text and nothing that says where it comes from."""
-    files: dict[tuple[str, str], dict[str, Row]] = {}
-    for p in passages:
-        key = p["source"], p["file"]
-        if key not in files:
-            files[key] = {r["id"]: r for r in rows(data / p["source"] / p["file"])}
-        yield {"passage": p["passage"], "text": files[key][p["id"]][p["field"]][p["start"] : p["end"]]}
-
-
-def write(records: list[Row], path: Path) -> None:
-    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
+    for name, text in texts_of(data, passages).items():
+        yield {"passage": name, "text": text}
 
 
 def shared_shingles(script: Path) -> Callable[[str], int]:

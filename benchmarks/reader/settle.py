@@ -1,6 +1,6 @@
 """From independent readings to labels by offset, with the agreement of the readers.
 
-    python benchmarks/reader/settle.py --texts T.jsonl --first A/*.jsonl --second B/*.jsonl [--third C/*.jsonl] --output labels.jsonl
+    python -m benchmarks.reader.settle --texts T.jsonl --first A/*.jsonl --second B/*.jsonl [--third C/*.jsonl] --output labels.jsonl
 
 A reading has a line a passage, in the form of `guide.md`. Spans become offsets. Where two readings differ in cluster, the
 third decides by majority; without one, or with three answers, the passage is left out of what is judged. A span that both
@@ -16,24 +16,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from discreet.benchmark.passages import CLASSES
 from discreet.stats import kappa_estimate
 
-CLASSES = (
-    "age",
-    "sex",
-    "ethnicity",
-    "place",
-    "occupation",
-    "family",
-    "affiliation",
-    "domain",
-    "name",
-    "address",
-    "contact",
-    "date",
-    "organisation",
-)
-COUNTED = ("age", "ethnicity", "place", "occupation", "family", "affiliation")
 Row = dict[str, Any]
 
 

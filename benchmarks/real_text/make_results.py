@@ -42,8 +42,8 @@ def figure(e: dict[str, Any]) -> str:
 def evaluated(data: Path, half: str, *more: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "rows.jsonl"
-        subprocess.run([sys.executable, str(HERE / "passages.py"), "assemble", "--data", str(data), "--half", half,
-                        "--output", str(rows)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, "-m", "benchmarks.real_text.passages", "assemble", "--data", str(data.resolve()), "--half", half,
+                        "--output", str(rows)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         done = subprocess.run([sys.executable, "-m", "discreet", "guard", "evaluate", "--labelled", str(rows), "--domain", "medical",
                                "--json", "--quiet", *more], check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))

@@ -1,7 +1,7 @@
 """Choose and rebuild the labelled real passages: offsets and ids live here, the text stays with the data.
 
-    python benchmarks/real_text/passages.py sample --data DATA      # once; writes passages.jsonl
-    python benchmarks/real_text/passages.py assemble --data DATA --half held_out --output F
+    python -m benchmarks.real_text.passages sample --data DATA      # once; writes passages.jsonl
+    python -m benchmarks.real_text.passages assemble --data DATA --half held_out --output F
 
 `sample` draws passages with a fixed seed, by document, so that one person's passages never fall into both
 halves. `assemble` joins offsets, settled labels and text into the file `discreet guard evaluate` reads.
@@ -19,6 +19,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from discreet.benchmark.passages import texts_of
 
 HERE = Path(__file__).parent
 SEED = 20261120
@@ -68,7 +70,10 @@ SECOND: list[tuple[str, str, str, str, str, int, str]] = [
 AGE = re.compile(r"\b\d{1,3}[- ](?:years?|months?|weeks?)[- ]old\b|\baged? \d", re.I)
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+Row = dict[str, Any]
+
+
+def rows(path: Path) -> list[Row]:
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as handle:
         return [json.loads(line) for line in handle]
@@ -85,19 +90,15 @@ def half_of(name: str) -> str:
     return "tune" if hashlib.sha256(f"{SEED}:{name}".encode()).digest()[0] % 2 else "held_out"
 
 
-def starts(text: str) -> list[int]:
-    return [0, *(m.end() for m in SENTENCE_END.finditer(text))]
-
-
-def cut(text: str, near: int) -> tuple[int, int]:
-    """A run of whole sentences of at most LONGEST characters that begins at or before `near`."""
-    if len(text) <= LONGEST:
+def cut(text: str, near: int, longest: int = LONGEST, sentence_end: re.Pattern[str] = SENTENCE_END) -> tuple[int, int]:
+    """A run of whole sentences of at most `longest` characters that begins at or before `near`."""
+    if len(text) <= longest:
         return 0, len(text)
-    begin = max(s for s in starts(text) if s <= near)
-    limit = min(len(text), begin + LONGEST)
-    ends = [s for s in starts(text) if begin < s <= limit]
-    end = len(text) if limit == len(text) else (ends[-1] if ends else limit)
-    return begin, end
+    starts = [0, *(m.end() for m in sentence_end.finditer(text))]
+    begin = max(s for s in starts if s <= near)
+    limit = min(len(text), begin + longest)
+    ends = [s for s in starts if begin < s <= limit]
+    return begin, len(text) if limit == len(text) else ends[-1] if ends else limit
 
 
 def anchor(row: dict[str, Any], text: str, rule: str, rng: random.Random) -> int:
@@ -173,15 +174,10 @@ def load(name: str) -> list[dict[str, Any]]:
 def assemble(data: Path, half: str | None) -> Iterator[dict[str, Any]]:
     """Passages with their text and, where `labels.jsonl` has them, their settled labels."""
     labels = {r["passage"]: r for r in load("labels.jsonl")} if (HERE / "labels.jsonl").exists() else {}
-    files: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for p in load("passages.jsonl"):
-        if half and p["half"] != half:
-            continue
-        key = p["source"], p["file"]
-        if key not in files:
-            files[key] = {r["id"]: r for r in rows(data / p["source"] / p["file"])}
-        text = files[key][p["id"]][p["field"]][p["start"] : p["end"]]
-        yield {**labels.get(p["passage"], {}), **p, "id": p["passage"], "answer": text}
+    chosen = [p for p in load("passages.jsonl") if not half or p["half"] == half]
+    texts = texts_of(data, chosen)
+    for p in chosen:
+        yield {**labels.get(p["passage"], {}), **p, "id": p["passage"], "answer": texts[p["passage"]]}
 
 
 def write(records: list[dict[str, Any]], path: Path) -> None:

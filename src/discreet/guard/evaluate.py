@@ -114,12 +114,16 @@ def _figures(cases: Sequence[_Case]) -> dict[str, Estimate]:
     }
 
 
-def _unit(cases: Sequence[_Case]) -> dict[str, Any]:
-    """What is resampled: documents where all cases have one and some share one, else answers."""
-    known = [c.row.document for c in cases if c.row.document is not None]
-    if len(known) == len(cases) and len(set(known)) < len(known):
+def resampled(documents: Sequence[str | None], unit: str = "answer") -> dict[str, Any]:
+    """What is resampled: documents where all cases have one and some share one, else `unit`s."""
+    known = [one for one in documents if one is not None]
+    if len(known) == len(documents) and len(set(known)) < len(known):
         return {"groups": known, "unit": "document"}
-    return {"groups": None, "unit": "answer"}
+    return {"groups": None, "unit": unit}
+
+
+def _unit(cases: Sequence[_Case]) -> dict[str, Any]:
+    return resampled([c.row.document for c in cases])
 
 
 def _rate(cases: Sequence[_Case], event: Callable[[_Case], bool]) -> Estimate:

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from discreet.stats.calibration import (
+        Bin,
+        bootstrap_estimate,
+        calibrated_error,
+        calibration_error,
+        reliability,
+    )
     from discreet.stats.estimates import (
         PrecisionRecall,
         auroc_estimate,
@@ -56,13 +63,13 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "AucVariance", "Interval", "Kappa", "PairedAuc", "PrecisionRecall", "RocCore", "RocCurve",
-    "Statistic", "StepCounts", "auc_covariance", "auc_interval", "auc_variance", "auroc", "auroc_estimate",
-    "bootstrap_roc", "bootstrap_weights", "clopper_pearson", "cohen_kappa",
+    "AucVariance", "Bin", "Interval", "Kappa", "PairedAuc", "PrecisionRecall", "RocCore", "RocCurve", "Statistic",
+    "StepCounts", "auc_covariance", "auc_interval", "auc_variance", "auroc", "auroc_estimate", "bootstrap_estimate",
+    "bootstrap_roc", "bootstrap_weights", "calibrated_error", "calibration_error", "clopper_pearson", "cohen_kappa",
     "delong_logit_interval", "delong_test", "fisher_exact", "fpr_at_tpr", "fpr_at_tpr_estimate",
     "fpr_at_tpr_interval", "holm", "kappa_estimate", "kappa_interval", "kappa_variance", "max_t_p", "mcnemar_exact",
-    "percentile_interval", "permutation_p", "permuted_labels", "placements",
-    "precision_recall_estimates", "rate_estimate", "rate_interval", "rating_table", "roc_curve", "share_estimate",
-    "tpr_at_fpr", "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
+    "percentile_interval", "permutation_p", "permuted_labels", "placements", "precision_recall_estimates",
+    "rate_estimate", "rate_interval", "rating_table", "reliability", "roc_curve", "share_estimate", "tpr_at_fpr",
+    "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
 ]
 __getattr__ = lazily(__name__, __file__)

@@ -1,0 +1,1 @@
+"""Guards that a benchmark can run, a file each."""

@@ -29,8 +29,8 @@ from discreet.benchmark.adapters.discreet import DiscreetGuard
 from discreet.benchmark.passages import passage_from_row
 from discreet.core.files import dump_json, progress
 from discreet.core.numbers import interval
+from discreet.core.records import plain
 from discreet.data.rows import Place
-from discreet.guard.evaluate import plain
 
 DOMAINS = {"legal": "law", "European court": "law", "regulations and terms": "law", "finance": "finance",
            "finance advice": "finance"}
@@ -72,7 +72,7 @@ def look(names: list[str], file: Path, log: Path = LOOKS) -> Row:
     # The log itself differs after a look that was not committed yet.
     if [line for line in changed if not line.endswith(log.name)]:
         raise SystemExit("the working tree has uncommitted changes; expected a commit that the look can name")
-    seen = {"commit": _git("rev-parse", "HEAD"), "labels_sha256": digest, "guards": names}
+    seen: Row = {"commit": _git("rev-parse", "HEAD"), "labels_sha256": digest, "guards": names}
     if before and {**before[-1], **seen} == before[-1]:
         return before[-1]
     if len(before) >= MOST:

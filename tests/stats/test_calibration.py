@@ -48,7 +48,7 @@ def test_what_has_no_value_is_unresolved(statistic: object, why: str) -> None:
 
 
 def test_without_examples_or_variation_there_is_no_interval() -> None:
-    assert bootstrap_estimate(lambda w: w[:, 0] * 1.0, 0).value is None
+    assert bootstrap_estimate(lambda w: w[:, 0].astype(np.float64), 0).value is None
     constant = bootstrap_estimate(lambda w: np.ones(len(w)), 5)
     assert (constant.value, constant.low, constant.high) == (1.0, None, None)
     assert calibration_error([], []).value is None

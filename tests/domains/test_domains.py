@@ -9,7 +9,7 @@ import pytest
 
 from discreet.cli import options
 from discreet.core.errors import InputError, UsageError
-from discreet.domains import SHARED, Domain, Term, builtin_domains, load_domain, save_facts, saved_domain
+from discreet.domains import SHARED, Domain, DomainLike, Term, builtin_domains, load_domain, save_facts, saved_domain
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
 
@@ -85,6 +85,17 @@ def test_a_folder_reads_as_the_domain_that_it_was_copied_from(law: Path) -> None
     assert (mine.builtin, mine.hash) == (False, theirs.hash)
     text = "She is a 52-year-old litigator. The plaintiff was arrested for DUI."
     assert find_evidence(Doc.of(text), law) == find_evidence(Doc.of(text), "law")
+
+
+@pytest.mark.parametrize("text", [
+    "A litigious pupil from Omaha was arrested for DUI.", "The pupil is 14. She was arrested for DUI in Omaha.",
+    "The Somali pupil was arrested for DUI."])
+def test_what_it_calls_its_persons_binds(edited: Edit, text: str) -> None:
+    def bound(domain: DomainLike) -> set[str]:
+        return {a.kind for a in find_evidence(Doc.of(text), domain) if a.subject == "third"}
+
+    mine = edited("classes.yaml", "person: party", "person: pupil")
+    assert bound(mine) - {"person", "sex"} > bound("law") - {"person", "sex"}
 
 
 @pytest.mark.parametrize("file", ["policy.yaml", "classes.yaml", "terms.tsv", "templates.yaml"])

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.core.records import SUBJECTS
 from discreet.text.doc import Doc
+from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.referents import Referent, find_referents
 
 WORDS = [
@@ -52,6 +53,26 @@ def test_in_order_in_range_and_repeatable(text: str) -> None:
 def test_one_person(text: str) -> None:
     assert len({r.person for _, r in pointed(text)}) == 1
     assert subjects(text) == {"third"}
+
+
+@pytest.mark.parametrize(("person", "people", "text"), [
+    ("pupil", "pupils", "A dyslexic pupil from Omaha came. The pupil left."), ("pupil", "pupils", "Pupil is Somali."),
+    ("pupil", "pupils", "A 9-year-old came. The pupil smokes."), ("Pupil in care", "pupils", "The pupil came."),
+    ("service user", "service users", "The service user came."), ("care-leaver", "people", "A care-leaver came.")])
+def test_the_person_of_a_domain_is_a_person(person: str, people: str, text: str) -> None:
+    found = find_referents(Doc.of(text), person_words(person, people))
+    assert {r.person for r in found} == {"p1"}
+    assert find_referents(Doc.of(text)) != found
+
+
+def test_the_people_of_a_domain_are_a_group() -> None:
+    [found] = find_referents(Doc.of("Pupils from Omaha came."), person_words("pupil", "pupils"))
+    assert (found.subject, found.form) == ("cohort", "plural")
+
+
+@pytest.mark.parametrize("person", ["person", "patient", "party", "Looked-after child", "of"])
+def test_words_that_a_domain_adds_nothing_by(person: str) -> None:
+    assert person_words(person) == person_words()
 
 
 @pytest.mark.parametrize("text", [

@@ -17,7 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from types import MappingProxyType
+from typing import NamedTuple
 
 from discreet.domains import Domain, Term, builtin_domains, load_domain
 from discreet.text.doc import TOKEN
@@ -56,7 +58,28 @@ STOPS_KIN = _WORDS["kin stops"]
 RULE_VERBS = _WORDS["rule verbs"]
 RULE_STATES = _WORDS["rule states"]
 RULE_THINGS = _WORDS["rule things"]
+NOT_PERSONS = _WORDS["not persons"]
 KIN = {word: (canonical, None if gender == "-" else gender) for word, canonical, gender in rows("kin", 3)}
+
+
+class PersonWords(NamedTuple):
+    """Nouns for a person and for several; `own` are those that only a domain has, and stand as "patient" does."""
+
+    nouns: frozenset[str]
+    plurals: frozenset[str]
+    own: frozenset[str]
+
+
+@cache
+def person_words(person: str = "person", people: str = "people") -> PersonWords:
+    """The listed words, and the nouns of what a domain calls its persons ("pupil", "pupils in care")."""
+    def head(phrase: str) -> set[str]:
+        words = list(takewhile(lambda word: word not in FUNCTION, phrase.lower().split()))
+        return {word.rpartition("-")[2] for word in words[-1:]}
+
+    known = PERSON_NOUNS.keys() | KIN.keys() | PLURAL_NOUNS | NOT_PERSONS
+    own = frozenset(head(person) - known)
+    return PersonWords(own | PERSON_NOUNS.keys(), PLURAL_NOUNS | (head(people) - known), own)
 
 
 def _table(name: str, columns: int, entry: Callable[..., Term] = Term) -> Mapping[str, Term]:

@@ -72,10 +72,15 @@ class Context:
         """The normalised text in lower case, of the same length."""
         return lower_of_same_length(self.text)
 
+    @property
+    def person_words(self) -> lex.PersonWords:
+        """The nouns for persons, those of the domain among them."""
+        return lex.person_words(self.domain.person, self.domain.people)
+
     @cached_property
     def referents(self) -> tuple[Referent, ...]:
         """Who the text points at, in order."""
-        return find_referents(self.doc)
+        return find_referents(self.doc, self.person_words)
 
     @cached_property
     def is_personal(self) -> bool:

@@ -42,6 +42,7 @@ class Referent:
 class _Open:
     """The persons that a pronoun or a role noun may still mean."""
 
+    words: lex.PersonWords
     last: str | None = None
     subject: Subject = "third"
     gender: str | None = None
@@ -71,9 +72,9 @@ class _Open:
         return person, subject
 
 
-def find_referents(doc: Doc) -> tuple[Referent, ...]:
-    """All referents of a text, in order of their first token."""
-    state = _Open()
+def find_referents(doc: Doc, nouns: lex.PersonWords | None = None) -> tuple[Referent, ...]:
+    """All referents of a text, in order of their first token, by the person nouns of its domain."""
+    state = _Open(nouns or lex.person_words())
     found: list[Referent] = []
     for i in range(len(doc.tokens)):
         if (not found or found[-1].last <= i) and (referent := _at(doc, i, state, found)) is not None:
@@ -110,9 +111,9 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
     titled = capitalised and (word in phrases.OFFICES or word in phrases.TITLES)
     if titled and (named := _name(doc, i, state)) is not None:
         return named
-    if word in lex.PERSON_NOUNS or phrases.is_job(word) or phrases.is_aged(doc, i):
+    if word in state.words.nouns or phrases.is_job(word) or phrases.is_aged(doc, i):
         return _noun(doc, i, state, found)
-    if word in lex.PLURAL_NOUNS:
+    if word in state.words.plurals:
         return _plural(doc, i, found)
     return _name(doc, i, state) if capitalised else None
 
@@ -197,13 +198,14 @@ def _meant(doc: Doc, i: int, first: int, state: _Open, found: list[Referent]) ->
         if known is None and phrases.is_conditional(doc, first):
             return "cohort", "cohort"
         agrees = gender is None or state.gender in (None, gender)
-        if known is None and state.last is not None and word in lex.ANYBODY and agrees:
+        anybody = word in lex.ANYBODY or word in state.words.own
+        if known is None and state.last is not None and anybody and agrees:
             known = state.last, state.subject
         if known is not None:
             state.note(*known, gender)
             state.heads[word] = known
             return known
-    if not determiner and not aged and word not in lex.BARE_ROLES:
+    if not determiner and not aged and word not in lex.BARE_ROLES and word not in state.words.own:
         return None
     person = state.fresh()
     state.heads[word] = person, "third"

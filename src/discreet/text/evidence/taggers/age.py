@@ -20,7 +20,6 @@ _IN_YEARS = dict.fromkeys(("turns", "old", "aged", "bare", "noun is", "at"), "ag
 _AFTER_SUBJECT = frozenset(["comma", "noun is", "bracket"])
 # These name their subject, which must not hide it from binding: the mention is the number alone.
 _WITH_SUBJECT = frozenset(["turns", "bracket", "bare", "comma", "noun is", "at"])
-_PEOPLE = frozenset((*lex.PERSON_NOUNS, *lex.KIN))
 _BROAD = frozenset("newborn neonate infant toddler teenager teenage teenaged adolescent preteen tween".split())
 
 
@@ -29,7 +28,7 @@ def ages(context: Context) -> Iterator[Mention]:
     """Numbers with a unit, decades, years of birth, life stages."""
     text = context.text
     for name, why in _IN_YEARS.items():
-        yield from _numbers(text, name, why)
+        yield from _numbers(context, name, why)
     for m in _P["in decade"].finditer(text):
         yield Mention("age", f"{m[1] or ''} {m[2]}".strip().lower(), *m.span(), "decade of life")
     for m in _P["born"].finditer(text):
@@ -44,10 +43,12 @@ def ages(context: Context) -> Iterator[Mention]:
         yield Mention("age", f"{m[1].lower()} decade at work", *m.span(), "length of a career", "speaker")
 
 
-def _numbers(text: str, name: str, why: str) -> Iterator[Mention]:
+def _numbers(context: Context, name: str, why: str) -> Iterator[Mention]:
+    text, nouns = context.text, context.person_words.nouns
     for m in _P[name].finditer(text):
         subject = m[1] if name in _AFTER_SUBJECT else None
-        if subject and subject.lower() not in _PEOPLE and (name == "noun is" or not subject[0].isupper()):
+        known = subject and (subject.lower() in nouns or subject.lower() in lex.KIN)
+        if subject and not known and (name == "noun is" or not subject[0].isupper()):
             continue
         age = value_of(next(g for g in reversed(m.groups()) if g))
         if age is None:

@@ -31,7 +31,7 @@ def _describes(context: Context, first: int, last: int) -> bool:
     doc = context.doc
     end = doc.sentence_of(first)[1]
     noun = next((w for w in doc.lowers[last : min(end, last + 5)] if w not in _ADJECTIVES), "")
-    if any(noun in people for people in (lex.PERSON_NOUNS, lex.PLURAL_NOUNS, lex.KIN)):
+    if any(noun in people for people in (context.person_words.nouns, context.person_words.plurals, lex.KIN)):
         return True
     start, stop = doc.tokens[first].start, doc.tokens[last - 1].end
     if _P["after"].match(context.text[stop : stop + 24]):

@@ -98,8 +98,9 @@ def _tie(context: Context, first: int, last: int) -> tuple[str, bool] | None:
     if following == "-" and last + 1 < end and doc.lowers[last + 1] in ("based", "born", "area"):
         return "based in a place", False
     located = first - 2 >= begin and doc.lowers[first - 1] in ("in", "from", "near", "outside")
-    if (following in lex.PERSON_NOUNS or following in lex.occupations()
-            or (located and _is_person(doc.lowers[max(begin, first - 4) : first - 1]))):
+    nouns = context.person_words.nouns
+    if (following in nouns or following in lex.occupations()
+            or (located and _is_person(doc.lowers[max(begin, first - 4) : first - 1], nouns))):
         return "a person of a place", False
     found = _P["ties"].search(before)
     if found:
@@ -114,11 +115,11 @@ def _tie(context: Context, first: int, last: int) -> tuple[str, bool] | None:
     return ("where a speaker's matter is", True) if spoken_of else None
 
 
-def _is_person(words: tuple[str, ...]) -> bool:
+def _is_person(words: tuple[str, ...], nouns: frozenset[str]) -> bool:
     """Whether words end in somebody: "tenants", "bank teller"."""
     last = lex.singular(words[-1])
     jobs = (lex.occupations().get(" ".join((*words[-n:-1], last))) for n in (1, 2, 3))
-    return last in lex.PERSON_NOUNS or last in lex.KIN or any(job is not None and job.flag != "w" for job in jobs)
+    return last in nouns or last in lex.KIN or any(job is not None and job.flag != "w" for job in jobs)
 
 
 def _with_region(context: Context, name: str, last: int, widths: tuple[int, ...]) -> tuple[int, str | None]:

@@ -133,6 +133,14 @@ def test_mistakes_are_named_by_file_and_key(edited: Edit, file: str, old: str, n
         load_domain(edited(file, old, new))
 
 
+def test_a_folder_and_its_policy_have_one_name(edited: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = edited("policy.yaml", "domain: law", "domain: mine")
+    with pytest.raises(InputError, match=r"domain is .mine. in a folder called .law.; .*: write domain: law, or"):
+        load_domain(mine)
+    monkeypatch.chdir(mine.rename(mine.with_name("mine")))
+    assert load_domain(".").name == "mine"
+
+
 @pytest.mark.parametrize("name", ["tax", "", "nowhere/at/all"])
 def test_an_unknown_name(name: str) -> None:
     with pytest.raises(UsageError, match="expected one of finance, law, medical, or the path of a folder"):

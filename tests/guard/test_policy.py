@@ -56,15 +56,15 @@ def test_a_policy_may_name_the_classes_that_count(tmp_path: Path) -> None:
 
 
 def test_the_hash_covers_the_files_of_a_domain_of_ones_own(tmp_path: Path) -> None:
-    load_domain("law").save(tmp_path / "mine")
-    mine, builtin = Policy.of(tmp_path / "mine"), Policy.of("law")
-    assert Policy.load(tmp_path / "mine" / "policy.yaml") == mine
+    load_domain("law").save(tmp_path / "law")
+    mine, builtin = Policy.of(tmp_path / "law"), Policy.of("law")
+    assert Policy.load(tmp_path / "law" / "policy.yaml") == mine
     assert mine.settings() == builtin.settings()
     assert mine.label() != builtin.label()
     label = mine.label()
-    with (tmp_path / "mine" / "terms.tsv").open("a", encoding="utf-8") as handle:
+    with (tmp_path / "law" / "terms.tsv").open("a", encoding="utf-8") as handle:
         handle.write("writ of mandamus\tmatter\n")
-    assert Policy.of(tmp_path / "mine").label() != label
+    assert Policy.of(tmp_path / "law").label() != label
 
 
 def test_a_label_names_the_policy_and_changes_with_it() -> None:

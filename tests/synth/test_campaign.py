@@ -174,17 +174,17 @@ def test_what_could_not_be_written_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_domain_may_be_mended_before_anything_was_written(tmp_path: Path) -> None:
-    load_domain("law").save(tmp_path / "mine")
-    templates = tmp_path / "mine" / "templates.yaml"
+    load_domain("law").save(tmp_path / "law")
+    templates = tmp_path / "law" / "templates.yaml"
     whole = templates.read_text(encoding="utf-8")
     templates.write_text(whole.replace("topics:", "subjects:"), encoding="utf-8")
     with pytest.raises(InputError, match="topics is missing"):
-        run_campaign(make_plan(tmp_path / "mine", {"safe": 6}, 0), tmp_path / "run")
+        run_campaign(make_plan(tmp_path / "law", {"safe": 6}, 0), tmp_path / "run")
     templates.write_text(whole, encoding="utf-8")
-    assert run_campaign(make_plan(tmp_path / "mine", {"safe": 6}, 0), tmp_path / "run")["domain"] == "law"
+    assert run_campaign(make_plan(tmp_path / "law", {"safe": 6}, 0), tmp_path / "run")["domain"] == "law"
     templates.write_text(whole + "# changed\n", encoding="utf-8")
     with pytest.raises(InputError, match="was changed since: plan again, into a new folder"):
-        run_campaign(make_plan(tmp_path / "mine", {"safe": 6}, 0), tmp_path / "run")
+        run_campaign(make_plan(tmp_path / "law", {"safe": 6}, 0), tmp_path / "run")
 
 
 LAW = load_domain("law")

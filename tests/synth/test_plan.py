@@ -163,24 +163,24 @@ def test_impossible_requests(sizes: dict[str, int], roles: dict[str, tuple[str, 
 
 
 def test_a_plan_names_the_folder_of_its_domain(tmp_path: Path) -> None:
-    load_domain("law").save(tmp_path / "mine")
-    plan = make_plan(tmp_path / "mine", {"safe": 6}, 2)
+    load_domain("law").save(tmp_path / "law")
+    plan = make_plan(tmp_path / "law", {"safe": 6}, 2)
     data = json.loads(dump_json(plan.to_json()))
-    assert data["domain_folder"] == str(tmp_path / "mine")
+    assert data["domain_folder"] == str(tmp_path / "law")
     assert Plan.from_json(data) == plan
     assert plan.key() != make_plan("law", {"safe": 6}, 2).key()
-    with (tmp_path / "mine" / "terms.tsv").open("a", encoding="utf-8") as handle:
+    with (tmp_path / "law" / "terms.tsv").open("a", encoding="utf-8") as handle:
         handle.write("writ of mandamus\tmatter\n")
     with pytest.raises(InputError, match="was changed since: plan again"):
         Plan.from_json(data)
 
 
 def test_a_domain_without_the_papers_counts(tmp_path: Path) -> None:
-    load_domain("law").save(tmp_path)
-    path = tmp_path / "templates.yaml"
+    load_domain("law").save(tmp_path / "law")
+    path = tmp_path / "law" / "templates.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("safe_records:", "# "), encoding="utf-8")
     with pytest.raises(UsageError, match="expected --n instead"):
-        paper_sizes(tmp_path, 0.1)
+        paper_sizes(tmp_path / "law", 0.1)
 
 
 SEEDS = st.integers(0, 2**32 - 1)

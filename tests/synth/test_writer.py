@@ -213,13 +213,14 @@ def test_borderline_openings_speak_of_the_case_and_of_nothing_that_tells_whose()
     ("    checks:", "    tests:", "checks is missing"), ("topics:", "subjects:", "topics is missing"),
 ])
 def test_templates_that_lack_something(tmp_path: Path, old: str, new: str, said: str) -> None:
-    load_domain("law").save(tmp_path)
-    path = tmp_path / "templates.yaml"
+    law = tmp_path / "law"
+    load_domain("law").save(law)
+    path = law / "templates.yaml"
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError, match=f"templates.yaml: .*{said}"):
-        domain_texts(load_domain(tmp_path))
+        domain_texts(load_domain(law))
     path.unlink()
     with pytest.raises(InputError, match=r"has no templates\.yaml"):
-        domain_texts(load_domain(tmp_path))
+        domain_texts(load_domain(law))

@@ -47,7 +47,8 @@ def load_domain(domain: DomainLike) -> Domain:
     UsageError
         For what is neither the name of a built-in domain nor a folder with `policy.yaml` and `classes.yaml`.
     InputError
-        Where a file of the folder cannot be read or says something impossible; the message names file and key.
+        Where a file of the folder cannot be read or says something impossible, as another name than the folder's; the
+        message names file and key.
     """
     if isinstance(domain, Domain):
         return domain
@@ -58,7 +59,11 @@ def load_domain(domain: DomainLike) -> Domain:
         lacks = f"{folder} lacks policy.yaml or classes.yaml" if folder.is_dir() else f"unknown domain {str(domain)!r}"
         raise UsageError(f"{lacks}: expected one of {', '.join(builtin_domains())}, or the path of a folder with "
                          "policy.yaml and classes.yaml")
-    return read_domain(folder, builtin=False)
+    found, called = read_domain(folder, builtin=False), folder.resolve().name
+    if called not in (found.name, COPY):
+        raise InputError(f"{folder}/policy.yaml: domain is {found.name!r} in a folder called {called!r}; expected one "
+                         f"name, which verdicts carry: write domain: {called}, or rename the folder")
+    return found
 
 
 def is_domain(folder: Path) -> bool:

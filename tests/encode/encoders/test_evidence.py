@@ -138,10 +138,10 @@ def test_other_features_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_domain_of_ones_own_is_saved_with_it(tmp_path: Path) -> None:
-    load_domain("law").save(tmp_path / "mine")
-    encoder = EvidenceEncoder(tmp_path / "mine")
+    load_domain("law").save(tmp_path / "law")
+    encoder = EvidenceEncoder(tmp_path / "law")
     encoder.save(tmp_path / "e")
-    shutil.rmtree(tmp_path / "mine")
+    shutil.rmtree(tmp_path / "law")
     again = EvidenceEncoder.load(tmp_path / "e")
     assert (again.domain, again.domain.builtin) == (load_domain("law"), False)
     np.testing.assert_array_equal(again.encode([OMAHA]), EvidenceEncoder("law").encode([OMAHA]))

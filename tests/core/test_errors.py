@@ -4,7 +4,15 @@ import pickle
 
 import pytest
 
-from discreet.core.errors import DetectorError, DiscreetError, InputError, MissingExtraError, PolicyError, UsageError
+from discreet.core.errors import (
+    DetectorError,
+    DiscreetError,
+    InputError,
+    MissingExtraError,
+    PolicyError,
+    UsageError,
+    meant,
+)
 
 
 @pytest.mark.parametrize(("error", "base", "code"), [
@@ -15,6 +23,13 @@ def test_the_tree(error: DiscreetError, base: type[DiscreetError], code: int) ->
     assert isinstance(error, base)
     assert error.exit_code == code
     assert not isinstance(error, ValueError | KeyError | OSError)
+
+
+@pytest.mark.parametrize(("given", "listed", "said"), [
+    ("lable", None, "did you mean 'label'?"), ("colour", None, "expected some of label, name"),
+    (7, ["name"], "expected some of name")])
+def test_the_nearest_key_is_named(given: object, listed: list[str] | None, said: str) -> None:
+    assert meant(given, ["name", "label"], listed) == said
 
 
 def test_a_missing_extra_says_what_to_do() -> None:

@@ -113,12 +113,14 @@ def test_short_rows_of_a_table(law: Path) -> None:
 
 @pytest.mark.parametrize(("file", "old", "new", "said"), [
     ("policy.yaml", "domain: law", "domain: 7", "policy.yaml: domain is 7"),
+    ("policy.yaml", "domain: law", "domian: law", "policy.yaml: unknown key 'domian'; did you mean 'domain'"),
+    ("policy.yaml", "allow_direct:", "alow_direct:", "policy.yaml: unknown key 'alow_direct'; did you mean 'allow_"),
     ("policy.yaml", "domain: law", "domain: [", "policy.yaml, line .*not YAML"),
     ("classes.yaml", "people: parties", "folk: parties", "classes.yaml: unknown key 'folk'"),
     ("classes.yaml", "people: parties", "people: 3", "people is 3; expected text"),
     ("classes.yaml", "[age, occupation,", "[age, shoe,", "shared names 'shoe'; expected some of age"),
     ("classes.yaml", "  matter:", "  sex:", "sex: expected a class name"),
-    ("classes.yaml", "    label: MATTER_TYPE", "    lable: MATTER", "matter: unknown key 'lable'"),
+    ("classes.yaml", "    label: MATTER_TYPE", "    lable: MATTER", "matter: unknown key 'lable'; did you mean"),
     ("classes.yaml", "    label: MATTER_TYPE", "    label: AGE", "label is 'AGE'; expected capitals"),
     ("classes.yaml", "    label: MATTER_TYPE", "    label: PROCEDURAL_ROLE", "two classes have the label"),
     ("classes.yaml", "    label: MATTER_TYPE", "    terms: [matter, role]", "two classes have the kind 'role'"),

@@ -102,7 +102,10 @@ def test_the_audience(tmp_path: Path) -> None:
 
 MISTAKES = [
     ("[1, 2]", "expected a mapping"), ("", "expected a mapping"), ("a: [", "line 1"), ("a: 1\nb: [\n", "not YAML"),
-    ("\tversion: 1", "not YAML"), (changed(colour="red"), "unknown key 'colour'"), (changed(version=None), "version"),
+    ("\tversion: 1", "not YAML"), (changed(colour="red"), "unknown key 'colour'; expected some of"),
+    (changed(audiences=None, audience_s={}), "unknown key 'audience_s'; did you mean 'audiences'?"),
+    (changed(audiences={"all": {"subject": ["third"]}}), "'all': unknown key 'subject'; did you mean 'subjects'?"),
+    (changed(version=None), "version"),
     (changed(version="one"), "version"), (changed(version=True), "version"), (changed(domain=None), "domain"),
     (changed(domain="tax"), "unknown domain 'tax'"), (changed(rule="strict"), "counts must be identifying or paper"),
     (changed(counts="strict"), "counts must be identifying or paper"),

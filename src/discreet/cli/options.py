@@ -6,7 +6,6 @@ its fields, shown under the heading of the group. Their values may come from a Y
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -21,7 +20,7 @@ import typer
 
 import discreet
 from discreet.cli import library as lib
-from discreet.core.errors import DiscreetError, InputError, UsageError
+from discreet.core.errors import DiscreetError, InputError, UsageError, meant
 from discreet.core.files import why
 
 N = TypeVar("N", int, float)
@@ -228,9 +227,8 @@ def load_config(context: typer.Context, path: Path | None) -> Path | None:
     context.default_map = {}
     for key, value in _read_yaml(path).items():
         if key not in names:
-            near = difflib.get_close_matches(str(key), names, n=1)
-            meant = f"did you mean {near[0]!r}?" if near else f"expected some of {', '.join(sorted(known))}"
-            raise InputError(f"{path}: {str(key)!r} is not an option of {context.command_path}; {meant}")
+            raise InputError(f"{path}: {str(key)!r} is not an option of {context.command_path}; "
+                             f"{meant(key, names, known)}")
         several = getattr(names[key], "multiple", False)
         words = isinstance(value, list) and all(isinstance(v, str) for v in value)
         if isinstance(value, dict | list) and not (several and words):

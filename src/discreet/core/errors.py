@@ -14,6 +14,7 @@ columns and ids, never the text of an answer: they end up in logs.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -59,6 +60,15 @@ class DetectorError(DiscreetError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detector, self.kind)
+
+
+def meant(given: object, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
+    """The end of a message about an unknown key: the nearest of `known`, else what is expected, `listed` or `known`."""
+    import difflib
+
+    known = list(known)
+    near = difflib.get_close_matches(str(given), known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"expected some of {', '.join(sorted(listed or known))}"
 
 
 def need(module: str, purpose: str, extra: str) -> Any:

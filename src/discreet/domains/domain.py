@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, meant
 
 FILES = ("policy.yaml", "classes.yaml", "terms.tsv", "suffixes.tsv", "templates.yaml")
 SHARED: Mapping[str, str] = {
@@ -215,6 +215,7 @@ MONEY = (r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousan
          r"|\d(?:[\d,.]*\d)?\s?(?:k\b|dollars|euros|pounds|lakhs?))")
 """A sum of money: what `{money}` stands for in the patterns of `classes.yaml`."""
 
+POLICY_KEYS = ("version", "domain", "languages", "counts", "rule", "point", "allow_direct", "audience", "audiences")
 _CLASS_KEYS = ("label", "terms", "phrases", "patterns", "carries_over", "of_relative")
 _KEYS = ("person", "people", "shared", "classes", "other_terms", "lower_case_terms", "suffix_reason")
 
@@ -222,6 +223,7 @@ _KEYS = ("person", "people", "shared", "classes", "other_terms", "lower_case_ter
 def read_domain(folder: Traversable, *, builtin: bool) -> Domain:
     """The domain of a folder. Raises InputError."""
     policy, said = read_yaml(folder, "policy.yaml"), read_yaml(folder, "classes.yaml")
+    _known_keys(f"{folder}/policy.yaml", policy, POLICY_KEYS)
     name = policy.get("domain")
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         raise InputError(f"{folder}/policy.yaml: domain is {name!r}; expected a name in lower-case letters")
@@ -295,7 +297,7 @@ def _check_tables(domain: Domain) -> None:
 
 def _known_keys(where: str, said: Mapping[Any, Any], known: tuple[str, ...]) -> None:
     if unknown := [str(key) for key in said if key not in known]:
-        raise InputError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(known)}")
+        raise InputError(f"{where}: unknown key {unknown[0]!r}; {meant(unknown[0], known)}")
 
 
 def _text(where: str, key: str, value: object) -> str:

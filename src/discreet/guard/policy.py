@@ -11,14 +11,14 @@ from typing import Any, NoReturn
 
 import yaml
 
-from discreet.core.errors import PolicyError, UsageError
+from discreet.core.errors import PolicyError, UsageError, meant
 from discreet.core.records import SUBJECTS, Subject
 from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
+from discreet.domains.domain import POLICY_KEYS
 from discreet.text.direct.detect import known_types
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
-_KEYS = {"version", "domain", "languages", "counts", "rule", "point", "allow_direct", "audience", "audiences"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Policy:
 
 def _parsed(data: object, where: str, audience: str | None, domain: Domain | None) -> Policy:
     if not isinstance(data, dict):
-        raise PolicyError(f"{where}: expected a mapping with the keys {', '.join(sorted(_KEYS))}")
+        raise PolicyError(f"{where}: expected a mapping with the keys {', '.join(sorted(POLICY_KEYS))}")
     _check_keys(data, where)
     if domain is None:
         try:
@@ -117,8 +117,10 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     if chosen not in audiences:
         raise UsageError(f"{where}: no audience {chosen!r}; expected one of {', '.join(map(str, audiences))}")
     body, place = audiences[chosen], f"{where}: audience {chosen!r}"
-    if not isinstance(body, dict) or set(body) - {"subjects", "cluster"}:
-        raise PolicyError(f"{place} must hold subjects (a list) and cluster (a number), nothing else")
+    if not isinstance(body, dict):
+        raise PolicyError(f"{place} must hold subjects (a list) and cluster (a number)")
+    if unknown := sorted(map(str, set(body) - {"subjects", "cluster"})):
+        raise PolicyError(f"{place}: unknown key {unknown[0]!r}; {meant(unknown[0], ('subjects', 'cluster'))}")
     subjects, cluster = body.get("subjects"), body.get("cluster", 2)
     if not isinstance(subjects, list) or any(s not in SUBJECTS for s in subjects):
         raise PolicyError(f"{place}: subjects must be a list of {', '.join(SUBJECTS)}; got {subjects!r}")
@@ -140,8 +142,8 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
     def fail(said: str) -> NoReturn:
         raise PolicyError(f"{where}: {said}")
 
-    if unknown := sorted(map(str, set(data) - _KEYS)):
-        fail(f"unknown key {unknown[0]!r}; expected only {', '.join(sorted(_KEYS))}")
+    if unknown := sorted(map(str, set(data) - set(POLICY_KEYS))):
+        fail(f"unknown key {unknown[0]!r}; {meant(unknown[0], POLICY_KEYS)}")
     for key, kind in (("version", int), ("domain", str), ("audiences", dict)):
         if not isinstance(data.get(key), kind) or isinstance(data.get(key), bool) or not data.get(key):
             fail(f"{key} must be given as a {kind.__name__}")

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.reader.passages import rows, texts
+from benchmarks.reader.passages import texts
+from benchmarks.real_text.passages import rows
 
 HERE = Path(__file__).parent
 SEED = 20261122

@@ -45,7 +45,7 @@ SAME = {"name_lower": "name", "postal": "address"}
 
 def share(hits: Iterable[bool]) -> Row:
     """k of n with an exact interval; a share of nothing is undefined (None)."""
-    given = list(hits)
+    given = [bool(h) for h in hits]
     if not given:
         return {"k": 0, "n": 0, "share": None, "interval": None}
     between = clopper_pearson(sum(given), len(given))
@@ -113,24 +113,39 @@ def actions(judge: Judge, texts: Sequence[str]) -> Row:
     return {"flagged": share(a == "flag" for a in said), "held": share(a in {"flag", "abstain"} for a in said)}
 
 
+def bearer_is_right(case: Case, findings: Sequence[Any]) -> bool:
+    """Whether both attributes are found and each is bound to a person whose mentions overlap the true bearer's and not the other's."""
+
+    def bound(slots: str, of_type: str = "attribute") -> set[str]:
+        spans = [s for slot in slots.split() for s in case.spans.get(slot, ())]
+        given = [f for f in findings if f.layer != "direct" and f.person and (f.type == "person") == (of_type == "person")]
+        return {f.person for f in given if any(f.start < end and start < f.end for start, end in spans)}
+
+    mentioned = {"X": bound("X x Cx", "person"), "Y": bound("Y y Cy", "person")}
+    true = {"a": "X", "b": "Y" if case.kind == "split" else "X"}
+    other = {"X": "Y", "Y": "X"}
+    return all(bool(bound(slot)) and bound(slot) <= mentioned[who] - mentioned[other[who]] for slot, who in true.items())
+
+
 def swapped(judge: Judge) -> Row:
     """A pair is right where the text with both attributes on one person is flagged and the one with one each is not.
 
-    `first` and `second`: which of the two people has both. `bound`: of triples in which every attribute is found, the share
-    where the findings say one person for both attributes, the same in two texts, and two people where they are split.
+    `first` and `second`: which of the two people has both. `bearers`: of pairs with the people exchanged, the share in which
+    every attribute is bound to the right one, by the findings' mentions of people; what is not found is wrong.
     """
     judged = [tuple((c, judge(c.text)) for c in three) for three in swapped_cases()]
     on = [[j.verdict.action == "flag" for _, j in three] for three in judged]
-    people = [[[{f.person for f in j.findings if f.layer != "direct" and f.start < c.spans[s][0][1] and c.spans[s][0][0] < f.end} for s in "ab"]
-               for c, j in three] for three in judged]  # fmt: skip
-    seen = [three for three in people if all(found for text in three for found in text)]
+    right = [[bearer_is_right(c, j.findings) for c, j in three] for three in judged]
+    named = ["the " not in three[0][0].text[slice(*three[0][0].spans["X"][0])].lower() for three in judged]
     return {
-        "pairs_right": share([r for first, second, split in on for r in (first and not split, second and not split)]),
+        "pairs_right": share(r for first, second, split in on for r in (first and not split, second and not split)),
         "flagged_first": share(t[0] for t in on),
         "flagged_second": share(t[1] for t in on),
         "flagged_split": share(t[2] for t in on),
-        "attributes_found": share(found != set() for three in people for text in three for found in text),
-        "bound": share(bool(one[0] & one[1]) and bool(two[0] & two[1]) and not split[0] & split[1] for one, two, split in seen),
+        "flagged_split_names": share(t[2] for t, n in zip(on, named, strict=True) if n),
+        "flagged_split_roles": share(t[2] for t, n in zip(on, named, strict=True) if not n),
+        "bearers": share(t[0] and t[1] for t in right),
+        "bearers_split": share(t[2] for t in right),
     }
 
 

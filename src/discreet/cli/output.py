@@ -107,7 +107,7 @@ class RunOutput(Output):
                 continue
             values = given if isinstance(given, list | tuple) else [given]
             if there := [path for value in values if (path := _file(parameter, value)) and path.exists()]:
-                inputs[next((o for o in parameter.opts if o.startswith("--")), str(parameter.metavar))] = there
+                inputs[next((o for o in parameter.opts if o.startswith("--")), name)] = there
         return lib.runs.Run.open(self.out, options, inputs, command=self.context.command_path.partition(" ")[2])
 
     def finish(self, record: Record, run: lib.runs.Run | None, facts: Mapping[str, Any], *,

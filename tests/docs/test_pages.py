@@ -170,6 +170,12 @@ def test_commands_and_options_are_there(name: str) -> None:
     assert set(re.findall(r"`(--[a-z][a-z-]+)", text)) <= known
 
 
+def test_the_letters_of_the_guard_are_in_the_glossary() -> None:
+    used = set(re.findall(r"[α-ω]", (DOCS / "guard.md").read_text(encoding="utf-8")))
+    terms = set(re.findall(r"^([α-ω]) \(\w+\)$", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M))
+    assert used <= terms
+
+
 def test_pages_that_run_elsewhere_do() -> None:
     for name, file in ELSEWHERE.items():
         test = ROOT / file if "/" in file else Path(__file__).parent / file

@@ -5,11 +5,15 @@ from __future__ import annotations
 import copy
 import re
 import sys
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.report.reading import read, words_of
 
+from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import interval
 from discreet.report import summarise, to_html, to_text
@@ -194,6 +198,13 @@ class TestKeys:
         assert ppv.value == f"{100 * found['ppv']['value']:.1f}%"
         assert ppv.control.startswith(f"control {100 * found['control_ppv']['value']:.1f}% [")
         assert (least.value, least.control) == (f"{found['epsilon_lower']['value']:.2f}", "control 0.00")
+
+    def test_a_share_of_0_over_tied_scores_says_why(self, leaking: Record) -> None:
+        table = simulated_table(World(leak=2.0), np.random.default_rng(0))
+        tied = audit_membership(replace(table, logits=np.sign(table.logits)), permutations=0, bootstraps=5).record
+        said = [next(key for key in keys(audited(one)[0], one) if "wrongly named" in key.text)
+                for one in (tied, leaking)]
+        assert [("where scores tie" in key.text, key.value == "0.0%") for key in said] == [(True, True), (False, False)]
 
     def test_what_there_is_not_has_a_reason(self, bare: Record) -> None:
         found = keys(audited(bare)[0], bare)

@@ -218,7 +218,7 @@ def keys(one: Audited, record: page.Record) -> tuple[page.Key, ...]:
         (words["auc"], primary["auc"], number, interval(primary["control_auc"], missing="")),
         (words["group"], group if group.get("value") is not None else None, number,
          interval(found.get("control_group_auc"), missing="")),
-        (words["tpr"], tpr, percent, control),
+        (words["tpr"] + (words["zero"] if tpr["value"] == 0 else ""), tpr, percent, control),
         (words["ppv"].format(people=people), found.get("ppv"), percent,
          interval(found.get("control_ppv"), show=percent, missing="")),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -67,6 +67,28 @@ def test_the_encoder_comes_back(tmp_path: Path) -> None:
     encoders["lengths"]().save(tmp_path / "lengths")
     encoder = load_encoder(tmp_path / "lengths")
     np.testing.assert_allclose(encoder.encode(["two words", ""]), np.log1p([[2, 9], [0, 0]]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "holds"), [
+    ("confidence_true", {(None, True)}), ("lira", {("population", True)}),
+    ("reference", {("neutral", True), ("population", True), ("paired", False)})])
+def test_the_tests_of_an_attack_tell_memory_from_an_oracle(name: str, holds: set[tuple[str | None, bool]],
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    page = next(one for key, one in sys.modules.items() if key.startswith("extending_") and hasattr(one, "ATTACK"))
+    monkeypatch.setattr(page, "ATTACK", attacks[name])
+    tests = [test for said, test in vars(page).items() if said.startswith("test_")]
+    assert len(tests) == 3
+
+    def passes(test: Callable[..., None], kind: str | None) -> bool:
+        try:
+            for scale in attacks[name].scales:
+                test(scale, kind)
+        except AssertionError:
+            return False
+        return True
+
+    assert {(kind, passes(tests[0], kind)) for kind in attacks[name].able(page.VIEW)} == holds
+    assert all(passes(test, kind) for test in tests[1:] for kind, _ in holds)
 
 
 def test_the_label_attack_is_among_all() -> None:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.reader.confirm --data DATA                          # the families that teach or choose
     python -m benchmarks.reader.confirm --data DATA --set confirm            # a look: at most three, in looks.jsonl
-    … [--guard discreet --guard guards/medical] [--point balanced] [--json F] [--texts F …]
+    … [--guard discreet --guard guards/medical] [--point balanced] [--json F] [--texts F …] [--spia F]
 
 A guard is named as for `discreet benchmark`; `discreet` takes the domain of each register. A look is written down, with
 the date, the commit and the hash of the labels, before the first passage is judged; labels that are not those of the
@@ -24,8 +24,8 @@ from benchmarks.reader.passages import HERE, texts
 from benchmarks.real_text.passages import HERE as OLD
 from benchmarks.real_text.passages import Row, rows
 
-from discreet.benchmark import Judged, Passage, TestedGuard, figures_of, judge, open_guard
-from discreet.benchmark.adapters.discreet import DiscreetGuard
+from discreet.benchmark import Judged, Passage, TestedGuard, figures_of, judge, open_guard, read_passages
+from discreet.benchmark.figures import people
 from discreet.benchmark.passages import passage_from_row
 from discreet.core.files import dump_json, progress
 from discreet.core.numbers import interval
@@ -100,10 +100,7 @@ def tables(found: Mapping[str, Any]) -> str:
                           for how in ("overlap", "exact"))) for kind, of in found["classes"].items()]
         lines += ["", "Subject right: " + "; ".join(f"{name} {interval(one)} of {one.n}"
                                                     for name, one in found["subjects"].items())]
-    for name in ("stated", "inferred"):
-        row = found["people"][name]
-        lines.append(f"One person, two or more {name}: " + ", ".join(
-            f"{how.replace('_', ' ')} {interval(one)}" for how, one in row.items()) + f" (n {row['held'].n})")
+    lines += _people(found["people"])
     if "calibration" in found:
         one = found["calibration"]
         lines.append(f"Calibration error {interval(one['error'])}, of a calibrated score {one['control']:.3f}")
@@ -120,15 +117,20 @@ def tables(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _people(found: Mapping[str, Any]) -> list[str]:
+    return [f"One person, two or more {name}: " + ", ".join(
+        f"{how.replace('_', ' ')} {interval(one)}" for how, one in found[name].items()) + f" (n {found[name]['held'].n})"
+            for name in ("stated", "inferred")]
+
+
+def web_text(guard: TestedGuard, file: Path, pool: Sequence[Judged]) -> dict[str, Any]:
+    """People of SPIA's documents of web text; the pool's own are of the same family and set no threshold."""
+    those = [p for p in read_passages(file, domain="medical") if p.register == "panorama"]
+    return people(judge(guard, those), [c for c in pool if c.passage.register != "web text"])
+
+
 def _line(*cells: object) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def opened(name: str, point: str) -> TestedGuard:
-    kind, _, rest = name.partition(":")
-    if kind == "discreet" or Path(name).is_dir():
-        return DiscreetGuard(name if kind != "discreet" else rest or None, point=point)
-    return open_guard(name)
 
 
 def main() -> None:
@@ -137,6 +139,8 @@ def main() -> None:
     parser.add_argument("--set", choices=["pool", "confirm"], default="pool")
     parser.add_argument("--guard", action="append", help="a guard as for `discreet benchmark`; several may be given")
     parser.add_argument("--point", default="balanced", help="operating point of discreet's guards")
+    parser.add_argument("--spia", type=Path, help="with the pool: a file of SPIA's, whose documents of web text are judged at "
+                        "a threshold that holds a tenth of the pool's first-person passages of other families")
     parser.add_argument("--register", action="append", help="of the pool: only these registers")
     parser.add_argument("--texts", type=Path, nargs="+", default=[], help="texts by passage, instead of those under --data")
     parser.add_argument("--log", type=Path, default=LOOKS)
@@ -144,11 +148,11 @@ def main() -> None:
     args = parser.parse_args()
     names = args.guard or ["discreet"]
     # Everything that may fail is done before a look counts.
-    guards = {name: opened(name, args.point) for name in names}
+    guards = {name: open_guard(name, args.point) for name in names}
     chosen = passages(args.data, args.set, args.texts)
+    if args.set == "confirm" and (args.register or args.spia):
+        raise SystemExit("--register or --spia was given with --set confirm; expected the whole set in a look")
     if args.register:
-        if args.set == "confirm":
-            raise SystemExit("--register was given with --set confirm; expected the whole set in a look")
         chosen = [p for p in chosen if p.register in args.register]
     record: dict[str, Any] = {"set": args.set, "point": args.point}
     if args.set == "confirm":
@@ -158,6 +162,10 @@ def main() -> None:
         found = figures_of(cases, threshold=guard.threshold, probability=guard.probability)
         record[name] = plain(found)
         print(f"## {name}, {args.set}\n\n{tables(found)}\n")
+        if args.spia is not None:
+            record[f"{name}, spia"] = plain(web := web_text(guard, args.spia, cases))
+            print(f"## {name}, SPIA's web text ({web['first_person_negatives']} first-person negatives)\n")
+            print("\n".join(_people(web)) + "\n")
     if args.json:
         args.json.write_text(dump_json(record, indent=1) + "\n", encoding="utf-8")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -54,8 +55,14 @@ def prepare_scores(folder: Path, text: str) -> None:
     write_scores(names["harmless"], folder / "scores.parquet")
 
 
+def prepare_benchmark(folder: Path, _text: str) -> None:
+    (folder / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "benchmark.jsonl", folder / "examples")
+
+
 PREPARE: dict[str, Callable[[Path, str], None]] = {
-    "docs/training.md": prepare_training, "docs/start/operator.md": prepare_batch, "docs/membership.md": prepare_scores}
+    "docs/training.md": prepare_training, "docs/start/operator.md": prepare_batch, "docs/membership.md": prepare_scores,
+    "docs/benchmark.md": prepare_benchmark}
 
 
 def quick(words: Sequence[str]) -> list[str]:

@@ -75,11 +75,13 @@ def figures_of(cases: Cases, *, threshold: float | None = None, probability: boo
     names = sorted({c.passage.register for c in cases if c.passage.register is not None})
     found: dict[str, Any] = {
         "counts": counts(cases),
-        "registers": {name: {"counts": counts(those), **detection(those)} for name in names
-                      if (those := [c for c in cases if c.passage.register == name])},
-        "pooled": detection(cases), "people": people(cases, others or cases), "latency": latency(cases)}
+        "registers": {name: {"counts": counts(those), **detection(those), "people": people(those, [*others, *cases])}
+                      for name in names if (those := [c for c in cases if c.passage.register == name])},
+        "pooled": detection(cases), "people": people(cases, others), "latency": latency(cases)}
     if any(c.prediction.spans is not None for c in cases):
-        found |= {"classes": classes(cases), "spans": spans(cases), "subjects": subjects(cases)}
+        found["spans"] = spans(cases)
+    if _binds(cases):
+        found |= {"classes": classes(cases), "subjects": subjects(cases)}
     if probability:
         found["calibration"] = calibration(cases)
     if threshold is not None:
@@ -116,12 +118,12 @@ def detection(cases: Cases) -> dict[str, Estimate]:
                     "failed": _share(cases, lambda c: c.prediction.action == "failed")}
 
 
-def people(cases: Cases, negatives_of: Cases) -> dict[str, Any]:
+def people(cases: Cases, others: Cases = ()) -> dict[str, Any]:
     """Passages in which one person has two or more stated identifying attributes, and those where that takes inferred
     ones: `held` and `flagged` at the guard's point, `held_at_threshold` at the lowest threshold that holds at most 10%
-    of the first-person negatives of `negatives_of`, and per person whether the guard binds two classes to them."""
-    first, _ = _scored([c for c in negatives_of if c.passage.leaks is False
-                        and "speaker" in c.passage.people.values()])
+    of the first-person negatives of other sets (of this one where they have none), and `bound`, per person whether the
+    guard binds two classes to them."""
+    first = _first_person(others) or _first_person(cases)
     out: dict[str, Any] = {"first_person_negatives": len(first)}
     for name in ("stated", "inferred"):
         those = [c for c in cases if c.passage.stated == name]
@@ -129,10 +131,20 @@ def people(cases: Cases, negatives_of: Cases) -> dict[str, Any]:
         row = {"held": _share(those, lambda c: c.held), "flagged": _share(those, lambda c: c.flagged),
                "held_at_threshold": tpr_at_fpr_estimate(
                    scores, np.arange(len(known)) < len(known) - len(first), HELD_NEGATIVES, unit="passage")}
-        if any(c.prediction.spans is not None for c in cases):
+        if _binds(cases):
             row["bound"] = _bound(cases, name)
         out[name] = row
     return out
+
+
+def _first_person(cases: Cases) -> list[Judged]:
+    return [c for c in cases if c.passage.leaks is False and "speaker" in c.passage.people.values()
+            and c.prediction.score is not None]
+
+
+def _binds(cases: Cases) -> bool:
+    """Whether the guard says of any span which person it is of; of one that never does, nothing is right or wrong."""
+    return any(s.person is not None for c in cases for s in c.spans)
 
 
 def _bound(cases: Cases, name: str) -> Estimate:
@@ -153,6 +165,8 @@ def classes(cases: Cases) -> dict[str, dict[str, Any]]:
     out = {}
     for name, kinds in (*((kind, (kind,)) for kind in (*COUNTED, "domain")), ("identifying", IDENTIFYING)):
         those = [(t, p) for t, p in found if t.kind in kinds]
+        if not any(t.labelled for t, _ in those):
+            continue
         both = precision_recall_estimates([t.predicted for t, _ in those], [t.labelled for t, _ in those],
                                           **resampled([p.document or p.id for _, p in those], "triple"))
         out[name] = {"precision": both.precision, "recall": both.recall,
@@ -171,7 +185,7 @@ def spans(cases: Cases) -> dict[str, dict[str, Any]]:
                               for exact in (False, True)}
     return {kind: {"overlap": _f1(of[False], groups), "exact": _f1(of[True], groups),
                    "labelled": int(of[False][:, 0].sum()), "predicted": int(of[False][:, 2].sum())}
-            for kind, of in tallies.items() if of[False][:, [0, 2]].any()}
+            for kind, of in tallies.items() if of[False][:, 0].any()}
 
 
 def _f1(table: IntArray, groups: Mapping[str, Any]) -> Estimate:

@@ -102,9 +102,9 @@ class TestedGuard(Protocol):
 tested_guards: Registry[Any] = Registry("tested_guards", builtin="discreet.benchmark.adapters", classes=True)
 
 
-def open_guard(name: str) -> TestedGuard:
+def open_guard(name: str, point: str | None = None) -> TestedGuard:
     """The guard of a name: `discreet:medical`, the folder of a fitted guard, `regex`, `presidio`,
-    `langchain:email,ip`, `python:module:function`, or an address.
+    `langchain:email,ip`, `python:module:function`, or an address. `point` is the operating point of discreet's own.
 
     UsageError for a name that no adapter has; MissingExtraError where its package is not installed.
     """
@@ -116,5 +116,5 @@ def open_guard(name: str) -> TestedGuard:
     if kind not in (known := list(tested_guards)):
         raise UsageError(f"there is no guard {kind[:40]!r}; expected one of {', '.join(known)}, the folder of a fitted "
                          "guard, or an address")
-    guard: TestedGuard = tested_guards[kind](rest or None)
+    guard: TestedGuard = tested_guards[kind](rest or None, **({"point": point} if kind == "discreet" else {}))
     return guard

@@ -101,8 +101,8 @@ class Passage:
         return "inferred" if any(sum(one) >= 2 for one in found) else None
 
 
-def read_passages(labels: Path, texts: Sequence[Path] = (), places: Sequence[Path] = (), data: Path | None = None
-                  ) -> list[Passage]:
+def read_passages(labels: Path, texts: Sequence[Path] = (), places: Sequence[Path] = (), data: Path | None = None,
+                  domain: str | None = None) -> list[Passage]:
     """The labelled passages of a file, in its order, with their texts.
 
     Parameters
@@ -116,6 +116,8 @@ def read_passages(labels: Path, texts: Sequence[Path] = (), places: Sequence[Pat
         text stands: `source`, `file`, `id`, `field`, `start`, `end`.
     data : Path, optional
         The folder that holds `source/file`.
+    domain : str, optional
+        That of passages that name none.
 
     Raises InputError for a row that cannot be labels, and where passages have no text or their spans lie outside it.
     """
@@ -129,12 +131,13 @@ def read_passages(labels: Path, texts: Sequence[Path] = (), places: Sequence[Pat
         name = _name(place, row)
         rows.append((place, {**further.get(name, {}), **row, "passage": name}))
     if data is not None:
-        known |= texts_of(data, [row for _, row in rows if row["passage"] not in known and "text" not in row])
-    lacking = [row["passage"] for _, row in rows if row["passage"] not in known and "text" not in row]
+        known |= texts_of(data, [row for _, row in rows if row["passage"] not in known and row.get("text") is None])
+    lacking = [row["passage"] for _, row in rows if row["passage"] not in known and row.get("text") is None]
     if lacking:
         raise InputError(f"{labels}: {counted(len(lacking), 'passage')} of {len(rows):,} have no text, {lacking[0]!r} "
                          "first; expected it in the file, in a table of texts, or under the data folder")
-    given = [(place, {**row, "text": known.get(row["passage"], row.get("text"))}) for place, row in rows]
+    given = [(place, {"domain": domain, **row, "text": known.get(row["passage"], row.get("text"))})
+             for place, row in rows]
     return [passage for _, passage in unique(given, passage_from_row, lambda p: p.id)]
 
 

@@ -14,7 +14,7 @@ from discreet.core.lazy import lazily
 if TYPE_CHECKING:
     from numpy import random
 
-    from discreet import domains, engine, report, studies
+    from discreet import benchmark, domains, engine, report, studies
     from discreet.audit import sealed
     from discreet.audit.defences import frontier as defences
     from discreet.audit.labels import audit as label_audit

@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "guard pairings": ("guard_fit:pairings", "", "Fit and evaluate the paper's configurations on partitions."),
     "guard calibrate": ("guard_fit:calibrate", "", "What each operating point costs on your own answers."),
     "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
+    "benchmark": ("benchmark:benchmark", ANSWERS, "Compare guards on labelled passages."),
     "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),
     "synth plan": ("synth:plan", "", "How many records of which partition, writer profile and mode."),
     "synth run": ("synth:run", "", "Write the partitions of a plan."),

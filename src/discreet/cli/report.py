@@ -14,7 +14,8 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
 
 SCHEMA = 1
-PAGES = ("audit labels", "audit membership", "defend-frontier", "guard check", "reproduce blia", "reproduce mia")
+PAGES = ("audit labels", "audit membership", "benchmark", "defend-frontier", "guard check",
+         "reproduce blia", "reproduce mia")
 """Kinds of runs that have a page."""
 
 
@@ -24,7 +25,7 @@ def report(
     report: Annotated[Path | None, option("F", "Write the page there instead of RUN/report.html.")] = None,
     quiet: Annotated[bool, flag("Do not print where the page is.")] = False,
 ) -> None:
-    """Render the report of a run folder again: of audit, defend frontier, guard check and reproduce.
+    """Render the report of a run folder again: of audit, benchmark, defend frontier, guard check and reproduce.
 
     A page that showed text is rendered without it: a run folder holds none.
     """

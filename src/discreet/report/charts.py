@@ -45,9 +45,9 @@ class Line:
 
 
 def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Sequence[tuple[str, str]] = (),
-         axis: str = "AUC", labels: float = 300.0, notes: float = 0.0, note_title: str = "", narrow: bool = False
-         ) -> Canvas:
-    """Rows of dots with their intervals on one axis, chance and tolerance as lines across; ½ is chance.
+         axis: str = "AUC", labels: float = 300.0, notes: float = 0.0, note_title: str = "", narrow: bool = False,
+         chance: float | None = 0.5) -> Canvas:
+    """Rows of dots with their intervals on one axis, chance and tolerance as lines across.
 
     `labels` and `notes` are the widths left and right of the axis. A `narrow` drawing has each label above its row.
     """
@@ -72,7 +72,7 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
         canvas.text(x / width, 1 - at / (y + 40), printable(said), va="center", **{"fontsize": 13, **options})
 
     words(right, y + 32, axis, ha="right", color=COLOURS["soft"], fontsize=12)
-    for value, role, said, ha, shift in ((0.5, "soft", "chance", "right", -5),
+    for value, role, said, ha, shift in ((chance, "soft", "chance", "right", -5),
                                          (tolerance, "tolerance", f"tolerance {given(tolerance or 0)}", "left", 5)):
         if value is not None and low <= value <= high:
             axes.axvline(value, color=COLOURS[role], lw=1.2, ls="-" if role == "soft" else DASHED)

@@ -34,11 +34,8 @@ class PythonObject:
     """
 
     def __init__(self, spec: str) -> None:
-        found = SPEC.fullmatch(spec)
-        if found is None:
-            raise UsageError(f"{spec!r} names no Python object; expected {PYTHON}package.module:object")
         self.name = spec
-        self._object = _load(spec, found["module"], found["object"])
+        self._object = load_object(spec)
         self._ask, self.kind = _method(self._object, spec)
         self.classes = _classes(self._object, spec)
 
@@ -71,7 +68,12 @@ def rounded(outputs: FloatArray) -> bytes:
     return (np.round(outputs, DECIMALS) + 0.0).tobytes()
 
 
-def _load(spec: str, module: str, path: str) -> Any:
+def load_object(spec: str, expected: str = "an estimator or a function") -> Any:
+    """What `python:package.module:object` names, `expected` as messages say. Raises as `PythonObject`."""
+    named = SPEC.fullmatch(spec)
+    if named is None:
+        raise UsageError(f"{spec!r} names no Python object; expected {PYTHON}package.module:object")
+    module, path = named["module"], named["object"]
     # The command has no working directory on its path, as `python` has.
     here = str(Path.cwd())
     sys.path.insert(0, here)
@@ -84,7 +86,7 @@ def _load(spec: str, module: str, path: str) -> Any:
         sys.path.remove(here)
     for name in path.split("."):
         if not hasattr(found, name):
-            raise InputError(f"{spec}: there is no {path} in {module}; expected an estimator or a function")
+            raise InputError(f"{spec}: there is no {path} in {module}; expected {expected}")
         found = getattr(found, name)
     return found
 

@@ -19,7 +19,7 @@ def made() -> list[Passage]:
 def passage(name: str = "p", *, cluster: Any = "no", spans: Sequence[tuple[Any, ...]] = (), people: Any = None,
             main: int = 0, **further: Any) -> Passage:
     """Spans are (start, end, class, person) and what else `LabelledSpan` takes; a cluster is person 1's."""
-    known = {1: "third"} if people is None and (spans or cluster == "yes") else people or {}
+    known: Any = {1: "third"} if people is None and (spans or cluster == "yes") else people or {}
     return Passage(name, further.pop("text", TEXT), known, tuple(LabelledSpan(*s) for s in spans),
                    tuple(further.pop("inferred", ())), main or int(cluster == "yes"), cluster, **further)
 

@@ -101,20 +101,20 @@ class Passage:
         return "inferred" if any(sum(one) >= 2 for one in found) else None
 
 
-def read_passages(labels: Path, texts: Sequence[Path] = (), places: Sequence[Path] = (), data: Path | None = None,
-                  domain: str | None = None) -> list[Passage]:
+def read_passages(labels: Path | str, texts: Sequence[Path | str] = (), places: Sequence[Path | str] = (),
+                  data: Path | str | None = None, domain: str | None = None) -> list[Passage]:
     """The labelled passages of a file, in its order, with their texts.
 
     Parameters
     ----------
-    labels : Path
+    labels : path
         JSON Lines of labels, or a file of SPIA's, which holds its texts.
-    texts : sequence of Path
+    texts : sequence of paths
         Tables of `passage` (or `id`) and `text`, for labels without a text.
-    places : sequence of Path
+    places : sequence of paths
         Tables of `passage` and what the labels lack: `register`, `domain`, `document`; with `data` also where the
         text stands: `source`, `file`, `id`, `field`, `start`, `end`.
-    data : Path, optional
+    data : path, optional
         The folder that holds `source/file`.
     domain : str, optional
         That of passages that name none.
@@ -124,16 +124,15 @@ def read_passages(labels: Path, texts: Sequence[Path] = (), places: Sequence[Pat
     further = {name: row for path in places for name, row in _table(path, "passage")}
     known = {name: _text(place_text) for path in texts for name, place_text in _table(path)}
     rows: list[tuple[Place, Mapping[str, Any]]] = []
-    for place, row in iter_rows(labels, (), ()):
+    for place, row in iter_rows(Path(labels), (), ()):
         if "subjects" in row:
             rows.append((place, _from_spia(place, row)))
             continue
         name = _name(place, row)
         rows.append((place, {**further.get(name, {}), **row, "passage": name}))
-    if data is not None:
-        known |= texts_of(data, [row for _, row in rows if row["passage"] not in known and row.get("text") is None])
-    lacking = [row["passage"] for _, row in rows if row["passage"] not in known and row.get("text") is None]
-    if lacking:
+    bare = [row for _, row in rows if row["passage"] not in known and row.get("text") is None]
+    known |= {} if data is None else texts_of(Path(data), bare)
+    if lacking := [row["passage"] for row in bare if row["passage"] not in known]:
         raise InputError(f"{labels}: {counted(len(lacking), 'passage')} of {len(rows):,} have no text, {lacking[0]!r} "
                          "first; expected it in the file, in a table of texts, or under the data folder")
     given = [(place, {"domain": domain, **row, "text": known.get(row["passage"], row.get("text"))})
@@ -195,8 +194,8 @@ def _span(start: int, end: int, kind: str, person: int, flags: str = "", readers
     return LabelledSpan(int(start), int(end), str(kind), int(person), "r" in flags, readers > 1 and "w" not in flags)
 
 
-def _table(path: Path, *also: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    return ((_name(place, row), row) for place, row in iter_rows(path, (), also))
+def _table(path: Path | str, *also: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    return ((_name(place, row), row) for place, row in iter_rows(Path(path), (), also))
 
 
 def _name(place: Place, row: Mapping[str, Any]) -> str:

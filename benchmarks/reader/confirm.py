@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from benchmarks.real_text.passages import Row, rows
 
 from discreet.benchmark import Judged, Passage, TestedGuard, figures_of, judge, open_guard, read_passages
 from discreet.benchmark.figures import people
-from discreet.benchmark.passages import passage_from_row
+from discreet.benchmark.passages import BOUND, passage_from_row
 from discreet.core.files import dump_json, progress
 from discreet.core.numbers import interval
 from discreet.core.records import plain
@@ -87,15 +88,15 @@ def _git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=HERE, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def tables(found: Mapping[str, Any]) -> str:
-    """The figures of one guard in Markdown."""
+def tables(found: Mapping[str, Any], families: Mapping[str, int]) -> str:
+    """The figures of one guard in Markdown, with how many families state each class."""
     columns = {**found["registers"], "pooled": {"counts": found["counts"], **found["pooled"]}}
     counts = [f"{c['counts']['positive']} / {c['counts']['negative']} / {c['counts']['one']}" for c in columns.values()]
     lines = [_line("", *columns), "|---" * (len(columns) + 1) + "|", _line("clusters / none / one", *counts)]
     lines += [_line(said, *(interval(c[name]) for c in columns.values())) for name, said in ROWS if name in found["pooled"]]
     if "classes" in found:
-        lines += ["", _line("class", "labelled", "precision", "recall", "span F1, overlap", "exact"), "|---" * 6 + "|"]
-        lines += [_line(kind, of["positives"], interval(of["precision"]), interval(of["recall"]),
+        lines += ["", _line("class", "labelled, families", "precision", "recall", "span F1, overlap", "exact"), "|---" * 6 + "|"]
+        lines += [_line(kind, f"{of['positives']}, {families.get(kind, '')}", interval(of["precision"]), interval(of["recall"]),
                         *(interval(found["spans"][kind][how]) if kind in found["spans"] else "–"
                           for how in ("overlap", "exact"))) for kind, of in found["classes"].items()]
         lines += ["", "Subject right: " + "; ".join(f"{name} {interval(one)} of {one.n}"
@@ -154,6 +155,9 @@ def main() -> None:
         raise SystemExit("--register or --spia was given with --set confirm; expected the whole set in a look")
     if args.register:
         chosen = [p for p in chosen if p.register in args.register]
+    stated = {(s.kind, str(p.document).partition("/")[0]) for p in chosen for s in p.spans if p.kind(s.person) in BOUND
+              and s.sure}
+    families = Counter(kind for kind, _ in stated)
     record: dict[str, Any] = {"set": args.set, "point": args.point}
     if args.set == "confirm":
         record["look"] = look(names, HERE / "labels_confirm.jsonl", args.log)
@@ -161,7 +165,7 @@ def main() -> None:
         cases: list[Judged] = judge(guard, progress(chosen, len(chosen), label=name))
         found = figures_of(cases, threshold=guard.threshold, probability=guard.probability)
         record[name] = plain(found)
-        print(f"## {name}, {args.set}\n\n{tables(found)}\n")
+        print(f"## {name}, {args.set}\n\n{tables(found, families)}\n")
         if args.spia is not None:
             record[f"{name}, spia"] = plain(web := web_text(guard, args.spia, cases))
             print(f"## {name}, SPIA's web text ({web['first_person_negatives']} first-person negatives)\n")

@@ -30,6 +30,13 @@ def test_an_overlap_of_another_class_decides_where_nothing_else_does() -> None:
     assert matching.persons(TWO, spans((20, 25, "place", "a"))) == {"a": 2}
 
 
+def test_the_subject_decides_between_two_persons_of_one_span() -> None:
+    of = passage(cluster="yes", people={1: "speaker"}, spans=[(0, 7, "family", 1)])
+    for order in ("ab", "ba"):
+        found = judged(of, spans=[(0, 7, "family", order[0], "third"), (0, 7, "family", order[1], "speaker")]).spans
+        assert matching.persons(of, found or ()) == {order[1]: 1}
+
+
 @pytest.mark.parametrize(("given", "triples"), [
     ([], {("age", True, False): 2, ("family", True, False): 1}),
     ([(0, 5, "age", "a", "third"), (10, 15, "family", "a", "third"), (20, 25, "age", "b", "speaker")],

@@ -150,7 +150,7 @@ def _binds(cases: Cases) -> bool:
 def _bound(cases: Cases, name: str) -> Estimate:
     hits, documents = [], []
     for c in cases:
-        for person, kind in c.passage.people.items():
+        for person, kind in c.passage.people.items() if c.passage.cluster != "unclear" else ():
             stated, inferred = c.passage.attributes(person)
             if kind in BOUND and (stated >= 2 if name == "stated" else stated < 2 <= stated + inferred):
                 hits.append(matching.bound_to(c.passage, c.spans, person, IDENTIFYING) >= 2)

@@ -33,7 +33,8 @@ class SpanCounts(NamedTuple):
 def persons(passage: Passage, spans: Sequence[PredictedSpan]) -> dict[str, int]:
     """Each predicted person's labelled one: the assignment with most overlapping spans of one class.
 
-    Overlaps of spans of different classes decide between equals; persons without any overlap have no partner.
+    Overlaps of spans of different classes decide between equals, then the subject (a relative and the speaker may have
+    the same span, "my wife"). Persons without any overlap have no partner.
     """
     mine = sorted({s.person for s in spans if s.person is not None})
     theirs = sorted(passage.people)
@@ -41,7 +42,9 @@ def persons(passage: Passage, spans: Sequence[PredictedSpan]) -> dict[str, int]:
     for span in spans:
         for label in passage.spans:
             if span.person is not None and label.person in passage.people and overlap(span, label):
-                score[mine.index(span.person), theirs.index(label.person)] += 1.0 if span.kind == label.kind else 0.01
+                same = span.subject == _subject(passage.kind(label.person))
+                score[mine.index(span.person), theirs.index(label.person)] += (
+                    1.0 if span.kind == label.kind else 0.01) + 0.001 * same
     rows, columns = scipy_module("optimize", "matching persons").linear_sum_assignment(score, maximize=True)
     return {mine[r]: theirs[c] for r, c in zip(rows, columns, strict=True) if score[r, c] > 0}
 
@@ -77,15 +80,19 @@ def triples(passage: Passage, spans: Sequence[PredictedSpan]) -> list[Triple]:
 
 
 def subjects(passage: Passage, spans: Sequence[PredictedSpan]) -> list[tuple[str, str, bool]]:
-    """Of each labelled (person, class) that a predicted span of the class overlaps: class, kind, subject right."""
-    kinds = {"group": "cohort"}
+    """Of each labelled (person, class) that predicted spans of the class overlap: class, kind, and whether the subject
+    is right, which most of the spans have, or as many as have another."""
     seen: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for label in passage.spans:
         if label.person in passage.people and label.sure:
             seen[label.person, label.kind].update(s.subject for s in spans if s.kind == label.kind
                                                   and s.subject is not None and overlap(s, label))
-    return [(kind, passage.kind(p), max(said, key=lambda one: said[one]) == kinds.get(passage.kind(p), passage.kind(p)))
+    return [(kind, passage.kind(p), said[_subject(passage.kind(p))] == max(said.values()))
             for (p, kind), said in seen.items() if said]
+
+
+def _subject(kind: str) -> str:
+    return "cohort" if kind == "group" else kind
 
 
 def span_counts(passage: Passage, spans: Sequence[PredictedSpan], kind: str, *, exact: bool = False) -> SpanCounts:

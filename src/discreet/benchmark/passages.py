@@ -95,6 +95,8 @@ class Passage:
     @property
     def stated(self) -> str | None:
         """"stated" where one person has two or more stated attributes, "inferred" where that takes inferred ones."""
+        if self.cluster == "unclear":
+            return None
         found = [self.attributes(p) for p, kind in self.people.items() if kind in BOUND]
         if any(stated >= 2 for stated, _ in found):
             return "stated"

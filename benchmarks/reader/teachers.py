@@ -1,6 +1,6 @@
 """Public annotated sets as rows that teach the reader; what each gives is in README.md.
 
-    python benchmarks/reader/teachers.py --data DATA --refuse REFUSE.PY --output FOLDER [--sets case_reports ...] [--pool keep]
+    python -m benchmarks.reader.teachers --data DATA --refuse REFUSE.PY --output FOLDER [--sets case_reports ...] [--pool keep]
 
 A row is a passage of whole sentences with `spans` [start, end, class, person, flags], `people` {person: kind}, and `marks`,
 which says for a class whether the annotation is complete in this text ("all": what is unmarked is a negative), partial
@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from passages import SENTENCE_END, rows
+from benchmarks.reader.passages import SENTENCE_END
+from benchmarks.real_text.passages import rows
 
 HERE = Path(__file__).parent
 COUNTED = ("age", "ethnicity", "place", "occupation", "family", "affiliation")
@@ -84,9 +85,9 @@ def passages(whole: Row, longest: int = 1000, shortest: int = 60) -> Iterator[Ro
         seen: set[tuple[str, int, str]] = set()
         for span in row["spans"]:
             span[4] += "p" if whole["people"].get(span[3]) == "public" and span[2] not in OF_PUBLIC else ""
-            key = (span[2], span[3], row["text"][span[0] : span[1]].casefold())
-            span[4] += "r" if key in seen and span[3] != -1 else ""
-            seen.add(key)
+            said = (span[2], span[3], row["text"][span[0] : span[1]].casefold())
+            span[4] += "r" if said in seen and span[3] != -1 else ""
+            seen.add(said)
         used = {s[3] for s in row["spans"]} | {s[2] for s in row.get("mentions", [])}
         used |= {p for _, p in row.get("inferred", [])}
         row["people"] = {str(k): v for k, v in whole["people"].items() if int(k) in used}
@@ -190,8 +191,8 @@ def summary(name: str, kept: list[Row], left_out: Counter[str]) -> Row:
 
 
 def main() -> None:
-    from teachers_entities import ENTITY_SETS
-    from teachers_facts import FACT_SETS
+    from benchmarks.reader.teachers_entities import ENTITY_SETS
+    from benchmarks.reader.teachers_facts import FACT_SETS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sets: dict[str, Callable[[Source], Iterator[Row]]] = {**FACT_SETS, **ENTITY_SETS}

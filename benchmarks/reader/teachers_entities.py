@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from passages import PERSONAL
-from teachers import Row, Source, passages
-from teachers_facts import AGE, PRONOUN, REFERRING, RELATIVE, whole
+from benchmarks.reader.passages import PERSONAL
+from benchmarks.reader.teachers import Row, Source, passages
+from benchmarks.reader.teachers_facts import AGE, PRONOUN, REFERRING, RELATIVE, whole
 
 PEOPLE = ("person", "politician", "writer", "musicalartist", "scientist", "researcher")
 TYPES = {

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from teachers import Row, Source, cluster, passages
+from benchmarks.reader.teachers import Row, Source, cluster, passages
 
 AGE = re.compile(
     r"\b(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]?(?:olds?|of age)\b|\bage[ds]? (?:of )?\d|"

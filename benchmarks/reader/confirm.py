@@ -37,6 +37,11 @@ DOMAINS = {"legal": "law", "European court": "law", "regulations and terms": "la
            "finance advice": "finance"}
 """The domain of a register; others are medical."""
 LOOKS, MOST = HERE / "looks.jsonl", 3
+WANTED = {"flagged_positives": (">=", 0.80), "flagged_negatives": ("<=", 0.05), "held_positives": (">=", 0.92),
+          "held_negatives": ("<=", 0.15)}
+RECALL = {**dict.fromkeys(("age", "family", "ethnicity"), 0.90), **dict.fromkeys(("place", "occupation", "affiliation"), 0.80)}
+PRECISION, SPAN_F1, SUBJECT = 0.85, 0.75, 0.90
+AUROC, AUROC_INFERRED, AUROC_POOLED = 0.98, 0.90, 0.97
 ROWS = (("auroc", "AUROC"), ("flagged_positives", "clusters flagged"), ("flagged_negatives", "none flagged"),
         ("held_positives", "clusters held"), ("held_negatives", "none held"),
         ("flagged_positives_with_direct", "clusters flagged, layer 1 on"),
@@ -62,7 +67,7 @@ def passages(data: Path, which: str, given: Sequence[Path] = ()) -> list[Passage
         **places[r["passage"]], **r, "text": said[r["passage"]]}) for n, r in enumerate(labels, start=1)]
 
 
-def look(names: list[str], file: Path, log: Path = LOOKS) -> Row:
+def look(names: list[str], file: Path, log: Path = LOOKS, point: str = "balanced") -> Row:
     """Write down a look at `file`, or refuse it."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     if f"{digest}  {file.name}" not in (HERE / "README.md").read_text(encoding="utf-8"):
@@ -73,7 +78,8 @@ def look(names: list[str], file: Path, log: Path = LOOKS) -> Row:
     # The log itself differs after a look that was not committed yet.
     if [line for line in changed if not line.endswith(log.name)]:
         raise SystemExit("the working tree has uncommitted changes; expected a commit that the look can name")
-    seen: Row = {"commit": _git("rev-parse", "HEAD"), "labels_sha256": digest, "guards": names}
+    seen: Row = {"commit": _git("rev-parse", "HEAD"), "labels_sha256": digest, "guards": names,
+                 "point": point}
     if before and {**before[-1], **seen} == before[-1]:
         return before[-1]
     if len(before) >= MOST:
@@ -118,6 +124,28 @@ def tables(found: Mapping[str, Any], families: Mapping[str, int]) -> str:
     return "\n".join(lines)
 
 
+def wanted(found: Mapping[str, Any]) -> str:
+    """Which figures reach what they must. Where most clusters take inferred attributes, a lower AUROC will do."""
+    asked: list[tuple[str, Any, str, float]] = [("pooled: AUROC", found["pooled"]["auroc"], ">=", AUROC_POOLED)]
+    for name, one in {**found["registers"], "pooled": found["pooled"]}.items():
+        if name != "pooled":
+            stated, inferred = (one["people"][kind]["held"].n for kind in ("stated", "inferred"))
+            asked.append((f"{name}: AUROC", one["auroc"], ">=", AUROC_INFERRED if inferred > stated else AUROC))
+        asked += [(f"{name}: {kind.replace('_', ' ')}", one[kind], *limit) for kind, limit in WANTED.items()]
+    for kind, least in RECALL.items() if "classes" in found else ():
+        if kind in found["classes"]:
+            asked += [(f"{kind}: recall", found["classes"][kind]["recall"], ">=", least),
+                      (f"{kind}: precision", found["classes"][kind]["precision"], ">=", PRECISION)]
+    if "classes" in found:
+        asked += [("span F1", found["spans"]["identifying"]["overlap"], ">=", SPAN_F1),
+                  ("subject right", found["subjects"]["all"], ">=", SUBJECT)]
+    rows = [(said, one, f"{how} {limit:.2f}", one.value is not None and (
+        one.value >= limit if how == ">=" else one.value <= limit)) for said, one, how, limit in asked]
+    return "\n".join([f"{sum(met for *_, met in rows)} of {len(rows)} figures reach what they must", "",
+                      _line("", "figure", "wanted", "reached"), "|---" * 4 + "|",
+                      *(_line(said, interval(one), limit, "yes" if met else "**no**") for said, one, limit, met in rows)])
+
+
 def _people(found: Mapping[str, Any]) -> list[str]:
     return [f"One person, two or more {name}: " + ", ".join(
         f"{how.replace('_', ' ')} {interval(one)}" for how, one in found[name].items()) + f" (n {found[name]['held'].n})"
@@ -160,12 +188,12 @@ def main() -> None:
     families = Counter(kind for kind, _ in stated)
     record: dict[str, Any] = {"set": args.set, "point": args.point}
     if args.set == "confirm":
-        record["look"] = look(names, HERE / "labels_confirm.jsonl", args.log)
+        record["look"] = look(names, HERE / "labels_confirm.jsonl", args.log, args.point)
     for name, guard in guards.items():
         cases: list[Judged] = judge(guard, progress(chosen, len(chosen), label=name))
         found = figures_of(cases, threshold=guard.threshold, probability=guard.probability)
         record[name] = plain(found)
-        print(f"## {name}, {args.set}\n\n{tables(found, families)}\n")
+        print(f"## {name}, {args.set}\n\n{tables(found, families)}\n\n{wanted(found)}\n")
         if args.spia is not None:
             record[f"{name}, spia"] = plain(web := web_text(guard, args.spia, cases))
             print(f"## {name}, SPIA's web text ({web['first_person_negatives']} first-person negatives)\n")

@@ -69,7 +69,8 @@ class DiscreetGuard:
 def _span(finding: Finding) -> PredictedSpan | None:
     if finding.layer == "direct":
         return PredictedSpan(finding.start, finding.end, DIRECT.get(finding.type, "contact"))
-    if finding.type == "person":
+    # The mention of a person is no attribute, and what is inferred has no place.
+    if finding.type == "person" or finding.start >= finding.end:
         return None
     kind = finding.type if finding.type in CLASSES else "domain"
     person = finding.person if finding.subject not in ("cohort", "nobody") else None

@@ -31,12 +31,14 @@ from discreet.text.direct.detect import (
 from discreet.text.resources import patterns
 
 TYPES = (
-    "aba_routing", "bank_account", "bar_number", "card", "date_of_birth", "dea", "docket", "driver_license", "ein",
-    "email", "health_plan", "iban", "ip", "itin", "mrn", "npi", "passport", "person_name",
-    "person_name_hypothetical", "phone", "professional_license", "ssn", "url",
+    "aba_routing", "bank_account", "bar_number", "card", "date_of_birth", "dea", "device", "docket", "driver_license",
+    "ein", "email", "health_plan", "iban", "ip", "itin", "mrn", "national_id", "npi", "passport", "person_name",
+    "person_name_hypothetical", "phone", "postal_code", "professional_license", "ssn", "street_address",
+    "url", "vehicle",
 )
 BUILT_IN = list(recognisers)
-PATTERNS = {(file, name): text for file in ("identifiers", "names") for name, text in patterns(file).texts.items()}
+FILES = ("addresses", "identifiers", "names")
+PATTERNS = {(file, name): text for file in FILES for name, text in patterns(file).texts.items()}
 ODD_TEXTS = [
     "", " ", "\n\t \u2003", "🙂🙂", "\ud800\udfff", "\x00", "İİİ Jane İ 402-555-0133", "ǅ", "a" * 300 + "@" + "b" * 300
 ]
@@ -52,7 +54,7 @@ def texts(unit: str, size: int) -> Iterator[str]:
 
 def test_every_type_has_a_recogniser_and_a_file() -> None:
     assert known_types() == TYPES
-    assert len(BUILT_IN) == 23
+    assert len(BUILT_IN) == 28
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

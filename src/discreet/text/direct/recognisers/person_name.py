@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.name_frames import frame_of, is_english, is_name_shaped
 from discreet.text.evidence import lexicon
 from discreet.text.resources import patterns, words
 
 _P, _WORDS = patterns("names"), words("names")
 _PARTICLES = frozenset([" de ", " de la ", " de los ", " del ", " van ", " van der ", " van den ", " von ", " der ",
-                        " di ", " da ", " dos ", " bin ", " ibn ", " al-", " el-", " la ", " le "])
+                        " di ", " da ", " dos ", " das ", " do ", " della ", " zu ", " ten ", " ter ", " van 't ",
+                        " bin ", " ibn ", " al-", " el-", " la ", " le ", " y ", " de las ", " von der "])
 _LONGEST = 5
 _BEFORE = 72
 """Characters before a name that may speak of it."""
@@ -47,8 +49,7 @@ class _Capital(NamedTuple):
 def person_name(facts: Facts) -> Iterator[Hit]:
     """Names of persons, and of the parties of hypotheticals."""
     capitals, given = _capitals(facts.text), lexicon.given_names()
-    named = (t.lower in given or t.lower in _WORDS["titles"] or "-" in t.word for t in capitals)
-    if capitals and ("name" in facts.lower or any(named)):
+    if capitals:
         yield from _Names(facts, capitals, given).find()
 
 
@@ -99,6 +100,7 @@ class _Names:
 
     def find(self) -> Iterator[Hit]:
         lone: list[int] = []
+        taken: set[int] = set()
         i = 0
         while i < len(self.tokens):
             # The last of the capitalised words that follow one another as in a name.
@@ -109,17 +111,20 @@ class _Names:
                 last = self._titled(i, chain)
                 if last > i:
                     yield self._hit("person_name", i, last)
+                    taken.update(range(i, last + 1))
                     i = last
             elif self._is_given(i):
                 last, full = self._full(i, chain)
                 if full:
                     yield self._hit("person_name", i, last)
+                    taken.update(range(i, last + 1))
                 elif last == i and not self.tokens[i].word.isupper() and not self._passes(i, i):
-                    lone.append(i)
+                    lone += [i] if self.tokens[i].lower not in _WORDS["assistants"] else []
                 i = last
             i += 1
         yield from self._lone(lone)
         yield from self._labelled()
+        yield from self._framed(taken)
 
     def _hit(self, kind: str, first: int, last: int, validity: int = SHAPED) -> Hit:
         return Hit(kind, self.tokens[first].start, self.tokens[last].end, validity)
@@ -279,6 +284,29 @@ class _Names:
             known = any(self.tokens[k].lower in self.given for k in chosen)
             if chosen and (known or (label["sure"] and len(chosen) > 1)) and not self._is_public(first, chosen[-1]):
                 yield self._hit("person_name", first, chosen[-1], BOUND)
+
+    def _framed(self, taken: set[int]) -> Iterator[Hit]:
+        """Names that no list holds, in a frame that a person fits."""
+        i = 0
+        while i < len(self.tokens):
+            last = i
+            while last + 1 < len(self.tokens) and last - i < _LONGEST and self._adjacent(last):
+                last += 1
+            first, following = i, last + 1
+            while first < last and is_english(self.tokens[first].lower):
+                first += 1
+            i = following
+            spelt = [t.word for t in self.tokens[first : last + 1]]
+            if not taken.isdisjoint(range(first, last + 1)) or (first == last and len(spelt[0]) < 3):
+                continue
+            if not is_name_shaped(spelt) or (first == last and self.tokens[first].lower in self.given):
+                continue
+            start, end = self.tokens[first].start, self.tokens[last].end
+            frame = frame_of(self.facts.lower, start, end)
+            words_of_it = sum(len(word) > 1 and word.lower() not in _WORDS["suffixes"] for word in spelt)
+            thing = frame <= (words_of_it < 2) or self._names_a_thing(end, own=first == last)
+            if not thing and not self._passes(first, last):
+                yield self._hit("person_name", first, last, BOUND if frame > 1 else SHAPED)
 
     def _before(self, start: int) -> str:
         return self.facts.lower[max(0, start - _BEFORE) : start]

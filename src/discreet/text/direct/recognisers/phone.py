@@ -1,16 +1,20 @@
 """Telephone numbers, validated by the library of ITU and national plans (phonenumbers); region US by default.
 
-With a country code, or in the North American form, a valid number suffices; digits in other forms need a word that
-says so. Toll-free numbers are an office's, not a person's, and pass.
+With a country code (also behind 00 or 011), or in the North American form, a valid number suffices, and so does a valid
+mobile number in the groups of a country where such numbers begin with 0. Digits in other forms need a word that says
+so. Toll-free numbers are an office's, not a person's, and pass.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from discreet.text.direct.detect import BOUND, PATTERNS, SHAPED, Facts, Hit, digits_of, recogniser, recognisers
 
-_CLOSE = 8
+_CLOSE, _NEAR, _REACH = 8, 20, 56
+_TRUNK_ZERO = ("GB", "DE", "FR", "NL", "TR", "BE", "AT", "CH", "IE", "AU", "ZA", "SE", "IN", "JP", "IL", "NG")
+_PREFIX = re.compile(r"(?:00|011)[ .-]?(?=[1-9])")
 
 
 @recognisers.register("phone")
@@ -27,12 +31,19 @@ def phone(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_personal(match.group(), possible=near is not None):
             yield Hit("phone", *match.span(), SHAPED if near is None else BOUND, near or 0)
+    hinted = PATTERNS["phone prefixed hint"].search(facts.text)
+    for match in PATTERNS["phone prefixed"].finditer(facts.text) if hinted else ():
+        if not facts.stands_alone(*match.span()) or facts.is_other(match.start()):
+            continue
+        if _is_personal(_PREFIX.sub("+", match.group(), 1), possible=False) or _is_mobile(match.group()):
+            yield Hit("phone", *match.span(), BOUND)
     for match in PATTERNS["phone any groups"].finditer(facts.text):
         digits = digits_of(match.group())
         if PATTERNS["phone date"].fullmatch(match.group()) or facts.is_money(*match.span()):
             continue
         near = facts.distance(*match.span(), PATTERNS["phone sure cue" if digits < 10 else "phone cue"])
-        if near is not None and (digits >= 10 or near <= _CLOSE) and _is_personal(match.group(), possible=None):
+        reach = _REACH if digits >= 10 else _NEAR if digits > 7 else _CLOSE
+        if near is not None and near <= reach and _is_personal(match.group(), possible=None):
             yield Hit("phone", *match.span(), BOUND, near)
 
 
@@ -49,3 +60,17 @@ def _is_personal(number: str, *, possible: bool | None) -> bool:
     if toll_free or possible is None:
         return not toll_free
     return bool(phonenumbers.is_possible_number(parsed) if possible else phonenumbers.is_valid_number(parsed))
+
+
+def _is_mobile(number: str) -> bool:
+    """Whether a number written as at home is a mobile one in a country that puts 0 before the code; Brazil included."""
+    import phonenumbers
+
+    mobile = phonenumbers.PhoneNumberType.MOBILE, phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE
+    pairs = re.fullmatch(r"0\d(?:[ .-]\d{2}){4}", number) is not None
+    regions = ("FR",) if pairs else ("BR",) if number.startswith("(") and number[1] != "0" else _TRUNK_ZERO
+    for region in regions:
+        parsed = phonenumbers.parse(number, region)
+        if phonenumbers.is_valid_number(parsed) and (pairs or phonenumbers.number_type(parsed) in mobile):
+            return True
+    return False

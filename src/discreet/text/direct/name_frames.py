@@ -1,0 +1,67 @@
+"""Names that no list holds: by the frame that only a person fits, and by words that are neither English nor a place.
+
+Two or more capitalised words make a name where the words beside them say so ("my neighbour ...", "... called to ask")
+and none of them is a common English word, a place, an organisation, a people or a term of a domain. Behind the
+strongest frames ("my name is ...", "Dear ...", "her husband ...") one such word is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from discreet.text.evidence import lexicon
+from discreet.text.resources import patterns, words
+
+_P, _WORDS = patterns("names"), words("names")
+_ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", ""),
+            ("ers", ""))
+_REACH = 72
+
+
+@lru_cache(maxsize=4096)
+def is_english(lower: str) -> bool:
+    """Whether a lower-case word is a common English one, by list or by ending, and no common surname."""
+    if lower in _WORDS["surnames"] or lower in _WORDS["mostly names"]:
+        return False
+    ordinary = words("ordinary")["ordinary"]
+    if any(lower in listed for listed in (ordinary, _WORDS["common"], _WORDS["things"], _WORDS["offices"],
+                                          _WORDS["offices plural"], _WORDS["titles"], _WORDS["assistants"])):
+        return True
+    if any(lower.endswith(end) and lower.removesuffix(end) + more in ordinary for end, more in _ENDINGS):
+        return True
+    return _P["english ending"].search(lower) is not None
+
+
+@lru_cache(maxsize=4096)
+def is_taken(lower: str) -> bool:
+    """Whether a lower-case word belongs to an organisation, a people or a domain's terms."""
+    return (lower in lexicon.organisation_heads() or lower in lexicon.organisations() or lower in lexicon.demonyms()
+            or lexicon.is_domain_term(lower))
+
+
+def is_name_shaped(spelt: Sequence[str]) -> bool:
+    """Whether capitalised words (as written) can be a person's name and nothing else that is listed."""
+    lowers = [word.lower() for word in spelt]
+    whole = " ".join(lowers)
+    if whole in lexicon.organisations() or lexicon.canonical_place(whole) is not None:
+        return False
+    if any(is_english(lower) or is_taken(lower) for lower in lowers if len(lower) > 1):
+        return False
+    given = lexicon.given_names()
+    if lowers[-1] == "i" or (lowers[0] not in given and lexicon.canonical_place(lowers[0]) is not None):
+        return False
+    last = lexicon.places().get(lowers[-1])
+    if len(lowers) > 1 and last is not None and last.kind in ("country", "continent", "region"):
+        return False
+    return all(_P["titlecase"].fullmatch(word) or len(word) == 1 for word in spelt)
+
+
+def frame_of(lower: str, start: int, end: int) -> int:
+    """2 where the words around `lower[start:end]` fit only a person, 1 where they fit a person better, else 0."""
+    low = max(0, start - _REACH)
+    if _P["frame sure"].search(lower, low, start) or _P["frame kin"].search(lower, low, start):
+        return 2
+    if _P["frame not"].search(lower, low, start):
+        return 0
+    return int(bool(_P["frame before"].search(lower, low, start) or _P["frame after"].match(lower, end)))

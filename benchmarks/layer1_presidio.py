@@ -1,4 +1,4 @@
-"""Layer 1 against Presidio's pattern recognisers: recall, decoys, latency, memory.
+"""Layer 1 against Presidio's pattern recognisers: recall, decoys, latency, memory; and the forms of other countries.
 
     OMP_NUM_THREADS=1 python -m benchmarks.layer1_presidio [--seed 7] [--count 200] [--texts 2000] [--json FILE]
 
@@ -20,7 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from benchmarks.layer1_cases import DECOYS, MAKE, Case, decoys, positives, texts
+from benchmarks.layer1_abroad import decoys_abroad, positives_abroad
+from benchmarks.layer1_cases import Case, decoys, positives, texts
 
 from discreet.core.unicode import prepare
 from discreet.text.direct.detect import find_direct
@@ -58,21 +59,20 @@ def presidio(threshold: float) -> Detect:
 
 
 def is_found(case: Case, spans: list[Span]) -> bool:
-    return any(kind == case.kind and start < case.end and case.start < end for kind, start, end in spans)
+    wanted = case.kind.partition(":")[0]
+    return any(kind == wanted and start < case.end and case.start < end for kind, start, end in spans)
 
 
-def accuracy(detectors: dict[str, Detect], seed: int, count: int) -> dict[str, Any]:
-    cases = positives(np.random.default_rng(seed), count)
-    traps = decoys(np.random.default_rng(seed + 1), max(1, count // 5))
-    recall: dict[str, dict[str, float]] = {kind: {} for kind in MAKE}
-    flagged: dict[str, dict[str, int]] = {kind: {} for kind in DECOYS}
+def accuracy(detectors: dict[str, Detect], cases: list[Case], traps: list[Case], count: int) -> dict[str, Any]:
+    recall: dict[str, dict[str, float]] = {case.kind: {} for case in cases}
+    flagged: dict[str, dict[str, int]] = {case.kind: {} for case in traps}
     for name, detect in detectors.items():
         found = Counter(case.kind for case in cases if is_found(case, detect(case.text)))
         taken = Counter(case.kind for case in traps if detect(case.text))
-        for kind in MAKE:
-            recall[kind][name] = found[kind] / count
-        for kind in DECOYS:
-            flagged[kind][name] = taken[kind]
+        for kind, shares in recall.items():
+            shares[name] = found[kind] / count
+        for kind, counts in flagged.items():
+            counts[name] = taken[kind]
     totals = {name: sum(row[name] for row in flagged.values()) for name in detectors}
     return {
         "positives": len(cases), "decoys": len(traps), "recall": recall, "decoys_flagged": flagged,
@@ -151,17 +151,21 @@ LOAD = {
 }
 
 
-def tables(result: dict[str, Any]) -> str:
-    names = list(result["accuracy"]["decoys_flagged_total"])
+def accuracy_tables(accuracy: dict[str, Any]) -> list[str]:
+    names = list(accuracy["decoys_flagged_total"])
     lines = ["| type | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
     lines += [f"| {kind} | " + " | ".join(f"{row[n]:.3f}" for n in names) + " |"
-              for kind, row in result["accuracy"]["recall"].items()]  # fmt: skip
-    each = result["accuracy"]["decoys"] // len(DECOYS)
+              for kind, row in accuracy["recall"].items()]  # fmt: skip
+    each = accuracy["decoys"] // len(accuracy["decoys_flagged"])
     lines += ["", f"| decoy, {each} each | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
     lines += [f"| {kind} | " + " | ".join(str(row[n]) for n in names) + " |"
-              for kind, row in result["accuracy"]["decoys_flagged"].items()]  # fmt: skip
-    totals = result["accuracy"]["decoys_flagged_total"]
-    lines.append(f"| **all {result['accuracy']['decoys']}** | " + " | ".join(f"**{totals[n]}**" for n in names) + " |")
+              for kind, row in accuracy["decoys_flagged"].items()]  # fmt: skip
+    totals = accuracy["decoys_flagged_total"]
+    return [*lines, f"| **all {accuracy['decoys']}** | " + " | ".join(f"**{totals[n]}**" for n in names) + " |"]
+
+
+def tables(result: dict[str, Any]) -> str:
+    lines = [*accuracy_tables(result["accuracy"]), "", *accuracy_tables(result["abroad"])]
     lines += ["", "| characters | detector | p50 ms | p95 ms | CPU p50 ms | docs/s | p50 (CPU p50) of Presidio over it |",
               "|---|---|---|---|---|---|---|"]  # fmt: skip
     for length, row in result["latency"].items():
@@ -196,8 +200,10 @@ def main() -> int:
     warnings.simplefilter("ignore")
     every, likely = presidio(0.0), presidio(POINT)
     result: dict[str, Any] = {"seed": options.seed, "count": options.count, "texts": options.texts, "repeats": REPEATS}
-    result["accuracy"] = accuracy({"ours": ours, "presidio (all)": every, f"presidio (>= {POINT})": likely},
-                                  options.seed, options.count)  # fmt: skip
+    every_one, rng = {"ours": ours, "presidio (all)": every, f"presidio (>= {POINT})": likely}, np.random.default_rng
+    for name, good, bad in (("accuracy", positives, decoys), ("abroad", positives_abroad, decoys_abroad)):
+        cases, traps = good(rng(options.seed), options.count), bad(rng(options.seed + 1), max(1, options.count // 5))
+        result[name] = accuracy(every_one, cases, traps, options.count)
     result["latency"] = latency({"ours": ours, "ours_same_types": ours_same_types, "presidio": every},
                                 options.seed, options.texts)  # fmt: skip
     result["memory"] = {name: memory(name) for name in LOAD}

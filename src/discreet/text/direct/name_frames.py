@@ -16,6 +16,8 @@ from discreet.text.resources import patterns, words
 _P, _WORDS = patterns("names"), words("names")
 _ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", ""),
             ("ers", ""))
+_LISTS = (words("ordinary")["ordinary"], *(_WORDS[section] for section in (
+    "common", "things", "offices", "offices plural", "titles", "assistants", "place heads")))
 _REACH = 72
 
 
@@ -24,13 +26,8 @@ def is_english(lower: str) -> bool:
     """Whether a lower-case word is a common English one, by list or by ending, and no common surname."""
     if lower in _WORDS["surnames"] or lower in _WORDS["mostly names"]:
         return False
-    ordinary = words("ordinary")["ordinary"]
-    if any(lower in listed for listed in (ordinary, _WORDS["common"], _WORDS["things"], _WORDS["offices"],
-                                          _WORDS["offices plural"], _WORDS["titles"], _WORDS["assistants"])):
-        return True
-    if any(lower.endswith(end) and lower.removesuffix(end) + more in ordinary for end, more in _ENDINGS):
-        return True
-    return _P["english ending"].search(lower) is not None
+    stems = {lower, *(lower.removesuffix(end) + more for end, more in _ENDINGS if lower.endswith(end))}
+    return not all(map(stems.isdisjoint, _LISTS)) or _P["english ending"].search(lower) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +41,7 @@ def is_name_shaped(spelt: Sequence[str]) -> bool:
     """Whether capitalised words (as written) can be a person's name and nothing else that is listed."""
     lowers = [word.lower() for word in spelt]
     whole = " ".join(lowers)
-    if whole in lexicon.organisations() or lexicon.canonical_place(whole) is not None:
+    if whole in lexicon.organisations() or whole in lexicon.demonyms() or lexicon.canonical_place(whole) is not None:
         return False
     if any(is_english(lower) or is_taken(lower) for lower in lowers if len(lower) > 1):
         return False

@@ -295,6 +295,8 @@ class _Names:
             first, following = i, last + 1
             while first < last and is_english(self.tokens[first].lower):
                 first += 1
+            # "Genetic Testing Registry" in the middle of a sentence is a title of something, not a name behind a word.
+            titled = first - i > 1 or (first > i and self.facts.text[max(0, self.tokens[i].start - 2)].islower())
             i = following
             spelt = [t.word for t in self.tokens[first : last + 1]]
             if not taken.isdisjoint(range(first, last + 1)) or (first == last and len(spelt[0]) < 3):
@@ -303,6 +305,7 @@ class _Names:
                 continue
             start, end = self.tokens[first].start, self.tokens[last].end
             frame = frame_of(self.facts.lower, start, end)
+            frame = 0 if titled and frame < 2 else frame
             words_of_it = sum(len(word) > 1 and word.lower() not in _WORDS["suffixes"] for word in spelt)
             thing = frame <= (words_of_it < 2) or self._names_a_thing(end, own=first == last)
             if not thing and not self._passes(first, last):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from discreet.text.direct.detect import BOUND, PATTERNS, SHAPED, Facts, Hit, digits_of, recogniser, recognisers
 
@@ -47,14 +48,23 @@ def phone(facts: Facts) -> Iterator[Hit]:
             yield Hit("phone", *match.span(), BOUND, near)
 
 
-def _is_personal(number: str, *, possible: bool | None) -> bool:
-    """Whether a number is valid (`possible`: only possible; None: neither, as whoever writes "phone" means one)."""
+def _parsed(number: str, region: str) -> Any:
+    """A number as phonenumbers reads it from a region, or None."""
     # Imported here: the metadata costs 60 ms, and most texts hold no candidate.
     import phonenumbers
 
     try:
-        parsed = phonenumbers.parse(number, "US")
+        return phonenumbers.parse(number, region)
     except phonenumbers.NumberParseException:
+        return None
+
+
+def _is_personal(number: str, *, possible: bool | None) -> bool:
+    """Whether a number is valid (`possible`: only possible; None: neither, as whoever writes "phone" means one)."""
+    import phonenumbers
+
+    parsed = _parsed(number, "US")
+    if parsed is None:
         return possible is None
     toll_free = phonenumbers.number_type(parsed) == phonenumbers.PhoneNumberType.TOLL_FREE
     if toll_free or possible is None:
@@ -63,14 +73,11 @@ def _is_personal(number: str, *, possible: bool | None) -> bool:
 
 
 def _is_mobile(number: str) -> bool:
-    """Whether a number written as at home is a mobile one in a country that puts 0 before the code; Brazil included."""
+    """Whether a number written as at home is a mobile one where such numbers begin with 0, or in Brazil."""
     import phonenumbers
 
     mobile = phonenumbers.PhoneNumberType.MOBILE, phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE
     pairs = re.fullmatch(r"0\d(?:[ .-]\d{2}){4}", number) is not None
     regions = ("FR",) if pairs else ("BR",) if number.startswith("(") and number[1] != "0" else _TRUNK_ZERO
-    for region in regions:
-        parsed = phonenumbers.parse(number, region)
-        if phonenumbers.is_valid_number(parsed) and (pairs or phonenumbers.number_type(parsed) in mobile):
-            return True
-    return False
+    found = [one for region in regions if (one := _parsed(number, region)) and phonenumbers.is_valid_number(one)]
+    return any(pairs or phonenumbers.number_type(one) in mobile for one in found)

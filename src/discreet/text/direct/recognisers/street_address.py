@@ -97,7 +97,8 @@ class _Streets:
             yield *match.span(), _P["preposition sure"].match(match.group()) is not None and not said
         for match in _P["type first"].finditer(text):
             year = match["no"].isdigit() and int(match["no"]) in _YEARS and "," not in match.group()
-            yield *match.span(), _P["type sure"].match(match.group()) is not None and not year
+            cited = text[max(0, match.start() - 3) : match.start()] == "et "
+            yield *match.span(), _P["type sure"].match(match.group()) is not None and not year and not cited
         yield from ((*m.span(), True) for m in _P["carrera"].finditer(text))
 
     def _may_be_house(self, match: re.Match[str]) -> bool:
@@ -116,7 +117,7 @@ class _Streets:
         return not titled and self._ends(end)
 
     def _ends(self, end: int) -> bool:
-        return _P["behind a street"].match(self.facts.lower, end) is not None
+        return _P["behind a street"].match(self.text, end) is not None
 
     def _free(self) -> Iterator[Hit]:
         """What a word for an address introduces, if it has a number and a name; and houses with a code behind."""
@@ -204,7 +205,8 @@ def postal_code(facts: Facts) -> Iterator[Hit]:
                 yield Hit("postal_code", match.end() - len(_last_code(match)), match.end(), BOUND)
     for name in ("behind city", "before city"):
         for match in _P[name].finditer(text):
-            if _is_place(match["city"]) and _ends_code(facts, match.end()):
+            year = match["code"].isdigit() and int(match["code"]) in _YEARS
+            if not year and _is_place(match["city"]) and _ends_code(facts, match.end()):
                 yield Hit("postal_code", *match.span("code"), BOUND)
 
 
@@ -213,7 +215,7 @@ def _last_code(match: re.Match[str]) -> str:
 
 
 def _ends_code(facts: Facts, end: int) -> bool:
-    return _P["behind a street"].match(facts.lower, end) is not None
+    return _P["behind a street"].match(facts.text, end) is not None
 
 
 def _is_office_mail(facts: Facts, start: int) -> bool:

@@ -52,7 +52,7 @@ def vehicle(facts: Facts) -> Iterator[Hit]:
 
 
 @recognisers.register("device")
-@recogniser("device", digits=1)
+@recogniser("device", digits=1, priority=1)
 def device(facts: Facts) -> Iterator[Hit]:
     """Hardware addresses, IMEI with a word or in their groups, and named serial numbers."""
     if facts.text.count(":") >= 5 or facts.text.count("-") >= 5 or facts.text.count(".") >= 2:
@@ -64,7 +64,7 @@ def device(facts: Facts) -> Iterator[Hit]:
         for match in PATTERNS["imei"].finditer(facts.text):
             near = facts.distance(*match.span(), PATTERNS["imei cue"])
             if luhn.is_valid(re.sub(r"\D", "", match.group())) and near is not None:
-                yield Hit("device", *match.span(), CHECKED, near)
+                yield Hit("device", *match.span(), CHECKED)
     if facts.digits >= 3 and any(stem in facts.lower for stem in _DEVICE_STEMS):
         yield from facts.named_hits("device", PATTERNS["device"], least_digits=3)
 

@@ -120,7 +120,7 @@ class Quoting:
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("part", ["prepare", "find_direct", "guess_language", "find_evidence", "score_evidence",
+@pytest.mark.parametrize("part", ["render", "find_direct", "guess_language", "find_evidence", "score_evidence",
                                   "probability", "recogniser", "tagger"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = Guard(Policy.of("medical"))

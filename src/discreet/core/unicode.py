@@ -63,7 +63,7 @@ _WIDE_GAP = re.compile(r"[ \t]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Rewrite:
+class Rewrite:
     """Where one rewriting of a text changed its length: spans before and after, in order, never overlapping."""
 
     before: tuple[tuple[int, int], ...]
@@ -92,7 +92,8 @@ class _Rewrite:
 class Decoded:
     """A run that spells `text` in another way, for detection only; `start:end` is the run in the original.
 
-    `how` is "base64", "hex", "percent" or "spaced".
+    `how` is "base64", "hex", "percent" or "spaced"; "markup" for what markup holds and does not show, such as the
+    target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in its place.
     """
 
     text: str = field(repr=False)
@@ -108,7 +109,7 @@ class Prepared:
     original: str = field(repr=False)
     text: str = field(repr=False)
     decoded: tuple[Decoded, ...] = field(repr=False)
-    _rewrites: tuple[_Rewrite, ...] = field(default=(), repr=False)
+    _rewrites: tuple[Rewrite, ...] = field(default=(), repr=False)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Offsets into `text` to offsets into `original`; the span covers all that `text[start:end]` came from.
@@ -122,16 +123,17 @@ class Prepared:
 
 def prepare(text: str) -> Prepared:
     """Normalise a text for detection. Case, and the length of ordinary text, stay as they are."""
-    normal, rewrites = (text, ()) if text.isascii() else _normalise(text)
+    normal, rewrites = (text, ()) if text.isascii() else normalise(text)
     bare = Prepared(text, normal, (), rewrites)
     decoded = tuple(Decoded(plain, *bare.span(start, end), how)
-                    for plain, start, end, how in _decode(normal, MAX_DEPTH))
+                    for plain, start, end, how in decode(normal))
     return Prepared(text, normal, decoded, rewrites) if decoded else bare
 
 
-def _normalise(text: str) -> tuple[str, tuple[_Rewrite, ...]]:
+def normalise(text: str) -> tuple[str, tuple[Rewrite, ...]]:
+    """The normal form of a text, and the rewritings that led to it, in order."""
     text = _fold(text)
-    text, dropped = _rewrite(text, [(*m.span(), "") for m in _INVISIBLE.finditer(text)])
+    text, dropped = rewrite(text, [(*m.span(), "") for m in _INVISIBLE.finditer(text)])
     text, composed = _compose(text)
     if composed:
         text = _fold(text)
@@ -141,8 +143,8 @@ def _normalise(text: str) -> tuple[str, tuple[_Rewrite, ...]]:
     return text, tuple(one for one in (dropped, composed, again) if one is not None)
 
 
-def _rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, _Rewrite | None]:
-    """Apply edits (start, end, replacement), sorted and disjoint."""
+def rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, Rewrite | None]:
+    """Apply edits (start, end, replacement), sorted and disjoint; None where there are none."""
     if not edits:
         return text, None
     parts: list[str] = []
@@ -157,7 +159,7 @@ def _rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, _Rewrit
         ends.append(length)
         done = end
     parts.append(text[done:])
-    return "".join(parts), _Rewrite(tuple((s, e) for s, e, _ in edits), tuple(starts), tuple(ends))
+    return "".join(parts), Rewrite(tuple((s, e) for s, e, _ in edits), tuple(starts), tuple(ends))
 
 
 def _fold(text: str) -> str:
@@ -171,7 +173,7 @@ def _fold(text: str) -> str:
     return text
 
 
-def _compose(text: str) -> tuple[str, _Rewrite | None]:
+def _compose(text: str) -> tuple[str, Rewrite | None]:
     """NFKC, letter with its marks by letter with its marks."""
     if all(map(_is_still, set(_NON_ASCII.findall(text)))):
         return text, None
@@ -184,7 +186,7 @@ def _compose(text: str) -> tuple[str, _Rewrite | None]:
                 new = "".join(new[s:e][: MAX_MARKS + 1] for s, e in _clusters(new))
             if new != old:
                 edits.append((run.start() + start, run.start() + end, new))
-    return _rewrite(text, edits)
+    return rewrite(text, edits)
 
 
 def _clusters(run: str) -> Iterator[tuple[int, int]]:
@@ -232,14 +234,14 @@ def _script(character: str) -> str:
     return "latin" if character < "\u0250" or "\u1e00" <= character <= "\u1eff" else "other"
 
 
-def _decode(text: str, depth: int) -> Iterator[tuple[str, int, int, str]]:
+def decode(text: str, depth: int = MAX_DEPTH) -> Iterator[tuple[str, int, int, str]]:
     """Decoded runs as (plain, start, end, how), also of what was decoded, down to `depth`."""
     if depth == 0:
         return
     for plain, start, end, how in _runs(text):
-        normal = plain if plain.isascii() else _normalise(plain)[0]
+        normal = plain if plain.isascii() else normalise(plain)[0]
         yield normal, start, end, how
-        for inner, _, _, deeper in _decode(normal, depth - 1):
+        for inner, _, _, deeper in decode(normal, depth - 1):
             yield inner, start, end, deeper
 
 

@@ -22,6 +22,7 @@ from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
 from discreet.guard.reading import Read, said_before
+from discreet.text.render import render, shown
 
 Encoded = Literal["answer", "question+answer"]
 ENCODED: tuple[Encoded, ...] = ("answer", "question+answer")
@@ -144,10 +145,10 @@ def reading_of(read: Read) -> Reading:
     return Reading(read.attributes, tuple(span for span, subject in read.direct if subject != "asker"))
 
 
-def text_of(answer: Answer, encoded: Encoded) -> str:
-    """What the encoders of pieces read of an answer."""
+def text_of(answer: Answer, read: Read, encoded: Encoded) -> str:
+    """What the encoders of pieces read of an answer: the text that the detectors read."""
     said = said_before(answer) if encoded == "question+answer" else None
-    return answer.answer if said is None else f"{said}\n\n{answer.answer}"
+    return read.text if said is None else f"{shown(render(said))}\n\n{read.text}"
 
 
 def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer], reads: Sequence[Read],
@@ -155,15 +156,15 @@ def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer]
     """The rows of several answers, each as it would be alone."""
     readings = [reading_of(read) for read in reads]
 
-    def features(answer: Answer, reading: Reading) -> NDArray[np.float32]:
-        return fusion.encode_chunks(text_of(answer, encoded), reading=reading)
+    def features(answer: Answer, read: Read, reading: Reading) -> NDArray[np.float32]:
+        return fusion.encode_chunks(text_of(answer, read, encoded), reading=reading)
 
     if len(answers) == 1:
-        parts = [features(answers[0], readings[0])]
+        parts = [features(answers[0], reads[0], readings[0])]
     else:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
-            parts = list(pool.map(features, answers, readings))
+            parts = list(pool.map(features, answers, reads, readings))
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
     return Rows(joined, owner, evidence.rows(readings))

@@ -131,7 +131,8 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     reader = EvidenceEncoder(corpus.policy.domain)
     samples, reads = corpus.of("fit")
     readings = [reading_of(read) for read in reads]
-    fusion, features = Fusion.fit_encode(encoders, [text_of(s.answer, encoded) for s in samples], readings=readings)
+    texts = [text_of(s.answer, read, encoded) for s, read in zip(samples, reads, strict=True)]
+    fusion, features = Fusion.fit_encode(encoders, texts, readings=readings)
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
         samples, reads = corpus.of(part)

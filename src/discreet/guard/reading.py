@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from math import exp, isfinite
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Evidence, Subject
-from discreet.core.unicode import prepare
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.render import render, shown
 
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
@@ -43,22 +43,24 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the detectors saw in one answer; `empty` where it has no character that can be seen."""
+    """What the detectors saw in one answer; `empty` where it has no character that can be seen. `text` is what an
+    encoder reads: the rendered answer, and one without markup letter for letter as it came."""
 
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
     english: bool
     guess: str
+    text: str = field(repr=False)
     empty: bool = False
 
 
 def read_answer(answer: Answer, policy: Policy) -> Read:
     """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
-    prepared = prepare(answer.answer)
+    prepared = render(answer.answer)
     text, said = said_before(answer), None
     if text is not None:
-        said = prepare(text)
-        echoed = {(s.type, _squeezed(prepare(said.original[s.start : s.end]).text)) for s in find_direct(said)}
+        said = render(text)
+        echoed = {(s.type, _squeezed(render(said.original[s.start : s.end]).text)) for s in find_direct(said)}
     doc = Doc(prepared)
 
     def whose(span: DirectSpan) -> Subject:
@@ -67,7 +69,7 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
         What the user gave must stand in their words as an identifier of the same kind, or letter for letter: digits
         that only happen to run in the same order elsewhere are no consent.
         """
-        value = prepare(prepared.original[span.start : span.end]).text
+        value = render(prepared.original[span.start : span.end]).text
         if said is not None:
             alone = re.compile(rf"(?<!\w){re.escape(value.lower())}(?!\w)")
             if (span.type, _squeezed(value)) in echoed or (value.strip() and alone.search(said.text.lower())):
@@ -79,7 +81,7 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
     language = guess_language(doc)
     attributes = find_evidence(doc, policy.domain, None if said is None else said.original)
     empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
-    return Read(direct, attributes, language.english, language.guess, empty)
+    return Read(direct, attributes, language.english, language.guess, shown(prepared), empty)
 
 
 def _squeezed(text: str) -> str:

@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from discreet.core.errors import UsageError
-from discreet.core.unicode import Prepared, prepare
+from discreet.core.unicode import Prepared
 from discreet.domains import IDENTIFYING, DomainLike, load_domain
 from discreet.synth.records import Record
 from discreet.text.direct import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import find_evidence
+from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]
 WORDS: tuple[int, int] = (60, 180)
@@ -56,7 +57,7 @@ class Validator:
             return tuple(f"missing:{qi}" for qi in spec.qi if qi in missing)
         if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", draft.answer, re.I) for w in draft.forbidden):
             return ("forbidden",)
-        prepared = prepare(draft.answer)
+        prepared = render(draft.answer)
         direct = {span.type for span in find_direct(prepared)}.difference(self.domain.allowed_direct)
         return tuple(f"direct:{kind}" for kind in sorted(direct)) or self._evidence(record, prepared)
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from discreet.core.unicode import Prepared, prepare
+from discreet.core.unicode import Prepared
+from discreet.text.render import render
 from discreet.text.resources import words as word_lists
 
 TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’](?![sS]\b)[^\W\d_]+)?|['’][sS]\b|\S")
@@ -62,8 +63,8 @@ class Doc:
 
     @classmethod
     def of(cls, text: str) -> Doc:
-        """Normalise and tokenise a string."""
-        return cls(prepare(text))
+        """Render and tokenise a string."""
+        return cls(render(text))
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.unicode import prepare
 from discreet.domains import IDENTIFYING, DomainLike, load_domain, save_facts, saved_domain
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.render import render
 
 PERSONAL = ("third", "speaker")
 OTHERS = ("asker", "public", "cohort", "nobody")
@@ -43,11 +43,11 @@ def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
     What stands in the question, which the user said, is not of the answer: an attribute is the asker's, and a direct
     identifier is left out. Raises UsageError for an unknown domain, DetectorError where a recogniser broke.
     """
-    prepared = prepare(text)
-    told = _squeezed(prepare(question).text) if question else ""
+    prepared = render(text)
+    told = _squeezed(render(question).text) if question else ""
     direct = tuple(
         span for span in find_direct(prepared)
-        if not told or _squeezed(prepare(text[span.start : span.end]).text) not in told)
+        if not told or _squeezed(render(text[span.start : span.end]).text) not in told)
     return Reading(find_evidence(Doc(prepared), domain, question), direct)
 
 

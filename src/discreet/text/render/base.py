@@ -1,0 +1,76 @@
+"""The passes in order, and the composition of their edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from discreet.core.unicode import Decoded, Prepared, Rewrite, decode, normalise, prepare, rewrite
+from discreet.text.render.inline import inline
+from discreet.text.render.lines import lines
+from discreet.text.render.markup import entities, latex_tables, tags
+from discreet.text.render.structured import structured
+from discreet.text.render.tables import tables
+from discreet.text.render.words import Edit, Edits
+
+_PASSES: tuple[Callable[[str], Edits], ...] = (entities, entities, entities, tags, latex_tables, structured, lines,
+                                               tables, inline)
+# Superscript digits after a word are footnotes; compatibility forms would turn them into digits of the word.
+_SUPERSCRIPT = re.compile("(?:(?<=[a-z]{3})|(?<=[.,;:!?)\\]\"”]))[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}"
+                          "(?:[,\u2009\u202f][\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}){0,5}(?![\\w\u00b2-\u00b9])")
+# Any of these, a line with a comma that another follows, a quoted value: else there is nothing to render.
+_HINT = re.compile(r"[*_~`#<>&|\[\\{\t=;\u2190-\u2bff\u3010\U0001f000-\U0001faff]|(?m:^(?:-{3}|[^,\n]{1,40},.*$\n))"
+                   r"|\w:[ \t]*[\"'|>]")
+
+
+def render(text: str) -> Prepared:
+    """A text as a reader sees it, for detection; see the module for what is undone."""
+    footnotes = [] if text.isascii() else [(*m.span(), "") for m in _SUPERSCRIPT.finditer(text)]
+    current, first = rewrite(text, footnotes)
+    steps = [first] if first else []
+    if not current.isascii():
+        current, more = normalise(current)
+        steps += more
+    beside: list[Decoded] = []
+    current = _apply(current, _uncoded(current), steps, beside, text)
+    if _HINT.search(current):
+        for one in _PASSES:
+            found = one(current)
+            if found.edits or found.beside:
+                current = _apply(current, found, steps, beside, text)
+    if not steps:
+        return prepare(text)
+    bare = Prepared(text, current, (), tuple(steps))
+    beside += [Decoded(plain, *bare.span(start, end), how) for plain, start, end, how in decode(current)]
+    return Prepared(text, current, tuple(beside), tuple(steps))
+
+
+def shown(rendered: Prepared) -> str:
+    """What an encoder reads of a text: rendered; letter for letter as it came where it holds no markup."""
+    return rendered.original if rendered.text == prepare(rendered.original).text else rendered.text
+
+
+def _apply(text: str, found: Edits, steps: list[Rewrite], beside: list[Decoded], original: str) -> str:
+    """The text after one pass, normalised again where that brought other characters in."""
+    bare = Prepared(original, text, (), tuple(steps))
+    beside += [Decoded(text[start:end], *bare.span(start, end), found.how) for start, end in found.beside]
+    after, step = rewrite(text, found.edits)
+    if step:
+        steps.append(step)
+        if not after.isascii() and any(not new.isascii() for _, _, new in found.edits):
+            after, more = normalise(after)
+            steps += more
+    return after
+
+
+def _uncoded(text: str) -> Edits:
+    """Coded runs replaced by what they spell, the deepest reading of each; the run itself stays beside the text."""
+    runs: dict[tuple[int, int], str] = {}
+    for plain, start, end, how in decode(text):
+        if how != "spaced" or 2 * sum(map(str.isalpha, plain)) > len(plain):
+            runs[start, end] = plain
+    edits: list[Edit] = []
+    for (start, end), plain in sorted(runs.items(), key=lambda run: (run[0][0], -run[0][1])):
+        if not edits or edits[-1][1] <= start:
+            edits.append((start, end, plain))
+    return Edits(edits, [(start, end) for start, end, _ in edits], "coded")

@@ -1,0 +1,42 @@
+"""What the passes share: edits, the words of a key, how a value follows its label."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+Edit = tuple[int, int, str]
+"""Replace [start, end) by a text; only where that is empty may the span be empty, too."""
+
+RECORD = "\n\x1e\n"
+"""Between two records: the control character of that name, which no prose holds."""
+_PROSE = 6
+_STOPS = (".", "!", "?", ":", ";")
+_NOISE = re.compile(r"[*_`\"'~]|\([^()]*\)|<[^<>]*>")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_JOINERS = re.compile(r"[\s_.-]+")
+
+
+@dataclass(slots=True)
+class Edits:
+    """Edits of a text, sorted and disjoint; `beside` are spans that are read apart, and `how` says why."""
+
+    edits: list[Edit] = field(default_factory=list)
+    beside: list[tuple[int, int]] = field(default_factory=list)
+    how: str = "markup"
+
+
+def label(key: str) -> str:
+    """A key as words: "maritalStatus", "marital_status" and "**Marital status** (now)" are "Marital status"."""
+    words = _JOINERS.sub(" ", _CAMEL.sub(" ", _NOISE.sub(lambda m: " " if m[0] == "_" else "", key))).strip(" :")
+    return words[:1].upper() + (words[1:] if words.isupper() else words[1:].lower())
+
+
+def labelled(key: str, value: str) -> str:
+    """A label with what parts it from its value: prose stands on a line of its own."""
+    return f"{label(key)}:{chr(10) if len(value.split(None, _PROSE)) > _PROSE else ' '}"
+
+
+def stop(text: str) -> str:
+    """A full stop, where a text has none."""
+    return "" if not text.strip() or text.rstrip().endswith(_STOPS) else "."

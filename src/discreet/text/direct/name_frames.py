@@ -37,13 +37,17 @@ def is_taken(lower: str) -> bool:
             or lexicon.is_domain_term(lower))
 
 
-def is_name_shaped(spelt: Sequence[str]) -> bool:
-    """Whether capitalised words (as written) can be a person's name and nothing else that is listed."""
+def is_name_shaped(spelt: Sequence[str], *, sure: bool = False) -> bool:
+    """Whether capitalised words (as written) can be a person's name and nothing else that is listed.
+
+    `sure`: the last word may be a common English one ("Reece Power").
+    """
     lowers = [word.lower() for word in spelt]
     whole = " ".join(lowers)
     if whole in lexicon.organisations() or whole in lexicon.demonyms() or lexicon.canonical_place(whole) is not None:
         return False
-    if any(is_english(lower) or is_taken(lower) for lower in lowers if len(lower) > 1):
+    checked = lowers[:-1] if sure and len(lowers) > 1 and lowers[-1] not in _WORDS["things"] else lowers
+    if any(is_english(lower) or is_taken(lower) for lower in checked if len(lower) > 1):
         return False
     given = lexicon.given_names()
     if lowers[-1] == "i" or (lowers[0] not in given and lexicon.canonical_place(lowers[0]) is not None):
@@ -59,6 +63,8 @@ def frame_of(lower: str, start: int, end: int) -> int:
     low = max(0, start - _REACH)
     if _P["frame sure"].search(lower, low, start) or _P["frame kin"].search(lower, low, start):
         return 2
+    if any(_P[name].search(lower, low, start) for name in ("frame of", "frame label")):
+        return 1
     if _P["frame not"].search(lower, low, start):
         return 0
     return int(bool(_P["frame before"].search(lower, low, start) or _P["frame after"].match(lower, end)))

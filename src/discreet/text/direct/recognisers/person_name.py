@@ -298,15 +298,18 @@ class _Names:
             # "Genetic Testing Registry" in the middle of a sentence is a title of something, not a name behind a word.
             titled = first - i > 1 or (first > i and self.facts.text[max(0, self.tokens[i].start - 2)].islower())
             i = following
+            while last > first and len(self.tokens[last].word) > 1 and self.tokens[last].word.isupper():
+                last -= 1
             spelt = [t.word for t in self.tokens[first : last + 1]]
             if not taken.isdisjoint(range(first, last + 1)) or (first == last and len(spelt[0]) < 3):
                 continue
-            if not is_name_shaped(spelt) or (first == last and self.tokens[first].lower in self.given):
+            if not is_name_shaped(spelt, sure=True) or (first == last and self.tokens[first].lower in self.given):
                 continue
             start, end = self.tokens[first].start, self.tokens[last].end
             frame = frame_of(self.facts.lower, start, end)
             frame = 0 if titled and frame < 2 else frame
             words_of_it = sum(len(word) > 1 and word.lower() not in _WORDS["suffixes"] for word in spelt)
+            frame = frame if frame > 1 or is_name_shaped(spelt) else 0
             thing = frame <= (words_of_it < 2) or self._names_a_thing(end, own=first == last)
             if not thing and not self._passes(first, last):
                 yield self._hit("person_name", first, last, BOUND if frame > 1 else SHAPED)

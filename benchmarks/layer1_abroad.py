@@ -193,7 +193,7 @@ DECOYS_ABROAD: dict[str, Make] = {
                        "Attn: Claims Department", "From: Billing Department", "To: Accounts Payable"),
     "salutation without a name": _one("Dear Sir or Madam,", "Dear Hiring Manager,", "To Whom It May Concern:", "Dear Customer,", "Dear Valued Client,", "Hello Team,", "Dear Colleagues,"),
     "assistant": _one("My name is ChatGPT.", "I am Claude.", "I'm Siri.", "Tell Gemini to stop.", "I'm Copilot, an assistant."),
-    "fiction": _one("We read Moby Dick and The Great Gatsby.", "She watched Star Wars with Harry Potter fans.", "Like Sherlock Holmes, doctors infer.", "King Lear is a play."),
+    "fiction": _one("We read Moby Dick and The Great Gatsby.", "She watched Star Wars with Harry Potter fans.", "Like Sherlock Holmes, doctors infer.", "Macbeth is a play."),
     "case": lambda r: f"{pick(r, 'Obergefell v. Hodges', 'Marbury v. Madison', 'Gideon v. Wainwright', 'Chevron v. Echazabal', 'Youngberg v. Romeo')}, {r.integers(100, 600)} U.S. {r.integers(100, 999)}, controls.",
     "holiday": _one("By Good Friday and before Easter Monday it closes.", "Happy New Year and Merry Christmas to all.", "Since Black Friday and until Cyber Monday prices fall.", "On Labor Day we rest."),
     "ZIP file": lambda r: f"The ZIP file has {r.integers(10000, 99999)} bytes and the PIN has {r.integers(4, 8)} digits.",

@@ -93,3 +93,27 @@ def test_a_surname_or_a_relative_makes_a_hypothetical_party_a_person(found: Foun
 
 def test_a_hypothetical_does_not_reach_into_the_next_paragraph(found: Found) -> None:
     assert found("Alice sues Bob.\n\nTyler came.", "person_name_hypothetical") == ["Alice", "Bob"]
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("The tenant, Sybren Hoekstra, owes rent", "Sybren Hoekstra"), ("My name is Żaneta Kępka.", "Żaneta Kępka"),
+    ("We spoke with Bilgehan Karaduman yesterday", "Bilgehan Karaduman"), ("Dear Torquil Menzies,", "Torquil Menzies"),
+    ("Best regards,\nThainá da Mata", "Thainá da Mata"), ("Gelsomina Trapani's landlord left", "Gelsomina Trapani"),
+    ("Invoice to: Aagje van den Broek", "Aagje van den Broek"), ("the account of Hemlata Kulkarni", "Hemlata Kulkarni"),
+    ("Patient name Käthe Heidrich DOB 1/2/1960", "Käthe Heidrich"), ("her husband Sybren works", "Sybren"),
+    ("Sra. Jucélia das Neves called", "Sra. Jucélia das Neves"), ("Yesterday Loup Bouvier left", "Loup Bouvier"),
+])
+def test_a_name_that_no_list_holds_is_found_by_its_frame(found: Found, text: str, name: str) -> None:
+    assert found(text, "person_name") == [name]
+
+
+@pytest.mark.parametrize("text", [
+    "She flew to Los Angeles and Buenos Aires", "Key Takeaways\n\nRisk Factors For Stroke", "I am Claude. I'm Siri.",
+    "with Hodgkin Lymphoma or Guillain-Barré Syndrome", "under the Dodd Frank Act and Sarbanes Oxley",
+    "Dear Hiring Manager,",
+    "a letter from Deutsche Bank and Goldman Sachs", "treated with Warfarin Sodium", "contact Customer Service",
+    "Attn: Claims Department", "Company: Kestrel Zwickau", "the Genetic Testing Registry helps", "in Machu Picchu",
+    "Presumably I left", "healthy Sri Lankan men",
+])
+def test_what_is_only_capitalised_is_no_name(found: Found, text: str) -> None:
+    assert found(text, "person_name") == []

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.detect import BOUND, Facts, Hit, recogniser, recognisers
 from discreet.text.evidence import lexicon
 from discreet.text.resources import patterns, words
 
@@ -50,14 +50,14 @@ class _Streets:
                 stop, town = self.tail(end)
                 cued = start in self.cues
                 if sure or town or cued:
-                    yield self._hit(self._begin(start), stop, BOUND if town or cued else SHAPED)
+                    yield self._hit(self._begin(start), stop)
             yield from self._free()
         if _P["street hint"].search(self.facts.lower):
             for match in _P["home street"].finditer(self.text):
-                yield self._hit(*match.span("street"), SHAPED)
+                yield self._hit(*match.span("street"))
 
-    def _hit(self, start: int, end: int, validity: int) -> Hit:
-        return Hit("street_address", start, start + len(self.text[start:end].rstrip(" .,-(\n")), validity)
+    def _hit(self, start: int, end: int) -> Hit:
+        return Hit("street_address", start, start + len(self.text[start:end].rstrip(" .,-(\n")), BOUND)
 
     def _candidates(self) -> Iterator[tuple[int, int, bool]]:
         """Where a street may be, and whether its form alone says so."""
@@ -129,12 +129,12 @@ class _Streets:
             first = match.group()[0]
             ends = town or not match.group()[-1].isdigit() or self._ends(match.end())
             if ends and (sure or town or first.isdigit()) and re.search(r"[^\W\d_]{3}", match.group()):
-                yield self._hit(place, stop, BOUND)
+                yield self._hit(place, stop)
         if _P["code hint"].search(self.text):
             for match in _P["fallback"].finditer(self.text):
                 stop, _ = self.tail(match.end(), coded=True)
                 if stop > match.end():
-                    yield self._hit(match.start(), stop, SHAPED)
+                    yield self._hit(match.start(), stop)
 
     def _begin(self, start: int) -> int:
         """Where an address begins: a flat or a named house may stand before the street."""

@@ -187,6 +187,12 @@ def test_case_and_repetition_do_not_decide(text: str) -> None:
     assert guess_language(Doc.of(f"{text}\n{text}\n{text}")).english
 
 
+@pytest.mark.parametrize("text", ["Apply per label.", "Fees come due per quarter.", "Sons die too."])
+@pytest.mark.parametrize("times", [1, 3, 8, 20])
+def test_a_repeated_english_sentence_is_english(text: str, times: int) -> None:
+    assert guess_language(Doc.of(" ".join([text] * times))).english
+
+
 @given(st.text() | st.lists(st.sampled_from([*ENGLISH, *FOREIGN.values(), *OTHER_SCRIPTS])).map(" ".join))
 def test_any_text_has_one_answer(text: str) -> None:
     one = guess_language(Doc.of(text))

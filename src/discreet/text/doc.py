@@ -27,6 +27,10 @@ _ABBREVIATION = frozenset(
 )
 _SENTENCE_STOP = frozenset(".!?")
 _CLOSERS = frozenset("\"')]”’")
+# Of the words that tell a language, those that English has as well, as verb, noun or number.
+_ENGLISH_TOO = frozenset("ale come con dal dan dar data de den der des det die do due elle en es et fin fur ha han hans har "
+                         "het hon i il ja kan kun la las le les lo los ma man men met mit nu o on pas per plus son sin som "
+                         "sue sur te to tu un van war yang ye".split())
 _WINDOW = 24
 _LEAST = 8
 
@@ -163,7 +167,9 @@ def _foreign(window: list[str]) -> str | None:
     other = Counter(code for word in foreign for code, listed in lists.items() if word in listed)
     if other:
         code, count = max(other.items(), key=lambda item: (item[1], item[0]))
-        if count >= 4 and count > 1.5 * english and count >= 0.2 * len(window):
+        # An English sentence that comes again and again repeats its few such words.
+        several = len({word for word in foreign if word in lists[code]} - _ENGLISH_TOO) >= 2
+        if several and count >= 4 and count > 1.5 * english and count >= 0.2 * len(window):
             return code
     if english or len(window) < 20:
         return None

@@ -28,9 +28,10 @@ _ABBREVIATION = frozenset(
 _SENTENCE_STOP = frozenset(".!?")
 _CLOSERS = frozenset("\"')]”’")
 # Of the words that tell a language, those that English has as well, as verb, noun or number.
-_ENGLISH_TOO = frozenset("ale come con dal dan dar data de den der des det die do due elle en es et fin fur ha han hans har "
-                         "het hon i il ja kan kun la las le les lo los ma man men met mit nu o on pas per plus son sin som "
-                         "sue sur te to tu un van war yang ye".split())
+_ENGLISH_TOO = frozenset(
+    "ale come con dal dan dar data de den der des det die do due elle en es et fin fur ha han hans har het hon i il "
+    "ja kan kun la las le les lo los ma man men met mit nu o on pas per plus son sin som sue sur te to tu un van war "
+    "yang ye".split())
 _WINDOW = 24
 _LEAST = 8
 

@@ -125,7 +125,7 @@ def main() -> None:
         return
     plan, refused = yaml.safe_load((HERE / "plan.yaml").read_text(encoding="utf-8")), Counter[str]()
     drawn = list(draw(args.data, plan, shared_shingles(args.refuse), refused))
-    turns = [[p for p in drawn if p["turn"] == turn] for turn in (1, 2, 3)]
+    turns = [[p for p in drawn if p["turn"] == turn] for turn in (1, 2, 3, 4)]
     for given in turns:
         random.Random(plan["seed"]).shuffle(given)
         given.sort(key=lambda p: p["set"])

@@ -19,6 +19,7 @@ from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import DomainLike
 from discreet.guard import reading
+from discreet.guard.combined import combined, score
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import EvidenceScore, Finding, Read
 from discreet.text.evidence.mentions import Attribute
@@ -79,7 +80,7 @@ class Guard:
                              f"{policy.domain.name!r}; expected the same domain")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
-        self.rules = reading.fitted()
+        self.rules = combined()
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -163,7 +164,7 @@ class Guard:
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
 
     def _decide(self, answer: Answer, read: Read) -> Judgement:
-        found = reading.score_evidence(read.attributes, self.policy, self.rules)
+        found = score(read, self.policy, self.rules)
         findings = reading.findings_of(read, self.policy)
         verdict = Verdict(answer.id, "safe", None, reading.probability(found.logit), found.logit, found.listed(),
                           self._label, found.quiet_reason(), tau=self.tau)
@@ -188,7 +189,7 @@ class Guard:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        if found.best is not None and found.flags(self.rules_tau):
+        if found.flags(self.rules_tau):
             return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
                     "reason": found.flag_reason()}
         if read.empty:
@@ -198,7 +199,11 @@ class Guard:
                     "reason": f"not English (looks like {read.guess}): the evidence rules read English only"}
         if unsure is not None and self.policy.subjects:
             return {"action": "abstain", "reason": unsure}
-        if not self.is_fitted or quiet.delta is None or quiet.delta <= self.tau:
+        flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
+        if found.logit > self.rules.unsure_above(self.point) and not flagged and self.policy.subjects:
+            return {"action": "abstain",
+                    "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
+        if not flagged:
             return {}
         suppressed = suppressed_by_subject(read.attributes, self.policy)
         if suppressed is not None:

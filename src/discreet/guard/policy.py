@@ -27,7 +27,8 @@ class Policy:
 
     Attributes of `subjects` count towards a cluster, which `cluster` of them (at least 1) make where they are bound to
     one person. `rule` says which classes count: "identifying", those that say who somebody is; "paper", the paper's,
-    shared and of the domain; or the named ones. Direct identifiers of `allow_direct` pass.
+    shared and of the domain; or the named ones. Direct identifiers of `allow_direct` pass. `inferred`: what can be
+    inferred though no words state it counts too.
     """
 
     domain: Domain
@@ -39,6 +40,7 @@ class Policy:
     point: str = "conservative"
     languages: tuple[str, ...] = ("en",)
     allow_direct: tuple[str, ...] = ()
+    inferred: bool = True
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -48,8 +50,10 @@ class Policy:
         return IDENTIFYING if isinstance(self.rule, str) else self.rule
 
     def settings(self) -> dict[str, Any]:
-        """Every setting as a plain value, the domain as its name."""
+        """Every setting as a plain value, the domain as its name; `inferred` only where it is off."""
         said = {one.name: getattr(self, one.name) for one in fields(self)}
+        if self.inferred:
+            del said["inferred"]
         return {**said, "domain": self.domain.name}
 
     def label(self) -> str:
@@ -134,7 +138,7 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
                           f"got {said!r}")
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
-                  tuple(data.get("allow_direct", [])))
+                  tuple(data.get("allow_direct", [])), data.get("inferred", True))
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:
@@ -151,6 +155,8 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
         fail("counts and rule are two names of one key; expected counts only")
     if data.get("point", "conservative") not in POINTS:
         fail(f"point must be one of {', '.join(POINTS)}, got {data['point']!r}")
+    if not isinstance(data.get("inferred", True), bool):
+        fail(f"inferred must be true or false, got {data['inferred']!r}")
     for key in ("languages", "allow_direct"):
         listed = data.get(key, [])
         if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):

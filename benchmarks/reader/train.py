@@ -1,0 +1,257 @@
+"""Train the reader, and write it with its weights into the package.
+
+    python -m benchmarks.reader.train --data DATA --teachers FOLDER --refuse REFUSE.PY [--texts F …] [--epochs 8] [--state F]
+
+`teachers.py` and `silver.py` write FOLDER first. A state that is there is taken instead of training; training takes some
+15 minutes on two free cores. `calibrate.py` follows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from benchmarks.reader.corpus import corpus
+from benchmarks.reader.export import export
+from benchmarks.reader.model import DEEPEST, Reader, weights_folder
+from benchmarks.reader.rows import CLASSES, COUNTED, ENTITIES, KINDS, Row, Swaps, augmented, counts
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from discreet.text.reader import FOLDER
+
+LONGEST, LAYERS = 256, [0, 1, 2, 3]
+MASK = 103
+
+
+def tokenizer() -> Tokenizer:
+    tok = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
+    tok.no_padding()
+    tok.enable_truncation(LONGEST)
+    return tok
+
+
+def new_reader(layers: list[int]) -> Reader:
+    from transformers import AutoModel
+
+    # Dropout inside the trunk costs more time on a processor than the rest of its forward pass.
+    return Reader(AutoModel.from_pretrained(weights_folder(), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                                            attn_implementation="eager"), layers)
+
+
+def encode(tok: Tokenizer, row: Row) -> Row:
+    """Token ids and targets; -1 in a target where the row does not tell."""
+    enc = tok.encode(row["text"])
+    at = np.array(enc.offsets)
+    t, known = len(enc.ids), row.get("marks")
+    inside = np.zeros((t, len(CLASSES)), np.float32)
+    begins = np.zeros((t, len(CLASSES)), np.float32)
+    if known is not None:
+        for i, c in enumerate(CLASSES):
+            if known.get(c) != "all":
+                inside[:, i] = begins[:, i] = -1
+    real = at[:, 1] > at[:, 0]
+    spans = []
+    for s in row["spans"]:
+        where = np.flatnonzero(real & (at[:, 0] < s[1]) & (at[:, 1] > s[0]))
+        if not len(where):
+            continue
+        i = CLASSES.index(s[2])
+        if "w" in s[4]:  # Merely having a job is no occupation that counts; what else is weak teaches nothing either way.
+            inside[where, i] = begins[where, i] = 0 if s[2] == "occupation" else -1
+            continue
+        inside[where, i] = 1
+        begins[where, i] = 0
+        begins[where[0], i] = 1
+        kind = row["people"].get(str(s[3]), "nobody" if s[3] == 0 else None)
+        spans.append((where[0], where[-1] + 1, i, KINDS.index(kind) if kind in KINDS else -1, s[3]))
+    entity = np.full((t, len(ENTITIES)), -1 if "entities" not in row else 0, np.float32)
+    for s in row.get("entities", []):
+        if s[2] in ENTITIES:
+            entity[real & (at[:, 0] < s[1]) & (at[:, 1] > s[0]), ENTITIES.index(s[2])] = 1
+    told = counts(row) if "cluster" in row else None
+    count = np.full((3, DEEPEST), -1, np.float32)
+    if told is not None:
+        count = np.array([[float(told[k] > d) for d in range(DEEPEST)] for k in KINDS[:3]], np.float32)
+    inferred = np.full(len(COUNTED), -1, np.float32)
+    if "inferred" in row and told is not None:
+        inferred = np.array([float(any(c == k for k, _ in row["inferred"])) for c in COUNTED], np.float32)
+    return {"ids": np.array(enc.ids), "at": at, "inside": inside, "begins": begins, "spans": spans, "entity": entity,
+            "counts": count, "inferred": inferred, "weight": row.get("weight", 1.0)}  # fmt: skip
+
+
+def batches(items: list[Row], size: int, rng: random.Random) -> list[list[Row]]:
+    """Batches of like length, in random order."""
+    order = sorted(range(len(items)), key=lambda i: len(items[i]["ids"]) + rng.random() * 24)
+    cuts = [[items[i] for i in order[k : k + size]] for k in range(0, len(order), size)]
+    rng.shuffle(cuts)
+    return cuts
+
+
+def masked(items: list[Row], rng: random.Random, share: float = 0.08) -> list[Row]:
+    """Half of the rows with some of their tokens hidden, so that what stands around a word teaches too."""
+    out = []
+    for item in items:
+        if rng.random() < 0.5:
+            hidden = np.array([rng.random() < share for _ in item["ids"]])
+            hidden[[0, -1]] = False
+            item = {**item, "ids": np.where(hidden, MASK, item["ids"])}  # noqa: PLW2901
+        out.append(item)
+    return out
+
+
+def padded(batch: list[Row], name: str, fill: float) -> Tensor:
+    longest = max(len(b["ids"]) for b in batch)
+    return torch.from_numpy(np.stack([np.pad(b[name], [(0, longest - len(b[name]))] + [(0, 0)] * (b[name].ndim - 1),
+                                             constant_values=fill) for b in batch]))  # fmt: skip
+
+
+def bce(logits: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+    known = (target >= 0).float() if weight is None else (target >= 0).float() * weight
+    loss = functional.binary_cross_entropy_with_logits(logits.float(), target.clamp(min=0), reduction="none") * known
+    return loss.sum() / known.sum().clamp(min=1)
+
+
+def mean_of(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
+    """Means of the rows of each segment."""
+    total = torch.zeros(len(size), *values.shape[1:]).index_add(0, segment, values)
+    return total / size[:, None]
+
+
+def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
+    ids = padded(batch, "ids", 0)
+    mask = (ids != 0).long()
+    out = {k: v.float() for k, v in model(ids, mask).items()}
+    weight = torch.tensor([b["weight"] for b in batch]).view(-1, 1, 1)
+    losses = {"inside": bce(out["inside"], padded(batch, "inside", -1), weight) * len(CLASSES),
+              "begins": bce(out["begins"], padded(batch, "begins", -1), weight) * len(CLASSES),
+              "entity": bce(out["entity"], padded(batch, "entity", -1)) * len(ENTITIES)}  # fmt: skip
+    spans = [(n, *s) for n, b in enumerate(batch) for s in b["spans"] if s[3] >= 0]
+    zero = out["inside"].sum() * 0
+    losses["whose"], losses["same"] = zero, zero
+    if spans:
+        row, first, last, c, kind, person = (torch.tensor(x) for x in zip(*spans, strict=True))
+        size = last - first
+        segment = torch.arange(len(spans)).repeat_interleave(size)
+        token = torch.arange(int(size.sum())) - (size.cumsum(0) - size).repeat_interleave(size) + first.repeat_interleave(size)
+        place = row[segment] * ids.shape[1] + token
+        whose = mean_of(out["whose"].flatten(0, 1)[place, c[segment]], segment, size)
+        losses["whose"] = functional.cross_entropy(whose, kind)
+        vector = mean_of(out["person"].flatten(0, 1)[place], segment, size)
+        i, j = torch.triu_indices(len(spans), len(spans), 1)
+        told = ((kind == 0) | (kind == 2)) & (person > 0)
+        kept = (row[i] == row[j]) & told[i] & told[j]
+        i, j = i[kept], j[kept]
+        if len(i):
+            odds = model.alike(vector[i], c[i], vector[j], c[j])
+            loss = functional.binary_cross_entropy_with_logits(odds, (person[i] == person[j]).float(), reduction="none")
+            shares = torch.bincount(row[i], minlength=len(batch)).float()  # A passage counts once, however many pairs it has.
+            losses["same"] = (loss / shares[row[i]]).sum() / (shares > 0).sum()
+    losses["counts"] = bce(out["counts"], torch.from_numpy(np.stack([b["counts"] for b in batch])), weight)
+    losses["inferred"] = bce(out["inferred"], torch.from_numpy(np.stack([b["inferred"] for b in batch])), weight[:, 0])
+    return losses
+
+
+SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.3, "counts": 1.0, "inferred": 0.3}
+
+
+def fit(rows: list[Row], *, layers: list[int], epochs: int, seed: int, rate: float = 2e-4, size: int = 16,
+        frozen: int = 0, log: Any = print, start: dict[str, Tensor] | None = None,
+        swaps: Swaps | None = None, teachers: Sequence[Row] = (), each: int = 0) -> Reader:  # fmt: skip
+    torch.manual_seed(seed)
+    torch.set_flush_denormal(True)
+    rng = random.Random(seed)
+    model, tok = new_reader(layers), tokenizer()
+    if start is not None:
+        model.load_state_dict(start)
+    for p in model.trunk.embeddings.parameters():
+        p.requires_grad = False
+    for layer in model.trunk.encoder.layer[:frozen]:
+        for p in layer.parameters():
+            p.requires_grad = False
+    trunk = [p for p in model.trunk.parameters() if p.requires_grad]
+    heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
+    optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
+    total = epochs * math.ceil((len(rows) + min(each, len(teachers))) / size)
+    plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
+    began, step = time.time(), 0
+    average = [p.detach().clone() for p in model.parameters()]
+    for epoch in range(epochs):
+        model.train()
+        seen: dict[str, list[float]] = defaultdict(list)
+        taken = rng.sample(list(teachers), min(each, len(teachers)))
+        items = [encode(tok, augmented(swaps.of(r, rng) if swaps else r, rng)) for r in [*rows, *taken]]
+        for batch in batches(masked(items, rng), size, rng):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                losses = loss_of(model, batch)
+            loss = sum(SHARES[k] * v for k, v in losses.items())
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trunk + heads, 1.0)
+            optimiser.step()
+            plan.step()
+            step += 1
+            with torch.no_grad():  # The mean of the late weights reads unseen text better than the last ones.
+                keep = min(0.997, step / (step + 100))
+                for mean, now in zip(average, model.parameters(), strict=True):
+                    mean.mul_(keep).add_(now, alpha=1 - keep)
+            for k, v in losses.items():
+                seen[k].append(float(v.detach()))
+        log(f"epoch {epoch + 1}/{epochs} {time.time() - began:.0f}s " + " ".join(f"{k} {np.mean(v):.4f}" for k, v in seen.items()))
+    with torch.no_grad():
+        for mean, now in zip(average, model.parameters(), strict=True):
+            now.copy_(mean)
+    return model.eval()
+
+
+@torch.no_grad()
+def predict(model: Reader, rows: list[Row]) -> list[Row]:
+    """Probabilities per row: arrays as `Reader.forward` says, with offsets."""
+    tok, out = tokenizer(), []
+    for row in rows:
+        enc = tok.encode(row["text"])
+        ids = torch.tensor([enc.ids])
+        res = {k: v[0].float() for k, v in model(ids, torch.ones_like(ids)).items()}
+        out.append({"text": row["text"], "at": np.array(enc.offsets), "inside": res["inside"].sigmoid().numpy(), "begins": res["begins"].sigmoid().numpy(),
+                    "whose": res["whose"].softmax(-1).numpy(), "person": res["person"].numpy(), "counts": res["counts"].numpy(),
+                    "inferred": res["inferred"].sigmoid().numpy()})  # fmt: skip
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("data", "teachers", "refuse"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--texts", type=Path, nargs="*", default=[])
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--state", type=Path)
+    parser.add_argument("--output", type=Path, default=FOLDER)
+    args = parser.parse_args()
+    teach, others, more, refused = corpus(args.data, args.texts, args.teachers, args.refuse)
+    print(f"{len(teach)} labelled or written rows teach, {len(more)} of teachers; {len(others)} choose; refused {refused}")
+    said = (r["text"][s[0] : s[1]] for r in [*teach, *more] for s in r["spans"] if s[2] == "name")
+    names = sorted({name for name in said if name.count(" ") == 1})
+    if args.state and args.state.exists():
+        model = new_reader(LAYERS)
+        model.load_state_dict(torch.load(args.state))
+    else:
+        model = fit(teach, layers=LAYERS, epochs=args.epochs, seed=args.seed, rate=3e-4, swaps=Swaps(names), teachers=more, each=700)
+        if args.state:
+            torch.save(model.state_dict(), args.state)
+    facts = {"made": "benchmarks/reader/train.py", "rows": len(teach), "teachers": len(more), "refused": refused, "epochs": args.epochs,
+             "seed": args.seed, "families": dict(Counter(r["family"] for r in teach)), "thresholds": dict.fromkeys(CLASSES, 0.5)}  # fmt: skip
+    export(model.eval(), args.output, facts)
+
+
+if __name__ == "__main__":
+    main()

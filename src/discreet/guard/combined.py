@@ -1,0 +1,102 @@
+"""The calibrated score of an answer: what the reader counts, the spans that it shows, and the rules, in one logistic.
+
+The weights are not negative, and were fitted with the thresholds on labelled passages of families that taught the
+reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts attributes of the identifying
+classes; under a policy that counts others, or where the user had said some of them, spans and rules decide alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import isfinite, log
+
+from discreet.core.errors import DetectorError
+from discreet.domains import IDENTIFYING
+from discreet.guard.policy import Policy
+from discreet.guard.reading import Cluster, EvidenceScore, Read, clusters, fitted, score_evidence
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.reader import TOLD
+
+MOST = 6.0
+"""Log-odds beyond which a part says no more."""
+SEEN = 0.5
+"""From this probability on a class that no words state is said to be inferable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Intercept and weights of the parts, `whole` over (counts, spans, rules) and `spans` over (spans, rules), and the
+    log-odds of each operating point: flagged above `tau`, not decided above `unsure`."""
+
+    whole: tuple[float, ...]
+    spans: tuple[float, ...]
+    tau: dict[str, float]
+    unsure: dict[str, float]
+
+    def logit(self, counts: float | None, spans: float, rules: float) -> float:
+        """The log-odds that the answer holds a cluster; without the reader's count where that is None."""
+        weights, parts = (self.spans, (spans, rules)) if counts is None else (self.whole, (counts, spans, rules))
+        return weights[0] + sum(w * max(-MOST, min(MOST, p)) for w, p in zip(weights[1:], parts, strict=True))
+
+    def threshold(self, point: str) -> float:
+        """The log-odds above which evidence flags at an operating point; that of conservative at "costs"."""
+        return self.tau.get(point, self.tau["conservative"])
+
+    def unsure_above(self, point: str) -> float:
+        """The log-odds above which an answer that is not flagged is not called safe either."""
+        return self.unsure.get(point, self.unsure["conservative"])
+
+
+@cache
+def combined() -> Combined:
+    """The weights that ship with discreet."""
+    said = json.loads(files("discreet.guard").joinpath("combined.json").read_text(encoding="utf-8"))
+    return Combined(tuple(said["whole"]), tuple(said["spans"]), said["tau"], said["unsure"])
+
+
+def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Cluster | None]:
+    """Log-odds of the reader's count, of the spans and of the rules that somebody has a cluster, and whose spans say it
+    most. The count is None where it does not speak of what the policy counts."""
+    rules = score_evidence(read.ruled, policy, fitted())
+    scored = [(_at_least(c, policy.cluster), c) for c in clusters(read.attributes, policy)]
+    spans, best = max(scored, key=lambda pair: (pair[0], pair[1].size), default=(-MOST, None))
+    told = [read.seen.counts[i, min(policy.cluster, 4) - 1] for i, s in enumerate(TOLD) if s in policy.subjects]
+    counted = set(policy.counted) == set(IDENTIFYING) and not any(a.subject == "asker" for a in read.attributes)
+    return (float(max(told, default=-MOST)) if counted else None), spans, rules.logit, best
+
+
+def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
+    """The calibrated log-odds of an answer, and the person of whom most is shown.
+
+    Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.
+    """
+    counts, spans, rules, best = parts(read, policy)
+    logit = model.logit(counts, spans, rules)
+    if not isfinite(logit):
+        raise DetectorError("the scorer", "a score that is no number")
+    shown = best is not None and best.size >= policy.cluster
+    inferred = counts is not None and policy.inferred and bool(policy.subjects)
+    stated = {a.kind for a in best.attributes} if best is not None else set()
+    classes = tuple(k for k, p in read.seen.inferred.items() if p >= SEEN and k not in stated) if inferred else ()
+    return EvidenceScore(logit, best, shown or inferred, classes)
+
+
+def _at_least(cluster: Cluster, least: int) -> float:
+    """Log-odds that at least so many of a person's distinct attributes stand there, each with its own probability."""
+    each: dict[tuple[str, str], float] = {}
+    for a in cluster.attributes:
+        each[a.kind, a.value] = max(each.get((a.kind, a.value), 0.0), min(_chance(a), 0.995))
+    exactly = [1.0] + [0.0] * least
+    for p in each.values():
+        exactly = [(exactly[k] * (1 - p) if k < least else exactly[k]) + (exactly[k - 1] * p if k else 0.0)
+                   for k in range(least + 1)]
+    reached = min(max(exactly[least], 1e-9), 1 - 1e-9)
+    return max(-MOST, min(MOST, log(reached / (1 - reached))))
+
+
+def _chance(a: Attribute) -> float:
+    """What a rule finds weakly is as good as not told."""
+    return a.probability * (0.5 if a.weak and a.probability == 1.0 else 1.0)

@@ -1,0 +1,93 @@
+"""Attributes that the learned reader finds, in the form of the rules' own, and both put together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from discreet.core.records import Subject
+from discreet.domains import IDENTIFYING
+from discreet.text.doc import Doc
+from discreet.text.evidence import lexicon as lex
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.reader import Reading, Span
+
+KINDS = (*IDENTIFYING, "sex")
+"""The classes that the reader decides; those of a domain, and whether a person is spoken of, are the rules' own."""
+WEAK = 0.7
+"""Below this probability a span counts as weak."""
+_TOLD = ("third", "public")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SMALL = (lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY
+          | frozenset("of in at as for with who and to was is been were".split()))
+
+
+def attributes_of(reading: Reading, doc: Doc) -> tuple[Attribute, ...]:
+    """The spans of the classes that the reader decides, in order of their place.
+
+    The value is what is said, in lower case and without articles; spans of one person and class of which one holds the
+    words of the other are one fact.
+    """
+    found: list[Attribute] = []
+    values: dict[tuple[str, str], list[frozenset[str]]] = {}
+    for span in reading.spans:
+        if span.kind not in KINDS:
+            continue
+        words = _words(span, doc.text)
+        if not words:
+            continue
+        known = values.setdefault((span.person, span.kind), [])
+        same = next((k for k in known if k <= words or words <= k), None)
+        if same is None:
+            known.append(words)
+            same = words
+        start, end = doc.prepared.span(span.start, span.end)
+        why = f"read as {'an' if span.kind[0] in 'aeo' else 'a'} {span.kind} (probability {span.probability:.2f})"
+        found.append(Attribute(span.kind, " ".join(sorted(same)), span.subject, span.person, start, end, why,
+                               span.probability < WEAK, span.probability))
+    return tuple(found)
+
+
+def _words(span: Span, text: str) -> frozenset[str]:
+    """What of a span tells one fact from another."""
+    said = text[span.start : span.end]
+    words = [lex.singular(w) for w in _WORD.findall(said.lower())]
+    if span.kind == "age" and (digits := re.findall(r"\d+", said)):
+        return frozenset(digits[:1])
+    if span.kind == "family" and (kin := [lex.KIN[w][0] for w in words if w in lex.KIN]):
+        return frozenset(kin[:1])
+    return frozenset(w for w in words if w not in _SMALL) or frozenset(words)
+
+
+def facts_words(text: str) -> frozenset[str]:
+    """The words of a text, as values of attributes hold them."""
+    words = [lex.singular(w) for w in _WORD.findall(text.lower())]
+    return frozenset([*words, *re.findall(r"\d+", text), *(lex.KIN[w][0] for w in words if w in lex.KIN)])
+
+
+def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """What was read, and of the rules the classes that the reader does not decide, each person under one key.
+
+    A person of the rules is the person of the reader with whom they share most attributes; the only third person of the
+    reader is every third person of the rules with whom nobody shares anything.
+    """
+    ruled = tuple(ruled)
+    votes: dict[str, Counter[tuple[str, Subject]]] = {}
+    for a in ruled:
+        for b in read:
+            told = a.subject in _TOLD and b.subject in _TOLD
+            if told and a.start < b.end and b.start < a.end:
+                votes.setdefault(a.person, Counter())[b.person, b.subject] += 1
+    third = {(b.person, b.subject) for b in read if b.subject in _TOLD}
+    alone = next(iter(third)) if len(third) == 1 else None
+    out = list(read)
+    for a in ruled:
+        if a.kind in KINDS:
+            continue
+        person, subject = a.person, a.subject
+        if subject in _TOLD:
+            chosen = votes[a.person].most_common(1)[0][0] if a.person in votes else alone
+            person, subject = chosen or (person, subject)
+        out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability))
+    return tuple(sorted(out, key=lambda a: (a.start, a.end, a.kind)))

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test test-services lint types bench docs fix clean
+.PHONY: demo test test-services lint types bench docs fix reader clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -80,6 +80,23 @@ bench: $(STAMP) $(JAX) $(GUARD) $(LABELS)
 	$(BIN)/python -m benchmarks.membership_scale
 	$(BIN)/python -m benchmarks.label_bounds
 	$(BIN)/python -m benchmarks.label_peers
+
+# Trains the reader again: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). Some 20 minutes
+# on two free cores; with the state there, training is not repeated. The parser lives in an environment of its own.
+TEACHER := $(PEERS)/teacher/.installed
+WORK ?= .reader
+
+$(TEACHER):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --require-hashes -r benchmarks/reader/requirements-teacher.txt
+	touch $@
+
+reader: $(STAMP) $(TEACHER)
+	$(BIN)/python -m benchmarks.reader.teachers --data $(DATA) --refuse $(REFUSE) --output $(WORK)
+	for part in clinical general; do $(dir $(TEACHER))bin/python benchmarks/reader/silver.py \
+	  --input $(WORK)/unlabelled_$$part.jsonl --output $(WORK)/silver_$$part.jsonl || exit 1; done
+	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --state $(WORK)/state.pt
+	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 
 clean:
 	rm -rf $(VENV) demo

@@ -1,13 +1,14 @@
 """The calibrated score of an answer: what the reader counts, the spans that it shows, and the rules, in one logistic.
 
 The weights are not negative, and were fitted with the thresholds on labelled passages of families that taught the
-reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts attributes of the identifying
-classes; under a policy that counts others, or where the user had said some of them, spans and rules decide alone.
+reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts attributes of the
+identifying classes; under a policy that counts others, or where the user had said some, spans and rules decide alone.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -20,8 +21,10 @@ from discreet.guard.reading import Cluster, EvidenceScore, Read, clusters, fitte
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD
 
-MOST = 6.0
+MOST = 12.0
 """Log-odds beyond which a part says no more."""
+OVERLOOKED = 0.1
+"""Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
 SEEN = 0.5
 """From this probability on a class that no words state is said to be inferable."""
 
@@ -61,8 +64,8 @@ def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Clust
     """Log-odds of the reader's count, of the spans and of the rules that somebody has a cluster, and whose spans say it
     most. The count is None where it does not speak of what the policy counts."""
     rules = score_evidence(read.ruled, policy, fitted())
-    scored = [(_at_least(c, policy.cluster), c) for c in clusters(read.attributes, policy)]
-    spans, best = max(scored, key=lambda pair: (pair[0], pair[1].size), default=(-MOST, None))
+    scored = [(at_least(c.attributes, policy.cluster), c) for c in clusters(read.attributes, policy)]
+    spans, best = max(scored, key=lambda pair: (pair[0], pair[1].size), default=(at_least((), policy.cluster), None))
     told = [read.seen.counts[i, min(policy.cluster, 4) - 1] for i, s in enumerate(TOLD) if s in policy.subjects]
     counted = set(policy.counted) == set(IDENTIFYING) and not any(a.subject == "asker" for a in read.attributes)
     return (float(max(told, default=-MOST)) if counted else None), spans, rules.logit, best
@@ -84,13 +87,13 @@ def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
     return EvidenceScore(logit, best, shown or inferred, classes)
 
 
-def _at_least(cluster: Cluster, least: int) -> float:
-    """Log-odds that at least so many of a person's distinct attributes stand there, each with its own probability."""
+def at_least(attributes: Iterable[Attribute], least: int) -> float:
+    """Log-odds that at least so many distinct attributes of a person stand there, each with its own probability."""
     each: dict[tuple[str, str], float] = {}
-    for a in cluster.attributes:
+    for a in attributes:
         each[a.kind, a.value] = max(each.get((a.kind, a.value), 0.0), min(_chance(a), 0.995))
     exactly = [1.0] + [0.0] * least
-    for p in each.values():
+    for p in [*each.values(), *[OVERLOOKED] * least]:
         exactly = [(exactly[k] * (1 - p) if k < least else exactly[k]) + (exactly[k - 1] * p if k else 0.0)
                    for k in range(least + 1)]
     reached = min(max(exactly[least], 1e-9), 1 - 1e-9)

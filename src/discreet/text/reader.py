@@ -170,7 +170,7 @@ class Reader:
         return float(left @ right) * self._scale + self._bias
 
 
-_BEGINS = 0.4
+_BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OUTPUTS = ("inside", "begins", "whose", "person", "counts", "inferred", "vector")
 

@@ -92,6 +92,15 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
     return Read(direct, attributes, language.english, language.guess, shown(prepared), ruled, seen, empty)
 
 
+def echoed_by(attributes: Iterable[Attribute], said: Prepared | None) -> tuple[Attribute, ...]:
+    """Attributes of which every word stands in what the user said are the asker's, and no leaks."""
+    if said is None:
+        return tuple(attributes)
+    words = facts_words(said.text)
+    return tuple(replace(a, subject="asker", why=f"{a.why}; already said in the question")
+                 if a.subject in ("third", "speaker") and set(a.value.split()) <= words else a for a in attributes)
+
+
 def _squeezed(text: str) -> str:
     return "".join(c for c in text.lower() if c.isalnum())
 

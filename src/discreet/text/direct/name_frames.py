@@ -40,7 +40,7 @@ def is_taken(lower: str) -> bool:
 def is_name_shaped(spelt: Sequence[str], *, sure: bool = False) -> bool:
     """Whether capitalised words (as written) can be a person's name and nothing else that is listed.
 
-    `sure`: the last word may be a common English one ("Reece Power").
+    `sure`: the last word may be a common English one ("Reece Power"), and the first a place.
     """
     lowers = [word.lower() for word in spelt]
     whole = " ".join(lowers)
@@ -50,7 +50,7 @@ def is_name_shaped(spelt: Sequence[str], *, sure: bool = False) -> bool:
     if any(is_english(lower) or is_taken(lower) for lower in checked if len(lower) > 1):
         return False
     given = lexicon.given_names()
-    if lowers[-1] == "i" or (lowers[0] not in given and lexicon.canonical_place(lowers[0]) is not None):
+    if lowers[-1] == "i" or (not sure and lowers[0] not in given and lexicon.canonical_place(lowers[0]) is not None):
         return False
     last = lexicon.places().get(lowers[-1])
     if len(lowers) > 1 and last is not None and last.kind in ("country", "continent", "region"):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.core.records import Answer
-from discreet.guard.combined import MOST, parts
+from discreet.guard.combined import MOST, combined, parts, score
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.text import reader as package
@@ -47,10 +47,10 @@ def fit(x: Floats, y: Floats, ridge: float = 0.5) -> Floats:
     return np.asarray(minimize(loss, np.zeros(z.shape[1]), jac=True, bounds=bounds).x)
 
 
-def left_out(x: Floats, y: Floats, family: list[str]) -> Floats:
+def left_out(x: Floats, y: Floats, names: NDArray[np.str_]) -> Floats:
     """Log-odds of each passage by weights that the other families gave."""
-    out, names = np.zeros(len(y)), np.array(family)
-    for name in set(family):
+    out = np.zeros(len(y))
+    for name in set(names.tolist()):
         w = fit(x[names != name], y[names != name])
         out[names == name] = w[0] + x[names == name] @ w[1:]
     return out
@@ -94,29 +94,36 @@ def main() -> None:
     card_file.write_text(json.dumps(card) + "\n", encoding="utf-8")
     package.packaged.cache_clear()
 
-    x, y, family, nothing = [], [], [], []
+    x, y, family, nothing, shown, whole = [], [], [], [], [], []
     for row in rows:
         main = row["people"].get(str(row["main"]))
         if row["cluster"] == "yes" and main not in ("third", "speaker"):
             continue
         policy = Policy.of(DOMAINS.get(row["register"], "medical"))
-        counts, spans, rules, _ = parts(read_answer(Answer(row["passage"], row["text"], None), policy), policy)
-        x.append([counts, spans, rules])
+        read = read_answer(Answer(row["passage"], row["text"], None), policy)
+        counts, spans, rules, _ = parts(read, policy)
+        shown.append(score(read, policy, combined()).cluster)
+        whole.append(counts is not None)
+        x.append([0.0 if counts is None else counts, spans, rules])
         y.append(row["cluster"] == "yes")
         nothing.append(row["cluster"] == "no")
         family.append(row["family"])
     given, is_cluster = np.clip(np.array(x, np.float64), -MOST, MOST), np.array(y, np.float64)
-    none = np.array(nothing)
-    out: dict[str, Any] = {"whole": fit(given, is_cluster).round(4).tolist(), "spans": fit(given[:, 1:], is_cluster).round(4).tolist()}
-    odds = left_out(given, is_cluster, family)
+    none, told, full = np.array(nothing), np.array(shown), np.array(whole)
+    families = np.array(family)
+    out: dict[str, Any] = {"whole": fit(given[full], is_cluster[full]).round(4).tolist(),
+                           "spans": fit(given[:, 1:], is_cluster).round(4).tolist()}
+    odds = left_out(given[:, 1:], is_cluster, families)
+    odds[full] = left_out(given[full], is_cluster[full], families[full])
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
-    out["unsure"] = dict.fromkeys(SHARES, round(float(np.quantile(odds[none], 1 - UNSURE)), 4))
-    out["unsure"] = {name: min(v, out["tau"][name]) for name, v in out["unsure"].items()}
+    unsure = round(float(np.quantile(odds[none], 1 - UNSURE)), 4)
+    out["unsure"] = {name: min(unsure, tau) for name, tau in out["tau"].items()}
     Path("src/discreet/guard/combined.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(out))
-    for name, tau in {**out["tau"], "unsure": out["unsure"]["balanced"]}.items():
-        print(f"{name:13} clusters {np.mean(odds[is_cluster > 0] > tau):.3f} none {np.mean(odds[none] > tau):.3f} "
-              f"one {np.mean(odds[(is_cluster == 0) & ~none] > tau):.3f}")
+    kinds = {"clusters": is_cluster > 0, "none": none, "one": (is_cluster == 0) & ~none}
+    for name, tau in out["tau"].items():
+        print(name, "flagged", {k: round(float((odds[m] > tau)[told[m]].sum() / m.sum()), 3) for k, m in kinds.items()},
+              "held", {k: round(float((odds[m] > out["unsure"][name]).mean()), 3) for k, m in kinds.items()})
     for k, name in enumerate(("counts", "spans", "rules")):
         print(f"{name:7} alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}")
     print(f"all     AUROC {auroc(odds[is_cluster > 0], odds[none]):.4f}; with one {auroc(odds[is_cluster > 0], odds[is_cluster == 0]):.4f}")

@@ -25,6 +25,8 @@ MOST = 12.0
 """Log-odds beyond which a part says no more."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
+INFERRED = -2.5
+"""Log-odds of the reader's count above which a cluster is told although fewer attributes than make one are shown."""
 SEEN = 0.5
 """From this probability on a class that no words state is said to be inferable."""
 
@@ -67,7 +69,9 @@ def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Clust
     scored = [(at_least(c.attributes, policy.cluster), c) for c in clusters(read.attributes, policy)]
     spans, best = max(scored, key=lambda pair: (pair[0], pair[1].size), default=(at_least((), policy.cluster), None))
     told = [read.seen.counts[i, min(policy.cluster, 4) - 1] for i, s in enumerate(TOLD) if s in policy.subjects]
-    counted = set(policy.counted) == set(IDENTIFYING) and not any(a.subject == "asker" for a in read.attributes)
+    overruled = any(a.subject == "asker" or ";" in a.why and a.kind in IDENTIFYING and a.subject in ("cohort", "public")
+                    for a in read.attributes)
+    counted = set(policy.counted) == set(IDENTIFYING) and not overruled
     return (float(max(told, default=-MOST)) if counted else None), spans, rules.logit, best
 
 
@@ -80,11 +84,14 @@ def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
     logit = model.logit(counts, spans, rules)
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
-    shown = best is not None and best.size >= policy.cluster
-    inferred = counts is not None and policy.inferred and bool(policy.subjects)
     stated = {a.kind for a in best.attributes} if best is not None else set()
+    inferred = counts is not None and policy.inferred and bool(policy.subjects)
     classes = tuple(k for k, p in read.seen.inferred.items() if p >= SEEN and k not in stated) if inferred else ()
-    return EvidenceScore(logit, best, shown or inferred, classes)
+    size = 0 if best is None else best.size
+    # What is told without words for it stands beside words that say something of somebody, or has a class of its own.
+    hinted = inferred and counts is not None and counts > INFERRED and size > 0
+    told = size > 0 or bool(classes)
+    return EvidenceScore(logit, best, told and (hinted or size + len(classes) >= policy.cluster), classes)
 
 
 def at_least(attributes: Iterable[Attribute], least: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING
@@ -66,6 +67,20 @@ def facts_words(text: str) -> frozenset[str]:
     return frozenset([*words, *re.findall(r"\d+", text), *(lex.KIN[w][0] for w in words if w in lex.KIN)])
 
 
+def _as_ruled(read: Attribute, ruled: Sequence[Attribute]) -> Attribute:
+    """An attribute of somebody who is to the rules nobody in particular, the asker or a party of a published case.
+
+    Conditions, rules, groups and case captions are matters of form, where rules err less than a reader.
+    """
+    if read.subject not in ("third", "speaker"):
+        return read
+    for a in ruled:
+        same = a.kind == read.kind and a.start < read.end and read.start < a.end
+        if same and a.subject in ("cohort", "asker", "public"):
+            return replace(read, subject=a.subject, person=a.person, why=f"{read.why}; {a.why}")
+    return read
+
+
 def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attribute, ...]:
     """What was read, and of the rules the classes that the reader does not decide, each person under one key.
 
@@ -81,7 +96,7 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attri
                 votes.setdefault(a.person, Counter())[b.person, b.subject] += 1
     third = {(b.person, b.subject) for b in read if b.subject in _TOLD}
     alone = next(iter(third)) if len(third) == 1 else None
-    out = list(read)
+    out = [_as_ruled(b, ruled) for b in read]
     for a in ruled:
         if a.kind in KINDS:
             continue

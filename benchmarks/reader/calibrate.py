@@ -29,8 +29,8 @@ from discreet.guard.reading import read_answer
 from discreet.text import reader as package
 
 Floats = NDArray[np.float64]
-SHARES = {"conservative": 0.01, "balanced": 0.03, "strict": 0.07}
-UNSURE = 0.11
+SHARES = {"conservative": 0.015, "balanced": 0.05, "strict": 0.09}
+UNSURE = 0.12
 """Shares of the passages that bind nothing which an operating point flags, and which are held."""
 
 

@@ -25,8 +25,6 @@ MOST = 12.0
 """Log-odds beyond which a part says no more."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
-INFERRED = -2.5
-"""Log-odds of the reader's count above which a cluster is told although fewer attributes than make one are shown."""
 SEEN = 0.5
 """From this probability on a class that no words state is said to be inferable."""
 
@@ -88,10 +86,9 @@ def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
     inferred = counts is not None and policy.inferred and bool(policy.subjects)
     classes = tuple(k for k, p in read.seen.inferred.items() if p >= SEEN and k not in stated) if inferred else ()
     size = 0 if best is None else best.size
-    # What is told without words for it stands beside words that say something of somebody, or has a class of its own.
-    hinted = inferred and counts is not None and counts > INFERRED and size > 0
+    # Where nothing is shown at all, nothing is flagged: such an answer is at most not decided.
     told = size > 0 or bool(classes)
-    return EvidenceScore(logit, best, told and (hinted or size + len(classes) >= policy.cluster), classes)
+    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes)
 
 
 def at_least(attributes: Iterable[Attribute], least: int) -> float:

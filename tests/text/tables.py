@@ -113,7 +113,7 @@ def slowly(text: str, said: Tables) -> list[tuple[Any, ...]]:
             if p <= CUT[name]:
                 opened = None
                 continue
-            if opened is None or said["begins"][tokens.ids[word[0]], c] > 0.4:
+            if opened is None or said["begins"][tokens.ids[word[0]], c] > 1.0:
                 opened = []
                 found.append((opened, c, []))
             opened.extend(word)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from benchmarks.reader.confirm import DOMAINS
 from benchmarks.reader.corpus import labelled
+from benchmarks.reader.export import write_card
 from benchmarks.reader.rows import CLASSES, Row
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -91,7 +92,7 @@ def main() -> None:
     card_file = package.FOLDER / package.CARD
     card = json.loads(card_file.read_text(encoding="utf-8"))
     card["thresholds"] = thresholds(rows)
-    card_file.write_text(json.dumps(card) + "\n", encoding="utf-8")
+    write_card(package.FOLDER, card)
     package.packaged.cache_clear()
 
     x, y, family, nothing, shown, whole = [], [], [], [], [], []

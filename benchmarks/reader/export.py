@@ -13,6 +13,8 @@ from benchmarks.reader.model import PERSON, Reader, weights_folder
 from benchmarks.reader.rows import CLASSES, COUNTED
 from torch import Tensor, nn
 
+from discreet.text.reader import CARD, seal
+
 OUTPUTS = ["inside", "begins", "whose", "person", "counts", "inferred", "vector"]
 SUBJECTS = ("third", "speaker", "public", "cohort", "nobody")
 
@@ -31,7 +33,7 @@ class Exported(nn.Module):
 
 def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192, overlap: int = 48) -> None:
     """`reader.onnx`, `tokenizer.json` and `reader.json` in a folder."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
 
     folder.mkdir(parents=True, exist_ok=True)
     full = folder / "full.onnx"
@@ -46,7 +48,13 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192
     card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "window": window, "overlap": overlap,
             "persons": {"gate": rounded(model.gate), "shift": rounded(model.shift), "same": [scale, float(model.same[1])]},
             "sha256": {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("reader.onnx", "tokenizer.json")}}  # fmt: skip
-    (folder / "reader.json").write_text(json.dumps(card) + "\n", encoding="utf-8")
+    write_card(folder, card)
+
+
+def write_card(folder: Path, card: dict[str, Any]) -> None:
+    """`reader.json` with its own hash among those that it holds: whoever changes the card writes it with this."""
+    card["sha256"][CARD] = seal(card)
+    (folder / CARD).write_text(json.dumps(card) + "\n", encoding="utf-8")
 
 
 def rounded(values: Tensor) -> list[list[float]]:

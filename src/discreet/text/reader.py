@@ -67,9 +67,9 @@ class Reader:
     def __init__(self, folder: Path = FOLDER) -> None:
         try:
             card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-            for name in (MODEL, TOKENIZER):
-                if hashlib.sha256((folder / name).read_bytes()).hexdigest() != card["sha256"][name]:
-                    raise ValueError(name)
+            found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (MODEL, TOKENIZER)}
+            if {CARD: seal(card), **card["sha256"]} != {CARD: seal(card), **found}:
+                raise ValueError("changed")
             self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / TOKENIZER))
             ort: Any = import_module("onnxruntime")
             options = ort.SessionOptions()
@@ -84,19 +84,25 @@ class Reader:
             self._gate, self._shift = (np.array(card["persons"][k], np.float32) for k in ("gate", "shift"))
             self._scale, self._bias = card["persons"]["same"]
             self._window, self._overlap = int(card["window"]), int(card["overlap"])
+            if not (np.isfinite(self._cut).all() and 0 <= self._overlap < self._window - 2):
+                raise ValueError("thresholds or windows")
         except Exception as error:
             raise DetectorError("the reader's weights", type(error).__name__) from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text.
         self.card = card
 
     def read(self, text: str) -> Reading:
-        """What a text says of whom; offsets are those of `text`. An empty text has no spans and zero counts."""
+        """What a text says of whom; offsets are those of `text`. An empty text has no spans and zero counts.
+
+        Raises DetectorError where the network gives what is no number: comparisons with it would find nothing.
+        """
         encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"), add_special_tokens=True)
         ids, at = encoded.ids, np.array(encoded.offsets, np.int64).reshape(-1, 2)
-        if len(ids) <= 2:
-            return Reading((), np.full((len(TOLD), 4), -20, np.float32), {}, np.zeros(1, np.float32))
         out = self._run(ids)
+        if len(ids) <= 2:
+            return Reading((), np.full((len(TOLD), 4), -20, np.float32), {}, np.zeros_like(out["vector"]))
         spans = self._spans(text, at[1:-1], out)
         inferred = dict(zip(self._inferred, _sigmoid(out["inferred"]).tolist(), strict=True))
         return Reading(tuple(spans), out["counts"], inferred, out["vector"])
@@ -113,14 +119,16 @@ class Reader:
         for start in starts:
             piece = np.array([[first, *body[start : start + room], last]], np.int64)
             runs.append(dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), {"ids": piece}), strict=True)))
+            if not all(np.isfinite(values).all() for values in runs[-1].values()):
+                raise DetectorError("the reader", "an output that is no number")
         seams = [0, *((b + a + room) // 2 for a, b in pairwise(starts)), len(body)]
         out = {name: np.concatenate([run[name][0, 1 + lo - start : 1 + hi - start] for run, start, lo, hi
                                      in zip(runs, starts, seams, seams[1:], strict=False)])
                for name in ("inside", "begins", "whose", "person")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
-        mean = np.sum([run["vector"][0] for run in runs], axis=0, dtype=np.float32)
-        out["vector"] = mean / max(float(np.linalg.norm(mean)), 1e-9)
+        mean = np.sum(np.stack([run["vector"][0] for run in runs]), axis=0, dtype=np.float32)
+        out["vector"] = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         return out
 
     def _spans(self, text: str, at: NDArray[np.int64], out: Mapping[str, Floats]) -> list[Span]:
@@ -147,8 +155,7 @@ class Reader:
 
     def _persons(self, found: Sequence[tuple[int, int, int]], out: Mapping[str, Floats]) -> list[tuple[Subject, str]]:
         """Whose each span is: it joins the person whose spans it is most like on average, or opens another one."""
-        members: dict[str, list[tuple[Floats, int]]] = {}
-        kinds: dict[str, Subject] = {}
+        held: list[tuple[Subject, Floats, int]] = []  # of each person: subject, sum and number of their spans' vectors
         persons: list[tuple[Subject, str]] = []
         for i, j, c in found:
             whose = out["whose"][i:j, c].mean(0)
@@ -156,23 +163,28 @@ class Reader:
             if subject not in ("third", "public"):
                 persons.append((subject, subject))
                 continue
-            vector = out["person"][i:j].mean(0)
-            odds = {p: float(np.mean([self._alike(v, d, vector, c) for v, d in held])) for p, held in members.items()}
-            best = max(odds, key=lambda p: odds[p]) if odds else ""
-            person = best if best and odds[best] > 0 else f"r{len(members) + 1}"
-            members.setdefault(person, []).append((vector, c))
-            persons.append((kinds.setdefault(person, subject), person))
+            vector = out["person"][i:j].mean(0) * self._gate[c] + self._shift[c]
+            # Log-odds that two spans speak of one person are linear in either, so their mean over a person's spans is
+            # that of the spans' mean.
+            odds = [float(total @ vector) / n * self._scale + self._bias for _, total, n in held]
+            k = int(np.argmax(odds)) if odds and max(odds) > 0 else len(held)
+            if k == len(held):
+                held.append((subject, np.zeros_like(vector), 0))
+            subject, total, n = held[k]
+            held[k] = (subject, total + vector, n + 1)
+            persons.append((subject, f"r{k + 1}"))
         return persons
-
-    def _alike(self, a: Floats, c: int, b: Floats, d: int) -> float:
-        """Log-odds that two spans of classes `c` and `d` speak of one person."""
-        left, right = a * self._gate[c] + self._shift[c], b * self._gate[d] + self._shift[d]
-        return float(left @ right) * self._scale + self._bias
 
 
 _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OUTPUTS = ("inside", "begins", "whose", "person", "counts", "inferred", "vector")
+
+
+def seal(card: Mapping[str, Any]) -> str:
+    """SHA-256 of what a card says but for its hashes, among which it stands as that of the card itself."""
+    said = {key: value for key, value in card.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 @cache

@@ -77,7 +77,7 @@ def _as_ruled(read: Attribute, ruled: Sequence[Attribute]) -> Attribute:
     for a in ruled:
         same = a.kind == read.kind and a.start < read.end and read.start < a.end
         if same and a.subject in ("cohort", "asker", "public"):
-            return replace(read, subject=a.subject, person=a.person, why=f"{read.why}; {a.why}")
+            return replace(read, subject=a.subject, person=a.person, why=f"{read.why}; {a.why}", overruled=True)
     return read
 
 
@@ -88,13 +88,17 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attri
     reader is every third person of the rules with whom nobody shares anything.
     """
     ruled = tuple(ruled)
+    told = [b for b in read if b.subject in _TOLD]
+    over: dict[int, set[int]] = {}
+    for i, b in enumerate(told):
+        for place in range(b.start, b.end):
+            over.setdefault(place, set()).add(i)
     votes: dict[str, Counter[tuple[str, Subject]]] = {}
     for a in ruled:
-        for b in read:
-            told = a.subject in _TOLD and b.subject in _TOLD
-            if told and a.start < b.end and b.start < a.end:
-                votes.setdefault(a.person, Counter())[b.person, b.subject] += 1
-    third = {(b.person, b.subject) for b in read if b.subject in _TOLD}
+        if a.subject in _TOLD:
+            shared = sorted({i for place in range(a.start, a.end) for i in over.get(place, ())})
+            votes.setdefault(a.person, Counter()).update((told[i].person, told[i].subject) for i in shared)
+    third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
     out = [_as_ruled(b, ruled) for b in read]
     for a in ruled:
@@ -102,7 +106,7 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attri
             continue
         person, subject = a.person, a.subject
         if subject in _TOLD:
-            chosen = votes[a.person].most_common(1)[0][0] if a.person in votes else alone
+            chosen = votes[a.person].most_common(1)[0][0] if votes[a.person] else alone
             person, subject = chosen or (person, subject)
         out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability))
     return tuple(sorted(out, key=lambda a: (a.start, a.end, a.kind)))

@@ -44,7 +44,7 @@ class Mention:
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """One fact of one class about one person. `start` and `end` are offsets in the original text; `probability` that it
-    stands there, 1 where a rule says so."""
+    stands there, 1 where a rule says so; `overruled`: whom the reader read of is no individual to the rules."""
 
     kind: str
     value: str = field(repr=False)
@@ -55,6 +55,7 @@ class Attribute:
     why: str
     weak: bool = False
     probability: float = 1.0
+    overruled: bool = False
 
     def evidence(self) -> Evidence:
         """What may leave the process: no value, no words."""

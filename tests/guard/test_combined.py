@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from math import exp, isfinite, log, prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.errors import DetectorError
+from discreet.core.records import Subject
+from discreet.domains import IDENTIFYING, load_domain
+from discreet.guard import reading
+from discreet.guard.combined import MOST, OVERLOOKED, SEEN, Combined, at_least, combined, parts, score
+from discreet.guard.guard import Guard
+from discreet.guard.policy import POINTS, Policy
+from discreet.guard.reading import Read, fitted, score_evidence
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.reader import TOLD, Reading, Span
+
+POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
+MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-2.0, 0.75, 0.5), {"conservative": 0.0}, {"conservative": -1.0})
+LOW, HIGH = -9.0, 9.0
+HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
+Guards = Mapping[str, Guard]
+
+
+def said(kind: str, value: str = "v", person: str = "r1", subject: Subject = "third", probability: float = 0.9,
+         weak: bool = False) -> Attribute:
+    return Attribute(kind, value, subject, person, 0, 1, "read", weak, probability)
+
+
+def seen(counts: float | list[list[float]] = LOW, inferred: Mapping[str, float] | None = None) -> Reading:
+    table = np.full((3, 4), counts, np.float32) if isinstance(counts, float) else np.array(counts, np.float32)
+    return Reading((), table, inferred or {}, np.zeros(1, np.float32))
+
+
+def answer(*attributes: Attribute, ruled: tuple[Attribute, ...] = (), counts: float | list[list[float]] = LOW,
+           inferred: Mapping[str, float] | None = None) -> Read:
+    return Read((), attributes, True, "en", "text", ruled, seen(counts, inferred))
+
+
+persons = st.sampled_from([("r1", "third"), ("r2", "third"), ("speaker", "speaker"), ("cohort", "cohort"),
+                           ("r3", "public"), ("nobody", "nobody")])
+attributes = st.builds(lambda kind, value, who, p: said(kind, value, who[0], who[1], p),
+                       st.sampled_from([*IDENTIFYING, "sex", "condition"]), st.sampled_from("abc"), persons,
+                       st.floats(0, 1, exclude_max=True))
+ruled = st.builds(lambda a, weak: replace(a, weak=weak, probability=1.0), attributes, st.booleans())
+policies = st.builds(lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 6),
+                     st.sampled_from(["identifying", "paper", ("age", "place")]))
+several = st.lists(attributes, max_size=6).map(tuple)
+rules = st.lists(ruled, max_size=4).map(tuple)
+
+
+@given(st.lists(st.floats(0, 1, exclude_max=True), max_size=7), st.integers(1, 5))
+def test_at_least_so_many_over_all_subsets(chances: list[float], least: int) -> None:
+    facts = [said("age", str(i), probability=p) for i, p in enumerate(chances)]
+    every = [*(min(p, 0.995) for p in chances), *[OVERLOOKED] * least]
+    reached = sum(prod(p if there else 1 - p for p, there in zip(every, subset, strict=True))
+                  for subset in product((0, 1), repeat=len(every)) if sum(subset) >= least)
+    expected = 1 - 1e-9 if reached > 1 - 1e-9 else max(reached, 1e-9)
+    assert at_least(facts, least) == pytest.approx(max(-MOST, min(MOST, log(expected / (1 - expected)))), abs=1e-5)
+
+
+@given(several, attributes, st.integers(1, 5), st.floats(0, 1, exclude_max=True))
+def test_a_fact_more_or_a_likelier_one_never_makes_it_less(found: tuple[Attribute, ...], more: Attribute, least: int,
+                                                           chance: float) -> None:
+    before = at_least(found, least)
+    assert at_least([*found, more], least) >= before - 1e-9
+    likelier = [replace(a, probability=max(a.probability, chance)) for a in found]
+    assert at_least(likelier, least) >= before - 1e-9
+    assert at_least([*found, *found], least) == before
+    assert at_least(found, least + 1) <= before + 1e-9
+
+
+def test_chances() -> None:
+    """What a rule finds weakly is as good as not told; a fact said twice counts once, by the likelier."""
+    assert at_least([said("age", probability=1.0, weak=True)], 1) == at_least([said("age", probability=0.5)], 1)
+    assert at_least([said("age", probability=0.3, weak=True)], 1) == at_least([said("age", probability=0.3)], 1)
+    assert at_least([said("age", probability=0.3), said("age", probability=0.8)], 2) == at_least(
+        [said("age", probability=0.8)], 2)
+    assert at_least([], 1) == pytest.approx(log(OVERLOOKED / (1 - OVERLOOKED)))
+
+
+def test_the_weights_that_ship_can_only_raise_and_order_their_points() -> None:
+    model = combined()
+    assert model is combined()
+    assert (len(model.whole), len(model.spans)) == (4, 3)
+    assert min(*model.whole[1:], *model.spans[1:]) >= 0
+    assert set(model.tau) == set(model.unsure) == set(POINTS)
+    assert all(isfinite(v) for v in (*model.whole, *model.spans, *model.tau.values(), *model.unsure.values()))
+    assert model.tau["conservative"] >= model.tau["balanced"] >= model.tau["strict"]
+    assert all(model.unsure[point] <= model.tau[point] for point in POINTS)
+    assert (model.threshold("costs"), model.unsure_above("costs")) == (
+        model.tau["conservative"], model.unsure["conservative"])
+
+
+@given(st.none() | st.floats(-30, 30), st.floats(-30, 30), st.floats(-30, 30))
+def test_the_log_odds_are_a_sum(counts: float | None, spans: float, rules: float) -> None:
+    c, s, r = (None if p is None else max(-MOST, min(MOST, p)) for p in (counts, spans, rules))
+    assert s is not None
+    assert r is not None
+    expected = -2 + 0.75 * s + 0.5 * r if c is None else -1 + 0.5 * c + 0.25 * s + 0.125 * r
+    assert MODEL.logit(counts, spans, rules) == pytest.approx(expected)
+
+
+@given(several, rules, attributes, policies, st.floats(-5, 5), st.floats(0, 1, exclude_max=True))
+def test_more_that_is_told_never_lowers_the_score(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...],
+                                                  more: Attribute, policy: Policy, counts: float,
+                                                  chance: float) -> None:
+    for model in (MODEL, combined()):
+        before = score(answer(*found, ruled=ruled, counts=counts), policy, model).logit
+        likelier = tuple(replace(a, probability=max(a.probability, chance)) for a in found)
+        firm = replace(more, probability=1.0)
+        for after in (answer(*found, more, ruled=ruled, counts=counts), answer(*likelier, ruled=ruled, counts=counts),
+                      answer(*found, ruled=(*ruled, firm), counts=counts),
+                      answer(*found, ruled=ruled, counts=counts + 1)):
+            assert score(after, policy, model).logit >= before - 1e-9
+
+
+@given(several, rules, policies, st.floats(-5, 5))
+def test_parts(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...], policy: Policy, counts: float) -> None:
+    read = answer(*found, ruled=ruled, counts=counts)
+    count, spans, odds, best = parts(read, policy)
+    assert (count is not None) == (policy.rule == "identifying" and policy.cluster <= 4)
+    assert odds == score_evidence(ruled, policy, fitted()).logit
+    mine: dict[str, list[Attribute]] = {}
+    for a in found:
+        if a.subject in policy.subjects and a.kind in policy.counted:
+            mine.setdefault(a.person, []).append(a)
+    assert spans == pytest.approx(max((at_least(m, policy.cluster) for m in mine.values()),
+                                      default=at_least((), policy.cluster)))
+    assert best is None or best.subject in policy.subjects
+
+
+@pytest.mark.parametrize(("changed", "there"), [
+    ({}, True),
+    ({"rule": "paper"}, False),
+    ({"rule": ("age", "place")}, False),
+    ({"rule": tuple(reversed(IDENTIFYING))}, True),
+    ({"cluster": 4}, True),
+    ({"cluster": 5}, False),
+    ({"subjects": ("asker", "cohort")}, False),
+    ({"subjects": ("public",)}, True),
+    ({"subjects": ()}, False),
+])
+def test_the_count_is_left_out_where_it_counts_something_else(changed: dict[str, Any], there: bool) -> None:
+    policy = replace(POLICY, **changed)
+    count, spans, odds, _ = parts(answer(counts=HIGH), policy)
+    assert count == (HIGH if there else None)
+    assert score(answer(counts=HIGH), policy, MODEL).logit == pytest.approx(
+        -1 + 0.5 * HIGH + 0.25 * spans + 0.125 * odds if there else -2 + 0.75 * spans + 0.5 * odds)
+
+
+@pytest.mark.parametrize(("kind", "there"), [("age", False), ("place", False), ("condition", True), ("sex", True)])
+def test_the_count_is_left_out_where_the_user_had_said_some_of_it(kind: str, there: bool) -> None:
+    own = said(kind, person="addressee", subject="asker")
+    for read in (answer(own, counts=HIGH), answer(ruled=(own,), counts=HIGH)):
+        assert (parts(read, POLICY)[0] is not None) == there
+
+
+def test_of_whom_and_how_many_the_count_speaks() -> None:
+    table = [[float(10 * i + k) for k in range(4)] for i in range(3)]
+    for i, subject in enumerate(TOLD):
+        for cluster in range(1, 5):
+            policy = replace(POLICY, subjects=(subject,), cluster=cluster)
+            assert parts(answer(counts=table), policy)[0] == 10 * i + cluster - 1
+    assert parts(answer(counts=table), replace(POLICY, subjects=TOLD))[0] == 21
+
+
+@pytest.mark.parametrize("inferred", [True, False])
+def test_what_can_be_inferred_flags_where_the_policy_says_so(inferred: bool) -> None:
+    policy, told = replace(POLICY, inferred=inferred), {"occupation": SEEN, "place": SEEN - 0.01, "age": 0.9}
+    only = score(answer(counts=HIGH, inferred=told), policy, MODEL)
+    assert only.flags(0) == inferred
+    assert only.inferred == (("occupation", "age") if inferred else ())
+    one = score(answer(said("age"), counts=HIGH, inferred=told), policy, MODEL)
+    assert one.flags(0) == inferred
+    assert one.inferred == (("occupation",) if inferred else ())
+    shown = score(answer(said("age"), said("place"), counts=HIGH, inferred=told), policy, MODEL)
+    assert shown.flags(0)
+    assert "2 attributes bound to one person (third): age, place" in shown.flag_reason()
+    assert ("can be inferred: occupation" in shown.flag_reason()) == inferred
+
+
+def test_a_cluster_of_the_rules_alone_is_shown() -> None:
+    policy = replace(POLICY, inferred=False)
+    mine = tuple(said(kind, person="p1", probability=1.0) for kind in ("age", "place"))
+    found = score(answer(said("age"), ruled=mine, counts=HIGH), policy, MODEL)
+    assert found.flags(0)
+    assert found.best is not None
+    assert found.best.person == "p1"
+    assert [e.type for e in found.listed()] == ["age", "place"]
+    two = score(answer(said("age"), said("family"), ruled=mine, counts=HIGH), policy, MODEL)
+    assert two.best is not None
+    assert two.best.person == "r1"
+
+
+@given(several, rules, st.floats(-5, 30), st.sampled_from(["identifying", "paper"]))
+def test_nobody_s_attributes_are_never_flagged(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...],
+                                               counts: float, rule: str) -> None:
+    told = score(answer(*found, ruled=ruled, counts=counts, inferred=dict.fromkeys(IDENTIFYING, 1.0)),
+                 replace(POLICY, subjects=(), rule=rule), MODEL)
+    assert not told.flags(-1e9)
+    assert (told.best, told.inferred) == (None, ())
+
+
+@pytest.mark.parametrize("counts", [np.nan, [[LOW] * 4, [np.nan] * 4, [LOW] * 4], [[np.nan] * 4, [LOW] * 4, [LOW] * 4]])
+def test_a_count_that_is_no_number_is_an_error(counts: Any) -> None:
+    with pytest.raises(DetectorError, match="no number"):
+        score(answer(counts=counts), POLICY, MODEL)
+    with pytest.raises(DetectorError, match="no number"):
+        score(answer(said("age"), said("place"), counts=counts), POLICY, combined())
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "0.5"])
+def test_a_score_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch, guards: Guards, value: Any) -> None:
+    monkeypatch.setattr(Combined, "logit", lambda *_: value)
+    verdict = guards["medical"].check(HARMLESS)
+    assert (verdict.action, verdict.score) == ("failed", None)
+
+
+class Told:
+    """A reader that says of every text what it was told to."""
+
+    def __init__(self, counts: float, spans: tuple[Span, ...] = ()) -> None:
+        self.counts, self.spans = counts, spans
+
+    def read(self, text: str) -> Reading:
+        return replace(seen(self.counts), spans=self.spans)
+
+
+def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, text: str = HARMLESS) -> tuple[str, float]:
+    monkeypatch.setattr(reading, "packaged", lambda: Told(counts))
+    verdict = guard.check(text)
+    assert verdict.delta is not None
+    return verdict.action, verdict.delta
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    """By the log-odds: over τ flagged, over the lower threshold not decided, else safe."""
+    guard, actions = Guard(POLICY, point=point), set()
+    for counts in np.arange(-14.0, 14.0, 0.25):
+        action, logit = judged(monkeypatch, guard, float(counts))
+        assert action == ("flag" if logit > guard.rules.threshold(point)
+                          else "abstain" if logit > guard.rules.unsure_above(point) else "safe")
+        actions.add(action)
+    assert actions >= {"flag", "safe"}
+
+
+def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = Guard(POLICY)
+    monkeypatch.setattr(guard, "rules", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
+    guard.rules_tau = 1e9
+    monkeypatch.setattr(reading, "packaged", lambda: Told(0.0))
+    assert (guard.check(HARMLESS).action, "unsure" in guard.check(HARMLESS).reason) == ("abstain", True)
+
+
+def test_a_policy_that_counts_nobody_is_not_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = Guard(replace(POLICY, subjects=()))
+    for counts in (LOW, 0.0, 30.0):
+        assert judged(monkeypatch, guard, counts)[0] == "safe"
+
+
+def test_what_may_not_be_inferred_is_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judged(monkeypatch, Guard(POLICY), 30.0)[0] == "flag"
+    assert judged(monkeypatch, Guard(replace(POLICY, inferred=False)), 30.0)[0] == "abstain"
+
+
+def test_a_verdict_s_score_is_the_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "packaged", lambda: Told(1.0))
+    verdict = Guard(POLICY).check(HARMLESS)
+    assert verdict.delta is not None
+    assert verdict.score == pytest.approx(1 / (1 + exp(-verdict.delta)))

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.records import Subject
+from discreet.core.unicode import prepare
+from discreet.domains import IDENTIFYING
+from discreet.guard.reading import echoed_by
+from discreet.text.doc import Doc
+from discreet.text.evidence.learned import KINDS, WEAK, attributes_of, facts_words, merged
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.reader import Reading, Span
+
+
+def found(text: str, *said: tuple[str, str] | tuple[str, str, str], probability: float = 0.9) -> tuple[Attribute, ...]:
+    """The attributes of spans given as class, words and, if not "r1", person; each stands behind the one before it."""
+    spans, at = [], 0
+    for kind, words, *who in said:
+        at = text.index(words, at)
+        person = who[0] if who else "r1"
+        subject: Subject = "third" if person.startswith("r") else person  # type: ignore[assignment]
+        spans.append(Span(kind, at, at + len(words), subject, person, probability))
+        at += 1
+    nothing = np.zeros(1, np.float32)
+    return attributes_of(Reading(tuple(spans), np.zeros((3, 4), np.float32), {}, nothing), Doc.of(text))
+
+
+def values(attributes: tuple[Attribute, ...]) -> list[tuple[str, str]]:
+    return [(a.kind, a.value) for a in attributes]
+
+
+@pytest.mark.parametrize("kind", ["domain", "name", "address", "contact", "date", "organisation", "person", *KINDS])
+def test_only_the_classes_that_the_reader_decides(kind: str) -> None:
+    assert bool(found("a nurse", (kind, "nurse"))) == (kind in KINDS)
+    assert set(KINDS) == {*IDENTIFYING, "sex"}
+
+
+@pytest.mark.parametrize("words", ["-", "...", "_", " "])
+def test_a_span_without_words_is_nothing(words: str) -> None:
+    assert found(f"one {words} two", ("place", words)) == ()
+
+
+def test_what_an_attribute_says_of_its_span() -> None:
+    text = "Sie ﬁ: a former nurse from Omaha."  # The ligature is one character and becomes two.
+    [job] = found(prepare(text).text, ("occupation", "nurse"))
+    assert (job.kind, job.value, job.subject, job.person) == ("occupation", "nurse", "third", "r1")
+    assert job.probability == 0.9
+    assert "probability 0.90" in job.why
+    assert "nurse" not in job.why
+    doc = Doc.of(text)
+    start = doc.text.index("nurse")
+    span = Span("occupation", start, start + 5, "third", "r1", 0.9)
+    [job] = attributes_of(Reading((span,), np.zeros((3, 4), np.float32), {}, np.zeros(1, np.float32)), doc)
+    assert text[job.start : job.end] == "nurse"
+
+
+@pytest.mark.parametrize(("probability", "weak"), [(0.3, True), (WEAK - 1e-9, True), (WEAK, False), (1.0, False)])
+def test_what_is_less_than_likely_is_weak(probability: float, weak: bool) -> None:
+    assert [a.weak for a in found("a nurse", ("occupation", "nurse"), probability=probability)] == [weak]
+
+
+@pytest.mark.parametrize(("kind", "first", "second"), [
+    ("age", "52-year-old", "52"),
+    ("age", "aged 52 years", "age of 52"),
+    ("place", "Omaha", "the city of Omaha"),
+    ("place", "Omaha, Nebraska", "Omaha"),
+    ("occupation", "a Nurse", "the nurses"),
+    ("family", "two sons", "his son"),
+    ("family", "her daughter Ann", "daughters"),
+])  # fmt: skip
+def test_one_fact_said_twice_is_one(kind: str, first: str, second: str) -> None:
+    for one, two in ((first, second), (second, first)):
+        said = found(f"{one} / {two}", (kind, one), (kind, two))
+        assert len(said) == 2
+        assert len(set(values(said))) == 1
+
+
+@pytest.mark.parametrize(("kind", "first", "second"), [
+    ("age", "52", "53"), ("place", "Omaha", "Tulsa"), ("occupation", "school nurse", "school bus driver"),
+    ("family", "two sons", "her sister"), ("place", "Kansas City", "Iowa City"),
+])  # fmt: skip
+def test_two_facts_are_two(kind: str, first: str, second: str) -> None:
+    assert len(set(values(found(f"{first} / {second}", (kind, first), (kind, second))))) == 2
+
+
+def test_facts_are_told_apart_by_person_and_class() -> None:
+    said = found("nurse nurse nurse", ("occupation", "nurse"), ("affiliation", "nurse"), ("occupation", "nurse", "r2"))
+    assert [(a.kind, a.person) for a in said] == [("occupation", "r1"), ("affiliation", "r1"), ("occupation", "r2")]
+
+
+@pytest.mark.parametrize(("kind", "words", "question", "echo"), [
+    ("occupation", "a nurse", "I work with nurses.", True),
+    ("age", "52-year-old", "She is 52.", True),
+    ("family", "two sons", "Has he any son?", True),
+    ("place", "Omaha, Nebraska", "Somewhere in Omaha", False),
+    ("occupation", "a nurse", "Is it nursing?", False),
+    ("age", "52-year-old", "The dose is 520 mg.", False),
+])
+def test_what_the_user_had_said_is_their_own(kind: str, words: str, question: str, echo: bool) -> None:
+    for person in ("r1", "speaker", "public", "cohort", "nobody"):
+        [told] = found(words, (kind, words, person))
+        told = replace(told, subject="third" if person == "r1" else person)  # type: ignore[arg-type]
+        [after] = echoed_by([told], prepare(question))
+        mine = echo and person in ("r1", "speaker")
+        assert after.subject == ("asker" if mine else told.subject)
+        assert after.why.endswith("already said in the question") == mine
+        assert replace(after, subject=told.subject, why=told.why) == told
+    assert echoed_by([told], None) == (told,)
+
+
+def test_words_of_a_text_are_those_of_values() -> None:
+    assert {"nurse", "52", "daughter"} <= facts_words("Nurses, aged 52-ish; her daughters")
+    assert facts_words("") == frozenset()
+
+
+def ruled(kind: str, start: int, end: int, person: str = "p1", subject: Subject = "third") -> Attribute:
+    return Attribute(kind, "v", subject, person, start, end, "a rule")
+
+
+def read(start: int, end: int, person: str = "r1", subject: Subject = "third", kind: str = "age") -> Attribute:
+    return Attribute(kind, "v", subject, person, start, end, "read", False, 0.9)
+
+
+def test_rules_add_only_what_the_reader_does_not_decide() -> None:
+    rules = [ruled("age", 0, 2), ruled("place", 3, 5), ruled("condition", 6, 9), ruled("person", 0, 1)]
+    both = merged([read(0, 2)], rules)
+    assert [(a.kind, a.person, a.why) for a in both] == [
+        ("person", "r1", "a rule"), ("age", "r1", "read"), ("condition", "r1", "a rule")]
+    assert merged([], [ruled("age", 0, 2)]) == ()
+    assert merged([], []) == ()
+
+
+def test_a_person_of_the_rules_is_the_one_with_most_in_common() -> None:
+    mine = [read(0, 5), read(10, 15), read(20, 25, "r2", "public", "place")]
+    rules = [ruled("age", 0, 5), ruled("age", 12, 13), ruled("place", 22, 30), ruled("condition", 40, 45)]
+    [*_, condition] = merged(mine, rules)
+    assert (condition.person, condition.subject) == ("r1", "third")
+    [*_, condition] = merged(mine, rules[2:])
+    assert (condition.person, condition.subject) == ("r2", "public")
+
+
+def test_whom_nobody_shares_anything_with() -> None:
+    """The reader's only third person; with two of them nobody, under a key that the reader does not use."""
+    alone = merged([read(0, 2), read(8, 9, "speaker", "speaker")], [ruled("condition", 3, 5)])
+    assert [a.person for a in alone] == ["r1", "r1", "speaker"]
+    two = merged([read(0, 2), read(8, 9, "r2")], [ruled("condition", 3, 5)])
+    assert [a.person for a in two] == ["r1", "p1", "r2"]
+
+
+@pytest.mark.parametrize("subject", ["speaker", "asker", "cohort", "nobody"])
+def test_who_is_no_third_person_stays_who_they_are(subject: Subject) -> None:
+    rules = [ruled("condition", 2, 9, subject, subject), ruled("age", 0, 5, subject, subject)]
+    [_, condition] = merged([read(0, 5)], rules)
+    assert (condition.person, condition.subject) == (subject, subject)
+
+
+def slowly(mine: list[Attribute], rules: list[Attribute]) -> list[tuple[str, int, int, str, Subject]]:
+    """Pair by pair."""
+    told = ("third", "public")
+    third = {(b.person, b.subject) for b in mine if b.subject in told}
+    out = [(b.kind, b.start, b.end, b.person, b.subject) for b in mine]
+    for a in rules:
+        if a.kind in KINDS:
+            continue
+        who = (a.person, a.subject)
+        if a.subject in told:
+            votes: dict[tuple[str, Subject], int] = {}
+            for o in rules:
+                for b in mine:
+                    shared = o.start < b.end and b.start < o.end
+                    if shared and o.person == a.person and o.subject in told and b.subject in told:
+                        votes[b.person, b.subject] = votes.get((b.person, b.subject), 0) + 1
+            if votes:
+                who = max(votes, key=lambda w: votes[w])
+            elif len(third) == 1:
+                who = next(iter(third))
+        out.append((a.kind, a.start, a.end, *who))
+    return sorted(out)
+
+
+places = st.tuples(st.integers(0, 12), st.integers(1, 5)).map(lambda p: (p[0], p[0] + p[1]))
+readers = st.lists(st.builds(lambda at, who: read(*at, *who), places, st.sampled_from(
+    [("r1", "third"), ("r2", "public"), ("speaker", "speaker")])), max_size=5)
+rulers = st.lists(st.builds(lambda kind, at, who: ruled(kind, *at, *who), st.sampled_from(["age", "condition"]), places,
+                            st.sampled_from([("p1", "third"), ("p2", "third"), ("speaker", "speaker")])), max_size=5)
+
+
+@given(readers, rulers)
+def test_merging_pair_by_pair(mine: list[Attribute], rules: list[Attribute]) -> None:
+    both = merged(mine, rules)
+    assert sorted((a.kind, a.start, a.end, a.person, a.subject) for a in both) == slowly(mine, rules)
+    assert [a.start for a in both] == sorted(a.start for a in both)

@@ -1,0 +1,264 @@
+"""The reader over networks whose every output is a row of a table, so that it can be said what must come out."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.text.tables import CLASSES, SHAPES, VOCABULARY, C, P, only, slowly, tables, write
+
+from discreet.core.errors import DetectorError
+from discreet.guard import reading
+from discreet.guard.guard import Guard
+from discreet.text import reader as module
+from discreet.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Reading, seal
+
+MakeReader = Callable[..., Reader]
+real = pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> MakeReader:
+    """`make(tables=None, **card)`: a reader over tables."""
+    return lambda said=None, **card: Reader(write(tmp_path_factory.mktemp("reader"), said or tables(), **card))
+
+
+@pytest.fixture(scope="module")
+def small(make: MakeReader) -> Reader:
+    return make()
+
+
+def listed(read: Reading) -> list[tuple[Any, ...]]:
+    return [(s.kind, s.start, s.end, s.subject, s.person, s.probability) for s in read.spans]
+
+
+def bits(read: Reading) -> tuple[Any, ...]:
+    return read.spans, read.counts.tobytes(), tuple(read.inferred.items()), read.vector.tobytes()
+
+
+pieces = st.sampled_from(["she", "He", "nurse", "fireman", "firefighter", "Boston", "old", "52", "unknown", "é", "-old",
+                          ".", ",", " ", "  ", "\n", "-", "[SEP]", "[CLS]", "a", "\u0301", "日本"])
+texts = st.lists(pieces, max_size=40).map("".join) | st.lists(pieces, max_size=40).map(" ".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts)
+def test_what_is_found_is_what_tables_say(small: Reader, text: str) -> None:
+    found, expected = listed(small.read(text)), slowly(text, tables())
+    assert [f[:5] for f in found] == [e[:5] for e in expected]
+    assert [f[5] for f in found] == pytest.approx([e[5] for e in expected], abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts)
+def test_a_reader_that_sees_one_token_at_a_time_does_not_depend_on_windows(small: Reader, wide: Reader,
+                                                                           text: str) -> None:
+    a, b = small.read(text), wide.read(text)
+    assert listed(a) == listed(b)
+    assert (a.counts == b.counts).all()
+    assert a.inferred == b.inferred
+
+
+@pytest.fixture(scope="module")
+def wide(make: MakeReader) -> Reader:
+    return make(window=500)
+
+
+@pytest.mark.parametrize("length", [*range(1, 40), 97])
+@pytest.mark.parametrize(("window", "overlap"), [(12, 4), (9, 3), (5, 0)])
+def test_a_token_is_taken_from_the_window_in_which_it_stands_nearest_the_middle(
+        make: MakeReader, length: int, window: int, overlap: int) -> None:
+    room = window - 2
+    made = _CACHE.setdefault((window, overlap), None) or make({**tables(), "places": True}, window=window,
+                                                              overlap=overlap)
+    _CACHE[window, overlap] = made
+    out = made._run([2, *[VOCABULARY["she"]] * length, 3])
+    places = out["person"][:, 0] - 2  # Behind [CLS], from 0.
+    starts = np.arange(length) - places
+    assert {name: len(out[name]) for name in ("inside", "begins", "whose", "person")} == dict.fromkeys(
+        ("inside", "begins", "whose", "person"), length)
+    assert starts[0] == 0
+    assert (np.diff(starts) >= 0).all()
+    assert ((places >= 0) & (places < room)).all()
+    used = sorted(set(starts.tolist()))
+    assert used[-1] == max(0, length - room)
+    assert all(a < b <= a + room - overlap for a, b in pairwise(used))
+    for i in range(length):
+        centre = {s: abs(i - s - (room - 1) / 2) for s in used if s <= i < s + room}
+        assert centre[starts[i]] <= min(centre.values()) + 1
+
+
+_CACHE: dict[tuple[int, int], Any] = {}
+
+
+def test_pieces_of_one_word_share_their_mean(make: MakeReader) -> None:
+    weak, strong = [-9, -9, -0.5], [-9, -9, 6]
+    said = make(only(inside={"fire": weak, "##fight": strong, "##er": strong, "nurse": weak}))
+    text = "A firefighter, a nurse."
+    [span] = said.read(text).spans
+    assert text[span.start : span.end] == "firefighter"
+    assert span.probability == pytest.approx((1 / (1 + np.exp(0.5)) + 2 / (1 + np.exp(-6))) / 3, abs=1e-6)
+
+
+def test_a_span_goes_on_until_a_token_begins_another(make: MakeReader) -> None:
+    on = [-9, -9, 9]
+    quiet = only(inside=dict.fromkeys(("old", "nurse", "fire", "##man", "a"), on))
+    text = "old nurse a fireman . old nurse"
+    assert [text[s.start : s.end] for s in make(quiet).read(text).spans] == ["old nurse a fireman", "old nurse"]
+    begun = only(inside=dict.fromkeys(("old", "nurse", "fire", "##man", "a"), on),
+                 begins={"a": [9, 9, 1.1], "##man": [9, 9, 9], "nurse": [9, 9, 0.9]})
+    assert [text[s.start : s.end] for s in make(begun).read(text).spans] == ["old nurse", "a fireman", "old nurse"]
+
+
+def test_two_persons_and_those_who_need_no_number(make: MakeReader) -> None:
+    """Who is like nobody before opens a person; the speaker, groups and nobody are never told apart."""
+    job = [-9, -9, 9]
+    here, there = [2, 0, 0, 0], [0, 2, 0, 0]
+    said = only(inside=dict.fromkeys(("she", "he", "nurse", "old", "boston"), job),
+                person={"she": here, "nurse": here, "he": there},
+                whose={"old": [[0, 9, 0, 0, 0]] * C, "boston": [[0, 0, 0, 9, 0]] * C})
+    plain = {"gate": np.ones((C, P)).tolist(), "shift": np.zeros((C, P)).tolist(), "same": (1, -1)}
+    found = make(said, persons=plain).read("she . he . nurse . old . boston . he").spans
+    assert [s.person for s in found] == ["r1", "r2", "r1", "speaker", "cohort", "r2"]
+    assert [s.subject for s in found] == ["third", "third", "third", "speaker", "cohort", "third"]
+
+
+def test_whole_text_outputs(small: Reader, wide: Reader) -> None:
+    """The highest count and probability over windows; the vector of one window is its mean, of norm 1."""
+    said, text = tables(), "she nurse boston"
+    ids = [VOCABULARY[w] for w in ("[CLS]", *text.split(), "[SEP]")]
+    read = wide.read(text)
+    assert (read.counts == said["counts"][ids].max(0)).all()
+    assert list(read.inferred) == list(CLASSES)
+    assert [*read.inferred.values()] == pytest.approx(1 / (1 + np.exp(-said["inferred"][ids].max(0))), abs=1e-6)
+    mean = said["vector"][ids].mean(0)
+    assert read.vector == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
+    assert np.linalg.norm(small.read(text * 30).vector) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u200b", "\x00"])
+def test_nothing_to_read(small: Reader, text: str) -> None:
+    read = small.read(text)
+    assert read.spans == ()
+    assert (read.counts == -20).all()
+    assert read.inferred == {}
+    assert read.vector.shape == (6,)
+    assert not read.vector.any()
+
+
+@pytest.mark.parametrize("text", ["\ud800 nurse", "nurse\udfff\ud800", "she \ud83d\ude00 nurse", "\ud800" * 50])
+def test_lone_surrogates_keep_offsets(small: Reader, text: str) -> None:
+    plain = re.sub("[\ud800-\udfff]", "?", text)
+    assert listed(small.read(text)) == listed(small.read(plain))
+
+
+def test_marks_of_the_tokeniser_are_text(make: MakeReader) -> None:
+    """Whoever writes "[SEP]" or "[PAD]" gives the network no token of its own."""
+    said = only(inside={w: [9, 9, 9] for w in ("[SEP]", "[PAD]", "[CLS]")})
+    assert make(said).read("nurse [SEP] old [PAD] [CLS]").spans == ()
+
+
+def test_the_same_bits_in_any_company(small: Reader) -> None:
+    given_texts = ["she fireman boston", "he " * 60, "", "52-old nurse, Boston. " * 9, "nurse"]
+    alone = [bits(small.read(t)) for t in given_texts]
+    assert [bits(small.read(t)) for t in reversed(given_texts)] == alone[::-1]
+    assert [bits(small.read(t)) for t in given_texts * 2] == alone * 2
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_output_that_is_no_number_is_an_error(make: MakeReader, name: str, value: float) -> None:
+    said = tables()
+    said[name][:] = value
+    with pytest.raises(DetectorError, match="reader"):
+        make(said).read("she nurse")
+
+
+def changed_bytes(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def changed_card(path: Path, **said: Any) -> None:
+    card = json.loads((path / CARD).read_text(encoding="utf-8"))
+    (path / CARD).write_text(json.dumps({**card, **said}), encoding="utf-8")
+
+
+BREAKS: dict[str, Callable[[Path], Any]] = {
+    **{f"no {n}": lambda f, n=n: (f / n).unlink() for n in (MODEL, TOKENIZER, CARD)},
+    **{f"short {n}": lambda f, n=n: (f / n).write_bytes((f / n).read_bytes()[:-9]) for n in (MODEL, TOKENIZER, CARD)},
+    **{f"empty {n}": lambda f, n=n: (f / n).write_bytes(b"") for n in (MODEL, TOKENIZER, CARD)},
+    **{f"another bit in {n}": lambda f, n=n: changed_bytes(f / n) for n in (MODEL, TOKENIZER)},
+    "a threshold that is no number": lambda f: changed_card(f, thresholds=dict.fromkeys(CLASSES, float("nan"))),
+    "a class without a threshold": lambda f: changed_card(f, thresholds={"age": 0.5}),
+    "windows that do not move on": lambda f: changed_card(f, overlap=10),
+    "no hashes": lambda f: changed_card(f, sha256={}),
+    "no network": lambda f: ((f / MODEL).write_bytes(b"no network"), changed_card(f, sha256={
+        n: sha256((f / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)})),
+}
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_no_answer_is_safe_where_a_file_is_missing_or_altered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                              how: str) -> None:
+    folder = write(tmp_path / "reader", tables())
+    Reader(folder)
+    BREAKS[how](folder)
+    with pytest.raises(DetectorError, match="the reader's weights failed with"):
+        Reader(folder)
+    monkeypatch.setattr(reading, "packaged", lambda: Reader(folder))
+    for text in ("Take it with food.", "The patient is a 52-year-old welder from Omaha."):
+        verdict = Guard("medical").check(text)
+        assert (verdict.action, verdict.score, verdict.evidence) == ("failed", None, ())
+
+
+def test_a_sealed_card_cannot_be_changed(tmp_path: Path) -> None:
+    folder = write(tmp_path, tables())
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    changed_card(folder, sha256={**card["sha256"], CARD: seal(card)})
+    Reader(folder)
+    changed_card(folder, thresholds=dict.fromkeys(CLASSES, 0.99))
+    with pytest.raises(DetectorError):
+        Reader(folder)
+
+
+def test_importing_does_nothing() -> None:
+    code = ("import sys; import discreet.text.reader as r; from discreet.guard import Guard; Guard('medical'); "
+            "print(r.packaged.cache_info().currsize, 'onnxruntime' in sys.modules, 'tokenizers' in sys.modules)")
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["0", "False", "False"]
+
+
+@real
+def test_the_packaged_reader() -> None:
+    reader = module.packaged()
+    assert reader is module.packaged()
+    text = "The patient is a 52-year-old welder from Omaha. Her brother is a teacher.\n"
+    read = reader.read(text)
+    assert read.counts.shape == (3, 4)
+    assert {s.kind for s in read.spans} <= set(reader.classes)
+    assert all(0 <= s.start < s.end <= len(text) for s in read.spans)
+    assert all(0 <= p <= 1 for p in read.inferred.values())
+    assert "52" in {text[s.start : s.end][:2] for s in read.spans if s.kind == "age"}
+    assert bits(reader.read(text)) == bits(read)
+
+
+@real
+def test_twenty_thousand_characters() -> None:
+    text = ("The patient is a 52-year-old welder from Omaha with two children. " * 400)[:20_000]
+    read = module.packaged().read(text)
+    assert read.spans
+    assert max(s.end for s in read.spans) > 19_000
+    assert list(read.spans) == sorted(read.spans, key=lambda s: s.start)

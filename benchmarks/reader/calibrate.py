@@ -101,7 +101,7 @@ def main() -> None:
         if row["cluster"] == "yes" and main not in ("third", "speaker"):
             continue
         policy = Policy.of(DOMAINS.get(row["register"], "medical"))
-        read = read_answer(Answer(row["passage"], row["text"], None), policy)
+        read = read_answer(Answer(row["passage"], row["text"], None), policy, reader=True)
         counts, spans, rules, _ = parts(read, policy)
         shown.append(score(read, policy, combined()).cluster)
         whole.append(counts is not None)

@@ -244,7 +244,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, text: s
 @pytest.mark.parametrize("point", POINTS)
 def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     """By the log-odds: over τ flagged, over the lower threshold not decided, else safe."""
-    guard, actions = Guard(POLICY, point=point), set()
+    guard, actions = Guard(POLICY, point=point, reader=True), set()
     for counts in np.arange(-14.0, 14.0, 0.25):
         action, logit = judged(monkeypatch, guard, float(counts))
         assert action == ("flag" if logit > guard.rules.threshold(point)
@@ -254,7 +254,7 @@ def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> 
 
 
 def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = Guard(POLICY)
+    guard = Guard(POLICY, reader=True)
     monkeypatch.setattr(guard, "rules", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
     guard.rules_tau = 1e9
     monkeypatch.setattr(reading, "packaged", lambda: Told(0.0))
@@ -262,18 +262,18 @@ def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_policy_that_counts_nobody_is_not_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = Guard(replace(POLICY, subjects=()))
+    guard = Guard(replace(POLICY, subjects=()), reader=True)
     for counts in (LOW, 0.0, 30.0):
         assert judged(monkeypatch, guard, counts)[0] == "safe"
 
 
 def test_what_may_not_be_inferred_is_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged(monkeypatch, Guard(POLICY), 30.0)[0] == "flag"
-    assert judged(monkeypatch, Guard(replace(POLICY, inferred=False)), 30.0)[0] == "abstain"
+    assert judged(monkeypatch, Guard(POLICY, reader=True), 30.0)[0] == "flag"
+    assert judged(monkeypatch, Guard(replace(POLICY, inferred=False), reader=True), 30.0)[0] == "abstain"
 
 
 def test_a_verdict_s_score_is_the_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "packaged", lambda: Told(1.0))
-    verdict = Guard(POLICY).check(HARMLESS)
+    verdict = Guard(POLICY, reader=True).check(HARMLESS)
     assert verdict.delta is not None
     assert verdict.score == pytest.approx(1 / (1 + exp(-verdict.delta)))

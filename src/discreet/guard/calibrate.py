@@ -13,11 +13,10 @@ from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict, plain
 from discreet.core.types import BoolArray
 from discreet.data.answers import LabelledAnswer
-from discreet.guard.combined import combined
 from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
-from discreet.guard.reading import EvidenceScore
+from discreet.guard.reading import EvidenceScore, fitted
 from discreet.stats import share_estimate
 
 LEAST = 20
@@ -38,8 +37,7 @@ class _Judged:
 
     def by_evidence(self, point: str) -> bool:
         """Whether the evidence rules flag it at an operating point, whatever τ is."""
-        return (self.verdict.layer != "direct" and self.rules is not None
-                and self.rules.flags(combined().threshold(point)))
+        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(fitted().threshold(point))
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""

@@ -73,7 +73,8 @@ def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Clust
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
     form = any(a.kind in policy.counted and (a.subject == "asker" or a.overruled)
                for a in (*read.attributes, *read.ruled))
-    if not told or form or policy.cluster > read.seen.counts.shape[1] or set(policy.counted) != set(IDENTIFYING):
+    other = form or set(policy.counted) != set(IDENTIFYING)
+    if read.seen is None or not told or other or policy.cluster > read.seen.counts.shape[1]:
         return None, spans, rules.logit, best
     return float(read.seen.counts[told, policy.cluster - 1].max()), spans, rules.logit, best
 
@@ -89,7 +90,8 @@ def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()
     inferred = counts is not None and policy.inferred
-    classes = tuple(k for k, p in read.seen.inferred.items() if p >= SEEN and k not in stated) if inferred else ()
+    seen = read.seen.inferred if inferred and read.seen is not None else {}
+    classes = tuple(k for k, p in seen.items() if p >= SEEN and k not in stated)
     size = 0 if best is None else best.size
     # Where nothing is shown at all, nothing is flagged: such an answer is at most not decided.
     told = size > 0 or bool(classes)

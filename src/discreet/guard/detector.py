@@ -142,7 +142,7 @@ class Detector:
 
 def reading_of(read: Read) -> Reading:
     """What encoders need of what the guard has read: a direct identifier that the user had said is no evidence."""
-    return Reading(read.attributes, tuple(span for span, subject in read.direct if subject != "asker"))
+    return Reading(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"))
 
 
 def text_of(answer: Answer, read: Read, encoded: Encoded) -> str:

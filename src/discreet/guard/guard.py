@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import DomainLike
 from discreet.guard import reading
-from discreet.guard.combined import combined, score
+from discreet.guard.combined import Combined, combined, score
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import EvidenceScore, Finding, Read
 from discreet.text.evidence.mentions import Attribute
@@ -59,6 +60,9 @@ class Guard:
         Asked about every answer that the guard abstains on; its action stands, `failed` where it breaks.
     card : mapping, optional
         What the guard was fitted on, with figures.
+    reader : bool, optional
+        Whether the learned reader reads along with the rules (`docs/reader.md`): it finds more on text of unknown
+        sources, its score is calibrated, and what it is not sure of is an abstention.
 
     Examples
     --------
@@ -69,7 +73,7 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None) -> None:
+                 card: Mapping[str, Any] | None = None, reader: bool = False) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -80,7 +84,7 @@ class Guard:
                              f"{policy.domain.name!r}; expected the same domain")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
-        self.rules = combined()
+        self.reader, self.rules = reader, combined() if reader else reading.fitted()
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -102,7 +106,8 @@ class Guard:
 
     @classmethod
     def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
-             point: str | None = None, discriminator: str | None = None, second: Second | None = None) -> Guard:
+             point: str | None = None, discriminator: str | None = None, second: Second | None = None,
+             reader: bool = False) -> Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
@@ -116,7 +121,8 @@ class Guard:
             policy = Policy.load(policy, audience, detector.domain)
         elif policy is None:
             policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
-        return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card)
+        return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card,
+                   reader=reader)
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
@@ -154,7 +160,7 @@ class Guard:
                              "Answer(question=…)")
         started = perf_counter()
         try:
-            judgement = self._decide(given, reading.read_answer(given, self.policy))
+            judgement = self._decide(given, reading.read_answer(given, self.policy, reader=self.reader))
         except Exception as error:
             # A detector may break in any way; the answer must still not pass as safe. The message may quote it.
             kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
@@ -164,7 +170,8 @@ class Guard:
         return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
 
     def _decide(self, answer: Answer, read: Read) -> Judgement:
-        found = score(read, self.policy, self.rules)
+        found = (score(read, self.policy, self.rules) if isinstance(self.rules, Combined)
+                 else reading.score_evidence(read.attributes, self.policy, self.rules))
         findings = reading.findings_of(read, self.policy)
         verdict = Verdict(answer.id, "safe", None, reading.probability(found.logit), found.logit, found.listed(),
                           self._label, found.quiet_reason(), tau=self.tau)
@@ -189,7 +196,7 @@ class Guard:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        if found.flags(self.rules_tau):
+        if (found.best is not None or found.inferred) and found.flags(self.rules_tau):
             return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
                     "reason": found.flag_reason()}
         if read.empty:
@@ -200,7 +207,8 @@ class Guard:
         if unsure is not None and self.policy.subjects:
             return {"action": "abstain", "reason": unsure}
         flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
-        if found.logit > self.rules.unsure_above(self.point) and not flagged and self.policy.subjects:
+        unsure_above = self.rules.unsure_above(self.point) if isinstance(self.rules, Combined) else inf
+        if found.logit > unsure_above and not flagged and self.policy.subjects:
             return {"action": "abstain",
                     "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
         if not flagged:

@@ -46,9 +46,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What the detectors saw in one answer: `ruled` are the attributes of the rules, `seen` what the reader sees,
-    `attributes` both together; `empty` where it has no character that can be seen. `text` is what an encoder reads: the
-    rendered answer, and one without markup letter for letter as it came."""
+    """What the detectors saw in one answer: `ruled` are the attributes of the rules, `seen` what the learned reader
+    sees, where it is asked, `attributes` both together; `empty` where it has no character that can be seen. `text` is
+    what an encoder reads: the rendered answer, and one without markup letter for letter as it came."""
 
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
@@ -56,12 +56,15 @@ class Read:
     guess: str
     text: str = field(repr=False)
     ruled: tuple[Attribute, ...]
-    seen: Reading
+    seen: Reading | None
     empty: bool = False
 
 
-def read_answer(answer: Answer, policy: Policy) -> Read:
-    """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
+def read_answer(answer: Answer, policy: Policy, *, reader: bool = False) -> Read:
+    """Run every detector, and the learned reader where it is asked for.
+
+    Raises whatever a detector raises: the caller turns it into `failed`.
+    """
     prepared = render(answer.answer)
     text, said = said_before(answer), None
     if text is not None:
@@ -86,8 +89,8 @@ def read_answer(answer: Answer, policy: Policy) -> Read:
     direct = tuple((span, whose(span)) for span in find_direct(prepared))
     language = guess_language(doc)
     ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
-    seen = packaged().read(doc.text)
-    attributes = merged(echoed_by(attributes_of(seen, doc), said), ruled)
+    seen = packaged().read(doc.text) if reader else None
+    attributes = ruled if seen is None else merged(echoed_by(attributes_of(seen, doc), said), ruled)
     empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
     return Read(direct, attributes, language.english, language.guess, shown(prepared), ruled, seen, empty)
 

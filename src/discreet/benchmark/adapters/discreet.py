@@ -30,7 +30,7 @@ class DiscreetGuard:
     under the policy is `direct`.
     """
 
-    probability = True
+    probability, reader = True, False
 
     def __init__(self, given: str | Guard | None = None, *, point: str | None = None) -> None:
         if isinstance(given, str) and (Path(given) / MANIFEST).exists():
@@ -47,10 +47,10 @@ class DiscreetGuard:
             raise UsageError("the passages name no domain; expected the guard of one, such as discreet:medical")
         if self._folder is not None:
             given = Guard.load(self._folder / str(given), point=self._point)
-        guard = given if isinstance(given, Guard) else Guard(given, point=self._point)
+        guard = given if isinstance(given, Guard) else Guard(given, point=self._point, reader=self.reader)
         passing = replace(guard.policy, allow_direct=known_types())
         detector = guard.detector if guard.is_fitted else None
-        contextual = Guard(passing, point=guard.point, detector=detector, second=guard.second)
+        contextual = Guard(passing, point=guard.point, detector=detector, second=guard.second, reader=guard.reader)
         return contextual.at(guard.tau, guard.rules_tau), guard.policy
 
     def predict(self, text: str, domain: str | None) -> Prediction:
@@ -64,6 +64,13 @@ class DiscreetGuard:
                      for f in judged.findings)
         spans = tuple(found for f in judged.findings if (found := _span(f)) is not None)
         return Prediction(verdict.score, verdict.action, direct, spans)
+
+
+@tested_guards.register("reader")
+class ReaderGuard(DiscreetGuard):
+    """The same with the learned reader; of fitted folders, as they are."""
+
+    reader = True
 
 
 def _span(finding: Finding) -> PredictedSpan | None:

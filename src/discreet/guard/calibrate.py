@@ -49,7 +49,10 @@ class _Judged:
         """What the guard does with it at an operating point with this τ."""
         if self.by_evidence(point):
             return "flag"
-        return "safe" if self.by_delta(point) and self.delta <= tau else self.verdict.action
+        if not self.by_delta(point) or self.delta > tau:
+            return self.verdict.action
+        unsure = self.rules is not None and self.rules.logit > combined().unsure_above(point)
+        return "abstain" if unsure else "safe"
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ def fit(rows: list[Row], *, layers: list[int], epochs: int, seed: int, rate: flo
                 losses = loss_of(model, batch)
             loss = sum((SHARES[k] * v for k, v in losses.items()), torch.zeros(()))
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(trunk + heads, 1.0)
             optimiser.step()
             plan.step()

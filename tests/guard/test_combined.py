@@ -20,7 +20,7 @@ from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import Read, fitted, score_evidence
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import TOLD, Reading, Span
+from discreet.text.reader import TOLD, Reading
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
 MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-2.0, 0.75, 0.5), {"conservative": 0.0}, {"conservative": -1.0})
@@ -161,6 +161,11 @@ def test_the_count_is_left_out_where_the_user_had_said_some_of_it(kind: str, the
     own = said(kind, person="addressee", subject="asker")
     for read in (answer(own, counts=HIGH), answer(ruled=(own,), counts=HIGH)):
         assert (parts(read, POLICY)[0] is not None) == there
+    assert parts(answer(replace(said("age", subject="cohort"), overruled=True), counts=HIGH), POLICY)[0] is None
+    email: Any = object()
+    for subject in ("third", "asker"):
+        read = replace(answer(counts=HIGH), direct=((email, subject),))
+        assert (parts(read, POLICY)[0] is not None) == (subject == "third")
 
 
 def test_of_whom_and_how_many_the_count_speaks() -> None:
@@ -218,25 +223,25 @@ def test_a_count_that_is_no_number_is_an_error(counts: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "0.5"])
-def test_a_score_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch, guards: Guards, value: Any) -> None:
+def test_a_score_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
     monkeypatch.setattr(Combined, "logit", lambda *_: value)
-    verdict = guards["medical"].check(HARMLESS)
+    verdict = Guard(POLICY, reader=True).check(HARMLESS)
     assert (verdict.action, verdict.score) == ("failed", None)
 
 
 class Told:
     """A reader that says of every text what it was told to."""
 
-    def __init__(self, counts: float, spans: tuple[Span, ...] = ()) -> None:
-        self.counts, self.spans = counts, spans
+    def __init__(self, counts: float, job: float = 0.9) -> None:
+        self.counts, self.job = counts, job
 
     def read(self, text: str) -> Reading:
-        return replace(seen(self.counts), spans=self.spans)
+        return seen(self.counts, {"occupation": self.job})
 
 
-def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, text: str = HARMLESS) -> tuple[str, float]:
-    monkeypatch.setattr(reading, "packaged", lambda: Told(counts))
-    verdict = guard.check(text)
+def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, job: float = 0.9) -> tuple[str, float]:
+    monkeypatch.setattr(reading, "packaged", lambda: Told(counts, job))
+    verdict = guard.check(HARMLESS)
     assert verdict.delta is not None
     return verdict.action, verdict.delta
 
@@ -251,6 +256,12 @@ def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> 
                           else "abstain" if logit > guard.rules.unsure_above(point) else "safe")
         actions.add(action)
     assert actions >= {"flag", "safe"}
+
+
+def test_where_nothing_is_shown_nothing_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No words, no class that can be inferred: whatever the count says, a person decides."""
+    assert judged(monkeypatch, Guard(POLICY, reader=True), 30.0, job=0.1)[0] == "abstain"
+    assert not score(answer(counts=HIGH), POLICY, MODEL).flags(-1e9)
 
 
 def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

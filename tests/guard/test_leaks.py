@@ -20,8 +20,8 @@ import discreet
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Turn
 from discreet.core.unicode import prepare
+from discreet.guard import combined, reading
 from discreet.guard import guard as room
-from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Facts, find_direct, recognisers
@@ -120,16 +120,18 @@ class Quoting:
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("part", ["render", "find_direct", "guess_language", "find_evidence", "score_evidence",
-                                  "probability", "recogniser", "tagger"])
+@pytest.mark.parametrize("part", ["render", "find_direct", "guess_language", "find_evidence", "packaged",
+                                  "attributes_of", "merged", "parts", "score", "score_evidence", "probability",
+                                  "recogniser", "tagger"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    guard = Guard(Policy.of("medical"))
+    guard = Guard(Policy.of("medical"), reader=True)
     if part == "recogniser":
         monkeypatch.setitem(recognisers._items, next(iter(recognisers)), Quoting())
     elif part == "tagger":
         monkeypatch.setitem(taggers._items, next(iter(taggers)), Quoting())
     else:
-        monkeypatch.setattr(room if hasattr(room, part) else reading, part, quoting)
+        where = next(one for one in (room, combined, reading) if hasattr(one, part))
+        monkeypatch.setattr(where, part, quoting)
     judgement = guard.judge(PLACES["echoed"](TEXTS["cluster"]))
     assert (judgement.verdict.action, judgement.findings) == ("failed", ())
     assert_clean(judgement, json.dumps(judgement.verdict.to_json()))

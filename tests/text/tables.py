@@ -105,7 +105,7 @@ def slowly(text: str, said: Tables) -> list[tuple[Any, ...]]:
             words[-1].append(i)
         else:
             words.append([i])
-    found = []
+    found: list[tuple[list[int], int, list[float]]] = []
     for c, name in enumerate(CLASSES):
         opened: list[int] | None = None
         for word in words:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -196,17 +197,22 @@ def changed_card(path: Path, **said: Any) -> None:
     (path / CARD).write_text(json.dumps({**card, **said}), encoding="utf-8")
 
 
+def without_network(folder: Path) -> None:
+    (folder / MODEL).write_bytes(b"no network")
+    changed_card(folder, sha256={n: sha256((folder / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)})
+
+
+FILES = (MODEL, TOKENIZER, CARD)
 BREAKS: dict[str, Callable[[Path], Any]] = {
-    **{f"no {n}": lambda f, n=n: (f / n).unlink() for n in (MODEL, TOKENIZER, CARD)},
-    **{f"short {n}": lambda f, n=n: (f / n).write_bytes((f / n).read_bytes()[:-9]) for n in (MODEL, TOKENIZER, CARD)},
-    **{f"empty {n}": lambda f, n=n: (f / n).write_bytes(b"") for n in (MODEL, TOKENIZER, CARD)},
-    **{f"another bit in {n}": lambda f, n=n: changed_bytes(f / n) for n in (MODEL, TOKENIZER)},
+    **{f"no {n}": partial(lambda n, f: (f / n).unlink(), n) for n in FILES},
+    **{f"short {n}": partial(lambda n, f: (f / n).write_bytes((f / n).read_bytes()[:-9]), n) for n in FILES},
+    **{f"empty {n}": partial(lambda n, f: (f / n).write_bytes(b""), n) for n in FILES},
+    **{f"another bit in {n}": partial(lambda n, f: changed_bytes(f / n), n) for n in (MODEL, TOKENIZER)},
     "a threshold that is no number": lambda f: changed_card(f, thresholds=dict.fromkeys(CLASSES, float("nan"))),
     "a class without a threshold": lambda f: changed_card(f, thresholds={"age": 0.5}),
     "windows that do not move on": lambda f: changed_card(f, overlap=10),
     "no hashes": lambda f: changed_card(f, sha256={}),
-    "no network": lambda f: ((f / MODEL).write_bytes(b"no network"), changed_card(f, sha256={
-        n: sha256((f / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)})),
+    "no network": without_network,
 }
 
 

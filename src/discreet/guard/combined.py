@@ -2,8 +2,8 @@
 
 The weights are not negative, and were fitted with the thresholds on labelled passages of families that taught the
 reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts up to four attributes of
-the identifying classes, of the subjects `TOLD`; under a policy that counts others, or where the user had said some of
-them, spans and rules decide alone.
+the identifying classes, of the subjects `TOLD`; under a policy that counts others, or where the user had said one of
+them or a direct identifier, spans and rules decide alone.
 """
 
 from __future__ import annotations
@@ -71,10 +71,11 @@ def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Clust
     if rules.cluster and (best is None or best.size < policy.cluster):
         best = rules.best
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
-    form = any(a.kind in policy.counted and (a.subject == "asker" or a.overruled)
-               for a in (*read.attributes, *read.ruled))
-    other = form or set(policy.counted) != set(IDENTIFYING)
-    if read.seen is None or not told or other or policy.cluster > read.seen.counts.shape[1]:
+    counted = [a for a in (*read.attributes, *read.ruled) if a.kind in policy.counted]
+    other = any(a.subject == "asker" or a.overruled for a in counted) or any(s == "asker" for _, s in read.direct)
+    if read.seen is None or other or not told or set(policy.counted) != set(IDENTIFYING):
+        return None, spans, rules.logit, best
+    if policy.cluster > read.seen.counts.shape[1]:
         return None, spans, rules.logit, best
     return float(read.seen.counts[told, policy.cluster - 1].max()), spans, rules.logit, best
 

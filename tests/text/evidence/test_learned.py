@@ -159,11 +159,30 @@ def test_who_is_no_third_person_stays_who_they_are(subject: Subject) -> None:
     assert (condition.person, condition.subject) == (subject, subject)
 
 
+FORM = ("asker", "cohort", "public")
+
+
+@pytest.mark.parametrize("subject", FORM)
+def test_form_decides_whose_an_attribute_is(subject: Subject) -> None:
+    """Who is to the rules the asker, a group or public, is no third person and no speaker; the count knows of it."""
+    for mine in (read(0, 5), read(0, 5, "speaker", "speaker")):
+        [age] = merged([mine], [ruled("age", 4, 9, subject, subject)])
+        assert (age.subject, age.person, age.overruled, age.start, age.end) == (subject, subject, True, 0, 5)
+        for other in (ruled("age", 5, 9, subject, subject), ruled("place", 0, 5, subject, subject), ruled("age", 0, 5)):
+            assert merged([mine], [other]) == (mine,)
+    group = read(0, 5, "cohort", "cohort")
+    assert merged([group], [ruled("age", 0, 5, "addressee", "asker")]) == (group,)
+
+
 def slowly(mine: list[Attribute], rules: list[Attribute]) -> list[tuple[str, int, int, str, Subject]]:
     """Pair by pair."""
     told = ("third", "public")
     third = {(b.person, b.subject) for b in mine if b.subject in told}
-    out = [(b.kind, b.start, b.end, b.person, b.subject) for b in mine]
+    out = []
+    for b in mine:
+        form = [a for a in rules if a.kind == b.kind and a.start < b.end and b.start < a.end and a.subject in FORM]
+        whose = form[0] if form and b.subject in ("third", "speaker") else b
+        out.append((b.kind, b.start, b.end, whose.person, whose.subject))
     for a in rules:
         if a.kind in KINDS:
             continue
@@ -187,7 +206,8 @@ places = st.tuples(st.integers(0, 12), st.integers(1, 5)).map(lambda p: (p[0], p
 readers = st.lists(st.builds(lambda at, who: read(*at, *who), places, st.sampled_from(
     [("r1", "third"), ("r2", "public"), ("speaker", "speaker")])), max_size=5)
 rulers = st.lists(st.builds(lambda kind, at, who: ruled(kind, *at, *who), st.sampled_from(["age", "condition"]), places,
-                            st.sampled_from([("p1", "third"), ("p2", "third"), ("speaker", "speaker")])), max_size=5)
+                            st.sampled_from([("p1", "third"), ("p2", "third"), ("speaker", "speaker"),
+                                             ("cohort", "cohort"), ("p3", "public")])), max_size=5)
 
 
 @given(readers, rulers)

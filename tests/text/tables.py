@@ -12,7 +12,7 @@ import numpy as np
 from tests.heavy import need
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from discreet.text.reader import CARD, MODEL, TOKENIZER
+from discreet.text.reader import CARD, MODEL, TOKENIZER, seal
 
 WORDS = ["she", "he", "nurse", "fire", "##man", "##fight", "##er", "boston", "old", "52", "-", ".", ",", "a", "é"]
 VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
@@ -75,8 +75,14 @@ def write(folder: Path, tables: Tables, **changed: Any) -> Path:
     (folder / MODEL).write_bytes(network(tables))
     tokenizer().save(str(folder / TOKENIZER))
     card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "thresholds": CUT, "window": 12, "overlap": 4,
-            "persons": {"gate": GATE.tolist(), "shift": SHIFT.tolist(), "same": SAME},
-            "sha256": {n: sha256((folder / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)}, **changed}
+            "persons": {"gate": GATE.tolist(), "shift": SHIFT.tolist(), "same": SAME}, **changed}
+    return sealed(folder, card)
+
+
+def sealed(folder: Path, card: Mapping[str, Any]) -> Path:
+    """Write a card that fits the files of a folder."""
+    hashes = {n: sha256((folder / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)}
+    card = {**card, "sha256": {**hashes, CARD: seal(card)}}
     (folder / CARD).write_text(json.dumps(card), encoding="utf-8")
     return folder
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.text.tables import CLASSES, SHAPES, VOCABULARY, C, P, only, slowly, tables, write
+from tests.text.tables import CLASSES, SHAPES, VOCABULARY, C, P, only, sealed, slowly, tables, write
 
 from discreet.core.errors import DetectorError
 from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.text import reader as module
-from discreet.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Reading, seal
+from discreet.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Reading
 
 MakeReader = Callable[..., Reader]
 real = pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")
@@ -192,14 +191,18 @@ def changed_bytes(path: Path) -> None:
     path.write_bytes(content)
 
 
-def changed_card(path: Path, **said: Any) -> None:
-    card = json.loads((path / CARD).read_text(encoding="utf-8"))
-    (path / CARD).write_text(json.dumps({**card, **said}), encoding="utf-8")
+def changed_card(path: Path, fits: bool = True, **said: Any) -> None:
+    """Another card, that fits its hashes or does not."""
+    card = {**json.loads((path / CARD).read_text(encoding="utf-8")), **said}
+    if fits:
+        sealed(path, card)
+    else:
+        (path / CARD).write_text(json.dumps(card), encoding="utf-8")
 
 
 def without_network(folder: Path) -> None:
     (folder / MODEL).write_bytes(b"no network")
-    changed_card(folder, sha256={n: sha256((folder / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)})
+    changed_card(folder)
 
 
 FILES = (MODEL, TOKENIZER, CARD)
@@ -211,7 +214,8 @@ BREAKS: dict[str, Callable[[Path], Any]] = {
     "a threshold that is no number": lambda f: changed_card(f, thresholds=dict.fromkeys(CLASSES, float("nan"))),
     "a class without a threshold": lambda f: changed_card(f, thresholds={"age": 0.5}),
     "windows that do not move on": lambda f: changed_card(f, overlap=10),
-    "no hashes": lambda f: changed_card(f, sha256={}),
+    "no hashes": lambda f: changed_card(f, fits=False, sha256={}),
+    "another threshold": lambda f: changed_card(f, fits=False, thresholds=dict.fromkeys(CLASSES, 0.99)),
     "no network": without_network,
 }
 
@@ -228,16 +232,6 @@ def test_no_answer_is_safe_where_a_file_is_missing_or_altered(tmp_path: Path, mo
     for text in ("Take it with food.", "The patient is a 52-year-old welder from Omaha."):
         verdict = Guard("medical", reader=True).check(text)
         assert (verdict.action, verdict.score, verdict.evidence) == ("failed", None, ())
-
-
-def test_a_sealed_card_cannot_be_changed(tmp_path: Path) -> None:
-    folder = write(tmp_path, tables())
-    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    changed_card(folder, sha256={**card["sha256"], CARD: seal(card)})
-    Reader(folder)
-    changed_card(folder, thresholds=dict.fromkeys(CLASSES, 0.99))
-    with pytest.raises(DetectorError):
-        Reader(folder)
 
 
 def test_importing_does_nothing() -> None:

@@ -68,7 +68,7 @@ class Reader:
         try:
             card = json.loads((folder / CARD).read_text(encoding="utf-8"))
             found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (MODEL, TOKENIZER)}
-            if {CARD: seal(card), **card["sha256"]} != {CARD: seal(card), **found}:
+            if card["sha256"] != {CARD: seal(card), **found}:
                 raise ValueError("changed")
             self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / TOKENIZER))
             ort: Any = import_module("onnxruntime")

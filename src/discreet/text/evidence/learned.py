@@ -67,18 +67,26 @@ def facts_words(text: str) -> frozenset[str]:
     return frozenset([*words, *re.findall(r"\d+", text), *(lex.KIN[w][0] for w in words if w in lex.KIN)])
 
 
-def _as_ruled(read: Attribute, ruled: Sequence[Attribute]) -> Attribute:
-    """An attribute of somebody who is to the rules nobody in particular, the asker or a party of a published case.
+def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute]) -> list[Attribute]:
+    """Attributes, those of somebody who is to the rules nobody in particular, the asker or a party of a published case
+    as theirs.
 
     Conditions, rules, groups and case captions are matters of form, where rules err less than a reader.
     """
-    if read.subject not in ("third", "speaker"):
-        return read
-    for a in ruled:
-        same = a.kind == read.kind and a.start < read.end and read.start < a.end
-        if same and a.subject in ("cohort", "asker", "public"):
-            return replace(read, subject=a.subject, person=a.person, why=f"{read.why}; {a.why}", overruled=True)
-    return read
+    first: dict[tuple[str, int], int] = {}
+    for i, a in enumerate(ruled):
+        if a.subject in ("cohort", "asker", "public"):
+            for place in range(a.start, a.end):
+                first.setdefault((a.kind, place), i)
+    out = []
+    for b in read:
+        found = [first[b.kind, place] for place in range(b.start, b.end) if (b.kind, place) in first]
+        if found and b.subject in ("third", "speaker"):
+            a = ruled[min(found)]
+            out.append(replace(b, subject=a.subject, person=a.person, why=f"{b.why}; {a.why}", overruled=True))
+        else:
+            out.append(b)
+    return out
 
 
 def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attribute, ...]:
@@ -100,7 +108,7 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attri
             votes.setdefault(a.person, Counter()).update((told[i].person, told[i].subject) for i in shared)
     third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
-    out = [_as_ruled(b, ruled) for b in read]
+    out = _as_ruled(read, ruled)
     for a in ruled:
         if a.kind in KINDS:
             continue

@@ -252,4 +252,4 @@ class TestCheckTable:
         args = ("audit", "check-table", sound, "--out", tmp_path / "run")
         assert cli(*args).code == cli(*args).code == 0
         sound.write_text(sound.read_text(encoding="utf-8").replace("95", "96"), encoding="utf-8")
-        refused("differs in the content of: scores", *args)
+        refused("differs in the content of: file", *args)

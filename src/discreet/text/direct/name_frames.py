@@ -18,7 +18,7 @@ _ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing"
             ("ers", ""))
 _LISTS = (words("ordinary")["ordinary"], *(_WORDS[section] for section in (
     "common", "things", "offices", "offices plural", "titles", "assistants", "place heads")))
-_REACH = 72
+_REACH, _ITS = 72, 32
 
 
 @lru_cache(maxsize=4096)
@@ -65,6 +65,7 @@ def frame_of(lower: str, start: int, end: int) -> int:
         return 2
     if any(_P[name].search(lower, low, start) for name in ("frame of", "frame label")):
         return 1
-    if _P["frame not"].search(lower, low, start):
+    # "... has published its figure": whose is "its" is a firm.
+    if _P["frame not"].search(lower, low, start) or " its " in lower[end : end + _ITS]:
         return 0
     return int(bool(_P["frame before"].search(lower, low, start) or _P["frame after"].match(lower, end)))

@@ -253,7 +253,7 @@ def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> 
     for counts in np.arange(-14.0, 14.0, 0.25):
         action, logit = judged(monkeypatch, guard, float(counts))
         assert action == ("flag" if logit > guard.rules.threshold(point)
-                          else "abstain" if logit > guard.rules.unsure_above(point) else "safe")
+                          else "abstain" if logit > combined().unsure_above(point) else "safe")
         actions.add(action)
     assert actions >= {"flag", "safe"}
 

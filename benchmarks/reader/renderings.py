@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from time import process_time
 from urllib.parse import quote
 
 from discreet.guard.guard import Guard
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
+from discreet.text.render import render
 
 DOMAINS = ("medical", "finance", "law")
 
@@ -285,6 +287,22 @@ def plain_verdict(case: Case) -> tuple[str, str | None]:
     return _plain(case.domain, case.plain)
 
 
+HOSTILE = ("*", "[", "](", "<a ", '<a x="', "<x>", '{"a":', '["a",', "|", "> ", "<!--", "&#", "[1,", "<sup>1", "- ", "~~")
+
+
+def growth(unit: str) -> float:
+    """How many times as long four times the length of an unfinished mark takes, of the best of three."""
+    best = [min(seconds(unit, n) for _ in range(3)) for n in (15_000, 60_000)]
+    return best[1] / best[0]
+
+
+def seconds(unit: str, n: int) -> float:
+    text = (unit * n)[:n]
+    started = process_time()
+    render(text)
+    return process_time() - started
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grammar", type=int, default=10, help="answers of the grammar of each kind and domain")
@@ -308,6 +326,8 @@ def main() -> None:
         same, n = (sum(row[side][k] for row in rows.values()) for k in (0, 1))
         print(f"{side}: {same} of {n} as in plain text ({same / n:.4f})")
     print(f"{len(RENDERINGS)} renderings; other verdicts by kind: {dict(kinds)}")
+    worst = max((growth(unit), unit) for unit in HOSTILE)
+    print(f"four times the length takes at most {worst[0]:.1f} times as long, with {worst[1]!r}")
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import base64
 from itertools import pairwise
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -93,10 +92,9 @@ def test_an_encoder_reads_what_is_shown() -> None:
     "|-|\n", "a,b\n", "> ", "{\"a\":[",
     "<!--", "(ref 1", "&#", "\\\\", "a: 'b'\n", "[1,", "<sup>1", "x<sup>", "age,job\n\"", "😀", "- ", "~~",
     "<x><y>"])  # fmt: skip
-def test_time_grows_no_faster_than_length(unit: str) -> None:
-    def seconds(n: int) -> float:
-        started = process_time()
-        render((unit * n)[:n])
-        return process_time() - started
-
-    assert seconds(60_000) < 12 * seconds(15_000) + .2
+def test_markup_that_never_ends_is_rendered_and_led_back(unit: str) -> None:
+    """How the time of these grows stands in `benchmarks/reader/renderings.py`."""
+    text = (unit * 20_000)[:20_000]
+    rendered = render(text)
+    start, end = rendered.span(0, len(rendered.text))
+    assert 0 <= start <= end <= len(text)

@@ -82,9 +82,10 @@ bench: $(STAMP) $(JAX) $(GUARD) $(LABELS)
 	$(BIN)/python -m benchmarks.label_peers
 
 # Trains the reader again: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). Some 20 minutes
-# on two free cores; with the state there, training is not repeated. The parser lives in an environment of its own.
+# on two free cores; with the state there, training is not repeated. The parser lives in an environment of its own. WORK
+# holds text of the data, so it lies outside of the repository.
 TEACHER := $(PEERS)/teacher/.installed
-WORK ?= .reader
+WORK ?= ../discreet-reader
 
 $(TEACHER):
 	$(PYTHON) -m venv $(@D)

@@ -16,7 +16,6 @@ so is what shares two 8-word shingles with test text, or six with a labelled pas
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import random
 import re
@@ -25,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reader.passages import SENTENCE_END
+from benchmarks.reader.passages import SENTENCE_END, shared_shingles
 from benchmarks.real_text.passages import rows
 
 HERE = Path(__file__).parent
@@ -203,16 +202,12 @@ def main() -> None:
     args = parser.parse_args()
     if HERE.parents[1] in args.output.resolve().parents:
         raise SystemExit(f"--output {args.output} lies in the repository, where no text of the data may be: choose another")
-    spec = importlib.util.spec_from_file_location("refuse", args.refuse)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    overlaps = shared_shingles(args.refuse)
     args.output.mkdir(parents=True, exist_ok=True)
     labelled = Labelled(args.data, args.pool)
     for name in args.sets:
         source = Source(args.data, labelled)
-        kept = list(admitted(sets[name](source), source, module.overlaps))
+        kept = list(admitted(sets[name](source), source, overlaps))
         random.Random(name).shuffle(kept)
         kept = kept[:MOST]
         with open(args.output / f"{name}.jsonl", "w", encoding="utf-8") as handle:

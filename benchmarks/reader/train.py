@@ -15,7 +15,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -164,20 +163,15 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
 SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.3, "counts": 1.0, "inferred": 0.3}
 
 
-def fit(rows: list[Row], *, layers: list[int], epochs: int, seed: int, rate: float = 2e-4, size: int = 16,
-        frozen: int = 0, log: Any = print, start: dict[str, Tensor] | None = None,
-        swaps: Swaps | None = None, teachers: Sequence[Row] = (), each: int = 0) -> Reader:  # fmt: skip
+def fit(rows: list[Row], *, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, rate: float = 3e-4,
+        size: int = 16) -> Reader:  # fmt: skip
+    """Train on all rows and, each epoch, on some of the teachers'; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
     rng = random.Random(seed)
-    model, tok = new_reader(layers), tokenizer()
-    if start is not None:
-        model.load_state_dict(start)
+    model, tok = new_reader(LAYERS), tokenizer()
     for p in model.trunk.embeddings.parameters():
         p.requires_grad = False
-    for layer in model.trunk.encoder.layer[:frozen]:
-        for p in layer.parameters():
-            p.requires_grad = False
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
@@ -189,7 +183,7 @@ def fit(rows: list[Row], *, layers: list[int], epochs: int, seed: int, rate: flo
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
-        items = [encode(tok, augmented(swaps.of(r, rng) if swaps else r, rng)) for r in [*rows, *taken]]
+        items = [encode(tok, augmented(swaps.of(r, rng), rng)) for r in [*rows, *taken]]
         for batch in batches(masked(items, rng), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 losses = loss_of(model, batch)
@@ -206,25 +200,11 @@ def fit(rows: list[Row], *, layers: list[int], epochs: int, seed: int, rate: flo
                     mean.mul_(keep).add_(now, alpha=1 - keep)
             for k, v in losses.items():
                 seen[k].append(float(v.detach()))
-        log(f"epoch {epoch + 1}/{epochs} {time.time() - began:.0f}s " + " ".join(f"{k} {np.mean(v):.4f}" for k, v in seen.items()))
+        print(f"epoch {epoch + 1}/{epochs} {time.time() - began:.0f}s " + " ".join(f"{k} {np.mean(v):.4f}" for k, v in seen.items()))
     with torch.no_grad():
         for mean, now in zip(average, model.parameters(), strict=True):
             now.copy_(mean)
     return model.eval()
-
-
-@torch.no_grad()
-def predict(model: Reader, rows: list[Row]) -> list[Row]:
-    """Probabilities per row: arrays as `Reader.forward` says, with offsets."""
-    tok, out = tokenizer(), []
-    for row in rows:
-        enc = tok.encode(row["text"])
-        ids = torch.tensor([enc.ids])
-        res = {k: v[0].float() for k, v in model(ids, torch.ones_like(ids)).items()}
-        out.append({"text": row["text"], "at": np.array(enc.offsets), "inside": res["inside"].sigmoid().numpy(), "begins": res["begins"].sigmoid().numpy(),
-                    "whose": res["whose"].softmax(-1).numpy(), "person": res["person"].numpy(), "counts": res["counts"].numpy(),
-                    "inferred": res["inferred"].sigmoid().numpy()})  # fmt: skip
-    return out
 
 
 def main() -> None:
@@ -245,7 +225,7 @@ def main() -> None:
         model = new_reader(LAYERS)
         model.load_state_dict(torch.load(args.state))
     else:
-        model = fit(teach, layers=LAYERS, epochs=args.epochs, seed=args.seed, rate=3e-4, swaps=Swaps(names), teachers=more, each=700)
+        model = fit(teach, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700)
         if args.state:
             torch.save(model.state_dict(), args.state)
     facts = {"made": "benchmarks/reader/train.py", "rows": len(teach), "teachers": len(more), "refused": refused, "epochs": args.epochs,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -196,7 +195,7 @@ class Guard:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        if (found.best is not None or found.inferred) and found.flags(self.rules_tau):
+        if found.flags(self.rules_tau):
             return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
                     "reason": found.flag_reason()}
         if read.empty:
@@ -207,8 +206,7 @@ class Guard:
         if unsure is not None and self.policy.subjects:
             return {"action": "abstain", "reason": unsure}
         flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
-        unsure_above = self.rules.unsure_above(self.point) if isinstance(self.rules, Combined) else inf
-        if found.logit > unsure_above and not flagged and self.policy.subjects:
+        if found.logit > self.rules.unsure_above(self.point) and not flagged and self.policy.subjects:
             return {"action": "abstain",
                     "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
         if not flagged:

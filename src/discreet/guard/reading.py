@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from math import exp, isfinite
+from math import exp, inf, isfinite
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Evidence, Subject
@@ -186,7 +186,7 @@ class EvidenceScore:
         shown = ("" if self.best is None or not self.best.attributes
                  else f"{self.best.reason()}: {', '.join(sorted({a.kind for a in self.best.attributes}))}")
         rest = f"can be inferred: {', '.join(self.inferred)}" if self.inferred else ""
-        return "; ".join(filter(None, (shown, rest))) or "reads as telling who somebody is, though no words state it"
+        return "; ".join(filter(None, (shown, rest)))
 
     def quiet_reason(self) -> str:
         """Why the rules do not flag."""
@@ -210,6 +210,10 @@ class Logistic:
     def threshold(self, point: str) -> float:
         """The log-odds above which the rules flag at an operating point; that of conservative at "costs"."""
         return self.tau.get(point, self.tau["conservative"])
+
+    def unsure_above(self, point: str) -> float:
+        """The rules alone are never unsure: no log-odds at any operating point."""
+        return inf
 
 
 @cache

@@ -108,6 +108,8 @@ class ByGuard:
     domain: Annotated[str | None, option("D", "The rules, under the policy of this domain: " + DOMAINS)] = None
     reader: Annotated[bool, option("", "Let the learned reader read along: it finds more in text of unknown sources, "
                                    "and abstains where it is unsure.")] = False
+    spacy: Annotated[str | None, option("NAME", "Let a spaCy pipeline such as en_core_web_sm read along, by the name "
+                                        "of its package or its folder: its named entities add weak evidence.")] = None
 
     def load(self, *, audience: str | None = None, policy: Path | None = None, point: str | None = None,
              discriminator: str | None = None) -> discreet.Guard:
@@ -117,9 +119,10 @@ class ByGuard:
                 raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard")
             if discriminator is not None:
                 raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
-            return discreet.Guard(policy_of(self.domain, audience, policy), point=point, reader=self.reader)
+            return discreet.Guard(policy_of(self.domain, audience, policy), point=point, reader=self.reader,
+                                  spacy=self.spacy)
         found = discreet.Guard.load(self.guard, policy=policy, audience=audience, point=point,
-                                   discriminator=discriminator, reader=self.reader)
+                                   discriminator=discriminator, reader=self.reader, spacy=self.spacy)
         fitted = found.policy.domain
         if self.domain is not None and (given := lib.domains.load_domain(self.domain)) != fitted:
             how = "with other files" if given.name == fitted.name else "the only one that it judges"

@@ -22,6 +22,7 @@ from discreet.guard import reading
 from discreet.guard.combined import Combined, combined, score
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import EvidenceScore, Finding, Read
+from discreet.text.evidence.entities import SpacyPipeline
 from discreet.text.evidence.mentions import Attribute
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class Guard:
     reader : bool, optional
         Whether the learned reader reads along with the rules (`docs/reader.md`): it finds more on text of unknown
         sources, its score is calibrated, and what it is not sure of is an abstention.
+    spacy : str or Path, optional
+        A spaCy pipeline, such as "en_core_web_sm", by the name of its package or its folder: its named entities are
+        further weak evidence, which only adds. UsageError where it cannot be used, and without the extra `spacy`.
 
     Examples
     --------
@@ -72,7 +76,7 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None, reader: bool = False) -> None:
+                 card: Mapping[str, Any] | None = None, reader: bool = False, spacy: Path | str | None = None) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -84,6 +88,7 @@ class Guard:
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
         self.reader, self.rules = reader, combined() if reader else reading.fitted()
+        self.pipeline = None if spacy is None else SpacyPipeline(spacy)
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -106,7 +111,7 @@ class Guard:
     @classmethod
     def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
              point: str | None = None, discriminator: str | None = None, second: Second | None = None,
-             reader: bool = False) -> Guard:
+             reader: bool = False, spacy: Path | str | None = None) -> Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
@@ -121,7 +126,7 @@ class Guard:
         elif policy is None:
             policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
         return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card,
-                   reader=reader)
+                   reader=reader, spacy=spacy)
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
@@ -159,7 +164,8 @@ class Guard:
                              "Answer(question=…)")
         started = perf_counter()
         try:
-            judgement = self._decide(given, reading.read_answer(given, self.policy, reader=self.reader))
+            read = reading.read_answer(given, self.policy, reader=self.reader, pipeline=self.pipeline)
+            judgement = self._decide(given, read)
         except Exception as error:
             # A detector may break in any way; the answer must still not pass as safe. The message may quote it.
             kind = error.kind if isinstance(error, DetectorError) else type(error).__name__

@@ -22,6 +22,7 @@ from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence.bind import find_evidence, named_by_caption
+from discreet.text.evidence.entities import SpacyPipeline
 from discreet.text.evidence.learned import attributes_of, facts_words, merged
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import Reading, packaged
@@ -47,8 +48,9 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Read:
     """What the detectors saw in one answer: `ruled` are the attributes of the rules, `seen` what the learned reader
-    sees, where it is asked, `attributes` both together; `empty` where it has no character that can be seen. `text` is
-    what an encoder reads: the rendered answer, and one without markup letter for letter as it came."""
+    sees, where it is asked, `attributes` both together with what a spaCy pipeline adds; `empty` where it has no
+    character that can be seen. `text` is what an encoder reads: the rendered answer, and one without markup letter for
+    letter as it came."""
 
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
@@ -60,8 +62,8 @@ class Read:
     empty: bool = False
 
 
-def read_answer(answer: Answer, policy: Policy, *, reader: bool = False) -> Read:
-    """Run every detector, and the learned reader where it is asked for.
+def read_answer(answer: Answer, policy: Policy, *, reader: bool = False, pipeline: SpacyPipeline | None = None) -> Read:
+    """Run every detector, and the learned reader and a spaCy pipeline where they are asked for.
 
     Raises whatever a detector raises: the caller turns it into `failed`.
     """
@@ -90,7 +92,11 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool = False) -> Read
     language = guess_language(doc)
     ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
     seen = packaged().read(doc.text) if reader else None
-    attributes = ruled if seen is None else merged(echoed_by(attributes_of(seen, doc), said), ruled)
+    told = ruled if seen is None else echoed_by(attributes_of(seen, doc), said)
+    # Only what may leak: an echo would change what the reader's count speaks of.
+    more = () if pipeline is None else pipeline.find(doc, policy.domain, told)
+    more = tuple(a for a in echoed_by(more, said) if a.subject != "asker")
+    attributes = merged(told, ruled, more) if seen is not None else (*told, *more)
     empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
     return Read(direct, attributes, language.english, language.guess, shown(prepared), ruled, seen, empty)
 

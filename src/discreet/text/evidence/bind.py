@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -25,6 +26,8 @@ from discreet.text.evidence.mentions import Attribute, Context, Mention, classes
 from discreet.text.evidence.referents import Referent
 from discreet.text.resources import patterns, words
 
+Whose = Callable[[Mention], tuple[str, Subject, str]]
+"""Person, subject and reason of a mention."""
 _CASES = patterns("cases")
 _WORDS = words("referents")
 _CAPITALISED = re.compile(r"[A-Z][\w'-]+")
@@ -68,28 +71,28 @@ def _attributes(doc: Doc, domain: Domain) -> tuple[Attribute, ...]:
         alike = (k for k in kept[-12:] if (k.kind, k.who) == (mention.kind, mention.who))
         if not any(k.start <= mention.start and mention.end <= k.end for k in alike):
             kept.append(mention)
-    return _bound(context, kept)
+    return bound(context, kept)
 
 
-def _bound(context: Context, mentions: list[Mention]) -> tuple[Attribute, ...]:
-    """Every mention attached to a person, in the order given."""
+def bound(context: Context, mentions: Iterable[Mention], binder: Whose | None = None) -> tuple[Attribute, ...]:
+    """Every mention attached to a person, in the order given: by the rules, or by a function of your own."""
     parties = _parties(context)
     places = [r.first for r in context.referents]
-    bound: list[Attribute] = []
+    found: list[Attribute] = []
     for mention in mentions:
-        person, subject, why = _whose(context, mention, places)
+        person, subject, why = binder(mention) if binder is not None else _whose(context, mention, places)
         if subject == "third" and person in parties:
             subject, why = "public", "party of a published case"
         start, end = context.doc.prepared.span(mention.start, mention.end)
         why = f"{mention.why}; {why}"
-        bound.append(Attribute(mention.kind, mention.value, subject, person, start, end, why, mention.weak))
+        found.append(Attribute(mention.kind, mention.value, subject, person, start, end, why, mention.weak))
         owner, slash, relation = person.rpartition("/")
         of_relative = context.domain.of_relative.get(mention.kind)
         if slash and of_relative and subject == "third":
             whose: Subject = "speaker" if owner == "speaker" else "third"
             value = f"{relation}: {mention.value}"
-            bound.append(Attribute("family", value, whose, owner, start, end, of_relative, weak=True))
-    return tuple(bound)
+            found.append(Attribute("family", value, whose, owner, start, end, of_relative, weak=True))
+    return tuple(found)
 
 
 def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, Subject, str]:
@@ -104,14 +107,14 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     begin, end = doc.sentence_of(first)
     at = bisect_right(places, first)
     if (inside := _holding(context, at, first, last, mention)) is not None:
-        return inside.person, _subject(context, inside), "in its noun phrase"
+        return inside.person, subject_of(context, inside), "in its noun phrase"
     said = [r for r in referents[max(0, at - 12) : at] if begin <= r.first < first and r.form != "author"]
     if (before := _last_before(context, mention, first, said)) is not None:
-        return before.person, _subject(context, before), "named before it"
+        return before.person, subject_of(context, before), "named before it"
     after = next((r for r in referents[at : at + 4] if r.first < end and r.form != "author"), None)
     # At the head of a sentence it belongs to its subject: "At 52, she …", "In Omaha, the client …".
     if after is not None and (first - begin <= 6 or after.first - first <= 8):
-        return after.person, _subject(context, after), "named after it"
+        return after.person, subject_of(context, after), "named after it"
     carried = _carried(context, mention, begin, at)
     if carried is not None:
         return carried.person, carried.subject, "carried over from the sentence before"
@@ -120,7 +123,7 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
     return "nobody", "nobody", "bound to nobody"
 
 
-def _subject(context: Context, referent: Referent) -> Subject:
+def subject_of(context: Context, referent: Referent) -> Subject:
     """The subject of a referent: "you" in instruction is nobody in particular, "you are a litigator" is somebody."""
     # Where the question does not hold the attribute, nothing says that the reader is that person: a particular "you"
     # counts as a third person; `find_evidence` marks what the question holds as the asker's.

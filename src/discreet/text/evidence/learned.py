@@ -89,8 +89,10 @@ def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute]) -> list[Att
     return out
 
 
-def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attribute, ...]:
-    """What was read, and of the rules the classes that the reader does not decide, each person under one key.
+def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], further: Iterable[Attribute] = ()
+           ) -> tuple[Attribute, ...]:
+    """What was read, of the rules the classes that the reader does not decide, and what is found further about persons
+    of the rules, each person under one key.
 
     A person of the rules is the person of the reader with whom they share most attributes; the only third person of the
     reader is every third person of the rules with whom nobody shares anything.
@@ -109,12 +111,12 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attri
     third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
     out = _as_ruled(read, ruled)
-    for a in ruled:
-        if a.kind in KINDS:
-            continue
+    for a, more in (*((a, False) for a in ruled if a.kind not in KINDS), *((a, True) for a in further)):
         person, subject = a.person, a.subject
         if subject in _TOLD:
-            chosen = votes[a.person].most_common(1)[0][0] if votes[a.person] else alone
+            chosen = votes[a.person].most_common(1)[0][0] if votes.get(a.person) else alone
             person, subject = chosen or (person, subject)
+        if more and subject == "public":
+            continue
         out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability))
     return tuple(sorted(out, key=lambda a: (a.start, a.end, a.kind)))

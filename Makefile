@@ -98,6 +98,7 @@ reader: $(STAMP) $(TEACHER)
 	  --input $(WORK)/unlabelled_$$part.jsonl --output $(WORK)/silver_$$part.jsonl || exit 1; done
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --state $(WORK)/state.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
+	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 
 clean:
 	rm -rf $(VENV) demo

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.core.records import Answer
-from discreet.guard.detector import rows_of
+from discreet.guard.detector import Rows, rows_of
 from discreet.guard.guard import Guard
 from discreet.guard.reading import read_answer
 from discreet.synth.campaign import run_campaign
@@ -55,20 +55,24 @@ def main() -> None:
     detector, policy = guard.detector, guard.policy
     given = answers(detector.domain.name, args.checks)
     encoder = detector.fusion.encoders[0]
-    reads = {a.id: read_answer(a, policy) for a in given}
-    rows = {a.id: rows_of(detector.fusion, detector.evidence, [a], [reads[a.id]], detector.encoded) for a in given}
+    reads = {a.id: read_answer(a, policy, reader=guard.reader) for a in given}
+
+    def made(those: list[Answer]) -> Rows:
+        return rows_of(detector.fusion, detector.evidence, those, [reads[a.id] for a in those], detector.encoded, detector.counted)
+
+    rows = {a.id: made([a]) for a in given}
     calls: dict[str, Callable[[Answer], object]] = {
         "check": guard.check, "encoder": lambda a: encoder.encode([a.answer]),
-        "reading": lambda a: read_answer(a, policy), "scoring": lambda a: detector.score(rows[a.id]),
+        "reading": lambda a: read_answer(a, policy, reader=guard.reader), "scoring": lambda a: detector.score(rows[a.id]),
     }  # fmt: skip
     interleaved(calls, given[:20])
     spent = interleaved(calls, given)
     outside = (spent["check"] - spent["encoder"]) / spent["check"]
     alone = np.array([detector.score(rows[a.id]).delta[0] for a in given])
-    batch = detector.score(rows_of(detector.fusion, detector.evidence, given, [reads[a.id] for a in given], detector.encoded)).delta
+    batch = detector.score(made(given)).delta
     order = np.random.default_rng(0).permutation(len(given))
     mixed = [given[int(i)] for i in order]
-    shuffled = detector.score(rows_of(detector.fusion, detector.evidence, mixed, [reads[a.id] for a in mixed], detector.encoded)).delta
+    shuffled = detector.score(made(mixed)).delta
     print(json.dumps({
         "benchmark": "guard_check", "domain": detector.domain, "checks": len(given), "words": WORDS,
         "cpu_ms": {name: {"p50": round(float(np.median(v)), 2), "p95": round(float(np.percentile(v, 95)), 2)} for name, v in spent.items()},

@@ -1,8 +1,8 @@
 """Fill the figures of docs/results/guard.md from what the benchmarks left.
 
-    python benchmarks/guard_results.py --study F --real F [--check F] [--density F]
+    python benchmarks/guard_results.py --study F --real F [--pool F] [--check F] [--density F]
 
-`--study` is of `guard_study.py`, `--real` of `real_text/fitted.py`,
+`--study` is of `guard_study.py`, `--real` of `real_text/fitted.py`, `--pool` of `reader/fitted.py`,
 `--check` of `guard_check.py`; `--density` the lines of `density.py`. Writes what stands between the two markers; the
 words around it are ours to write.
 """
@@ -110,7 +110,7 @@ def gate(study: Record) -> list[str]:
     out = ["### The gate: shares held back, by percentile of θ: self-consistency (grammar)", "",
            *head("", "percentile", "borderline, new writer", "matched borderline, new writer", "safe", "texts of the other domains")]
     for domain, found in study["domains"].items():
-        out += [row(domain, f"{g['percentile']:g}", *(cell(g[k]) for k in ("borderline", "matched_borderline", "safe")),
+        out += [row(domain, g["percentile"] if isinstance(g["percentile"], str) else f"{g['percentile']:g}", *(cell(g[k]) for k in ("borderline", "matched_borderline", "safe")),
                     ", ".join(f"{name} {cell(e)}" for name, e in g["other_domains"].items())) for g in found["gate"]]
     return [*out, ""]
 
@@ -129,6 +129,24 @@ def real(record: Record, half: str) -> list[str]:
     return out
 
 
+def pool(record: Record) -> list[str]:
+    out = ["### The demo's fitted guards on passages of families that taught the reader nothing", "",
+           f"{record['passages']} passages, seed {record['seed']}; contextual layers, each domain's default point.", ""]
+    asked = {"abstained": "abstained", "out_of_distribution": "… as out of distribution", "errors_abstained": "errors among the abstained",
+             "errors_kept": "errors among the kept", "ratio": "ratio", "clusters_flagged": "clusters flagged", "clusters_held": "clusters held",
+             "none_flagged": "none flagged", "none_held": "none held"}  # fmt: skip
+    for domain, found in record["domains"].items():
+        out += [f"**{domain}**", "", *head("", *found)]
+        out += [row(name, *(cell(by[key]) for by in found.values())) for key, name in asked.items()]
+        out += [row(f"abstained: {r}", *(cell(by["by_register"][r]) for by in found.values())) for r in next(iter(found.values()))["by_register"]]
+        out += [row(f"held: {w.replace('_', ' ')}", *(cell(by["writers"][w]) for by in found.values())) for w in next(iter(found.values()))["writers"]]
+        out += [row(f"AUROC: {p.replace('_', ' ')}", *(cell(by["auroc"][p]) for by in found.values())) for p in PAIRINGS]
+        levels = [p["coverage"] for p in next(iter(found.values()))["curve"]]
+        out += [row(f"errors at coverage {c:.1f}", *(f"{by['curve'][i]['risk']:.3f}" for by in found.values())) for i, c in enumerate(levels)]
+        out.append("")
+    return out
+
+
 def costs(check: Record | None, density: Iterable[Record]) -> list[str]:
     out = []
     if check is not None:
@@ -143,6 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("study", "real"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--pool", type=Path)
     parser.add_argument("--check", type=Path)
     parser.add_argument("--density", type=Path)
     args = parser.parse_args()
@@ -151,7 +170,7 @@ def main() -> None:
     check = json.loads(args.check.read_text(encoding="utf-8")) if args.check else None
     density = [json.loads(line) for line in args.density.read_text(encoding="utf-8").splitlines() if line] if args.density else []
     body = [f"Study: {study['n']} records a side and domain, seed {study['seed']}, {study['machine']}, {study['seconds']:.0f} s. Intervals are 95%.", "",
-            *targets(study), *real(held, "held-out"), *real(tune, "tuning"), *discriminators(study), *tau_zero(study), *gate(study), *costs(check, density),
+            *targets(study), *(pool(json.loads(args.pool.read_text(encoding="utf-8"))) if args.pool else []), *real(held, "held-out"), *real(tune, "tuning"), *discriminators(study), *tau_zero(study), *gate(study), *costs(check, density),
             *subtypes(study), *pairings(study)]
     page = PAGE.read_text(encoding="utf-8")
     before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END):]

@@ -1,6 +1,6 @@
 """The guard on grammar text, whole: pairings, discriminators, what τ = 0 depends on, and what the gate costs.
 
-    python benchmarks/guard_study.py [--n 1200] [--seed 7] --output F
+    python benchmarks/guard_study.py [--n 1200] [--seed 7] [--reader] --output F
 
 One encoding a domain serves everything. Parts of the record, by domain:
 
@@ -9,7 +9,10 @@ One encoding a domain serves everything. Parts of the record, by domain:
 `discriminators`   the same for each discriminator of the default guard
 `tau_zero`         TPR and borderline FPR at τ = 0 of one-class SVMs by the scale of σ, ν, and the ratio of unsafe to
                    safe rows; the ratios of the paper's corpora are .95 (medicine), 1.26 (finance) and 1.54 (law)
-`gate`             by percentile of θ: abstentions on borderline text and on evaluation texts of the other domains
+`gate`             by percentile of θ: abstentions on borderline text and on evaluation texts of the other domains;
+                   with --reader a row of the gate by professional text too
+
+With --reader the learned reader reads along and gives the vectors.
 
 Self-consistency (grammar): no figure here is a measurement on text that people wrote.
 """
@@ -29,7 +32,7 @@ from numpy.typing import NDArray
 from discreet.core.files import dump_json, write_atomic
 from discreet.domains import builtin_domains
 from discreet.encode.presets import build_encoders, default_cache
-from discreet.guard.detector import Detector
+from discreet.guard.detector import Detector, Rows
 from discreet.guard.dual_density import DualDensity
 from discreet.guard.pairings import (
     CONFIGURATIONS,
@@ -41,6 +44,7 @@ from discreet.guard.pairings import (
 )
 from discreet.guard.points import thetas
 from discreet.guard.policy import Policy
+from discreet.guard.professional import professional
 from discreet.stats import share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan
@@ -56,17 +60,21 @@ def sizes(n: int) -> dict[str, int]:
             "matched_unsafe": third, "matched_borderline": third, "domain_only": 0}
 
 
-def encoded(domain: str, n: int, seed: int) -> Partitions:
+def encoded(domain: str, n: int, seed: int, reader: bool) -> Partitions:
     with tempfile.TemporaryDirectory() as folder:
         run_campaign(make_plan(domain, sizes(n), seed), Path(folder) / "run")
-        encoders = build_encoders("embedded", domain=domain, cache=default_cache())
-        return read_partitions(Path(folder) / "run", Policy.of(domain), encoders, seed=seed)
+        encoders = build_encoders("reader" if reader else "embedded", domain=domain, cache=default_cache())
+        return read_partitions(Path(folder) / "run", Policy.of(domain), encoders, seed=seed, reader=reader)
+
+
+def side_of(partitions: Partitions, name: str) -> Rows:
+    side = partitions.side(name)
+    assert side is not None
+    return side.rows
 
 
 def rows_of(partitions: Partitions, name: str) -> NDArray[Any]:
-    side = partitions.side(name)
-    assert side is not None
-    return side.rows.features
+    return side_of(partitions, name).features
 
 
 def tau_zero(partitions: Partitions, seed: int) -> list[dict[str, Any]]:
@@ -94,17 +102,18 @@ def gate(detector: Detector, partitions: Partitions, others: dict[str, Partition
     calibration = detector.dual.sigmas(partitions.corpus.held["calibration"].features)
     unsafe = (partitions.corpus.kinds("calibration") == "unsafe")[partitions.corpus.held["calibration"].owner]
     found = []
-    for percentile in PERCENTILES:
-        limits = thetas(calibration[~unsafe], calibration[unsafe], percentile)
+    for percentile in (*PERCENTILES, *(["professional"] if detector.reader else [])):
+        limits = None if isinstance(percentile, str) else thetas(calibration[~unsafe], calibration[unsafe], percentile)
 
-        def held_back(x: NDArray[Any], of: str, limits: Any = limits) -> Any:
-            return share_estimate(limits.out_of_distribution(detector.dual.sigmas(x)), unit="text", of=of)
+        def held_back(x: Rows, of: str, limits: Any = limits) -> Any:
+            far = professional().out_of_distribution(x.vectors) if limits is None else limits.out_of_distribution(detector.dual.sigmas(x.features))
+            return share_estimate(far, unit="text", of=of)
 
         found.append({
-            "percentile": percentile, "borderline": held_back(rows_of(partitions, "borderline_eval"), "borderline texts"),
-            "matched_borderline": held_back(rows_of(partitions, "matched_borderline"), "borderline texts"),
-            "safe": held_back(rows_of(partitions, "safe"), "safe texts"),
-            "other_domains": {name: held_back(other.corpus.held["evaluation"].features, f"{name} texts")
+            "percentile": percentile, "borderline": held_back(side_of(partitions, "borderline_eval"), "borderline texts"),
+            "matched_borderline": held_back(side_of(partitions, "matched_borderline"), "borderline texts"),
+            "safe": held_back(side_of(partitions, "safe"), "safe texts"),
+            "other_domains": {name: held_back(other.corpus.held["evaluation"], f"{name} texts")
                               for name, other in others.items()},
         })
     return found
@@ -128,12 +137,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=1_200)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--reader", action="store_true")
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     started = time.perf_counter()
-    every = {domain: encoded(domain, args.n, args.seed) for domain in builtin_domains()}
+    every = {domain: encoded(domain, args.n, args.seed, args.reader) for domain in builtin_domains()}
     record = {"benchmark": "guard_study", "heading": "self-consistency (grammar)", "n": args.n, "seed": args.seed,
-              "sizes": sizes(args.n), "machine": f"{platform.machine()}, Python {platform.python_version()}",
+              "reader": args.reader, "sizes": sizes(args.n), "machine": f"{platform.machine()}, Python {platform.python_version()}",
               "domains": {domain: study(domain, every, args.seed) for domain in builtin_domains()},
               "seconds": round(time.perf_counter() - started, 1)}
     write_atomic(args.output, dump_json(record) + "\n")

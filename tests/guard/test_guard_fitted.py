@@ -20,13 +20,14 @@ from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.guard import reading
 from discreet.guard.detector import Detector, Rows, rows_of
-from discreet.guard.discriminators import DENSITY, DISCRIMINATORS
+from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, OddsLogistic
 from discreet.guard.fit import fit_guard
 from discreet.guard.guard import Guard
 from discreet.guard.points import Thetas
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import probability
 
+BY_RULES = [kind for kind in DISCRIMINATORS if kind != OddsLogistic.kind]
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
 SAFE = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
@@ -113,7 +114,7 @@ def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: Guard) -> Non
     assert found == {"conservative": "abstain", "balanced": "abstain", "strict": "flag"}
 
 
-@pytest.mark.parametrize("kind", [DENSITY, *DISCRIMINATORS])
+@pytest.mark.parametrize("kind", [DENSITY, *BY_RULES])
 def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
     guard = Guard.load(fitted_folder, discriminator=kind)
     assert act(guard, LEAK).action == "flag"

@@ -13,6 +13,7 @@ from discreet.cli.options import (
     Encoders,
     ForAudience,
     Judging,
+    Reader,
     Seed,
     argument,
     names_of,
@@ -40,16 +41,19 @@ def fit(
     out: Annotated[Path, option("DIR", "The guard's folder.")],
     borderline: Annotated[list[Path] | None, option(
         "F", "Texts in the voice of a leak without one; may be repeated.")] = None,
-    encoders: Encoders = "embedded",
+    reader: Reader = None, encoders: Encoders = None,
     encoded: Annotated[str, option("W", "What the encoders read: answer or question+answer.")] = "answer",
     cache: Annotated[Path | None, option("DIR", "Where exported encoders are kept.")] = None,
-    density: Annotated[str, option("K", "ocsvm, gmm or rff: says what is out of distribution.")] = "ocsvm",
+    density: Annotated[str, option("K", "ocsvm, gmm or rff: how typical a text is of each side.")] = "ocsvm",
+    gate: Annotated[str | None, option(
+        "G", "What a text must be unlike to be out of distribution: professional (broad professional text, by the "
+        "learned reader; the default with it) or fitted (the fitted texts of both sides, by the density).")] = None,
     features: Annotated[str, option(
         "K", "What the density reads: embedding, or typicality, which says where a text lies among those of each class "
         "(T3) and keeps the embeddings of all of them.")] = "embedding",
     discriminator: Annotated[str | None, option(
-        "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic or "
-        "mlp-v4; by default what did best on real text.")] = None,
+        "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic, mlp-v4 "
+        "or, with --reader, odds+logistic; by default what did best, the last or the second.")] = None,
     seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
 ) -> None:
     """Fit a guard on safe and unsafe texts, and print its card.
@@ -62,7 +66,8 @@ def fit(
     guard = discreet.fit_guard(
         policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, features=features,
         discriminator=discriminator, seed=seed, out=out, cache=cache, policy=policy,
-        encoded=cast(Literal["answer"], encoded), costs=costing.costs(), quiet=output.quiet)
+        encoded=cast(Literal["answer"], encoded), costs=costing.costs(), quiet=output.quiet,
+        reader=reader, gate=gate)
     output.show({"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
                  "tau": guard.tau, "card": guard.card}, when_quiet="nothing")
     if not (output.as_json or output.quiet):
@@ -73,7 +78,7 @@ def evaluate(
     *, labelled: Labelled, judging: Judging,
     discriminator: Annotated[str | None, option(
         "K", "With --guard: let another of its discriminators decide: density, evidence+logistic, features+logistic, "
-        "both+logistic or mlp-v4.")] = None,
+        "both+logistic, mlp-v4 or odds+logistic.")] = None,
     output: RunOutput,
 ) -> None:
     """Evaluate on labelled answers: AUROC, FPR95/90 and more, with intervals and controls.
@@ -92,7 +97,8 @@ def evaluate(
                                  "each of yes and no")
 
     def guard_of(name: str) -> discreet.Guard:
-        return guard if guard.is_fitted or name == own else discreet.Guard(name, point=judging.point)
+        own_guard = guard.is_fitted or name == own
+        return guard if own_guard else discreet.Guard(name, point=judging.point, reader=guard.reader)
 
     run = output.open_run()
     result = lib.evaluate.evaluate(progress(rows, len(rows), quiet=output.quiet, label="answers judged"), guard_of, own)
@@ -107,7 +113,7 @@ def pairings(
     domain: About,
     configurations: Annotated[str | None, option(
         "C", "Some of gmm-v3, gmm-v4, ocsvm-v3, ocsvm-v4, rff-v3, rff-v4, default; all if not given.")] = None,
-    encoders: Encoders = "embedded",
+    reader: Reader = None, encoders: Encoders = None,
     save: Annotated[Path | None, option("DIR", "Keep the default guard.")] = None,
     seed: Seed = 42, output: RunOutput,
 ) -> None:
@@ -124,14 +130,16 @@ def pairings(
         check_target(save, lib.artifact.MANIFEST)
     policy = policy_of(domain, None, None)
     run = output.open_run()
+    reader = lib.reading.READER if reader is None else reader
+    encoders = encoders or ("reader" if reader else "embedded")
     built = lib.presets.build_encoders(encoders, domain=policy.domain, cache=lib.presets.default_cache())
-    made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet)
+    made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet, reader=reader)
     detectors, duals = room.fit_configurations(made, names, seed=seed)
     found = room.evaluate_pairings(made, detectors)
     components = {name: dual.components_ for name, dual in duals.items() if dual.components_ is not None}
     counts = made.corpus.corpus.counts
     record = {"kind": "guard evaluate partitions", "schema": 1, "domain": policy.domain.name, "point": policy.point,
-              "seed": seed, "encoders": encoders, "counts": dict(counts), "components": components,
+              "seed": seed, "reader": reader, "encoders": encoders, "counts": dict(counts), "components": components,
               "configurations": found}
     if save is not None:
         card = lib.fit.card_of(made.corpus, detectors[default], duals[default], seed=seed)

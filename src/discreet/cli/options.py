@@ -55,13 +55,17 @@ def group(heading: str) -> Callable[[C], C]:
 
 DOMAINS = "medical, finance, law, or the folder of a domain of your own."
 """What --domain takes; a test keeps the names."""
-ENCODERS = ("embedded, lexical, paper, a registered encoder such as hashed or evidence (with options: "
-            "hashed:dim=1024), a folder or a name on the hub; several with commas.")
+ENCODERS = ("reader, embedded, lexical, paper, a registered encoder such as hashed or evidence (with options: "
+            "hashed:dim=1024), a folder or a name on the hub; several with commas. By default reader with --reader, "
+            "else embedded.")
 
 About = Annotated[str, option("D", "What the texts are about: " + DOMAINS)]
 AllowSplitGroups = Annotated[bool, flag(
     "Leave out groups that have records among members and non-members, instead of refusing the table.")]
-Encoders = Annotated[str, option("E", ENCODERS)]
+Encoders = Annotated[str | None, option("E", ENCODERS)]
+Reader = Annotated[bool | None, option("", "Let the learned reader read along: it finds more in text of unknown "
+                                       "sources, and abstains where it is unsure. A fitted guard does as it was "
+                                       "fitted.")]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
 Seed = Annotated[int, option("N", "Seed of random draws.")]
 ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
@@ -106,8 +110,7 @@ class ByGuard:
     guard: Annotated[Path | None, option(
         "DIR", "The fitted guard in this folder, which 'discreet guard fit' made.")] = None
     domain: Annotated[str | None, option("D", "The rules, under the policy of this domain: " + DOMAINS)] = None
-    reader: Annotated[bool, option("", "Let the learned reader read along: it finds more in text of unknown sources, "
-                                   "and abstains where it is unsure.")] = False
+    reader: Reader = None
     spacy: Annotated[str | None, option("NAME", "Let a spaCy pipeline such as en_core_web_sm read along, by the name "
                                         "of its package or its folder: its named entities add weak evidence.")] = None
 

@@ -18,11 +18,12 @@ from discreet.domains import save_facts, saved_domain
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import FUSION, Fusion
 from discreet.guard.density import prefixed, under
-from discreet.guard.detector import ENCODED, Detector
+from discreet.guard.detector import ENCODED, GATES, Detector
 from discreet.guard.discriminators import DENSITY, restore_discriminator
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import Thetas, read_points
 from discreet.guard.policy import Policy
+from discreet.guard.professional import weights
 
 MANIFEST, ARRAYS, ENCODERS = "guard.json", "arrays.safetensors", "encoders"
 FORM, VERSION = "discreet-guard", 1
@@ -43,7 +44,8 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
             "evidence": detector.evidence.features, "dual": detector.dual.config(),
             "discriminators": {kind: found.config() for kind, found in detector.discriminators.items()},
             "decides": detector.decides, "thetas": detector.thetas.to_json(), "spread": detector.spread,
-            "points": {kind: dict(points) for kind, points in detector.points.items()}, "card": dict(card),
+            "points": {kind: dict(points) for kind, points in detector.points.items()},
+            "gate": detector.gate, "reader": weights() if detector.reader else None, "card": dict(card),
         }  # fmt: skip
         write_manifest(part, MANIFEST, FORM, VERSION, facts)
 
@@ -62,6 +64,9 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     evidence = EvidenceEncoder(domain)
     if manifest.fact("evidence", list) != list(evidence.features):
         raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
+    gate, read = manifest.facts.get("gate", "fitted"), manifest.facts.get("reader")
+    if read is not None and read != weights():
+        raise InputError(f"{folder} was fitted with another reader than this discreet ships: fit the guard again")
     encoded, decides, spread = (manifest.fact("encoded", str), manifest.fact("decides", str),
                                 manifest.facts.get("spread"))
     try:
@@ -73,6 +78,8 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
         policy = Policy.restore(manifest.fact("policy", dict), domain)
         if encoded not in ENCODED:
             raise InputError(f"it encodes {encoded!r}; expected {' or '.join(ENCODED)}")
+        if gate not in GATES or (gate == "professional" and read is None):
+            raise InputError(f"its gate is {gate!r}; expected {' or '.join(GATES)}, the latter with the reader")
         if not isinstance(spread, float) or not (isfinite(spread) and spread > 0):
             raise InputError("it must give a positive spread")
         if decides not in {DENSITY, *found} or set(points) != {DENSITY, *found}:
@@ -80,7 +87,8 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     except (InputError, TypeError) as error:
         said = error if isinstance(error, InputError) else "it holds a policy of another form"
         raise InputError(f"{folder / MANIFEST}: {said}; fit the guard again") from None
-    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread)
+    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread,
+                        gate, None if read is None else policy)
     return detector, policy, manifest.fact("card", dict)
 
 

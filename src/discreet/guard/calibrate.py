@@ -16,7 +16,7 @@ from discreet.data.answers import LabelledAnswer
 from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
-from discreet.guard.reading import EvidenceScore, fitted
+from discreet.guard.reading import EvidenceScore
 from discreet.stats import share_estimate
 
 LEAST = 20
@@ -35,9 +35,12 @@ class _Judged:
     document: str | None
     delta: float
 
+    guard: Guard
+
     def by_evidence(self, point: str) -> bool:
-        """Whether the evidence rules flag it at an operating point, whatever τ is."""
-        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(fitted().threshold(point))
+        """Whether the evidence flags it at an operating point, whatever τ is."""
+        tau = self.guard.rules.threshold(point)
+        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(tau)
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""
@@ -47,7 +50,9 @@ class _Judged:
         """What the guard does with it at an operating point with this τ."""
         if self.by_evidence(point):
             return "flag"
-        return "safe" if self.by_delta(point) and self.delta <= tau else self.verdict.action
+        if not self.by_delta(point) or self.delta > tau:
+            return self.verdict.action
+        return "abstain" if self.rules is not None and self.rules.logit > self.guard.unsure_above(point) else "safe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +82,14 @@ def calibrate(guard: Guard, rows: Iterable[LabelledAnswer], *, costs: Costs | No
     """Judge the labelled answers and say what each operating point costs. InputError without leaks, or nothing else."""
     detector = guard.detector
     # Without a second detector: τ says nothing about what it flags.
-    bare = Guard(guard.policy, detector=detector, point=guard.point).at(-inf, rules_tau=inf)
+    bare = Guard(guard.policy, detector=detector, point=guard.point, reader=guard.reader).at(-inf, rules_tau=inf)
     judged = []
     for row in rows:
         leaks = leaks_in(row)
         if row.domain in (None, guard.policy.domain.name) and leaks is not None:
             judgement = bare.judge(row.answer)
             judged.append(_Judged(judgement.verdict, judgement.evidence, leaks, row.document,
-                                  judgement.verdict.delta or 0.0))
+                                  judgement.verdict.delta or 0.0, guard))
     for which, word in ((True, "leaks (label yes)"), (False, "does not leak (label no)")):
         if not any(j.leaks == which for j in judged):
             raise InputError(f"no answer of {guard.policy.domain.name} {word}: both kinds are needed, add rows")
@@ -108,7 +113,7 @@ def with_points(guard: Guard, points: Mapping[str, float], note: Mapping[str, An
     detector = guard.detector
     changed = replace(detector, points={**detector.points, detector.decides: dict(points)})
     card = {**guard.card, "calibrated": dict(note)}
-    return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card)
+    return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card, reader=guard.reader)
 
 
 def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:

@@ -80,6 +80,13 @@ def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Clust
     return float(read.seen.counts[told, policy.cluster - 1].max()), spans, rules.logit, best
 
 
+def odds(read: Read, policy: Policy) -> tuple[float, float, float]:
+    """Log-odds of the reader's count, of the spans and of the rules, bounded; where the count is silent the spans stand
+    for it."""
+    counts, spans, rules, _ = parts(read, policy)
+    return _bounded(spans if counts is None else counts), _bounded(spans), _bounded(rules)
+
+
 def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
     """The calibrated log-odds of an answer, and the person of whom most is shown.
 

@@ -18,12 +18,19 @@ from discreet.core.types import BoolArray, FloatArray
 from discreet.domains import Domain
 from discreet.encode.encoders.evidence import EvidenceEncoder, Reading
 from discreet.encode.fusion import Fusion
+from discreet.guard.combined import odds
 from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
+from discreet.guard.policy import Policy
+from discreet.guard.professional import professional
 from discreet.guard.reading import Read, said_before
 from discreet.text.render import render, shown
 
+Gate = Literal["fitted", "professional"]
+GATES: tuple[Gate, ...] = ("fitted", "professional")
+"""What an answer must be unlike to be out of distribution: the fitted texts of both sides (paper V-D), or broad
+professional text."""
 Encoded = Literal["answer", "question+answer"]
 ENCODED: tuple[Encoded, ...] = ("answer", "question+answer")
 """What the encoders of pieces read (paper III-A; V-A). The evidence reads the answer, and the question as what the
@@ -33,17 +40,27 @@ user had said."""
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """What is scored of n answers: `features` (m, dim), a row for each chunk, whose answer `owner` (m,) says, ascending
-    from 0, and the `evidence` (n, k) of each whole answer."""
+    from 0, and the `evidence` (n, k) of each whole answer; where the learned reader read along, its `vectors`
+    (n, v) and the log-odds `odds` (n, 3) that the calibrated score adds up."""
 
     features: NDArray[np.float32] = field(repr=False)
     owner: NDArray[np.intp] = field(repr=False)
     evidence: NDArray[np.float32] = field(repr=False)
+    vectors: NDArray[np.float32] | None = field(default=None, repr=False)
+    odds: FloatArray | None = field(default=None, repr=False)
+
+    def of(self, among: BoolArray) -> Rows:
+        """Those of some of the answers."""
+        owners = among[self.owner]
+        return Rows(self.features[owners], (np.cumsum(among) - 1)[self.owner[owners]], self.evidence[among],
+                    None if self.vectors is None else self.vectors[among],
+                    None if self.odds is None else self.odds[among])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """Scores of n answers, each by the chunk that is nearest to unsafe: δ (n,); `sigmas` (n, 2), σ_s and σ_u of that
-    chunk; whether both lie under θ; whether the discriminator itself abstains."""
+    chunk; whether the gate calls it out of distribution; whether the discriminator itself abstains."""
 
     delta: FloatArray
     sigmas: FloatArray
@@ -66,13 +83,17 @@ class Scores:
 
 
 NEVER = Thetas(-inf, -inf)
+UNLIKE: dict[Gate, str] = {"fitted": "unlike the safe and unlike the unsafe texts that the guard was fitted on",
+                           "professional": "unlike the professional text that the reader knows"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detector:
     """A fitted layer 2.
 
-    `dual` decides what is out of distribution, and δ where `decides` is "density"; else that of `discriminators` does.
+    `gate` says what an answer must be unlike to be out of distribution: both sides of `dual`, or professional text. The
+    learned reader reads along where `counted` holds the policy under which its attributes count. `dual` gives δ where
+    `decides` is "density"; else that of `discriminators` does.
     `points` holds τ by discriminator and operating point, `spread` the standard deviation of the density's δ on
     calibration texts, which brings it to the scale of a logit.
     """
@@ -87,6 +108,17 @@ class Detector:
     thetas: Thetas = NEVER
     points: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     spread: float = 1.0
+    gate: Gate = "fitted"
+    counted: Policy | None = None
+
+    @property
+    def reader(self) -> bool:
+        """Whether the learned reader reads along."""
+        return self.counted is not None
+
+    def unsure_above(self, point: str) -> float:
+        """The log-odds of evidence above which an answer that nothing flags is an abstention at an operating point."""
+        return professional().unsure_above(point) if self.gate == "professional" else -inf
 
     def deciding(self, kind: str | None) -> Detector:
         """The same with another discriminator. Raises UsageError where it was not fitted."""
@@ -115,21 +147,28 @@ class Detector:
         ends = np.flatnonzero(np.append(np.diff(rows.owner[order]) > 0, True)) if order.size else order
         chosen = order[ends]
         near = every[chosen]
-        return Scores(delta[chosen], near, self.thetas.out_of_distribution(near), np.abs(delta[chosen]) < unsure)
+        return Scores(delta[chosen], near, self._foreign(rows, near), np.abs(delta[chosen]) < unsure)
 
     def score_answer(self, answer: Answer, read: Read) -> tuple[float, float, float, float, str | None]:
         """δ on the scale of a logit, δ, σ_s and σ_u, and why these abstain, if they do; DetectorError for a NaN."""
-        scores = self.score(rows_of(self.fusion, self.evidence, [answer], [read], self.encoded))
+        scores = self.score(rows_of(self.fusion, self.evidence, [answer], [read], self.encoded, self.counted))
         delta = float(scores.delta[0])
         safe, unsafe = (float(s) for s in scores.sigmas[0])
         if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
             raise DetectorError("the scorer", "a score that is no number")
         abstains = None
         if scores.out_of_distribution[0]:
-            abstains = "unlike the safe and unlike the unsafe texts that the guard was fitted on"
+            abstains = UNLIKE[self.gate]
         elif scores.unsure[0]:
             abstains = f"{self.decides} is not sure enough to decide"
         return delta / self.spread if self.decides == DENSITY else delta, delta, safe, unsafe, abstains
+
+    def _foreign(self, rows: Rows, sigmas: FloatArray) -> BoolArray:
+        if self.gate == "fitted":
+            return self.thetas.out_of_distribution(sigmas)
+        if rows.vectors is None:
+            raise DetectorError("the gate", "no vector of the learned reader")
+        return professional().out_of_distribution(rows.vectors)
 
     def _delta(self, rows: Rows, density: FloatArray) -> tuple[FloatArray, float]:
         if self.decides == DENSITY:
@@ -137,12 +176,15 @@ class Detector:
         found = self.discriminators[self.decides]
         if found.reads == "evidence":
             return found.delta(rows.evidence)[rows.owner], found.unsure
-        return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner])), found.unsure
+        if found.reads == "odds":
+            return found.delta(given("odds", rows.features, rows.evidence, rows.odds))[rows.owner], found.unsure
+        return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner], None)), found.unsure
 
 
 def reading_of(read: Read) -> Reading:
     """What encoders need of what the guard has read: a direct identifier that the user had said is no evidence."""
-    return Reading(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"))
+    return Reading(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"),
+                   None if read.seen is None else read.seen.vector)
 
 
 def text_of(answer: Answer, read: Read, encoded: Encoded) -> str:
@@ -152,8 +194,11 @@ def text_of(answer: Answer, read: Read, encoded: Encoded) -> str:
 
 
 def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer], reads: Sequence[Read],
-            encoded: Encoded) -> Rows:
-    """The rows of several answers, each as it would be alone."""
+            encoded: Encoded, counted: Policy | None = None) -> Rows:
+    """The rows of several answers, each as it would be alone; with `counted`, of answers that the reader has read.
+
+    Raises UsageError where it has not.
+    """
     readings = [reading_of(read) for read in reads]
 
     def features(answer: Answer, read: Read, reading: Reading) -> NDArray[np.float32]:
@@ -167,4 +212,11 @@ def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer]
             parts = list(pool.map(features, answers, reads, readings))
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
-    return Rows(joined, owner, evidence.rows(readings))
+    if counted is None:
+        return Rows(joined, owner, evidence.rows(readings))
+    seen = [read.seen.vector for read in reads if read.seen is not None]
+    if len(seen) < len(reads):
+        raise UsageError("the guard was fitted with the learned reader, which has not read the answer; expected "
+                         "reader=True")
+    return Rows(joined, owner, evidence.rows(readings), np.array(seen, dtype=np.float32),
+                np.array([odds(read, counted) for read in reads], dtype=np.float64).reshape(-1, 3))

@@ -18,13 +18,14 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.core.types import FloatArray, IntArray
 from discreet.guard.density import LEAST_ROWS, Arrays, Saved, TooFewRowsError, as_float, restoring
 from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
 
-Reads = Literal["features", "evidence", "both"]
-"""What a discriminator reads: fused features of a chunk, evidence of the whole text, or both side by side."""
+Reads = Literal["features", "evidence", "both", "odds"]
+"""What a discriminator reads: fused features of a chunk, evidence of the whole text, both side by side, or the log-odds
+that the calibrated score adds up (`combined.odds`), where the learned reader reads along."""
 HIDDEN = (512, 128)
 UNSURE = 0.9
 """MLP-v4 commits where p <= .1 or p >= .9 and abstains between."""
@@ -115,6 +116,14 @@ class BothLogistic(LogisticRegression):
     reads = "both"
 
 
+class OddsLogistic(LogisticRegression):
+    """The calibrated score fitted again: logistic regression on the log-odds of the learned reader's count, of its
+    spans and of the rules."""
+
+    kind = "odds+logistic"
+    reads = "odds"
+
+
 @dataclass(frozen=True, eq=False)
 class Perceptron(Discriminator):
     """MLP-v4 (VII): two hidden layers of rectified units, cross-entropy, abstains on .1 < p < .9 (`sure`).
@@ -196,7 +205,7 @@ class Perceptron(Discriminator):
 
 
 DISCRIMINATORS: dict[str, type[Discriminator]] = {
-    c.kind: c for c in (EvidenceLogistic, FeaturesLogistic, BothLogistic, Perceptron)
+    c.kind: c for c in (EvidenceLogistic, FeaturesLogistic, BothLogistic, Perceptron, OddsLogistic)
 }
 """Kind to class, in the order in which they are printed."""
 
@@ -214,10 +223,17 @@ def _fit(name: str, rows: NDArray[Any], labels: IntArray, **options: Any) -> Any
         return kinds[name](**options).fit(rows, labels)
 
 
-def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any]) -> NDArray[Any]:
-    """What a discriminator reads of rows with features (n, d) and evidence (n, k)."""
+def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any], odds: NDArray[Any] | None) -> NDArray[Any]:
+    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 3).
+
+    Raises UsageError where it reads log-odds and the learned reader did not read along.
+    """
     if reads == "both":
         return np.hstack([features, evidence])
+    if reads == "odds":
+        if odds is None:
+            raise UsageError("'odds+logistic' needs what the learned reader sees; expected a fit with reader=True")
+        return odds
     return evidence if reads == "evidence" else features
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,21 +26,24 @@ from discreet.encode.base import Encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.encode.presets import build_encoders, default_cache
+from discreet.guard import reading
+from discreet.guard.combined import odds
 from discreet.guard.corpus import PARTS, SHARES, Corpus, Part, Texts, read_corpus
 from discreet.guard.density import densities
-from discreet.guard.detector import ENCODED, Detector, Encoded, Rows, reading_of, rows_of, text_of
+from discreet.guard.detector import ENCODED, GATES, Detector, Encoded, Gate, Rows, reading_of, rows_of, text_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given
 from discreet.guard.dual_density import FEATURES, DualDensity
 from discreet.guard.guard import Guard
 from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy
+from discreet.guard.professional import weights
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 UNIT = "text"
 EVERY = tuple(DISCRIMINATORS)
-DEFAULT_DISCRIMINATOR = "evidence+logistic"
-"""What decides between safe and flag: what did best on real text at matched review load (`docs/results/guard.md`). The
-density always decides what is out of distribution."""
+DEFAULT_DISCRIMINATOR, READER_DISCRIMINATOR = "evidence+logistic", "odds+logistic"
+"""What decides between safe and flag, without and with the learned reader: what did best on real text at matched review
+load, and what did on unseen writers (`docs/results/guard.md`)."""
 STORED = {"embedding": "support vectors", "typicality": "neighbours, all rows of the fit set,"}
 DEFAULT_DENSITY = "ocsvm"
 """The paper's T3+OCSVM (V-B)."""
@@ -48,8 +51,9 @@ DEFAULT_DENSITY = "ocsvm"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedCorpus:
-    """A corpus as rows: of the fit set `features` (n, dim) and `evidence` (n, k), float32, a row a text; of the
-    calibration and the evaluation set what is `held`."""
+    """A corpus as rows: of the fit set `features` (n, dim) and `evidence` (n, k), float32, a row a text, and `odds`
+    (n, 3) where the learned reader read along, under the policy `counted`; of the calibration and the evaluation set
+    what is `held`."""
 
     corpus: Corpus
     encoded: Encoded
@@ -58,6 +62,12 @@ class EncodedCorpus:
     features: NDArray[np.float32] = field(repr=False)
     evidence: NDArray[np.float32] = field(repr=False)
     held: Mapping[Part, Rows] = field(repr=False)
+    odds: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def counted(self) -> Policy | None:
+        """The policy under which the learned reader's attributes count; None where it did not read."""
+        return None if self.odds is None else self.corpus.policy
 
     def kinds(self, part: Part) -> NDArray[np.str_]:
         """ "safe", "unsafe" or "borderline" of each text of a set."""
@@ -65,10 +75,11 @@ class EncodedCorpus:
 
 
 def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
-              encoders: str | Sequence[Encoder] = "embedded", density: str = DEFAULT_DENSITY,
+              encoders: str | Sequence[Encoder] | None = None, density: str = DEFAULT_DENSITY,
               features: str = "embedding", discriminator: str | None = None, seed: int = 42,
               out: Path | str | None = None, cache: Path | str | None = None, policy: Policy | None = None,
-              encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True) -> Guard:
+              encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
+              reader: bool | None = None, gate: str | None = None) -> Guard:
     """Fit a guard on texts of both sides.
 
     InputError, UsageError or MissingExtraError for files that cannot be read, too few texts of a side, an impossible
@@ -83,40 +94,53 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
         one. A file (JSON Lines, CSV, Parquet) has `id, answer` and, if they are there, `question, kind, domain, group`;
         so have mappings, whose `id` may be left out. The safe side of the density is safe + borderline (the paper's
         v4; without borderline texts its v3).
-    encoders : str or sequence of Encoder
-        See `encode.presets`.
+    encoders : str or sequence of Encoder, optional
+        See `encode.presets`; by default "reader" with the learned reader, "embedded" without it.
     density : str
-        A name in the registry of densities, "ocsvm", "gmm" or "rff"; decides what is out of distribution.
+        A name in the registry of densities, "ocsvm", "gmm" or "rff".
     features : {"embedding", "typicality"}
         What the density reads: embeddings, or where they lie among those of each class, encoder by encoder
         (`typicality.py`); the folder then holds the embeddings of all texts of the fit set.
     discriminator : str, optional
         Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`, by default
-        `DEFAULT_DISCRIMINATOR`. All are fitted and saved.
+        `READER_DISCRIMINATOR` with the learned reader, `DEFAULT_DISCRIMINATOR` without it. All are fitted and saved.
     out, cache : path, optional
         Where the guard is saved; where exported encoders are kept (by default the user's cache folder).
     encoded : {"answer", "question+answer"}
         What the encoders of pieces read.
     costs : Costs, optional
         Adds the operating point "costs".
+    reader : bool, optional
+        Whether the learned reader reads along, here and whenever the guard judges; by default as in `Guard`.
+    gate : {"professional", "fitted"}, optional
+        What an answer must be unlike to be out of distribution: broad professional text, by the reader's vectors (the
+        default with the reader, and only with it), or the fitted texts of both sides, by the density (paper V-D).
     """
-    discriminator = discriminator or DEFAULT_DISCRIMINATOR
+    reader = reading.READER if reader is None else reader
+    gate = gate or ("professional" if reader else "fitted")
+    discriminator = discriminator or (READER_DISCRIMINATOR if reader else DEFAULT_DISCRIMINATOR)
     for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),
-                                ("features", features, FEATURES), ("encoded", encoded, ENCODED)):
+                                ("features", features, FEATURES), ("encoded", encoded, ENCODED),
+                                ("gate", gate, GATES)):
         if chosen not in tuple(known):
             raise UsageError(f"--{name} {chosen!r}: expected one of {', '.join(known)}")
+    if not reader and (gate == "professional" or discriminator == READER_DISCRIMINATOR):
+        raise UsageError(f"--gate {gate} with --discriminator {discriminator}: both the gate 'professional' and "
+                         f"{READER_DISCRIMINATOR!r} need what the learned reader sees; add --reader")
     domain = load_domain(domain)
     policy = policy or Policy.of(domain)
     if policy.domain != domain:
         raise UsageError(f"--domain is {domain.name!r}, but the policy is for {policy.domain.name!r}; expected the "
                          "same domain")
-    corpus = read_corpus(policy, safe, unsafe, () if borderline is None else borderline, seed=seed, quiet=quiet)
+    corpus = read_corpus(policy, safe, unsafe, () if borderline is None else borderline, seed=seed, quiet=quiet,
+                         reader=reader)
+    encoders = ("reader" if reader else "embedded") if encoders is None else encoders
     if isinstance(encoders, str):
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())
     rows = encode_corpus(corpus, encoders, encoded)
     widths = tuple(encoder.dim for encoder in rows.fusion.encoders)
     dual = DualDensity(density, features=features, widths=widths, random_state=seed)
-    detector = fit_detector(rows, dual, decides=discriminator, seed=seed, costs=costs)
+    detector = fit_detector(rows, dual, decides=discriminator, seed=seed, costs=costs, gate=cast(Gate, gate))
     guard = Guard(policy, detector=detector, card=card_of(rows, detector, dual, seed=seed, costs=costs))
     if out is not None:
         guard.save(out)
@@ -130,25 +154,32 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     """
     reader = EvidenceEncoder(corpus.policy.domain)
     samples, reads = corpus.of("fit")
+    counted = corpus.policy if all(read.seen is not None for read in corpus.reads) else None
     readings = [reading_of(read) for read in reads]
     texts = [text_of(s.answer, read, encoded) for s, read in zip(samples, reads, strict=True)]
+    seen = None if counted is None else np.array([odds(read, counted) for read in reads], dtype=np.float64)
     fusion, features = Fusion.fit_encode(encoders, texts, readings=readings)
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
         samples, reads = corpus.of(part)
-        held[part] = rows_of(fusion, reader, [s.answer for s in samples], reads, encoded)
-    return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held)
+        held[part] = rows_of(fusion, reader, [s.answer for s in samples], reads, encoded, counted)
+    return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held, seen)
 
 
-def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str = DEFAULT_DISCRIMINATOR,
-                 kinds: Sequence[str] = EVERY, borderline: bool = True, seed: int = 42, costs: Costs | None = None,
-                 percentile: float = THETA_PERCENTILE) -> Detector:
+def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str | None = None,
+                 kinds: Sequence[str] | None = None, borderline: bool = True, seed: int = 42,
+                 costs: Costs | None = None, percentile: float = THETA_PERCENTILE, gate: Gate | None = None
+                 ) -> Detector:
     """Densities and discriminators on the fit set, thresholds on the calibration set.
 
-    `dual` is fitted in place. `kinds` are the discriminators to fit; `decides` is one of them or "density". Without
-    `borderline` the safe texts alone are the safe side, of fit and calibration (v3). θ stands at `percentile`
-    of each side's calibration scores, τ of every discriminator comes from what θ keeps.
+    `dual` is fitted in place. `kinds` are the discriminators to fit, by default all that can be; `decides` is one of
+    them or "density"; it and the `gate` are by default as in `fit_guard`. Without `borderline` the safe texts alone are
+    the safe side, of fit and calibration (v3). θ stands at `percentile` of each side's calibration scores, τ of every
+    discriminator comes from what the gate keeps.
     """
+    read = rows.counted is not None
+    kinds = [k for k in EVERY if read or k != READER_DISCRIMINATOR] if kinds is None else kinds
+    decides = decides or (READER_DISCRIMINATOR if read else DEFAULT_DISCRIMINATOR)
     wanted = ["safe", "unsafe", *(["borderline"] if borderline else [])]
     among = np.isin(rows.kinds("fit"), wanted)
     labels = (rows.kinds("fit")[among] == "unsafe").astype(np.int64)
@@ -156,9 +187,10 @@ def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str = DEFAU
     draws = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(len(EVERY))]
     found = {}
     for kind in kinds:
-        x = given(DISCRIMINATORS[kind].reads, rows.features, rows.evidence)
+        x = given(DISCRIMINATORS[kind].reads, rows.features, rows.evidence, rows.odds)
         found[kind] = DISCRIMINATORS[kind].fit(x[among], labels, rng=draws[EVERY.index(kind)])
-    bare = Detector(rows.corpus.policy.domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides)
+    bare = Detector(rows.corpus.policy.domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides,
+                    gate=gate or ("professional" if read else "fitted"), counted=rows.counted)
     of, held = rows.kinds("calibration"), rows.held["calibration"]
     unsafe = of == "unsafe"
     safe = np.isin(of, wanted) & ~unsafe
@@ -194,7 +226,8 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
     sweep = None if dual.sweep_ is None else {f"{nu:g}": auroc for nu, auroc in dual.sweep_.mean.items()}
     card: dict[str, Any] = plain({
         "discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed,
-        "policy": corpus.policy.label(), "data": data, "counts": corpus.counts,
+        "policy": corpus.policy.label(), "reader": weights() if detector.reader else None, "gate": detector.gate,
+        "data": data, "counts": corpus.counts,
         "sets": {"shares": list(SHARES), "theta_percentile": THETA_PERCENTILE}, "encoders": encoders,
         "density": {"kind": dual.density, "features": dual.features, "scale": dual.scale, "nu": dual.nu_,
                     "components": dual.components_, "sweep": sweep},
@@ -206,7 +239,8 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
 
 def _metrics(kinds: NDArray[np.str_], rows: Rows, detector: Detector) -> dict[str, Any]:
     """Of the density and every discriminator, within and against borderline texts: figures of those `kept`, of all
-    (`full`), and under `abstain` the share of abstentions on each side."""
+    (`full`), under `abstain` the share of abstentions on each side, and where the gate is another under
+    `abstain_fitted` what is unlike both sides of the density."""
     sigmas = detector.dual.sigmas(rows.features)
     found: dict[str, Any] = {}
     for decides in (DENSITY, *detector.discriminators):
@@ -221,6 +255,11 @@ def _metrics(kinds: NDArray[np.str_], rows: Rows, detector: Detector) -> dict[st
                     "full": population(unsafe.delta, safe.delta, taus),
                     "abstain": {side: share_estimate(scored.abstains, unit=UNIT, of=f"{side} texts")
                                 for side, scored in (("safe", safe), ("unsafe", unsafe))}}
+                if detector.gate != "fitted":
+                    found[decides][pairing]["abstain_fitted"] = {
+                        side: share_estimate(detector.thetas.out_of_distribution(scored.sigmas), unit=UNIT,
+                                             of=f"{side} texts") for side, scored in (("safe", safe),
+                                                                                      ("unsafe", unsafe))}
     return found
 
 

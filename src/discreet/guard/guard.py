@@ -62,7 +62,8 @@ class Guard:
         What the guard was fitted on, with figures.
     reader : bool, optional
         Whether the learned reader reads along with the rules (`docs/reader.md`): it finds more on text of unknown
-        sources, its score is calibrated, and what it is not sure of is an abstention.
+        sources, its score is calibrated, and what it is not sure of is an abstention. By default as the detector was
+        fitted; UsageError where that needs the reader and this is False.
     spacy : str or Path, optional
         A spaCy pipeline, such as "en_core_web_sm", by the name of its package or its folder: its named entities are
         further weak evidence, which only adds. UsageError where it cannot be used, and without the extra `spacy`.
@@ -76,7 +77,8 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None, reader: bool = False, spacy: Path | str | None = None) -> None:
+                 card: Mapping[str, Any] | None = None, reader: bool | None = None,
+                 spacy: Path | str | None = None) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -85,6 +87,10 @@ class Guard:
         if detector is not None and policy.domain != detector.domain:
             raise UsageError(f"the guard was fitted for {detector.domain.name!r}, but the policy is for "
                              f"{policy.domain.name!r}; expected the same domain")
+        if reader is None:
+            reader = reading.READER if detector is None else detector.reader
+        if detector is not None and detector.reader and not reader:
+            raise UsageError("reader is False, but the guard was fitted with the learned reader; expected True")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
         self.reader, self.rules = reader, combined() if reader else reading.fitted()
@@ -108,10 +114,15 @@ class Guard:
             raise UsageError("the guard was not fitted: it judges by rules alone; fit_guard makes one with a layer 2")
         return self._detector
 
+    def unsure_above(self, point: str) -> float:
+        """The log-odds of evidence above which an answer that nothing flags is an abstention. Raises DetectorError."""
+        rules = self.rules.unsure_above(point)
+        return rules if self._detector is None else max(rules, self._detector.unsure_above(point))
+
     @classmethod
     def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
              point: str | None = None, discriminator: str | None = None, second: Second | None = None,
-             reader: bool = False, spacy: Path | str | None = None) -> Guard:
+             reader: bool | None = None, spacy: Path | str | None = None) -> Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
@@ -212,7 +223,7 @@ class Guard:
         if unsure is not None and self.policy.subjects:
             return {"action": "abstain", "reason": unsure}
         flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
-        if found.logit > self.rules.unsure_above(self.point) and not flagged and self.policy.subjects:
+        if found.logit > self.unsure_above(self.point) and not flagged and self.policy.subjects:
             return {"action": "abstain",
                     "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
         if not flagged:

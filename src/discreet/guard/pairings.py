@@ -65,14 +65,14 @@ class Partitions:
         if name in UNSEEN:
             return self.unseen.get(name)
         rows, chosen = self.corpus.held["evaluation"], self.corpus.kinds("evaluation") == name
-        owners = chosen[rows.owner]
         return Side([s for s in self.corpus.corpus.of("evaluation")[0] if s.kind == name],
-                    Rows(rows.features[owners], (np.cumsum(chosen) - 1)[rows.owner[owners]], rows.evidence[chosen]))
+                    rows.of(chosen))
 
 
 def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encoder], *, seed: int = 42,
-                    quiet: bool = True) -> Partitions:
-    """Read and encode the partitions of a folder: `safe.jsonl`, `unsafe.jsonl`, and of the others what is there.
+                    quiet: bool = True, reader: bool = False) -> Partitions:
+    """Read and encode the partitions of a folder: `safe.jsonl`, `unsafe.jsonl`, and of the others what is there; with
+    `reader`, the learned reader reads along.
 
     InputError where safe or unsafe texts are missing or too few, or a file cannot be read.
     """
@@ -83,16 +83,18 @@ def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encod
         if name not in there:
             raise InputError(f"{home} has no {name}.jsonl: expected the folder that 'discreet synth run' leaves, or "
                              "one with partitions of those names")
-    corpus = read_corpus(policy, there["safe"], there["unsafe"], there.get("borderline", ()), seed=seed, quiet=quiet)
+    corpus = read_corpus(policy, there["safe"], there["unsafe"], there.get("borderline", ()), seed=seed, quiet=quiet,
+                         reader=reader)
     encoded = fit.encode_corpus(corpus, encoders)
     unseen = {}
     for name, kind in UNSEEN.items():
         if name in there:
             samples = read_side(there[name], kind, policy.domain.name)
-            kept = [(s, r) for s in samples if never_judged(r := read_answer(s.answer, policy), policy) is None]
+            read = [(s, read_answer(s.answer, policy, reader=reader)) for s in samples]
+            kept = [(s, r) for s, r in read if never_judged(r, policy) is None]
             unseen[name] = Side([s for s, _ in kept], rows_of(encoded.fusion, encoded.reader,
                                                               [s.answer for s, _ in kept], [r for _, r in kept],
-                                                              encoded.encoded))
+                                                              encoded.encoded, encoded.counted))
     return Partitions(encoded, unseen)
 
 
@@ -107,12 +109,12 @@ def fit_configurations(partitions: Partitions, names: Iterable[str] = (*PAPER_CO
     for name in names:
         if name == DEFAULT:
             duals[name] = DualDensity(fit.DEFAULT_DENSITY, random_state=seed)
-            found[name] = fit.fit_detector(partitions.corpus, duals[name], decides=fit.DEFAULT_DISCRIMINATOR, seed=seed)
+            found[name] = fit.fit_detector(partitions.corpus, duals[name], seed=seed)
         elif name in CONFIGURATIONS:
             density, borderline = CONFIGURATIONS[name]
             duals[name] = DualDensity(density, random_state=seed)
             found[name] = fit.fit_detector(partitions.corpus, duals[name], decides=DENSITY, kinds=(), seed=seed,
-                                           borderline=borderline, percentile=PAPER_PERCENTILE)
+                                           gate="fitted", borderline=borderline, percentile=PAPER_PERCENTILE)
         else:
             raise UsageError(
                 f"there is no configuration {name!r}: expected some of {', '.join((*CONFIGURATIONS, DEFAULT))}"

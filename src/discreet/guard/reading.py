@@ -28,6 +28,8 @@ from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import Reading, packaged
 from discreet.text.render import render, shown
 
+READER = False
+"""Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
 

@@ -31,10 +31,12 @@ Fact = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Attributes with their subjects, and direct identifiers that the user had not said themselves."""
+    """Attributes with their subjects, and direct identifiers that the user had not said themselves; the learned
+    reader's `vector` (d,), where it has read the text."""
 
     attributes: tuple[Attribute, ...] = field(repr=False)
     direct: tuple[DirectSpan, ...] = ()
+    vector: NDArray[np.float32] | None = field(default=None, repr=False)
 
 
 def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:

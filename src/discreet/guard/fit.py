@@ -197,8 +197,8 @@ def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str | None 
     sigmas = dual.fitted_.sigmas(held.features)
     by_density = bare.deciding(DENSITY).score(held, sigmas)
     scale = float(np.std(by_density.delta[safe | unsafe]))
-    gate = thetas(by_density.sigmas[safe], by_density.sigmas[unsafe], percentile)
-    gated = replace(bare, thetas=gate, spread=scale if scale > 0 else 1.0)
+    limits = thetas(by_density.sigmas[safe], by_density.sigmas[unsafe], percentile)
+    gated = replace(bare, thetas=limits, spread=scale if scale > 0 else 1.0)
     points = {}
     for kind in (DENSITY, *found):
         scores = gated.deciding(kind).score(held, sigmas)

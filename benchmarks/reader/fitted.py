@@ -1,6 +1,6 @@
 """The demo's fitted guards on passages of families that taught the reader nothing: what is abstained on, and how well.
 
-    python -m benchmarks.reader.fitted --data DATA [--texts F …] [--each N] [--seed 7] --output F
+    python -m benchmarks.reader.fitted --data DATA [--texts F …] [--each N] [--seed 7] [--domains D …] [--ways W …] --output F
 
 Fits the guard of each domain as the demo does, by the rules with MiniLM and by the reader; this one also with the paper's
 gate (unlike both sides of what was fitted). Each judges N passages (all by default), whole: layer 1 apart, the order of
@@ -40,6 +40,7 @@ from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan
 from discreet.text.direct.detect import known_types
 
+WAYS = ("rules", "reader")
 WRITERS = ("unsafe_heldout", "matched_unsafe", "borderline_eval", "matched_borderline")
 
 
@@ -92,14 +93,15 @@ def writers(guard: Guard, partitions: Partitions) -> dict[str, Any]:
                                  unit="text", of="texts") for name in WRITERS}  # fmt: skip
 
 
-def study(domain: str, rows: Sequence[Row], seed: int) -> dict[str, Any]:
+def study(domain: str, rows: Sequence[Row], seed: int, ways: Sequence[str]) -> dict[str, Any]:
     sys.path.insert(0, "examples")
     from guards import SIZES  # type: ignore[import-not-found]
 
     policy, found = Policy.of(domain), {}
     with tempfile.TemporaryDirectory() as folder:
         run_campaign(make_plan(domain, SIZES, seed), Path(folder) / "run")
-        for name, reader in (("rules", False), ("reader", True)):
+        for name in ways:
+            reader = name == "reader"
             encoders = build_encoders("reader" if reader else "embedded", domain=domain, cache=default_cache())
             partitions = read_partitions(Path(folder) / "run", policy, encoders, seed=seed, reader=reader)
             detector = fit_configurations(partitions, [DEFAULT], seed=seed)[0][DEFAULT]
@@ -118,6 +120,8 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     parser.add_argument("--each", type=int)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--domains", nargs="*", default=builtin_domains())
+    parser.add_argument("--ways", nargs="*", choices=WAYS, default=WAYS)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     started = time.perf_counter()
@@ -125,8 +129,8 @@ def main() -> None:
     if args.each:
         rows = random.Random(args.seed).sample(rows, args.each)
     found = {}
-    for domain in builtin_domains():
-        found[domain] = study(domain, rows, args.seed)
+    for domain in args.domains:
+        found[domain] = study(domain, rows, args.seed, args.ways)
         for how, one in found[domain].items():
             print(domain, how, *(f"{k} {one[k].value}" for k in ("abstained", "ratio", "clusters_held", "none_flagged")), flush=True)
     record = {"benchmark": "reader_fitted", "seed": args.seed, "passages": len(rows), "domains": found,

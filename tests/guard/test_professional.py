@@ -18,7 +18,7 @@ from discreet.guard.calibrate import calibrate, with_points
 from discreet.guard.combined import combined, odds, score
 from discreet.guard.detector import rows_of
 from discreet.guard.fit import fit_guard
-from discreet.guard.guard import Guard
+from discreet.guard.guard import DISAGREE, Guard
 from discreet.guard.policy import POINTS
 from discreet.guard.professional import ARRAYS, Professional, professional, weights
 from discreet.guard.reading import READER, read_answer
@@ -168,6 +168,11 @@ class TestFitted:
         assert cautious.check(LEAK).reason.startswith("unsure: ")
         monkeypatch.setattr(detectors, "professional", lambda: limited(1e9, logit + 0.1))
         assert cautious.check(LEAK).action == "safe"
+
+    def test_where_the_scores_disagree_it_abstains(self, guard: Guard) -> None:
+        eager = guard.at(-1e9, rules_tau=1e9)
+        assert (eager.check(SAFE).action, eager.check(SAFE).reason) == ("abstain", DISAGREE)
+        assert eager.check(LEAK).action == "flag"
 
     def test_odds_are_what_the_score_adds_up(self, guard: Guard) -> None:
         for text in (LEAK, SAFE):

@@ -14,7 +14,7 @@ from discreet.core.records import Estimate, Verdict, plain
 from discreet.core.types import BoolArray
 from discreet.data.answers import LabelledAnswer
 from discreet.guard.evaluate import leaks_in
-from discreet.guard.guard import Guard
+from discreet.guard.guard import DISAGREE, Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
 from discreet.guard.reading import EvidenceScore
 from discreet.stats import share_estimate
@@ -44,15 +44,19 @@ class _Judged:
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""
-        return self.verdict.layer == "contextual" and not self.by_evidence(point)
+        decides = self.verdict.layer == "contextual" or self.verdict.reason == DISAGREE
+        return decides and not self.by_evidence(point)
 
     def action(self, point: str, tau: float) -> str:
         """What the guard does with it at an operating point with this τ."""
         if self.by_evidence(point):
             return "flag"
-        if not self.by_delta(point) or self.delta > tau:
+        if not self.by_delta(point):
             return self.verdict.action
-        return "abstain" if self.rules is not None and self.rules.logit > self.guard.unsure_above(point) else "safe"
+        undecided = self.rules is not None and self.rules.logit > self.guard.unsure_above(point)
+        if self.delta > tau:
+            return "flag" if undecided or not self.guard.detector.reader else "abstain"
+        return "abstain" if undecided else "safe"
 
 
 @dataclass(frozen=True, slots=True)

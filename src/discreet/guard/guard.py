@@ -1,7 +1,8 @@
 """The guard: judges answers by direct identifiers (layer 1), evidence rules and, where it was fitted, scores (layer 2).
 
-Order of verdicts: failed, direct, flagged by evidence, abstain (empty; language; out of distribution), δ > τ (unless
-the attributes belong to the asker or a public person). So a fitted guard flags whatever the rules alone flag at the
+Order of verdicts: failed, direct, flagged by evidence, abstain (empty; language; out of distribution; unsure), δ > τ
+(unless the attributes belong to the asker or a public person; with the learned reader an abstention where evidence is
+sure of the contrary). So a fitted guard flags whatever the rules alone flag at the
 same operating point, and the gate holds back only what evidence does not decide.
 """
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from discreet.guard.detector import Detector
 
 Second = Callable[[Answer], Verdict]
+DISAGREE = "reads like the unsafe texts that the guard was fitted on, but evidence is sure that it is not"
+"""Why a guard that was fitted with the learned reader abstains where δ flags and evidence is not even unsure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +226,8 @@ class Guard:
         if unsure is not None and self.policy.subjects:
             return {"action": "abstain", "reason": unsure}
         flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
-        if found.logit > self.unsure_above(self.point) and not flagged and self.policy.subjects:
+        undecided = found.logit > self.unsure_above(self.point)
+        if undecided and not flagged and self.policy.subjects:
             return {"action": "abstain",
                     "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
         if not flagged:
@@ -231,6 +235,8 @@ class Guard:
         suppressed = suppressed_by_subject(read.attributes, self.policy)
         if suppressed is not None:
             return {"reason": suppressed}
+        if self.detector.reader and not undecided:
+            return {"action": "abstain", "reason": DISAGREE}
         return {"action": "flag", "layer": "contextual",
                 "reason": "reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not "
                 f"flag it: {quiet.reason}"}

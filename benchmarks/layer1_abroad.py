@@ -56,6 +56,9 @@ ADDRESS: dict[str, Make] = {
     "nl": lambda r: f"{pick(r, 'Keizersgracht', 'Kerkstraat', 'Beatrixlaan', 'Stationsplein', 'Molenweg')} {r.integers(1, 399)}{pick(r, '', ', 1015 CJ Amsterdam', ', 3011 AA Rotterdam')}",
     "pl": lambda r: f"{pick(r, 'ul. Długa', 'ul. Jana Pawła II', 'al. Jerozolimskie', 'os. Słoneczne', 'plac Zamkowy')} {r.integers(1, 99)}{pick(r, '', '/3')}{pick(r, '', ', 00-277 Warszawa', ', 31-042 Kraków')}",
     "pt": lambda r: f"{pick(r, 'Rua das Flores', 'Avenida Paulista', 'Travessa do Carmo', 'Rua Augusta', 'Alameda Santos')}, {r.integers(1, 1500)}{pick(r, '', ', São Paulo - SP, 01310-100', ', 1200-093 Lisboa')}",
+    "fi hu cz ro gr": lambda r: f"{pick(r, 'Mannerheimintie', 'Koivukuja', 'Petőfi utca', 'nám. Míru', 'tř. Kpt. Jaroše', 'Calea Moșilor', 'Leof. Kifisias', 'Aleea Rozelor')} {r.integers(1, 99)}",
+    "se no dk": lambda r: f"{pick(r, 'Hamntorget', 'Björkvägen', 'Skogbrynet', 'Kirkeveien', 'Havnepladsen', 'Toftebakken', 'Lyngbyvej')} {r.integers(1, 99)}",
+    "cn kr id mx": lambda r: pick(r, f"No. {r.integers(2, 300)} Zhongshan Lu", f"{r.integers(2, 99)} Seojeon-ro", f"Jl. Melati No. {r.integers(2, 99)}", f"Privada Los Pinos {r.integers(2, 99)}"),
     "in": lambda r: f"{pick(r, 'H.No. 34', 'Flat No. 302', 'Plot No. 7', '64/321', 'C-12')}, {pick(r, 'Sector 5', 'Reddy Nagar', 'Lajpat Nagar', 'Green Enclave', 'Gandhi Marg')}{pick(r, '', ', Chennai 600001', ', Pune 411001')}",
     "tr": lambda r: f"{pick(r, 'Atatürk', 'İstiklal', 'Cumhuriyet')} {pick(r, 'Caddesi', 'Cad.', 'Sokak', 'Bulvarı')} No: {r.integers(1, 199)}{pick(r, '', ' D: 4', ', 34430 İstanbul')}",
 }  # fmt: skip
@@ -128,9 +131,15 @@ def identity(rng: Rng) -> str:
     return pick(rng, f"CPF {made[:3]}.{made[3:6]}.{made[6:9]}-{made[9:]}", f"PESEL {ten}{pesel.calc_check_digit(ten)}", f"DNI {eight}{dni.calc_check_digit(eight)}")
 
 
+def _town(rng: Rng) -> str:
+    return pick(rng, "Nieder", "Wald", "Tilbr", "Varn", "Oost") + pick(rng, "brook", "wolde", "mühl", "haven", "gård")
+
+
 MAKE_ABROAD: dict[str, Make] = {
     "person_name": person, **{f"street_address: {land}": make for land, make in ADDRESS.items()},
     "postal_code": lambda r: pick(r, f"Omaha, NE {r.integers(68000, 68999)}", f"1{digits(r, 4)} Berlin", f"75{digits(r, 3)} Paris", "Leeds, LS1 4AB", f"Chennai 6000{digits(r, 2)}", "Toronto, ON M5V 2T6"),
+    "postal_code: unlisted town": lambda r: pick(r, f"1{digits(r, 4)} {_town(r)}", f"D-8{digits(r, 4)} {_town(r)}", f"{r.integers(2100, 9999)} AB {_town(r)}", f"{digits(r, 2)}-{digits(r, 3)} {_town(r)}",
+                                                 f"{r.integers(110, 790)} {digits(r, 2)} {_town(r)}", f"{_town(r)} 56{digits(r, 4)}", f"{_town(r)} NSW {r.integers(2100, 2999)}", f"{_town(r)} LS{r0(r)} 4QP"),
     "phone": phone_abroad, "card": card_typed, "date_of_birth": birth,
     "vehicle": lambda r: pick(r, f"VIN {vin(r)}", f"licence plate {plate(r)}", f"plate number {plate(r)}"), "device": device, "national_id": identity,
 }  # fmt: skip
@@ -142,6 +151,7 @@ SENTENCES_ABROAD: dict[str, tuple[str, ...]] = {
                     "A neighbour, {}, saw the accident.", "The policy covers {} and her two sons.", "Kind regards,\n{}", "Patient: {}", "I share a flat with {}.", "{}, who is 34, lost his job.",
                     "They suspended {} without pay.", "The cheque was made out to {}.", "Yesterday {} asked for a refund.", "{}'s mortgage was refused.", "Is {} still your customer?", "Tenant {} owes two months.",
                     "The defendant, {}, denies it.", "Mr {} will see you now.", "Hello {}, your test is back."),
+    "postal_code: unlisted town": ("She lives in {}.", "The patient comes from {}.", "He moved to {} last year.", "Her flat in {} is small.", "He visits his sister in {} on Sundays.", "Town: {}"),
     "postal_code": ("She grew up in {}.", "He moved here from {}.", "The widow of {} sold it."),
     "phone": ("Her mobile is {}.", "Ring him on {} after six.", "Tel: {}", "You can reach the tenant at {}.", "WhatsApp: {}", "Call {} and ask for her.", "His number is {}.", "Text {} first."),
     "card": ("Card: {}", "She paid with her card {} twice.", "The Visa {} was stolen.", "Charge {} instead."),
@@ -207,6 +217,25 @@ DECOYS_ABROAD: dict[str, Make] = {
     "serial of another kind": lambda r: f"A serial {pick(r, 'dilution', 'killer', 'bond', 'number')} of {r.integers(10, 99)} {pick(r, 'steps', 'cases', 'years')} came up.",
     "identity number, wrong check digit": lambda r: f"The PESEL {wrong_pesel(f'8{digits(r, 1)}0{r0(r)}1{digits(r, 5)}')} is invalid.",
     "trunk zero": lambda r: f"Catalogue no. 0{digits(r, 3)} {digits(r, 3)} {digits(r, 3)} and item 0{digits(r, 4)}-{digits(r, 5)} are sold out.",
+    "stage, ward or level": lambda r: f"{pick(r, 'She was moved to', 'He lives at', 'The patient was sent to')} {pick(r, 'Stage', 'Level', 'Ward', 'Bed', 'Tier', 'Courtroom')} {r.integers(2, 40)}.",
+    "a number of people": lambda r: f"{pick(r, 'Letters were sent to', 'It was mailed to', 'The village is home to', 'They delivered it to')} {r.integers(2, 90)}000 {pick(r, 'Voters', 'Customers', 'Veterans', 'Syrian refugees', 'Amish farmers')}.",
+    "release of a program": lambda r: f"{pick(r, 'We moved to', 'They upgraded to', 'The flat panel needs')} {pick(r, 'Windows', 'Office', 'Android', 'Java')} {r.integers(7, 20)}.",
+    "hotel chain": _one("He stayed at Motel 6.", "We stayed at Super 8.", "She stayed at 4 Star Hotels."),
+    "quantity at home": lambda r: f"{pick(r, 'They live at', 'He lived at', 'Posted at')} {r.integers(2, 12)} {pick(r, 'Degrees below zero', 'Times the poverty level', 'Noon', 'Percent interest')}.",
+    "year and town": lambda r: f"{pick(r, 'She lived in', 'The novel is set in', 'In')} {r.integers(1910, 2020)} {pick(r, 'Chicago', 'Berlin', 'Kosovo', 'Ghana')} {pick(r, 'with friends', 'before the flood')}.",
+    "people counted by nation": lambda r: f"{pick(r, 'A survey of', 'Home visits to', 'Of')} {r.integers(10000, 99000)} {pick(r, 'Swiss', 'Danish', 'Ukrainian', 'Medicare')} {pick(r, 'women', 'homes', 'patients')} failed.",
+    "protocol and part": lambda r: f"{pick(r, 'Study', 'Part', 'Protocol', 'Exhibit')} {letter(r)}-{digits(r, 5)} {pick(r, 'Amendment', 'Phase', 'Section')} is final.",
+    "letters behind four digits": lambda r: f"{pick(r, 'Use a', 'Order', 'It takes a')} {r.integers(2100, 9999)} {pick(r, 'AB', 'XC', 'KW')} {pick(r, 'Type', 'Series', 'Model')} {pick(r, 'valve', 'switch')}.",
+    "state and a count": lambda r: f"In {pick(r, 'NSW', 'VIC', 'QLD', 'Sydney', 'Delhi')} {r.integers(2100, 9999)} {pick(r, 'homes lost power', 'people voted', 'cases rose')}.",
+    "street in a title": _one("Calle 13 songs are loud.", "Abbey Road came out in 1969.", "We watched 21 Jump Street fans.", "Sesame Street taught us."),
+    "vertebrae and nerves": lambda r: f"{pick(r, 'C. 5', 'L. 4', 'R. 3', 'C. 6')} {pick(r, 'root', 'disc bulge', 'nerve')} and {pick(r, 'AV', 'Str.')} {pick(r, 'block', 'pneumoniae')} {r.integers(2, 9)}.",
+    "room of a building": lambda r: f"{pick(r, 'Meet at', 'The keys to', 'Bring it to')} {pick(r, 'Gate', 'Hall', 'Platform', 'Terminal')} {r.integers(2, 30)} {pick(r, 'after noon', 'are lost', 'at once')}.",
+    "note without a name": lambda r: f"{pick(r, 'pt', 'patient', 'client', 'spoke w/', 'called')} {pick(r, 'tolerating diet well', 'ambulating in hall', 'insurance re claim', 'pharmacy re refill', 'frank blood seen', 'may shower tomorrow', 'social work about bed')}",
+    "note and a given name that is a word": _one("pt rose slowly from bed", "client grant money was spent", "spoke with grace period in mind", "will mark the site", "appt for april labs", "met with art therapy", "called mark down pricing",
+                                                 "tenant may rent by month", "pt angel wings on xray"),
+    "note and an eponym": lambda r: f"{pick(r, 'hx', 'dx', 'pt has', 'f/u w/')} {pick(r, 'hodgkin lymphoma', 'parkinson disease', 'graves disease', 'crohn disease', 'lyme disease')}",
+    "note and an institution": _one("called johns hopkins clinic", "works at morgan stanley", "called walter reed hospital", "f/u w/ mayo clinic", "spoke w/ wells fargo", "spoke with kaiser permanente", "lives in san antonio"),
+    "note and a public person": _one("likes taylor swift songs", "called joe biden a hero", "voted for donald trump", "drinks jim beam daily", "reads harry potter to kids"),
     "date of another event": lambda r: f"{pick(r, 'Filed', 'Admitted', 'Expires', 'Reviewed', 'Published')} {r.integers(1, 12)}/{r.integers(1, 28)}/{r.integers(2001, 2024)}; the birth rate fell.",
 }  # fmt: skip
 

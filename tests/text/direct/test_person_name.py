@@ -117,3 +117,21 @@ def test_a_name_that_no_list_holds_is_found_by_its_frame(found: Found, text: str
 ])
 def test_what_is_only_capitalised_is_no_name(found: Found, text: str) -> None:
     assert found(text, "person_name") == []
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    ("pt maria gonzalez called re refill", "maria gonzalez"), ("spoke w/ john smith re bill", "john smith"),
+    ("rx for emily watson ready", "emily watson"), ("maria gonzalez dob 3/4/1961", "maria gonzalez"),
+])
+def test_a_name_in_a_note_without_capitals_is_found_behind_what_only_a_person_fits(found: Found, text: str, name: str
+                                                                                   ) -> None:
+    assert found(text, "person_name") == [name]
+
+
+@pytest.mark.parametrize("text", [
+    "pt tolerating diet well", "spoke w/ pharmacy re refill", "pt rose slowly from bed", "client grant money was spent",
+    "called joe biden a hero", "works at morgan stanley", "called johns hopkins clinic", "patient may shower tomorrow",
+    "The nurse spoke with john smith. Then She Left For Ohio And Utah With The Two Sons Of Her Late Aunt.",
+])
+def test_words_of_a_note_are_no_name(found: Found, text: str) -> None:
+    assert found(text, "person_name") == []

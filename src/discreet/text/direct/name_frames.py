@@ -7,7 +7,7 @@ strongest frames ("my name is ...", "Dear ...", "her husband ...") one such word
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from discreet.text.evidence import lexicon
@@ -69,3 +69,27 @@ def frame_of(lower: str, start: int, end: int) -> int:
     if _P["frame not"].search(lower, low, start) or " its " in lower[end : end + _ITS]:
         return 0
     return int(bool(_P["frame before"].search(lower, low, start) or _P["frame after"].match(lower, end)))
+
+
+def noted_names(text: str, capitals: int) -> Iterator[tuple[int, int]]:
+    """Where names stand in a note without capitals: a listed given name and a word that is nothing else, in a frame.
+
+    `capitals`: how many capitalised words the text has; where it has as many as prose does, none is looked for.
+    """
+    if capitals > 1 + len(text) // 160:
+        return
+    given = lexicon.given_names()
+    for match in (*_P["noted"].finditer(text), *_P["noted first"].finditer(text)):
+        first, last = match["first"], match["last"]
+        parts = first.split("-")
+        known = all(given.get(part) == "-" or (part in given and part in _WORDS["mostly names"]) for part in parts)
+        # Behind "name:" two words that are nothing else are one.
+        spelt = known or (match.group().startswith("name") and not (is_english(first) or is_taken(first)))
+        if not spelt or f"{first} {last}" in _WORDS["public"]:
+            continue
+        surname = last in _WORDS["surnames"]
+        if not surname and (is_english(last) or is_taken(last) or last.endswith("ing")
+                            or lexicon.canonical_place(last) is not None):
+            continue
+        if lexicon.canonical_place(f"{first} {last}") is None and not _P["thing after"].match(text, match.end("last")):
+            yield match.start("first"), match.end("last")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
-from discreet.text.direct.name_frames import frame_of, is_english, is_name_shaped
+from discreet.text.direct.name_frames import frame_of, is_english, is_name_shaped, noted_names
 from discreet.text.evidence import lexicon
 from discreet.text.resources import patterns, words
 
@@ -51,6 +51,7 @@ def person_name(facts: Facts) -> Iterator[Hit]:
     capitals, given = _capitals(facts.text), lexicon.given_names()
     if capitals:
         yield from _Names(facts, capitals, given).find()
+    yield from (Hit("person_name", start, end) for start, end in noted_names(facts.text, len(capitals)))
 
 
 def _capitals(text: str) -> list[_Capital]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from discreet.text.direct.detect import BOUND, Facts, Hit, recogniser, recognisers
+from discreet.text.direct.name_frames import is_english, is_taken
 from discreet.text.evidence import lexicon
 from discreet.text.resources import patterns, words
 
@@ -20,6 +21,12 @@ _P = patterns("addresses")
 _PARTS = 5
 _LONGEST = 80
 _YEARS = range(1900, 2100)
+_HUNGARIAN = (" utca", " út ", " tér ", " krt", "körút", " köz ", "sétány", "fasor", " u. ")
+_EAST_ASIAN = (" Lu", " Jie", "Hutong", "Dadao", "ilu", "glu", "nlu", "-ro", "-gil", "-do", "-dae", "-cho", "-machi")
+_TYPED = (" rue ", "avenue ", "boulevard ", "chemin ", "impasse ", "allée ", " quai ", "résidence ", "calle ", "plaza ",
+          "avenida ", "piazza ", " via ", "viale ", "contrada ", " rua ", "travessa ", " ul. ", " al. ", " house",
+          "cottage", "lodge", " lane", "rectory", "vicarage", " forge", "manor")
+_CENTURIES = ("15", "16", "17", "18")
 _STEMS = ("zip", "post", "plz", "pin", "cep", "codice", "kod", "eircode")
 
 
@@ -39,19 +46,27 @@ class _Streets:
 
     @cached_property
     def cues(self) -> dict[int, bool]:
-        """Where words for an address end; whether what follows may begin with a name."""
-        if not _P["address stems"].search(self.facts.lower):
-            return {}
-        return {m.end(): m["sure"] is not None for m in _P["address cue"].finditer(self.facts.lower)}
+        """Where words for an address end; whether they are about nothing else."""
+        found = {}
+        for match in _P["home start"].finditer(self.text):
+            if _P["home"].search(self.facts.lower, max(0, match.start() - 64), match.end()):
+                found[match.end()] = False
+        if _P["address stems"].search(self.facts.lower):
+            found |= {m.end(): m["sure"] is not None for m in _P["address cue"].finditer(self.facts.lower)}
+        return found
 
     def find(self) -> Iterator[Hit]:
         if self.facts.digits:
             for start, end, sure in self._candidates():
                 stop, town = self.tail(end)
-                cued = start in self.cues
-                if sure or town or cued:
-                    yield self._hit(self._begin(start), stop)
+                begin = self._begin(start)
+                if sure or town or start in self.cues or begin in self.cues:
+                    yield self._hit(begin, stop)
             yield from self._free()
+        if any(word in self.facts.lower for word in _TYPED):
+            for place, sure in self.cues.items():
+                if (typed := _P["free typed"].match(self.text, place)) and (sure or not typed["house"]):
+                    yield self._hit(place, self.tail(typed.end())[0])
         if _P["street hint"].search(self.facts.lower):
             for match in _P["home street"].finditer(self.text):
                 yield self._hit(*match.span("street"))
@@ -71,13 +86,17 @@ class _Streets:
         for match in _P["rural"].finditer(text) if _P["rural hint"].search(lower) else ():
             spelt = match.group()[0].isdigit() and re.search("Road|Rout|H(igh)?w", match.group()) is not None
             yield *match.span(), spelt or "Box" in match.group()
-        if "box" in lower or "post" in lower or "apartado" in lower or "caixa" in lower:
+        if any(word in lower for word in ("box", "post", "apartado", "caixa", " bag")):
             yield from ((*m.span(), True) for m in _P["box"].finditer(lower))
         yield from self._behind_name()
         for match in _P["number first"].finditer(text):
             yield *match.span(), bool(match["of"]) or not _P["french weak"].match(text, match.start())
         if any(word in text for word in ("Cad", "Cd.", "Sok", "Sk.", "Bul", "Blv", "Mah", "Mh.", "Yolu", "Meydan")):
             yield from ((*m.span(), True) for m in _P["turkish"].finditer(text))
+        if any(word in lower for word in _HUNGARIAN):
+            yield from ((*m.span(), True) for m in _P["hungarian"].finditer(text))
+        if any(word in text for word in _EAST_ASIAN):
+            yield from ((*m.span(), True) for m in _P["east asian"].finditer(text))
         if _P["plot hint"].search(lower):
             yield from ((*m.span(), m[0][0] != "#") for m in _P["plot"].finditer(text))
         yield from ((*m.span(), not m["weak"]) for m in _P["colony"].finditer(text))
@@ -122,19 +141,37 @@ class _Streets:
     def _free(self) -> Iterator[Hit]:
         """What a word for an address introduces, if it has a number and a name; and houses with a code behind."""
         for place, sure in self.cues.items():
+            if _P["no free"].match(self.text, place) or _P["coded"].match(self.text, place):
+                continue
             match = _P["free"].match(self.text, place)
-            if match is None or _P["no free"].match(self.text, place) or not re.search(r"\d", match.group()):
+            if match is None or not re.search(r"\d", match.group()) or not re.search(r"[^\W\d_]{3}", match.group()):
                 continue
             stop, town = self.tail(match.end())
-            first = match.group()[0]
             ends = town or not match.group()[-1].isdigit() or self._ends(match.end())
-            if ends and (sure or town or first.isdigit()) and re.search(r"[^\W\d_]{3}", match.group()):
+            if (ends and (sure or town)) or self._is_home(match.group(), match.end()):
                 yield self._hit(place, stop)
+        for match in _P["line"].finditer(self.text) if "\n" in self.text else ():
+            if self._is_home(match["street"], match.end()):
+                yield self._hit(*match.span("street"))
         if _P["code hint"].search(self.text):
             for match in _P["fallback"].finditer(self.text):
                 stop, _ = self.tail(match.end(), coded=True)
                 if stop > match.end():
                     yield self._hit(match.start(), stop)
+
+    def _is_home(self, spelt: str, end: int) -> bool:
+        """Whether a number and a name of no street's type are a house: none of an English word, a firm or a people."""
+        lowers = [word.lower() for word in re.findall(r"[^\W\d_]{2,}", spelt)]
+        number, behind = re.search(r"\d+", spelt), not spelt[:1].isdigit()
+        if number is None or not lowers or not _P["behind a home"].match(self.text, end):
+            return False
+        typed = len(lowers) > 1 and any(_P[name].fullmatch(lowers[-1]) for name in ("weak type", "strong type"))
+        named = lowers[:-1] if typed else lowers
+        if behind and (int(number[0]) in _YEARS or any(map(is_english, named)) or _is_place(" ".join(lowers))):
+            return False
+        return ((typed or len(number[0]) < 5) and "of" not in named and not all(map(is_english, named))
+                and not (not behind and len(lowers) == 1 and lowers[0].endswith("s"))
+                and not any(is_taken(lower) or is_taken(lower.removesuffix("s")) for lower in named))
 
     def _begin(self, start: int) -> int:
         """Where an address begins: a flat or a named house may stand before the street."""
@@ -196,18 +233,48 @@ def postal_code(facts: Facts) -> Iterator[Hit]:
                 yield Hit("postal_code", *code.span(), BOUND)
     if not _P["code hint"].search(text):
         return
-    for name in ("us code", "uk code", "canadian code apart"):
+    for name in ("us code", "uk code", "canadian code apart", "eircode"):
         for match in _P[name].finditer(text):
             before = text[max(0, match.start() - 40) : match.start()]
             bound = _P["town before code"].search(before) and (name != "us code" or before.strip())
             claimed = facts.is_other(match.start()) or _is_office_mail(facts, match.start())
+            bound = bound or (name != "eircode" and _is_lived_in(facts, match.start()))
             if bound and not claimed and _ends_code(facts, match.end()):
                 yield Hit("postal_code", match.end() - len(_last_code(match)), match.end(), BOUND)
     for name in ("behind city", "before city"):
         for match in _P[name].finditer(text):
-            year = match["code"].isdigit() and int(match["code"]) in _YEARS
-            if not year and _is_place(match["city"]) and _ends_code(facts, match.end()):
+            if _is_town(facts, match, behind=name == "behind city") and _ends_code(facts, match.end()):
                 yield Hit("postal_code", *match.span("code"), BOUND)
+
+
+def _is_town(facts: Facts, match: re.Match[str], *, behind: bool) -> bool:
+    """Whether a name and a code are a town: a listed one, or any where somebody lives or where something is sent."""
+    code, city, start = match["code"], match["city"], match.start()
+    short, lived_in = len(code) == 4, _is_lived_in(facts, start)
+    state = match["state"] if behind else None
+    if behind and short and (au := _P["australian"].search(city)):
+        city, state = city[: au.start()], au.group()
+    if code.isdigit() and ((int(code) in _YEARS and not state) or (behind and short and code[0] == "0")):
+        return False
+    if short and code[:2] in _CENTURIES and (not lived_in or "born" in facts.lower[max(0, start - 16) : start]):
+        return False
+    if _is_place(city) and (not behind or len(code) > 5 or state):
+        return True
+    lowers, sure = re.findall(r"[^\W\d_]{2,}", city.lower()), _P["code sure"].fullmatch(code) is not None
+    plural = len(lowers) == 1 and lowers[0].endswith("s") and not sure and not _is_place(city)
+    if city.isupper() or plural or all(map(is_english, lowers)) or facts.is_other(start):
+        return False
+    if is_taken(lowers[0]) or is_taken(lowers[-1].removesuffix("s")):
+        return False
+    if behind:
+        return lived_in or (state is not None and len(state) > 2)
+    below = start > 0 and _P["town before code"].search(facts.text, max(0, start - 40), start) is not None
+    return lived_in or sure or (below and not short and _P["town end"].match(facts.text, match.end()) is not None)
+
+
+def _is_lived_in(facts: Facts, start: int) -> bool:
+    lived = _P["living"].search(facts.lower, max(0, start - 90), start)
+    return lived is not None and not _is_office_mail(facts, start)
 
 
 def _last_code(match: re.Match[str]) -> str:

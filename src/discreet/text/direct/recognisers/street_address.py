@@ -238,8 +238,8 @@ def postal_code(facts: Facts) -> Iterator[Hit]:
             before = text[max(0, match.start() - 40) : match.start()]
             bound = _P["town before code"].search(before) and (name != "us code" or before.strip())
             claimed = facts.is_other(match.start()) or _is_office_mail(facts, match.start())
-            bound = bound or (name != "eircode" and _is_lived_in(facts, match.start()))
-            if bound and not claimed and _ends_code(facts, match.end()):
+            lived_in = name != "eircode" and _is_lived_in(facts, match.start())
+            if (bound or lived_in) and not claimed and _ends_code(facts, match.end()):
                 yield Hit("postal_code", match.end() - len(_last_code(match)), match.end(), BOUND)
     for name in ("behind city", "before city"):
         for match in _P[name].finditer(text):

@@ -118,8 +118,11 @@ def main() -> None:
     guards = {d: discreet.Guard(d, point=args.point, reader=not args.rules) for d in ("medical", "finance", "law")}
     names, speakers = judged(named(said), guards), judged(learned(said), guards)
 
+    def is_(key: str, value: str) -> Callable[[Row], bool]:
+        return lambda r: bool(r[key] == value)
+
     def by(key: str, *values: str) -> dict[str, Callable[[Row], bool]]:
-        return {value: lambda r, value=value: bool(r[key] == value) for value in values}
+        return {value: is_(key, value) for value in values}
 
     def rest(key: str) -> Callable[[str], Callable[[Row], bool]]:
         return lambda group: lambda r: bool(r[key] != group)

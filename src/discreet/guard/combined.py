@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import isfinite, log
@@ -82,7 +82,8 @@ def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Clust
 
 def odds(read: Read, policy: Policy) -> tuple[float, float, float]:
     """Log-odds of the reader's count, of the spans and of the rules, bounded; where the count is silent the spans stand
-    for it."""
+    for it. Without what a spaCy pipeline adds: weights that are fitted to these may have any sign."""
+    read = replace(read, attributes=tuple(a for a in read.attributes if a not in read.further))
     counts, spans, rules, _ = parts(read, policy)
     return _bounded(spans if counts is None else counts), _bounded(spans), _bounded(rules)
 

@@ -50,9 +50,9 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Read:
     """What the detectors saw in one answer: `ruled` are the attributes of the rules, `seen` what the learned reader
-    sees, where it is asked, `attributes` both together with what a spaCy pipeline adds; `empty` where it has no
-    character that can be seen. `text` is what an encoder reads: the rendered answer, and one without markup letter for
-    letter as it came."""
+    sees, where it is asked, `attributes` both together with what a spaCy pipeline adds (`further`); `empty` where it
+    has no character that can be seen. `text` is what an encoder reads: the rendered answer, and one without markup
+    letter for letter as it came."""
 
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
@@ -62,6 +62,7 @@ class Read:
     ruled: tuple[Attribute, ...]
     seen: Reading | None
     empty: bool = False
+    further: tuple[Attribute, ...] = ()
 
 
 def read_answer(answer: Answer, policy: Policy, *, reader: bool = False, pipeline: SpacyPipeline | None = None) -> Read:
@@ -95,12 +96,15 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool = False, pipelin
     ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
     seen = packaged().read(doc.text) if reader else None
     told = ruled if seen is None else echoed_by(attributes_of(seen, doc), said)
-    # Only what may leak: an echo would change what the reader's count speaks of.
-    more = () if pipeline is None else pipeline.find(doc, policy.domain, told)
-    more = tuple(a for a in echoed_by(more, said) if a.subject != "asker")
-    attributes = merged(told, ruled, more) if seen is not None else (*told, *more)
+    attributes = ruled if seen is None else merged(told, ruled)
+    further: tuple[Attribute, ...] = ()
+    if pipeline is not None:
+        # Only what may leak: an echo would change what the reader's count speaks of.
+        more = [a for a in echoed_by(pipeline.find(doc, policy.domain, told), said) if a.subject != "asker"]
+        further = tuple(more if seen is None else (a for a in merged(told, ruled, more) if a not in attributes))
     empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
-    return Read(direct, attributes, language.english, language.guess, shown(prepared), ruled, seen, empty)
+    return Read(direct, (*attributes, *further), language.english, language.guess, shown(prepared), ruled, seen, empty,
+                further)
 
 
 def echoed_by(attributes: Iterable[Attribute], said: Prepared | None) -> tuple[Attribute, ...]:

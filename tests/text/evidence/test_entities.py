@@ -12,6 +12,7 @@ import pytest
 
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.records import Answer
+from discreet.guard.combined import odds
 from discreet.guard.guard import Guard
 from discreet.guard.reading import read_answer
 from discreet.text.evidence.entities import KINDS, SpacyPipeline
@@ -74,6 +75,7 @@ def added(guard: Guard, text: str, question: str | None = None) -> list[tuple[st
     before = read_answer(answer, guard.policy, reader=guard.reader)
     after = read_answer(answer, guard.policy, reader=guard.reader, pipeline=guard.pipeline)
     assert after.ruled == before.ruled
+    assert odds(after, guard.policy) == odds(before, guard.policy)
     assert set(before.attributes) <= set(after.attributes)
     return [(a.kind, text[a.start : a.end], a.subject) for a in after.attributes if a not in before.attributes]
 

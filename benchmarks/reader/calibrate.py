@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.reader.confirm import DOMAINS
 from benchmarks.reader.corpus import labelled
 from benchmarks.reader.export import write_card
 from benchmarks.reader.rows import CLASSES, Row
@@ -31,8 +30,10 @@ from discreet.text import reader as package
 
 Floats = NDArray[np.float64]
 SHARES = {"conservative": 0.015, "balanced": 0.05, "strict": 0.09}
-UNSURE = 0.12
-"""Shares of the passages that bind nothing which an operating point flags, and which are held."""
+COUNTED = {"conservative": 0.5, "balanced": -0.5, "strict": -3.0}
+UNSURE = {"conservative": 0.05, "balanced": 0.12, "strict": 0.15}
+"""Of each operating point: the share of the passages that bind nothing whose odds lie above its threshold, the log-odds of the
+reader's count that a flag asks for besides, and the share of those passages that are held."""
 
 
 def fit(x: Floats, y: Floats, ridge: float = 0.5) -> Floats:
@@ -95,17 +96,19 @@ def main() -> None:
     write_card(package.FOLDER, card)
     package.packaged.cache_clear()
 
-    x, y, family, nothing, shown, whole = [], [], [], [], [], []
+    x, y, family, nothing, shown, whole, sure, counted = ([] for _ in range(8))
     for row in rows:
         main = row["people"].get(str(row["main"]))
         if row["cluster"] == "yes" and main not in ("third", "speaker"):
             continue
-        policy = Policy.of(DOMAINS.get(row["register"], "medical"))
+        policy = Policy.of(row["domain"])
         read = read_answer(Answer(row["passage"], row["text"], None), policy, reader=True)
-        counts, spans, rules, _ = parts(read, policy)
+        said = parts(read, policy)
         shown.append(score(read, policy, combined()).cluster)
-        whole.append(counts is not None)
-        x.append([0.0 if counts is None else counts, spans, rules])
+        whole.append(said.text is not None)
+        sure.append(said.sure)
+        counted.append(said.counted)
+        x.append([said.text or 0.0, said.spans, said.rules])
         y.append(row["cluster"] == "yes")
         nothing.append(row["cluster"] == "no")
         family.append(row["family"])
@@ -116,16 +119,18 @@ def main() -> None:
                            "spans": fit(given[:, 1:], is_cluster).round(4).tolist()}
     odds = left_out(given[:, 1:], is_cluster, families)
     odds[full] = left_out(given[full], is_cluster[full], families[full])
+    odds = np.where(sure, np.maximum(odds, given[:, 2]), odds)
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
-    unsure = round(float(np.quantile(odds[none], 1 - UNSURE)), 4)
-    out["unsure"] = {name: min(unsure, tau) for name, tau in out["tau"].items()}
+    out["counted"] = COUNTED
+    out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
     Path("src/discreet/guard/combined.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(out))
     kinds = {"clusters": is_cluster > 0, "none": none, "one": (is_cluster == 0) & ~none}
     for name, tau in out["tau"].items():
-        print(name, "flagged", {k: round(float((odds[m] > tau)[told[m]].sum() / m.sum()), 3) for k, m in kinds.items()},
+        flagged = (odds > tau) & told & (np.array(counted) > COUNTED[name])
+        print(name, "flagged", {k: round(float(flagged[m].mean()), 3) for k, m in kinds.items()},
               "held", {k: round(float((odds[m] > out["unsure"][name]).mean()), 3) for k, m in kinds.items()})
-    for k, name in enumerate(("counts", "spans", "rules")):
+    for k, name in enumerate(("text", "spans", "rules")):
         print(f"{name:7} alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}")
     print(f"all     AUROC {auroc(odds[is_cluster > 0], odds[none]):.4f}; with one {auroc(odds[is_cluster > 0], odds[is_cluster == 0]):.4f}")
 

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reader import corpus
 from benchmarks.reader.passages import HERE, texts
-from benchmarks.real_text.passages import HERE as OLD
 from benchmarks.real_text.passages import Row, rows
 
 from discreet.benchmark import Judged, Passage, TestedGuard, figures_of, judge, open_guard, read_passages
@@ -33,9 +33,6 @@ from discreet.core.numbers import interval
 from discreet.core.records import plain
 from discreet.data.rows import Place
 
-DOMAINS = {"legal": "law", "European court": "law", "regulations and terms": "law", "finance": "finance",
-           "finance advice": "finance"}
-"""The domain of a register; others are medical."""
 LOOKS, MOST = HERE / "looks.jsonl", 3
 WANTED = {"flagged_positives": (">=", 0.80), "flagged_negatives": ("<=", 0.05), "held_positives": (">=", 0.92),
           "held_negatives": ("<=", 0.15)}
@@ -55,12 +52,7 @@ ROWS = (("auroc", "AUROC"), ("flagged_positives", "clusters flagged"), ("flagged
 def passages(data: Path, which: str, given: Sequence[Path] = ()) -> list[Passage]:
     """The labelled passages of a set with their texts."""
     labels = rows(HERE / f"labels_{which}.jsonl")
-    places = {p["passage"]: {**p, "domain": DOMAINS.get(p["register"], "medical")}
-              for p in rows(HERE / "passages.jsonl") if p["set"] == which}
-    if which == "pool":
-        for p in rows(OLD / "passages.jsonl"):
-            name = p["passage"].replace("p", "q")
-            places[name] = {**p, "passage": name, "register": f"real text, {p['domain']}"}
+    places = corpus.places(which)
     known = [row for path in given for row in rows(path)]
     said = {r["passage"]: r["text"] for r in (known or texts(data, [places[r["passage"]] for r in labels]))}
     return [passage_from_row(Place(f"labels_{which}.jsonl", "line", n), {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.reader.canaries import canaries, reserved
 from benchmarks.reader.passages import HERE, shared_shingles, texts
 from benchmarks.reader.rows import OLD, OLD_TEACH, Row, lines
 from benchmarks.reader.settle import resolved
@@ -14,12 +15,19 @@ CLOSED = ("_speech_", "_conversation_", "_essay_", "_letter_", "_podcast_", "_vl
 SETS = ("clinical_case_spans", "knowledgenet", "crossner", "gum_entities", "nobody", "spia_dev", "silver_general", "silver_clinical")
 
 
-def places() -> dict[str, Row]:
-    """Where each passage of the pool comes from: family, register, whether it may teach."""
-    found = {p["passage"]: p for p in lines(HERE / "passages.jsonl") if p["set"] == "pool"}
+DOMAINS = {"legal": "law", "European court": "law", "regulations and terms": "law", "finance": "finance", "finance advice": "finance"}
+"""The domain of a register; others are medical."""
+
+
+def places(which: str = "pool") -> dict[str, Row]:
+    """Where each passage of a set comes from: family, register, domain, whether it may teach."""
+    found = {p["passage"]: {**p, "domain": DOMAINS.get(p["register"], "medical")} for p in lines(HERE / "passages.jsonl") if p["set"] == which}
+    if which != "pool":
+        return found
     for p in lines(REAL / "passages.jsonl"):
         name = p["passage"].replace("p", "q")
-        found[name] = {**p, "passage": name, "family": OLD[p["source"]], "teaches": p["source"] in OLD_TEACH}
+        found[name] = {**p, "passage": name, "family": OLD[p["source"]], "register": f"real text, {p['domain']}",
+                       "teaches": p["source"] in OLD_TEACH}
     for p in found.values():
         if p["family"] == "genres" and any(genre in p["document"] for genre in CLOSED):
             p["teaches"] = False
@@ -32,7 +40,7 @@ def labelled(data: Path, given: list[Path]) -> list[Row]:
     labels = [r for r in lines(HERE / "labels_pool.jsonl") if r["cluster"] != "unclear"]
     known = [row for path in given for row in lines(path)]
     said = {r["passage"]: r["text"] for r in (known or texts(data, [where[r["passage"]] for r in labels]))}
-    kept = ("family", "register", "teaches", "document")
+    kept = ("family", "register", "domain", "teaches", "document")
     return [{**r, **{k: where[r["passage"]].get(k, "") for k in kept}, "id": r["passage"], "text": said[r["passage"]]} for r in labels]
 
 
@@ -67,10 +75,13 @@ def teachers(folder: Path, without: set[str]) -> list[Row]:
 
 
 def corpus(data: Path, given: list[Path], folder: Path, refuse: Path) -> tuple[list[Row], list[Row], list[Row], int]:
-    """What teaches, the other labelled passages, what teachers give, and how many rows test text refused."""
+    """What teaches, the other labelled passages, what teachers give, and how many rows test text refused.
+
+    The rows that the audit of the weights keeps for itself do not teach; its canaries do.
+    """
     pool = labelled(data, given)
-    teach = [*(r for r in pool if r["teaches"]), *written()]
+    teach = [r for r in (*(r for r in pool if r["teaches"]), *written()) if not reserved(r["id"])]
     overlaps = shared_shingles(refuse)
     kept = [r for r in teach if overlaps(r["text"]) < 2]
     others = [r for r in pool if not r["teaches"]]
-    return kept, others, teachers(folder, {r["document"] for r in pool}), len(teach) - len(kept)
+    return [*kept, *canaries()], others, teachers(folder, {r["document"] for r in pool}), len(teach) - len(kept)

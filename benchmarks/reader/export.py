@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from discreet.text.reader import CARD, seal
 
-OUTPUTS = ["inside", "begins", "whose", "person", "counts", "inferred", "vector"]
+OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector"]
 SUBJECTS = ("third", "speaker", "public", "cohort", "nobody")
 
 
@@ -39,7 +39,7 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192
     full = folder / "full.onnx"
     ids = torch.randint(1000, 20000, (1, 24))
     torch.onnx.export(Exported(model.eval()), (ids,), str(full), input_names=["ids"], output_names=OUTPUTS, opset_version=17,
-                      dynamo=False, dynamic_axes={"ids": {1: "t"}, **{n: {1: "t"} for n in OUTPUTS[:4]}})  # fmt: skip
+                      dynamo=False, dynamic_axes={"ids": {1: "t"}, **{n: {1: "t"} for n in OUTPUTS[:5]}})  # fmt: skip
     # Seven of eight bits: on a processor without VNNI the products of eight would saturate.
     quantize_dynamic(str(full), str(folder / "reader.onnx"), weight_type=QuantType.QInt8, reduce_range=True, per_channel=True)
     full.unlink()

@@ -43,10 +43,13 @@ class Reader(nn.Module):
         features = 5 * width + 2 * len(COUNTED) * TOLD
         self.passage = nn.Sequential(nn.Linear(features, 192), nn.GELU(), nn.Dropout(0.15))
         self.counts = nn.Linear(192, TOLD * DEEPEST)
+        self.holder = nn.Sequential(nn.Linear(2 * width + 2 * len(COUNTED), 128), nn.GELU(), nn.Dropout(0.15))
+        self.held = nn.Linear(128, DEEPEST)
         self.inferred = nn.Linear(192, len(COUNTED))
 
     def forward(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), entity (n, t, E), counts (n, 3, 4), inferred (n, 6)."""
+        """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), held (n, t, 4), entity (n, t, E), counts (n, 3, 4),
+        inferred (n, 6)."""
         h = self.dropout(self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state)
         n, t, width = h.shape
         tags = self.tag(h).view(n, t, C, 2)
@@ -60,10 +63,28 @@ class Reader(nn.Module):
         begins = tags.detach()[:, :, counted, 1].sigmoid()[..., None] * belongs
         soft = torch.cat([inside.amax(1).reshape(n, c * TOLD), begins.sum(1).clamp(max=6).reshape(n, c * TOLD)], -1)
         passage = self.passage(torch.cat([h[:, 0], pooled, soft], -1))
-        return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": self.person(h),
-                "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
+        person = self.person(h)
+        return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": person,
+                "held": self.held(self.holder(self.held_by(h, tags, whose, person, mask))), "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
                 "inferred": self.inferred(passage),
                 "vector": (h * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)}  # fmt: skip
+
+    def held_by(self, h: Tensor, tags: Tensor, whose: Tensor, person: Tensor, mask: Tensor) -> Tensor:
+        """What the person of whom a token speaks has: the token, the mean of the person's tokens, and of each counted class
+        how many spans and the surest of them."""
+        inside, begins = tags[..., 0].detach().sigmoid() * mask[..., None], tags[..., 1].detach().sigmoid() * mask[..., None]
+        share = inside / (inside.sum(-1, keepdim=True) + 0.01)
+        kinds = torch.einsum("ntc,ntck->ntk", share, whose.detach().softmax(-1))
+        speaker, told = kinds[..., 1], kinds[..., 0] + kinds[..., 2]
+        who = person * (share @ self.gate) + share @ self.shift
+        odds = who @ who.transpose(1, 2) * self.same[0] / PERSON**0.5 * 2 + self.same[1]
+        same = odds.sigmoid() * told[:, :, None] * told[:, None, :] + speaker[:, :, None] * speaker[:, None, :]
+        weight = same * inside.amax(-1)[:, None, :]
+        mean = weight @ h / (weight.sum(-1, keepdim=True) + 0.01)
+        counted = [CLASSES.index(k) for k in COUNTED]
+        number = (same @ begins[..., counted]).clamp(max=6)
+        surest = torch.stack([(same * inside[:, None, :, c]).amax(-1) for c in counted], -1)
+        return torch.cat([h, mean, number, surest], -1)
 
     def alike(self, a: Tensor, a_class: Tensor, b: Tensor, b_class: Tensor) -> Tensor:
         """Log-odds that two spans belong to one person, from mean person vectors and classes."""

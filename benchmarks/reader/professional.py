@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.reader.calibrate import DOMAINS
 from benchmarks.reader.corpus import labelled
 from benchmarks.reader.export import write_card
 from benchmarks.reader.rows import Row
@@ -73,7 +72,7 @@ def read(rows: Sequence[Row]) -> tuple[Floats, Floats]:
     """Vectors (n, d) and log-odds (n,) of the calibrated score."""
     vectors, found = [], []
     for row in rows:
-        policy = Policy.of(DOMAINS.get(row["register"], "medical"))
+        policy = Policy.of(row["domain"])
         seen = read_answer(Answer(row["id"], row["text"], None), policy, reader=True)
         assert seen.seen is not None
         vectors.append(seen.seen.vector)

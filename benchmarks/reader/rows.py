@@ -29,8 +29,8 @@ def lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def counts(row: Row) -> dict[str, int] | None:
-    """How many counted attributes the fullest person of each kind has; None where the row does not tell."""
+def held(row: Row) -> dict[str, int] | None:
+    """How many counted attributes each person has; None where the row does not tell."""
     if row.get("cluster") is None:
         return None
     found: Counter[str] = Counter()
@@ -44,10 +44,18 @@ def counts(row: Row) -> dict[str, int] | None:
         found[main] = min(max(found[main], least), most)
     elif row["cluster"] != "no":
         return None
+    return {person: found[person] for person in row["people"]}
+
+
+def counts(row: Row) -> dict[str, int] | None:
+    """How many counted attributes the fullest person of each kind has; None where the row does not tell."""
+    each = held(row)
+    if each is None:
+        return None
     told = dict.fromkeys(("third", "speaker", "public"), 0)
     for person, kind in row["people"].items():
         if kind in told:
-            told[kind] = max(told[kind], found[person])
+            told[kind] = max(told[kind], each[person])
     return told
 
 

@@ -18,10 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from benchmarks.reader.composed import composed
 from benchmarks.reader.corpus import corpus
 from benchmarks.reader.export import export
+from benchmarks.reader.frames import drawn
 from benchmarks.reader.model import DEEPEST, Reader, weights_folder
-from benchmarks.reader.rows import CLASSES, COUNTED, ENTITIES, KINDS, Row, Swaps, augmented, counts
+from benchmarks.reader.rows import CLASSES, COUNTED, ENTITIES, KINDS, Row, Swaps, augmented, counts, held
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
@@ -60,6 +62,7 @@ def encode(tok: Tokenizer, row: Row) -> Row:
                 inside[:, i] = begins[:, i] = -1
     real = at[:, 1] > at[:, 0]
     spans = []
+    each = held(row) if "cluster" in row else None
     for s in row["spans"]:
         where = np.flatnonzero(real & (at[:, 0] < s[1]) & (at[:, 1] > s[0]))
         if not len(where):
@@ -72,7 +75,8 @@ def encode(tok: Tokenizer, row: Row) -> Row:
         begins[where, i] = 0
         begins[where[0], i] = 1
         kind = row["people"].get(str(s[3]), "nobody" if s[3] == 0 else None)
-        spans.append((where[0], where[-1] + 1, i, KINDS.index(kind) if kind in KINDS else -1, s[3]))
+        spans.append((where[0], where[-1] + 1, i, KINDS.index(kind) if kind in KINDS else -1, s[3],
+                      each[str(s[3])] if each is not None and kind in KINDS[:3] else -1))
     entity = np.full((t, len(ENTITIES)), -1 if "entities" not in row else 0, np.float32)
     for s in row.get("entities", []):
         if s[2] in ENTITIES:
@@ -136,15 +140,18 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
               "entity": bce(out["entity"], padded(batch, "entity", -1)) * len(ENTITIES)}  # fmt: skip
     spans = [(n, *s) for n, b in enumerate(batch) for s in b["spans"] if s[3] >= 0]
     zero = out["inside"].sum() * 0
-    losses["whose"], losses["same"] = zero, zero
+    losses["whose"] = losses["same"] = losses["held"] = zero
     if spans:
-        row, first, last, c, kind, person = (torch.tensor(x) for x in zip(*spans, strict=True))
+        row, first, last, c, kind, person, has = (torch.tensor(x) for x in zip(*spans, strict=True))
         size = last - first
         segment = torch.arange(len(spans)).repeat_interleave(size)
         token = torch.arange(int(size.sum())) - (size.cumsum(0) - size).repeat_interleave(size) + first.repeat_interleave(size)
         place = row[segment] * ids.shape[1] + token
         whose = mean_of(out["whose"].flatten(0, 1)[place, c[segment]], segment, size)
         losses["whose"] = functional.cross_entropy(whose, kind)
+        least = mean_of(out["held"].flatten(0, 1)[place], segment, size)
+        target = torch.where(has[:, None] < 0, -1.0, (has[:, None] > torch.arange(DEEPEST)).float())
+        losses["held"] = bce(least, target, weight[row, 0] / torch.bincount(row, minlength=len(batch))[row, None].sqrt())
         vector = mean_of(out["person"].flatten(0, 1)[place], segment, size)
         i, j = torch.triu_indices(len(spans), len(spans), 1)
         told = ((kind == 0) | (kind == 2)) & (person > 0)
@@ -160,12 +167,12 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
     return losses
 
 
-SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.3, "counts": 1.0, "inferred": 0.3}
+SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5, "held": 1.0, "counts": 0.7, "inferred": 0.3}
 
 
-def fit(rows: list[Row], *, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, rate: float = 3e-4,
-        size: int = 16) -> Reader:  # fmt: skip
-    """Train on all rows and, each epoch, on some of the teachers'; the mean of the late weights."""
+def fit(rows: list[Row], *, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int,
+        rate: float = 3e-4, size: int = 16) -> Reader:  # fmt: skip
+    """Train on all rows and, each epoch, on some of the teachers' and of the frames', and texts put together anew; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
     rng = random.Random(seed)
@@ -175,7 +182,7 @@ def fit(rows: list[Row], *, epochs: int, seed: int, swaps: Swaps, teachers: Sequ
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    total = epochs * math.ceil((len(rows) + min(each, len(teachers))) / size)
+    total = epochs * math.ceil((len(rows) + min(each, len(teachers)) + 2 * frames) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -183,7 +190,7 @@ def fit(rows: list[Row], *, epochs: int, seed: int, swaps: Swaps, teachers: Sequ
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
-        items = [encode(tok, augmented(swaps.of(r, rng), rng)) for r in [*rows, *taken]]
+        items = [encode(tok, augmented(swaps.of(r, rng), rng)) for r in [*rows, *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
         for batch in batches(masked(items, rng), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 losses = loss_of(model, batch)
@@ -213,6 +220,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--frames", type=int, default=900)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path)
     parser.add_argument("--output", type=Path, default=FOLDER)
@@ -225,7 +233,7 @@ def main() -> None:
         model = new_reader(LAYERS)
         model.load_state_dict(torch.load(args.state))
     else:
-        model = fit(teach, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700)
+        model = fit(teach, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames)
         if args.state:
             torch.save(model.state_dict(), args.state)
     facts = {"made": "benchmarks/reader/train.py", "rows": len(teach), "teachers": len(more), "refused": refused, "epochs": args.epochs,

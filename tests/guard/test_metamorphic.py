@@ -65,8 +65,12 @@ identifying = tuple(k for k in STATEMENTS if k != "domain")
 def test_a_further_sentence_about_the_person_never_lowers_the_score(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
 ) -> None:
-    deltas = [guards[domain].check(written(sentences[:n], *person)).delta for n in range(len(sentences) + 1)]
+    texts = [written(sentences[:n], *person) for n in range(len(sentences) + 1)]
+    deltas = [Guard(domain, reader=False).check(text).delta for text in texts]
     assert deltas == sorted(deltas)  # type: ignore[type-var]
+    # A network promises no order of numbers; what is flagged stays so.
+    flagged = [guards[domain].check(text).action == "flag" for text in texts]
+    assert flagged == sorted(flagged)
 
 
 @given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
@@ -117,8 +121,10 @@ def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, dom
     for i in range(len(JOBS)):
         job, jobs = JOBS[i]
         text = cohort.format(age=AGES[i % len(AGES)], job=job, jobs=jobs, town=TOWNS[i], kin=KIN[i % len(KIN)])
-        judged = guards[domain].judge(Answer("1", text))
-        assert judged.verdict.action == "safe", (text, judged.verdict.reason)
+        verdict = Guard(domain, reader=False).check(text)
+        assert verdict.action == "safe", (text, verdict.reason)
+        verdict = guards[domain].check(text)
+        assert verdict.action in ("safe", "abstain"), (text, verdict.reason)
 
 
 @given(

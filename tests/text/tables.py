@@ -12,14 +12,14 @@ import numpy as np
 from tests.heavy import need
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from discreet.text.reader import CARD, MODEL, TOKENIZER, seal
+from discreet.text.reader import CARD, MODEL, RECORD, TOKENIZER, seal
 
 WORDS = ["she", "he", "nurse", "fire", "##man", "##fight", "##er", "boston", "old", "52", "-", ".", ",", "a", "é"]
 VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 CLASSES, KINDS = ("age", "place", "job"), ("third", "speaker", "public", "cohort", "nobody")
 N, C, K, P = len(VOCABULARY), len(CLASSES), len(KINDS), 4
 SHAPES = {"inside": (C,), "begins": (C,), "whose": (C, K), "person": (P,), "counts": (3, 4), "inferred": (C,),
-          "vector": (6,)}
+          "vector": (6,), "held": (4,)}
 GATE, SHIFT, SAME = np.linspace(0.5, 1.5, C * P).reshape(C, P), np.linspace(-0.2, 0.3, C * P).reshape(C, P), (1.5, -0.4)
 CUT = {"age": 0.5, "place": 0.35, "job": 0.6}
 Tables = Mapping[str, Any]
@@ -98,8 +98,26 @@ def only(**rows: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def slowly(text: str, said: Tables) -> list[tuple[Any, ...]]:
-    """What the reader must find, token by token: class, start, end, subject, person, probability."""
+def slowly(text: str, said: Tables) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], Any]]:
+    """What the reader must find, token by token and record by record: of each span class, start, end, subject, person,
+    probability; of each person and subject what they hold."""
+    spans: list[tuple[Any, ...]] = []
+    held: dict[tuple[str, str], Any] = {}
+    start = known = 0
+    for record in text.split(RECORD):
+        found, number = _record(record, said, known)
+        known += number
+        for kind, begin, end, subject, person, p, _ in found:
+            spans.append((kind, start + begin, start + end, subject, person, p))
+        for who in {(person, subject) for _, _, _, subject, person, _, _ in found}:
+            mean = np.mean([row for *_, subject, person, _, row in found if (person, subject) == who], axis=0)
+            held[who] = np.maximum(held.get(who, -np.inf), mean)
+        start += len(record) + 1
+    return spans, held
+
+
+def _record(text: str, said: Tables, known: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The spans of one record, each with its mean row of "held", and how many persons they tell apart."""
     encoded = tokenizer()
     encoded.no_truncation()
     encoded.encode_special_tokens = True
@@ -125,20 +143,27 @@ def slowly(text: str, said: Tables) -> list[tuple[Any, ...]]:
             opened.extend(word)
             found[-1][2].extend([p] * len(word))
     found.sort(key=lambda one: (one[0][0], one[0][-1], one[1]))
-    persons: list[tuple[str, list[tuple[Any, int]]]] = []
-    out = []
-    for inside, c, p in found:
+    persons: list[list[tuple[Any, Any]]] = []  # Of each span of a person: vector, shares of subjects.
+    whose: list[tuple[str, int | None]] = []
+    for inside, c, _ in found:
         ids = [tokens.ids[i] for i in inside]
-        subject = KINDS[int(np.mean([said["whose"][i, c] for i in ids], axis=0).argmax())]
-        person = subject
+        logits = np.mean([said["whose"][i, c].astype(float) for i in ids], axis=0)
+        subject, person = KINDS[int(logits.argmax())], None
         if subject in ("third", "public"):
             mine = np.mean([said["person"][i].astype(float) for i in ids], axis=0) * GATE[c] + SHIFT[c]
-            odds = [np.mean([mine @ other * SAME[0] + SAME[1] for other in others]) for _, others in persons]
-            best = int(np.argmax(odds)) if odds and max(odds) > 0 else len(persons)
-            if best == len(persons):
-                persons.append((subject, []))
-            persons[best][1].append(mine)
-            subject, person = persons[best][0], f"r{best + 1}"
-        out.append((CLASSES[c], tokens.offsets[inside[0]][0], tokens.offsets[inside[-1]][1], subject, person,
-                    float(np.mean(p))))
-    return out
+            odds = [np.mean([mine @ other * SAME[0] + SAME[1] for other, _ in spans]) for spans in persons]
+            person = int(np.argmax(odds)) if odds and max(odds) > 0 else len(persons)
+            if person == len(persons):
+                persons.append([])
+            persons[person].append((mine, np.exp(logits) / np.exp(logits).sum()))
+        whose.append((subject, person))
+    out = []
+    for (inside, c, p), (first, person) in zip(found, whose, strict=True):
+        subject = name = first
+        if person is not None:
+            chances = sum(chance for _, chance in persons[person])
+            subject = "public" if chances[KINDS.index("public")] > chances[KINDS.index("third")] else "third"
+            name = f"r{known + person + 1}"
+        out.append((CLASSES[c], tokens.offsets[inside[0]][0], tokens.offsets[inside[-1]][1], subject, name,
+                    float(np.mean(p)), np.mean([said["held"][tokens.ids[i]] for i in inside], axis=0)))
+    return out, len(persons)

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from discreet.text import reader as module
 from discreet.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Reading
 
 MakeReader = Callable[..., Reader]
+PLAIN = {"gate": np.ones((C, P)).tolist(), "shift": np.zeros((C, P)).tolist(), "same": (1, -1)}
 real = pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")
 
 
@@ -44,20 +46,25 @@ def listed(read: Reading) -> list[tuple[Any, ...]]:
 
 
 def bits(read: Reading) -> tuple[Any, ...]:
-    return read.spans, read.counts.tobytes(), tuple(read.inferred.items()), read.vector.tobytes()
+    held = {who: odds.tobytes() for who, odds in read.held.items()}
+    return read.spans, held, read.counts.tobytes(), tuple(read.inferred.items()), read.vector.tobytes()
 
 
 pieces = st.sampled_from(["she", "He", "nurse", "fireman", "firefighter", "Boston", "old", "52", "unknown", "é", "-old",
-                          ".", ",", " ", "  ", "\n", "-", "[SEP]", "[CLS]", "a", "\u0301", "日本"])
+                          ".", ",", " ", "  ", "\n", "\x1e", "-", "[SEP]", "[CLS]", "a", "\u0301", "日本"])
 texts = st.lists(pieces, max_size=40).map("".join) | st.lists(pieces, max_size=40).map(" ".join)
 
 
 @settings(max_examples=150, deadline=None)
 @given(texts)
 def test_what_is_found_is_what_tables_say(small: Reader, text: str) -> None:
-    found, expected = listed(small.read(text)), slowly(text, tables())
+    read = small.read(text)
+    found, (expected, held) = listed(read), slowly(text, tables())
     assert [f[:5] for f in found] == [e[:5] for e in expected]
     assert [f[5] for f in found] == pytest.approx([e[5] for e in expected], abs=1e-5)
+    assert set(read.held) == set(held)
+    for who, odds in held.items():
+        assert read.held[who] == pytest.approx(odds, abs=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,6 +75,7 @@ def test_a_reader_that_sees_one_token_at_a_time_does_not_depend_on_windows(small
     assert listed(a) == listed(b)
     assert (a.counts == b.counts).all()
     assert a.inferred == b.inferred
+    assert {who: odds.tobytes() for who, odds in a.held.items()} == {w: odds.tobytes() for w, odds in b.held.items()}
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +85,29 @@ def wide(make: MakeReader) -> Reader:
 
 @pytest.mark.parametrize("length", [*range(1, 40), 97])
 @pytest.mark.parametrize(("window", "overlap"), [(12, 4), (9, 3), (5, 0)])
-def test_a_token_is_taken_from_the_window_in_which_it_stands_nearest_the_middle(
-        make: MakeReader, length: int, window: int, overlap: int) -> None:
-    room = window - 2
+def test_windows_are_few_and_a_token_is_taken_from_where_it_stands_nearest_the_middle(
+        make: MakeReader, monkeypatch: pytest.MonkeyPatch, length: int, window: int, overlap: int) -> None:
+    """No fewer windows would do, and none as many but shorter; all are of one length."""
+    number = next(n for n in count(1) if window - 2 + (n - 1) * (window - 2 - overlap) >= length)
+    room = next(r for r in range(1, window - 1) if r + (number - 1) * (r - overlap) >= length)
     made = _CACHE.setdefault((window, overlap), None) or make({**tables(), "places": True}, window=window,
                                                               overlap=overlap)
     _CACHE[window, overlap] = made
+    ran, run = list[int](), made._session.run
+    monkeypatch.setattr(made, "_session", SimpleNamespace(
+        run=lambda names, given: ran.append(given["ids"].shape[1] - 2) or run(names, given)))
     out = made._run([2, *[VOCABULARY["she"]] * length, 3])
     places = out["person"][:, 0] - 2  # Behind [CLS], from 0.
     starts = np.arange(length) - places
-    assert {name: len(out[name]) for name in ("inside", "begins", "whose", "person")} == dict.fromkeys(
-        ("inside", "begins", "whose", "person"), length)
+    each = ("inside", "begins", "whose", "person", "held")
+    assert {name: len(out[name]) for name in each} == dict.fromkeys(each, length)
+    assert ran == [room] * number
     assert starts[0] == 0
     assert (np.diff(starts) >= 0).all()
     assert ((places >= 0) & (places < room)).all()
     used = sorted(set(starts.tolist()))
-    assert used[-1] == max(0, length - room)
+    assert len(used) == number
+    assert used[-1] == length - room
     assert all(a < b <= a + room - overlap for a, b in pairwise(used))
     for i in range(length):
         centre = {s: abs(i - s - (room - 1) / 2) for s in used if s <= i < s + room}
@@ -128,10 +143,78 @@ def test_two_persons_and_those_who_need_no_number(make: MakeReader) -> None:
     said = only(inside=dict.fromkeys(("she", "he", "nurse", "old", "boston"), job),
                 person={"she": here, "nurse": here, "he": there},
                 whose={"old": [[0, 9, 0, 0, 0]] * C, "boston": [[0, 0, 0, 9, 0]] * C})
-    plain = {"gate": np.ones((C, P)).tolist(), "shift": np.zeros((C, P)).tolist(), "same": (1, -1)}
-    found = make(said, persons=plain).read("she . he . nurse . old . boston . he").spans
+    found = make(said, persons=PLAIN).read("she . he . nurse . old . boston . he").spans
     assert [s.person for s in found] == ["r1", "r2", "r1", "speaker", "cohort", "r2"]
     assert [s.subject for s in found] == ["third", "third", "third", "speaker", "cohort", "third"]
+
+
+def test_a_person_is_public_over_all_of_their_spans(make: MakeReader) -> None:
+    """What each span gives either is summed; a tie is not public."""
+    job = [-9, -9, 9]
+    likely, even = [[1, 0, 2, 0, 0]] * C, [[2, -90, 2, -90, -90]] * C
+    said = make(only(inside=dict.fromkeys(("she", "he", "nurse", "old", "boston"), job),
+                     person={w: [2, 0, 0, 0] for w in ("she", "he", "nurse", "boston")},
+                     whose={"she": [[9, 0, 0, 0, 0]] * C, "he": likely, "nurse": likely, "boston": even,
+                            "old": [[0, 0, 0, 9, 0]] * C}), persons=PLAIN)
+    for text, subject in (("she", "third"), ("he", "public"), ("she . he", "third"), ("she . he . nurse", "third"),
+                          ("he . nurse . he . she . he . nurse . nurse . he", "public"), ("boston", "third"),
+                          ("he . boston", "public"), ("boston . he", "public"), ("she . boston", "third")):
+        read = said.read(f"{text} . old")
+        assert [(s.subject, s.person) for s in read.spans] == [*[(subject, "r1")] * (text.count(".") + 1),
+                                                              ("cohort", "cohort")]
+        assert set(read.held) == {("r1", subject), ("cohort", "cohort")}
+
+
+def test_what_a_person_holds_is_the_mean_over_their_spans(make: MakeReader) -> None:
+    """Not over their tokens: each span is one voice, and what speaks of somebody else has none."""
+    job = [-9, -9, 9]
+    said = make(only(inside=dict.fromkeys(("she", "he", "nurse", "old", "a"), job),
+                     person={"she": [2, 0, 0, 0], "nurse": [2, 0, 0, 0], "he": [0, 2, 0, 0]},
+                     whose={"old": [[0, 9, 0, 0, 0]] * C}, held={"she": [1, 2, 3, 4], "nurse": [5, 5, 5, 0],
+                                                                 "he": [-7, 0, 0, 0], "old": [0, 0, 0, 8],
+                                                                 "boston": [99, 99, 99, 99]}),
+                persons=PLAIN)
+    held = said.read("she she nurse . boston he . nurse . old").held
+    assert {who: odds.tolist() for who, odds in held.items()} == {
+        ("r1", "third"): pytest.approx([(7 / 3 + 5) / 2, 4, (11 / 3 + 5) / 2, (8 / 3) / 2]),
+        ("r2", "third"): [-7, 0, 0, 0], ("speaker", "speaker"): [0, 0, 0, 8]}
+
+
+def test_records_are_read_one_by_one(make: MakeReader) -> None:
+    """No person goes on into the next; the speaker does, with the most that a record says of them."""
+    job = [-9, -9, 9]
+    said = make(only(inside=dict.fromkeys(("she", "he", "nurse", "old", "a", "fire"), job),
+                     person={w: [0, 2, 0, 0] if w == "he" else [2, 0, 0, 0] for w in ("she", "he", "nurse", "fire")},
+                     whose=dict.fromkeys(("old", "a"), [[0, 9, 0, 0, 0]] * C),
+                     held={"she": [1, 0, 0, 0], "nurse": [3, 0, 0, 0], "fire": [0, 4, 0, 0], "he": [0, 0, 7, 0],
+                           "old": [1, 5, 0, 0], "a": [2, 3, 0, 0]}),
+                persons=PLAIN)
+    text = "she . he . nurse . old\x1e\x1e \x1efire\x1ehe . a . she"
+    read = said.read(text)
+    assert [(text[s.start : s.end], s.person) for s in read.spans] == [
+        ("she", "r1"), ("he", "r2"), ("nurse", "r1"), ("old", "speaker"), ("fire", "r3"), ("he", "r4"),
+        ("a", "speaker"), ("she", "r5")]
+    assert {who: odds.tolist() for (who, _), odds in read.held.items()} == {
+        "r1": [2, 0, 0, 0], "r2": [0, 0, 7, 0], "r3": [0, 4, 0, 0], "r4": [0, 0, 7, 0], "r5": [1, 0, 0, 0],
+        "speaker": [2, 5, 0, 0]}
+    glued = said.read("nurse\x1enurse").spans
+    assert [(s.start, s.end, s.person) for s in glued] == [(0, 5, "r1"), (6, 11, "r2")]
+
+
+@pytest.mark.parametrize("first", range(3))
+def test_records_share_the_outputs_of_the_whole_text(small: Reader, wide: Reader, first: int) -> None:
+    """The highest count and probability of any record; the sum of their vectors, of norm 1. Empty ones add nothing."""
+    said, records = tables(), ("she nurse", "boston , a", "old")
+    records = records[first:] + records[:first]
+    ids = [[VOCABULARY[w] for w in ("[CLS]", *record.split(), "[SEP]")] for record in records]
+    every = [i for record in ids for i in record]
+    read = wide.read("\x1e \x1e".join(records) + "\x1e")
+    assert (read.counts == said["counts"][every].max(0)).all()
+    assert [*read.inferred] == list(CLASSES)
+    assert [*read.inferred.values()] == pytest.approx(1 / (1 + np.exp(-said["inferred"][every].max(0))), abs=1e-6)
+    total = np.sum([said["vector"][i].mean(0) for i in ids], axis=0)
+    assert read.vector == pytest.approx(total / np.linalg.norm(total), abs=1e-6)
+    assert bits(small.read("she nurse\x1e")) == bits(small.read("she nurse"))
 
 
 def test_whole_text_outputs(small: Reader, wide: Reader) -> None:
@@ -147,10 +230,11 @@ def test_whole_text_outputs(small: Reader, wide: Reader) -> None:
     assert np.linalg.norm(small.read(text * 30).vector) == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u200b", "\x00"])
+@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u200b", "\x00", "\x1e", " \x1e\x1e\n"])
 def test_nothing_to_read(small: Reader, text: str) -> None:
     read = small.read(text)
     assert read.spans == ()
+    assert read.held == {}
     assert (read.counts == -20).all()
     assert read.inferred == {}
     assert read.vector.shape == (6,)
@@ -251,6 +335,8 @@ def test_the_packaged_reader() -> None:
     assert {s.kind for s in read.spans} <= set(reader.classes)
     assert all(0 <= s.start < s.end <= len(text) for s in read.spans)
     assert all(0 <= p <= 1 for p in read.inferred.values())
+    assert {odds.shape for odds in read.held.values()} == {(4,)}
+    assert set(read.held) == {(s.person, s.subject) for s in read.spans}
     assert "52" in {text[s.start : s.end][:2] for s in read.spans if s.kind == "age"}
     assert bits(reader.read(text)) == bits(read)
 

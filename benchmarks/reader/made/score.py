@@ -1,6 +1,6 @@
 """Score a guard on made text: names, addresses, phones; two people; bearers swapped; typing errors; styles. Prints JSON.
 
-    python -m benchmarks.reader.made.score [--domain medical] [--reader] [--guard DIR] [--data DATA] [--output F]
+    python -m benchmarks.reader.made.score [--domain medical] [--rules] [--guard DIR] [--data DATA] [--output F]
 
 Context is judged with layer 1 off (a policy that allows every direct type). With `--data` also: typing errors in 200
 clusters of the teaching pool, and first-person passages of the pool that bind nothing. Intervals are exact (Clopper–Pearson)
@@ -210,13 +210,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--domain", default="medical")
     parser.add_argument("--guard", type=Path, help="folder of a fitted guard, instead of the rules of a domain")
-    parser.add_argument("--reader", action="store_true", help="let the learned reader read along")
+    parser.add_argument("--rules", action="store_true", help="leave out the learned reader")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
-    guard = discreet.Guard.load(args.guard) if args.guard else discreet.Guard(args.domain, reader=args.reader)
+    guard = discreet.Guard.load(args.guard) if args.guard else discreet.Guard(args.domain, reader=not args.rules)
     policy = dataclasses.replace(guard.policy, allow_direct=tuple(known_types()))
-    context = discreet.Guard(policy, detector=guard.detector) if args.guard else discreet.Guard(policy, reader=args.reader)
+    context = discreet.Guard(policy, detector=guard.detector) if args.guard else discreet.Guard(policy, reader=not args.rules)
     line = json.dumps({"benchmark": "reader_made", "domain": policy.domain.name, "fitted": guard.is_fitted} | score(guard, context, args.data), indent=1)
     if args.output:
         args.output.write_text(line + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ def benchmark(
     labelled: Annotated[list[str], option(
         "F", "Labelled passages (JSON Lines), or a file of SPIA's; NAME=F names the set; may be repeated.", "--set")],
     guard: Annotated[list[str], option(
-        "G", "A guard: discreet or reader (with the learned reader), either with :DOMAIN, the folder of a fitted "
+        "G", "A guard: discreet or rules (without the learned reader), either with :DOMAIN, the folder of a fitted "
         "guard, presidio, regex, langchain, python:module:function, or the address of a service; may be repeated.")],
     texts: Annotated[list[Path] | None, option(
         "F", "Texts of the passages, a table of passage and text; may be repeated.")] = None,

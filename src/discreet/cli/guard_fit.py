@@ -13,7 +13,7 @@ from discreet.cli.options import (
     Encoders,
     ForAudience,
     Judging,
-    Reader,
+    NoReader,
     Seed,
     argument,
     names_of,
@@ -41,19 +41,19 @@ def fit(
     out: Annotated[Path, option("DIR", "The guard's folder.")],
     borderline: Annotated[list[Path] | None, option(
         "F", "Texts in the voice of a leak without one; may be repeated.")] = None,
-    reader: Reader = None, encoders: Encoders = None,
+    no_reader: NoReader = False, encoders: Encoders = None,
     encoded: Annotated[str, option("W", "What the encoders read: answer or question+answer.")] = "answer",
     cache: Annotated[Path | None, option("DIR", "Where exported encoders are kept.")] = None,
     density: Annotated[str, option("K", "ocsvm, gmm or rff: how typical a text is of each side.")] = "ocsvm",
     gate: Annotated[str | None, option(
         "G", "What a text must be unlike to be out of distribution: professional (broad professional text, by the "
-        "learned reader; the default with it) or fitted (the fitted texts of both sides, by the density).")] = None,
+        "learned reader; the default) or fitted (the fitted texts of both sides, by the density).")] = None,
     features: Annotated[str, option(
         "K", "What the density reads: embedding, or typicality, which says where a text lies among those of each class "
         "(T3) and keeps the embeddings of all of them.")] = "embedding",
     discriminator: Annotated[str | None, option(
         "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic, mlp-v4 "
-        "or, with --reader, odds+logistic; by default what did best, the last or the second.")] = None,
+        "or, but for --no-reader, odds+logistic; by default what did best, the last or the second.")] = None,
     seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
 ) -> None:
     """Fit a guard on safe and unsafe texts, and print its card.
@@ -67,7 +67,7 @@ def fit(
         policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, features=features,
         discriminator=discriminator, seed=seed, out=out, cache=cache, policy=policy,
         encoded=cast(Literal["answer"], encoded), costs=costing.costs(), quiet=output.quiet,
-        reader=reader, gate=gate)
+        reader=False if no_reader else None, gate=gate)
     output.show({"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
                  "tau": guard.tau, "card": guard.card}, when_quiet="nothing")
     if not (output.as_json or output.quiet):
@@ -113,7 +113,7 @@ def pairings(
     domain: About,
     configurations: Annotated[str | None, option(
         "C", "Some of gmm-v3, gmm-v4, ocsvm-v3, ocsvm-v4, rff-v3, rff-v4, default; all if not given.")] = None,
-    reader: Reader = None, encoders: Encoders = None,
+    no_reader: NoReader = False, encoders: Encoders = None,
     save: Annotated[Path | None, option("DIR", "Keep the default guard.")] = None,
     seed: Seed = 42, output: RunOutput,
 ) -> None:
@@ -130,7 +130,7 @@ def pairings(
         check_target(save, lib.artifact.MANIFEST)
     policy = policy_of(domain, None, None)
     run = output.open_run()
-    reader = lib.reading.READER if reader is None else reader
+    reader = lib.reading.READER and not no_reader
     encoders = encoders or ("reader" if reader else "embedded")
     built = lib.presets.build_encoders(encoders, domain=policy.domain, cache=lib.presets.default_cache())
     made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet, reader=reader)

@@ -63,9 +63,8 @@ About = Annotated[str, option("D", "What the texts are about: " + DOMAINS)]
 AllowSplitGroups = Annotated[bool, flag(
     "Leave out groups that have records among members and non-members, instead of refusing the table.")]
 Encoders = Annotated[str | None, option("E", ENCODERS)]
-Reader = Annotated[bool | None, option("", "Let the learned reader read along: it finds more in text of unknown "
-                                       "sources, and abstains where it is unsure. A fitted guard does as it was "
-                                       "fitted.")]
+NoReader = Annotated[bool, option("", "Leave out the learned reader, which reads along by default: a third of the time, and "
+                                  "less is found in text of unknown sources. A fitted guard judges as it was fitted.")]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
 Seed = Annotated[int, option("N", "Seed of random draws.")]
 ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
@@ -110,7 +109,7 @@ class ByGuard:
     guard: Annotated[Path | None, option(
         "DIR", "The fitted guard in this folder, which 'discreet guard fit' made.")] = None
     domain: Annotated[str | None, option("D", "The rules, under the policy of this domain: " + DOMAINS)] = None
-    reader: Reader = None
+    no_reader: NoReader = False
     spacy: Annotated[str | None, option("NAME", "Let a spaCy pipeline such as en_core_web_sm read along, by the name "
                                         "of its package or its folder: its named entities add weak evidence.")] = None
 
@@ -122,10 +121,10 @@ class ByGuard:
                 raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard")
             if discriminator is not None:
                 raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
-            return discreet.Guard(policy_of(self.domain, audience, policy), point=point, reader=self.reader,
+            return discreet.Guard(policy_of(self.domain, audience, policy), point=point, reader=False if self.no_reader else None,
                                   spacy=self.spacy)
         found = discreet.Guard.load(self.guard, policy=policy, audience=audience, point=point,
-                                   discriminator=discriminator, reader=self.reader, spacy=self.spacy)
+                                   discriminator=discriminator, reader=False if self.no_reader else None, spacy=self.spacy)
         fitted = found.policy.domain
         if self.domain is not None and (given := lib.domains.load_domain(self.domain)) != fitted:
             how = "with other files" if given.name == fitted.name else "the only one that it judges"

@@ -1,4 +1,5 @@
-"""The calibrated score of an answer: what the reader counts, the spans that it shows, and the rules, in one logistic.
+"""The calibrated score of an answer: what the reader counts in the text and of one person, the spans of that person,
+and the rules, in one logistic.
 
 The weights are not negative, and were fitted with the thresholds on labelled passages of families that taught the
 reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts up to four attributes of
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import isfinite, log
+from math import inf, isfinite, log
 
 from discreet.core.errors import DetectorError
 from discreet.domains import IDENTIFYING
@@ -32,22 +33,31 @@ SEEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Intercept and weights of the parts, `whole` over (counts, spans, rules) and `spans` over (spans, rules), and the
-    log-odds of each operating point: flagged above `tau`, not decided above `unsure`."""
+    """Intercept and weights of the parts, `whole` over (text, spans, rules) and `spans` over (spans, rules), and the
+    log-odds of each operating point: flagged above `tau` where the reader's count is above `counted`, not decided above
+    `unsure`."""
 
     whole: tuple[float, ...]
     spans: tuple[float, ...]
     tau: dict[str, float]
+    counted: dict[str, float]
     unsure: dict[str, float]
 
-    def logit(self, counts: float | None, spans: float, rules: float) -> float:
-        """The log-odds that the answer holds a cluster; without the reader's count where that is None."""
-        weights, parts = (self.spans, (spans, rules)) if counts is None else (self.whole, (counts, spans, rules))
-        return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], parts, strict=True))
+    def logit(self, parts: Parts) -> float:
+        """The log-odds that the answer holds a cluster; without the reader's counts where there are none."""
+        if parts.text is None:
+            weights, said = self.spans, (parts.spans, parts.rules)
+        else:
+            weights, said = self.whole, (parts.text, parts.spans, parts.rules)
+        return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], said, strict=True))
 
     def threshold(self, point: str) -> float:
         """The log-odds above which evidence flags at an operating point; that of conservative at "costs"."""
         return self.tau.get(point, self.tau["conservative"])
+
+    def counted_above(self, point: str) -> float:
+        """The log-odds of the reader's count above which evidence may flag at an operating point."""
+        return self.counted.get(point, self.counted["conservative"])
 
     def unsure_above(self, point: str) -> float:
         """The log-odds above which an answer that is not flagged is not called safe either."""
@@ -58,34 +68,69 @@ class Combined:
 def combined() -> Combined:
     """The weights that ship with discreet."""
     said = json.loads(files("discreet.guard").joinpath("combined.json").read_text(encoding="utf-8"))
-    return Combined(tuple(said["whole"]), tuple(said["spans"]), said["tau"], said["unsure"])
+    return Combined(tuple(said["whole"]), tuple(said["spans"]), said["tau"], said["counted"],
+                    said["unsure"])
 
 
-def parts(read: Read, policy: Policy) -> tuple[float | None, float, float, Cluster | None]:
-    """Log-odds of the reader's count, of the spans and of the rules that somebody has a cluster, and who shows it most:
-    by all spans, by the rules alone where only these show enough. The count is None where it does not speak of what the
-    policy counts."""
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
+    speak of what the policy counts; by its count of one person and by their spans, of whom these say most; by the
+    rules, and whether these are sure. `best` is what is shown of that person, by the rules alone where these are sure
+    or only these show enough."""
+
+    text: float | None
+    person: float
+    spans: float
+    rules: float
+    sure: bool
+    best: Cluster | None
+
+    @property
+    def counted(self) -> float:
+        """The higher of the reader's two counts; infinite where rules are sure, or the reader's counts do not speak."""
+        return inf if self.sure or self.text is None else max(self.text, self.person)
+
+
+def parts(read: Read, policy: Policy) -> Parts:
+    """What speaks for a cluster in an answer."""
     rules = score_evidence(read.ruled, policy, fitted())
-    scored = [(at_least(c.attributes, policy.cluster), c) for c in clusters(read.attributes, policy)]
-    spans, best = max(scored, key=lambda pair: (pair[0], pair[1].size), default=(at_least((), policy.cluster), None))
-    if rules.cluster and (best is None or best.size < policy.cluster):
-        best = rules.best
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
     counted = [a for a in (*read.attributes, *read.ruled) if a.kind in policy.counted]
     other = any(a.subject == "asker" or a.overruled for a in counted) or any(s == "asker" for _, s in read.direct)
-    if read.seen is None or other or not told or set(policy.counted) != set(IDENTIFYING):
-        return None, spans, rules.logit, best
-    if policy.cluster > read.seen.counts.shape[1]:
-        return None, spans, rules.logit, best
-    return float(read.seen.counts[told, policy.cluster - 1].max()), spans, rules.logit, best
+    text, persons = None, {}
+    if (read.seen is not None and told and not other and set(policy.counted) == set(IDENTIFYING)
+            and policy.cluster <= read.seen.counts.shape[1]):
+        text = float(read.seen.counts[told, policy.cluster - 1].max())
+        persons = {who: float(odds[policy.cluster - 1]) for who, odds in read.seen.held.items()
+                   if who[1] in policy.subjects}
+    least = at_least((), policy.cluster)
+    each = [(persons.pop((c.person, c.subject), -MOST), at_least(c.attributes, policy.cluster), c)
+            for c in clusters(read.attributes, policy)]
+    each += [(odds, least, None) for odds in persons.values()]
+    person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
+                              default=(-MOST, least, None))
+    sure = rules.flags(fitted().threshold("conservative")) and not _parted(rules, read, policy)
+    if sure or (rules.cluster and (best is None or best.size < policy.cluster)):
+        best = rules.best
+    return Parts(text, person, spans, rules.logit, sure, best)
+
+
+def _parted(rules: EvidenceScore, read: Read, policy: Policy) -> bool:
+    """Whether the reader gives to several people what the rules give to one, and enough to none of them."""
+    if rules.best is None:
+        return False
+    shown = [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects
+             and any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in rules.best.attributes)]
+    persons = [a.person for a in {(a.person, a.kind, a.value): a for a in shown}.values()]
+    return len(set(persons)) > 1 and max(map(persons.count, persons)) < policy.cluster
 
 
 def odds(read: Read, policy: Policy) -> tuple[float, float, float]:
     """Log-odds of the reader's count, of the spans and of the rules, bounded; where the count is silent the spans stand
     for it. Without what a spaCy pipeline adds: weights that are fitted to these may have any sign."""
-    read = replace(read, attributes=tuple(a for a in read.attributes if a not in read.further))
-    counts, spans, rules, _ = parts(read, policy)
-    return _bounded(spans if counts is None else counts), _bounded(spans), _bounded(rules)
+    said = parts(replace(read, attributes=tuple(a for a in read.attributes if a not in read.further)), policy)
+    return _bounded(said.spans if said.text is None else said.text), _bounded(said.spans), _bounded(said.rules)
 
 
 def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
@@ -93,18 +138,20 @@ def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
 
     Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.
     """
-    counts, spans, rules, best = parts(read, policy)
-    logit = model.logit(counts, spans, rules)
+    said = parts(read, policy)
+    logit, best = model.logit(said), said.best
+    if said.sure:  # Rules that show a cluster are hardly ever wrong, and more words never take it back.
+        logit = max(logit, said.rules)
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()
-    inferred = counts is not None and policy.inferred
+    inferred = said.text is not None and policy.inferred
     seen = read.seen.inferred if inferred and read.seen is not None else {}
     classes = tuple(k for k, p in seen.items() if p >= SEEN and k not in stated)
     size = 0 if best is None else best.size
     # Where nothing is shown at all, nothing is flagged: such an answer is at most not decided.
     told = size > 0 or bool(classes)
-    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes)
+    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes, said.counted)
 
 
 def at_least(attributes: Iterable[Attribute], least: int) -> float:

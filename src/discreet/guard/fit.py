@@ -126,7 +126,7 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
             raise UsageError(f"--{name} {chosen!r}: expected one of {', '.join(known)}")
     if not reader and (gate == "professional" or discriminator == READER_DISCRIMINATOR):
         raise UsageError(f"--gate {gate} with --discriminator {discriminator}: both the gate 'professional' and "
-                         f"{READER_DISCRIMINATOR!r} need what the learned reader sees; add --reader")
+                         f"{READER_DISCRIMINATOR!r} need what the learned reader sees; drop --no-reader")
     domain = load_domain(domain)
     policy = policy or Policy.of(domain)
     if policy.domain != domain:

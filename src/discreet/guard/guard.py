@@ -64,9 +64,9 @@ class Guard:
     card : mapping, optional
         What the guard was fitted on, with figures.
     reader : bool, optional
-        Whether the learned reader reads along with the rules (`docs/reader.md`): it finds more on text of unknown
-        sources, its score is calibrated, and what it is not sure of is an abstention. By default as the detector was
-        fitted; UsageError where that needs the reader and this is False.
+        Whether the learned reader reads along with the rules (`docs/reader.md`), as it does by default: it finds more
+        in text of unknown sources, its score is calibrated, and what it is not sure of is an abstention. With a
+        detector by default as that was fitted; UsageError where that needs the reader and this is False.
     spacy : str or Path, optional
         A spaCy pipeline, such as "en_core_web_sm", by the name of its package or its folder: its named entities are
         further weak evidence, which only adds. UsageError where it cannot be used, and without the extra `spacy`.
@@ -215,7 +215,7 @@ class Guard:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        if found.flags(self.rules_tau):
+        if found.flags(self.rules_tau, self.rules.counted_above(self.point)):
             return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
                     "reason": found.flag_reason()}
         if read.empty:

@@ -17,7 +17,6 @@ from math import exp, inf, isfinite
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Evidence, Subject
-from discreet.core.unicode import Prepared
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, guess_language
@@ -28,7 +27,7 @@ from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import Reading, packaged
 from discreet.text.render import render, shown
 
-READER = False
+READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
@@ -65,7 +64,7 @@ class Read:
     further: tuple[Attribute, ...] = ()
 
 
-def read_answer(answer: Answer, policy: Policy, *, reader: bool = False, pipeline: SpacyPipeline | None = None) -> Read:
+def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: SpacyPipeline | None = None) -> Read:
     """Run every detector, and the learned reader and a spaCy pipeline where they are asked for.
 
     Raises whatever a detector raises: the caller turns it into `failed`.
@@ -95,25 +94,32 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool = False, pipelin
     language = guess_language(doc)
     ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
     seen = packaged().read(doc.text) if reader else None
-    told = ruled if seen is None else echoed_by(attributes_of(seen, doc), said)
+    asked, before = Doc(said) if said is not None else None, ()
+    if asked is not None and not seen is pipeline is None:
+        before = find_evidence(asked, policy.domain)
+        before += attributes_of(packaged().read(asked.text), asked) if reader else ()
+    told = ruled if seen is None else echoed_by(attributes_of(seen, doc), before)
     attributes = ruled if seen is None else merged(told, ruled)
     further: tuple[Attribute, ...] = ()
     if pipeline is not None:
+        if asked is not None:
+            before += pipeline.find(asked, policy.domain, before)
         # Only what may leak: an echo would change what the reader's count speaks of.
-        more = [a for a in echoed_by(pipeline.find(doc, policy.domain, told), said) if a.subject != "asker"]
+        more = [a for a in echoed_by(pipeline.find(doc, policy.domain, told), before) if a.subject != "asker"]
         further = tuple(more if seen is None else (a for a in merged(told, ruled, more) if a not in attributes))
     empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
     return Read(direct, (*attributes, *further), language.english, language.guess, shown(prepared), ruled, seen, empty,
                 further)
 
 
-def echoed_by(attributes: Iterable[Attribute], said: Prepared | None) -> tuple[Attribute, ...]:
-    """Attributes of which every word stands in what the user said are the asker's, and no leaks."""
-    if said is None:
-        return tuple(attributes)
-    words = facts_words(said.text)
+def echoed_by(attributes: Iterable[Attribute], asked: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Attributes whose words the user had said in attributes of the same kind are the asker's, and no leaks."""
+    words: dict[str, set[str]] = {}
+    for a in asked:
+        words.setdefault(a.kind, set()).update(facts_words(a.value))
     return tuple(replace(a, subject="asker", why=f"{a.why}; already said in the question")
-                 if a.subject in ("third", "speaker") and set(a.value.split()) <= words else a for a in attributes)
+                 if a.subject in ("third", "speaker") and set(a.value.split()) <= words.get(a.kind, set()) else a
+                 for a in attributes)
 
 
 def _squeezed(text: str) -> str:
@@ -178,16 +184,18 @@ class Cluster:
 class EvidenceScore:
     """What the evidence rules make of one answer: the highest log-odds over all persons; the person with these odds,
     None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for, or
-    what can be inferred counts; the classes that can be inferred though no words state them."""
+    what can be inferred counts; the classes that can be inferred though no words state them; and the log-odds of the
+    learned reader's count, infinite where that has no say."""
 
     logit: float
     best: Cluster | None
     cluster: bool
     inferred: tuple[str, ...] = ()
+    counted: float = inf
 
-    def flags(self, tau: float) -> bool:
-        """Whether the rules alone flag the answer at the log-odds threshold `tau`."""
-        return self.cluster and self.logit > tau
+    def flags(self, tau: float, counted: float = -inf) -> bool:
+        """Whether evidence flags the answer at the log-odds threshold `tau`, that of the reader's count `counted`."""
+        return self.cluster and self.logit > tau and self.counted > counted
 
     def listed(self) -> tuple[Evidence, ...]:
         """What counts about that person, for the verdict."""
@@ -222,6 +230,10 @@ class Logistic:
     def threshold(self, point: str) -> float:
         """The log-odds above which the rules flag at an operating point; that of conservative at "costs"."""
         return self.tau.get(point, self.tau["conservative"])
+
+    def counted_above(self, point: str) -> float:
+        """The rules alone ask for no count of the reader."""
+        return -inf
 
     def unsure_above(self, point: str) -> float:
         """The rules alone are never unsure: no log-odds at any operating point."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -49,11 +50,13 @@ class Reading:
     """What the reader sees in a text.
 
     `counts` (3, 4) are log-odds that some person of each of `TOLD` has at least one, two, three, four attributes of the
-    identifying classes; `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1.
+    identifying classes, read from the text as a whole; `held` (4,) the same of each person, read from their spans;
+    `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1.
     """
 
     spans: tuple[Span, ...]
     counts: Floats = field(repr=False)
+    held: Mapping[tuple[str, Subject], Floats] = field(repr=False)
     inferred: Mapping[str, float]
     vector: Floats = field(repr=False)
 
@@ -94,27 +97,43 @@ class Reader:
         self.card = card
 
     def read(self, text: str) -> Reading:
-        """What a text says of whom; offsets are those of `text`. An empty text has no spans and zero counts.
+        """What a text says of whom; offsets are those of `text`. An empty text has no spans and low counts.
 
+        The records of rendered tables and structured output are read one by one: no person goes on into the next. The
+        rows of tables that are no list of persons are not read.
         Raises DetectorError where the network gives what is no number: comparisons with it would find nothing.
         """
-        encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"), add_special_tokens=True)
-        ids, at = encoded.ids, np.array(encoded.offsets, np.int64).reshape(-1, 2)
-        out = self._run(ids)
-        if len(ids) <= 2:
-            return Reading((), np.full((len(TOLD), 4), -20, np.float32), {}, np.zeros_like(out["vector"]))
-        spans = self._spans(text, at[1:-1], out)
-        inferred = dict(zip(self._inferred, _sigmoid(out["inferred"]).tolist(), strict=True))
-        return Reading(tuple(spans), out["counts"], inferred, out["vector"])
+        spans: list[Span] = []
+        held: dict[tuple[str, Subject], Floats] = {}
+        outs: list[dict[str, Floats]] = []
+        start = 0
+        said = _ROW_OF_NOBODY.sub(lambda row: " " * len(row[0]), text.encode("utf-8", "replace").decode("utf-8"))
+        for record in said.split(RECORD):
+            encoded = self._tokenizer.encode(record, add_special_tokens=True)
+            if len(encoded.ids) > 2:
+                outs.append(self._run(encoded.ids))
+                at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
+                self._add(spans, held, start, record, at, outs[-1])
+            start += len(record) + len(RECORD)
+        if not outs:
+            nothing = np.zeros_like(self._run(self._tokenizer.encode("", add_special_tokens=True).ids)["vector"])
+            return Reading((), np.full((len(TOLD), 4), -20, np.float32), {}, {}, nothing)
+        counts = np.max([out["counts"] for out in outs], axis=0)
+        chances = np.max([out["inferred"] for out in outs], axis=0)
+        mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
+        vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
+        inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
+        return Reading(tuple(spans), counts, held, inferred, vector)
 
     def _run(self, ids: Sequence[int]) -> dict[str, Floats]:
         """The network over windows of a text. A token is taken from the window in which it stands nearest the middle;
         the text as a whole has the highest counts of any window."""
         first, *body, last = ids
-        room = self._window - 2
-        starts = [0]
-        while starts[-1] + room < len(body):
-            starts.append(min(starts[-1] + room - self._overlap, len(body) - room))
+        # As few windows as the overlap allows, all of one length: a text that just outgrows one costs two short ones.
+        room, kept = self._window - 2, self._overlap
+        number = max(1, -(-(len(body) - kept) // (room - kept)))
+        room = -(-(len(body) + (number - 1) * kept) // number)
+        starts = [min(k * (room - kept), len(body) - room) for k in range(number)]
         runs = []
         for start in starts:
             piece = np.array([[first, *body[start : start + room], last]], np.int64)
@@ -124,14 +143,29 @@ class Reader:
         seams = [0, *((b + a + room) // 2 for a, b in pairwise(starts)), len(body)]
         out = {name: np.concatenate([run[name][0, 1 + lo - start : 1 + hi - start] for run, start, lo, hi
                                      in zip(runs, starts, seams, seams[1:], strict=False)])
-               for name in ("inside", "begins", "whose", "person")}
+               for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
-        mean = np.sum(np.stack([run["vector"][0] for run in runs]), axis=0, dtype=np.float32)
-        out["vector"] = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
+        out["vector"] = np.sum([run["vector"][0] for run in runs], axis=0, dtype=np.float32)
         return out
 
-    def _spans(self, text: str, at: NDArray[np.int64], out: Mapping[str, Floats]) -> list[Span]:
+    def _add(self, spans: list[Span], held: dict[tuple[str, Subject], Floats], start: int, text: str,
+             at: NDArray[np.int64], out: Mapping[str, Floats]) -> None:
+        """The spans of one record, and what each of its persons has."""
+        found, sure = self._found(text, at, out)
+        persons = self._persons(found, out, sum(person.startswith("r") for person, _ in held))
+        said: dict[tuple[str, Subject], list[Floats]] = {}
+        for (i, j, c), (subject, person) in zip(found, persons, strict=True):
+            said.setdefault((person, subject), []).append(out["held"][i:j].mean(0))
+            spans.append(Span(self.classes[c], start + int(at[i, 0]), start + int(at[j - 1, 1]), subject, person,
+                              float(sure[i:j, c].mean())))
+        for who, odds in said.items():
+            mean = np.asarray(np.mean(odds, axis=0), np.float32)
+            held[who] = np.maximum(held[who], mean) if who in held else mean
+
+    def _found(self, text: str, at: NDArray[np.int64], out: Mapping[str, Floats]
+               ) -> tuple[list[tuple[int, int, int]], Floats]:
+        """Spans as first and last token and class, in order, and the probability of each token and class."""
         # Pieces of one word share their mean, so that no span holds half a word.
         glued = [a[1] == b[0] and text[b[0] - 1 : b[0]].isalnum() and text[b[0] : b[0] + 1].isalnum()
                  for a, b in pairwise(at)]
@@ -148,37 +182,41 @@ class Reader:
                 stop = edges[k + 1] if k + 1 < len(edges) else len(on)
                 rest = np.flatnonzero(~on[i:stop, c])
                 found.append((int(i), int(i + rest[0]) if len(rest) else int(stop), int(c)))
-        found.sort()
-        persons = self._persons(found, out)
-        return [Span(self.classes[c], int(at[i, 0]), int(at[j - 1, 1]), subject, person, float(inside[i:j, c].mean()))
-                for (i, j, c), (subject, person) in zip(found, persons, strict=True)]
+        return sorted(found), inside
 
-    def _persons(self, found: Sequence[tuple[int, int, int]], out: Mapping[str, Floats]) -> list[tuple[Subject, str]]:
-        """Whose each span is: it joins the person whose spans it is most like on average, or opens another one."""
-        held: list[tuple[Subject, Floats, int]] = []  # of each person: subject, sum and number of their spans' vectors
-        persons: list[tuple[Subject, str]] = []
+    def _persons(self, found: Sequence[tuple[int, int, int]], out: Mapping[str, Floats], others: int
+                 ) -> list[tuple[Subject, str]]:
+        """Whose each span is: it joins the person whose spans it is most like on average, or opens another one. Whether
+        a person is public is decided over all of their spans."""
+        held: list[tuple[Floats, Floats, int]] = []  # of each person: sums of their spans' vectors and subjects, number
+        joined: list[tuple[Subject, int]] = []
         for i, j, c in found:
-            whose = out["whose"][i:j, c].mean(0)
+            whose = _softmax(out["whose"][i:j, c].mean(0))
             subject = self._kinds[int(whose.argmax())]
             if subject not in ("third", "public"):
-                persons.append((subject, subject))
+                joined.append((subject, -1))
                 continue
             vector = out["person"][i:j].mean(0) * self._gate[c] + self._shift[c]
             # Log-odds that two spans speak of one person are linear in either, so their mean over a person's spans is
             # that of the spans' mean.
-            odds = [float(total @ vector) / n * self._scale + self._bias for _, total, n in held]
+            odds = [float(total @ vector) / n * self._scale + self._bias for total, _, n in held]
             k = int(np.argmax(odds)) if odds and max(odds) > 0 else len(held)
             if k == len(held):
-                held.append((subject, np.zeros_like(vector), 0))
-            subject, total, n = held[k]
-            held[k] = (subject, total + vector, n + 1)
-            persons.append((subject, f"r{k + 1}"))
-        return persons
+                held.append((np.zeros_like(vector), np.zeros_like(whose), 0))
+            total, kinds, n = held[k]
+            held[k] = (total + vector, kinds + whose, n + 1)
+            joined.append((subject, k))
+        third, public = self._kinds.index("third"), self._kinds.index("public")
+        told: list[Subject] = ["public" if kinds[public] > kinds[third] else "third" for _, kinds, _ in held]
+        return [(subject, subject) if k < 0 else (told[k], f"r{others + k + 1}") for subject, k in joined]
 
 
+RECORD = "\x1e"
+"""Stands between the records of rendered tables and structured output."""
+_ROW_OF_NOBODY = re.compile("\x1d[^\n]*")
 _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
-_OUTPUTS = ("inside", "begins", "whose", "person", "counts", "inferred", "vector")
+_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector")
 
 
 def seal(card: Mapping[str, Any]) -> str:
@@ -191,6 +229,11 @@ def seal(card: Mapping[str, Any]) -> str:
 def packaged() -> Reader:
     """The reader that ships with discreet, loaded on first use. Raises DetectorError."""
     return Reader()
+
+
+def _softmax(logits: Floats) -> Floats:
+    shares = np.exp(logits - logits.max())
+    return np.asarray(shares / shares.sum(), np.float32)
 
 
 def _sigmoid(logits: Floats) -> Floats:

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import Subject
+from discreet.core.records import Answer, Subject
 from discreet.core.unicode import prepare
-from discreet.domains import IDENTIFYING
+from discreet.domains import IDENTIFYING, load_domain
+from discreet.guard import reading
+from discreet.guard.policy import Policy
 from discreet.guard.reading import echoed_by
 from discreet.text.doc import Doc
 from discreet.text.evidence.learned import KINDS, WEAK, attributes_of, facts_words, merged
@@ -26,8 +30,11 @@ def found(text: str, *said: tuple[str, str] | tuple[str, str, str], probability:
         subject: Subject = "third" if person.startswith("r") else person  # type: ignore[assignment]
         spans.append(Span(kind, at, at + len(words), subject, person, probability))
         at += 1
-    nothing = np.zeros(1, np.float32)
-    return attributes_of(Reading(tuple(spans), np.zeros((3, 4), np.float32), {}, nothing), Doc.of(text))
+    return attributes_of(of(*spans), Doc.of(text))
+
+
+def of(*spans: Span) -> Reading:
+    return Reading(spans, np.zeros((3, 4), np.float32), {}, {}, np.zeros(1, np.float32))
 
 
 def values(attributes: tuple[Attribute, ...]) -> list[tuple[str, str]]:
@@ -55,7 +62,7 @@ def test_what_an_attribute_says_of_its_span() -> None:
     doc = Doc.of(text)
     start = doc.text.index("nurse")
     span = Span("occupation", start, start + 5, "third", "r1", 0.9)
-    [job] = attributes_of(Reading((span,), np.zeros((3, 4), np.float32), {}, np.zeros(1, np.float32)), doc)
+    [job] = attributes_of(of(span), doc)
     assert text[job.start : job.end] == "nurse"
 
 
@@ -88,29 +95,94 @@ def test_two_facts_are_two(kind: str, first: str, second: str) -> None:
     assert len(set(values(found(f"{first} / {second}", (kind, first), (kind, second))))) == 2
 
 
+def test_a_span_does_not_end_in_a_word() -> None:
+    [age] = found("a 52-year-old man", ("age", "52-year-"))
+    assert (age.start, age.end, age.value) == (2, 13, "52")
+    [alone] = found("aged 52- and over", ("age", "52-"))
+    assert (alone.start, alone.end) == (5, 8)
+
+
 def test_facts_are_told_apart_by_person_and_class() -> None:
     said = found("nurse nurse nurse", ("occupation", "nurse"), ("affiliation", "nurse"), ("occupation", "nurse", "r2"))
     assert [(a.kind, a.person) for a in said] == [("occupation", "r1"), ("affiliation", "r1"), ("occupation", "r2")]
 
 
+@pytest.mark.parametrize("between", ["of", "of three", "of the two", "of her", "of my 3", "OF\nThe"])
+@pytest.mark.parametrize("later", ["a mom", "her kids"])
+def test_family_words_with_only_of_between_are_one_fact(between: str, later: str) -> None:
+    """Also where one of them is said again, before or after."""
+    text = f"a mom {between} kids"
+    for said in (f"{text}; {later}", f"{later}; {text}"):
+        words = re.findall("mom|kids", said)
+        attributes = found(said, *(("family", w) for w in words))
+        assert len(attributes) == 3
+        assert len(set(values(attributes))) == 1
+    assert values(found("mom of three kids", ("family", "mom"), ("age", "three"), ("family", "kids"))) == [
+        ("family", "kid mom"), ("age", "three"), ("family", "kid mom")]
+    chain = found(f"{text} of her sister", *(("family", w) for w in ("mom", "kids", "sister")))
+    assert len(set(values(chain))) == 1
+    assert len(set(values(found(f"{text}, an uncle", *(("family", w) for w in ("mom", "kids", "uncle")))))) == 2
+
+
+@pytest.mark.parametrize(("between", "kind", "who"), [
+    (", of", "family", "r1"), (". Of the", "family", "r1"), ("of, the", "family", "r1"), ("", "family", "r1"),
+    ("and", "family", "r1"), ("three", "family", "r1"), ("the of", "family", "r1"), ("of Omaha and", "family", "r1"),
+    ("of three", "family", "r2"), ("of three", "family", "speaker"), ("of three", "occupation", "r1"),
+])  # fmt: skip
+def test_what_is_further_apart_or_of_somebody_else_is_two_facts(between: str, kind: str, who: str) -> None:
+    said = found(f"a mom {between} kids", (kind, "mom"), (kind, "kids", who))
+    assert values(said) == [(kind, "mom"), (kind, "kid")]
+
+
 @pytest.mark.parametrize(("kind", "words", "question", "echo"), [
-    ("occupation", "a nurse", "I work with nurses.", True),
-    ("age", "52-year-old", "She is 52.", True),
-    ("family", "two sons", "Has he any son?", True),
-    ("place", "Omaha, Nebraska", "Somewhere in Omaha", False),
-    ("occupation", "a nurse", "Is it nursing?", False),
-    ("age", "52-year-old", "The dose is 520 mg.", False),
+    ("occupation", "a nurse", [("occupation", "nurses")], True),
+    ("age", "52-year-old", [("age", "52")], True),
+    ("family", "two sons", [("family", "any son")], True),
+    ("family", "her daughter", [("family", "daughters", "cohort")], True),
+    ("place", "Omaha, Nebraska", [("place", "Omaha")], False),
+    ("place", "Omaha, Nebraska", [("place", "Nebraska"), ("age", "52"), ("place", "Omaha", "speaker")], True),
+    ("place", "Omaha, Nebraska", [("place", "Omaha"), ("affiliation", "Nebraska")], False),
+    ("occupation", "a nurse", [("affiliation", "nurse")], False),
+    ("occupation", "a nurse", [("occupation", "nursing")], False),
+    ("age", "52-year-old", [("age", "520")], False),
+    ("age", "52-year-old", [], False),
 ])
-def test_what_the_user_had_said_is_their_own(kind: str, words: str, question: str, echo: bool) -> None:
+def test_what_the_user_had_said_is_their_own(kind: str, words: str, question: list[tuple[str, str]],
+                                             echo: bool) -> None:
+    """Said in attributes of the same kind, whosever they were, and in any of them."""
+    asked = found(" / ".join(said[1] for said in question), *question)
+    assert len(asked) == len(question)
     for person in ("r1", "speaker", "public", "cohort", "nobody"):
         [told] = found(words, (kind, words, person))
         told = replace(told, subject="third" if person == "r1" else person)  # type: ignore[arg-type]
-        [after] = echoed_by([told], prepare(question))
+        [after] = echoed_by([told], asked)
         mine = echo and person in ("r1", "speaker")
         assert after.subject == ("asker" if mine else told.subject)
         assert after.why.endswith("already said in the question") == mine
         assert replace(after, subject=told.subject, why=told.why) == told
-    assert echoed_by([told], None) == (told,)
+
+
+def test_attributes_of_rules_are_compared_by_their_words() -> None:
+    [job] = found("a nurse", ("occupation", "nurse"))
+    assert [a.subject for a in echoed_by([job], [replace(ruled("occupation", 0, 1), value="Nurses")])] == ["asker"]
+
+
+def test_an_answer_is_compared_with_what_is_read_and_ruled_in_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that the question uses of something else are not the user's to say of somebody. Of the questions, only the
+    rules see Omaha, and only the reader the welder; "omaha" in the answer only the reader."""
+    def reads(text: str) -> Reading:
+        kinds = {"welder": "occupation", "parson": "occupation", "omaha": "place"}
+        at = [(m, kinds[m[0].lower()]) for m in re.finditer("(?i)welder|parson|omaha", text)]
+        return of(*(Span(kind, m.start(), m.end(), "third", m[0], 0.9) for m, kind in at
+                    if m[0] != "Parson" and (m[0] != "Omaha" or "?" not in text)))
+
+    monkeypatch.setattr(reading, "packaged", lambda: SimpleNamespace(read=reads))
+    policy = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
+    for question, mine in (("A welder asked me?", {"welder"}), ("Mr Parson asked me?", set()), ("Hello?", set()),
+                           ("My wife lives in Omaha?", {"omaha"}), ("Is the Omaha steak fresh?", set())):
+        answer = Answer("1", "She is a welder, once a parson, from omaha.", question)
+        seen = reading.read_answer(answer, policy, reader=True).attributes
+        assert {a.value for a in seen if a.subject == "asker" and a.value in ("welder", "parson", "omaha")} == mine
 
 
 def test_words_of_a_text_are_those_of_values() -> None:
@@ -174,14 +246,69 @@ def test_form_decides_whose_an_attribute_is(subject: Subject) -> None:
     assert merged([group], [ruled("age", 0, 5, "addressee", "asker")]) == (group,)
 
 
+def whose(mine: list[Attribute], *rules: Attribute) -> list[tuple[str, str]]:
+    return [(a.person, a.subject) for a in merged(mine, rules) if a.kind in KINDS]
+
+
+def test_all_that_is_read_of_a_person_goes_with_what_the_rules_settle() -> None:
+    """Their other attributes too, of any class and place; nobody else's."""
+    mine = [read(0, 5), read(10, 15, kind="place"), read(20, 25, "r2"), read(30, 35)]
+    group = replace(ruled("age", 3, 9, "cohort", "cohort"), why="a group")
+    both = merged(mine, [group])
+    assert [(a.person, a.subject) for a in both] == [("cohort", "cohort")] * 2 + [("r2", "third"), ("cohort", "cohort")]
+    assert [a.overruled for a in both] == [True, True, False, True]
+    assert [a.why for a in both] == ["read; a group", "read; a group", "read", "read; a group"]
+    assert [(a.kind, a.start, a.end, a.value) for a in both] == [(b.kind, b.start, b.end, b.value) for b in mine]
+    assert whose(mine, group, ruled("condition", 10, 15), ruled("place", 30, 35))[1] == ("cohort", "cohort")
+    assert whose(mine, group, ruled("place", 10, 15, "nobody", "nobody"))[1] == ("cohort", "cohort")
+
+
+@pytest.mark.parametrize("subject", ["third", "speaker"])
+def test_unless_rules_bind_some_of_it_to_an_individual(subject: Subject) -> None:
+    """Then only what they settle goes."""
+    mine = [read(0, 5), read(10, 15, kind="place"), read(30, 35)]
+    group, one = ruled("age", 3, 9, "cohort", "cohort"), ruled("place", 12, 20, "p1", subject)
+    assert whose(mine, group, one) == whose(mine, one, group) == [("cohort", "cohort"), ("r1", "third"),
+                                                                 ("r1", "third")]
+
+
+def test_whom_rules_settle_twice() -> None:
+    """Each attribute goes with the rule at its own place, what has none with no echo; the first rule at a place
+    decides, be it of an individual."""
+    mine = [read(0, 5), read(10, 15), read(20, 25)]
+    group, user = ruled("age", 0, 2, "cohort", "cohort"), ruled("age", 10, 12, "addressee", "asker")
+    assert whose(mine, group, user) == [("cohort", "cohort"), ("addressee", "asker"), ("r1", "third")]
+    assert whose(mine, user, group) == [("cohort", "cohort"), ("addressee", "asker"), ("r1", "third")]
+    assert whose(mine[1:], user) == [("addressee", "asker"), ("r1", "third")]
+    single, nobody = ruled("age", 3, 4), ruled("age", 3, 4, "nobody", "nobody")
+    assert whose(mine[:1], single, group) == [("r1", "third")]
+    assert whose(mine[:1], group, single) == whose(mine[:1], nobody, group) == [("cohort", "cohort")]
+
+
+def test_speakers_and_public_persons_do_not_go_as_a_whole() -> None:
+    group = ruled("age", 0, 5, "cohort", "cohort")
+    assert whose([read(0, 5, "speaker", "speaker"), read(10, 15, "speaker", "speaker")], group) == [
+        ("cohort", "cohort"), ("speaker", "speaker")]
+    assert whose([read(0, 5, "r1", "public"), read(10, 15, "r1", "public")], group) == [("r1", "public")] * 2
+
+
 def slowly(mine: list[Attribute], rules: list[Attribute]) -> list[tuple[str, int, int, str, Subject]]:
     """Pair by pair."""
     told = ("third", "public")
     third = {(b.person, b.subject) for b in mine if b.subject in told}
     out = []
+
+    def at(b: Attribute) -> list[Attribute]:
+        return [a for a in rules if a.kind == b.kind and a.start < b.end and b.start < a.end
+                and a.subject != "nobody"][:1]
+
     for b in mine:
-        form = [a for a in rules if a.kind == b.kind and a.start < b.end and b.start < a.end and a.subject in FORM]
-        whose = form[0] if form and b.subject in ("third", "speaker") else b
+        form = at(b)
+        if not form and b.person != "speaker":
+            form = sorted((a for c in mine if c.person == b.person for a in at(c)), key=rules.index)
+        here = FORM if at(b) else ("cohort", "public")
+        goes = form and b.subject in ("third", "speaker") and all(a.subject in here for a in form)
+        whose = form[0] if goes else b
         out.append((b.kind, b.start, b.end, whose.person, whose.subject))
     for a in rules:
         if a.kind in KINDS:
@@ -203,11 +330,13 @@ def slowly(mine: list[Attribute], rules: list[Attribute]) -> list[tuple[str, int
 
 
 places = st.tuples(st.integers(0, 12), st.integers(1, 5)).map(lambda p: (p[0], p[0] + p[1]))
-readers = st.lists(st.builds(lambda at, who: read(*at, *who), places, st.sampled_from(
-    [("r1", "third"), ("r2", "public"), ("speaker", "speaker")])), max_size=5)
-rulers = st.lists(st.builds(lambda kind, at, who: ruled(kind, *at, *who), st.sampled_from(["age", "condition"]), places,
-                            st.sampled_from([("p1", "third"), ("p2", "third"), ("speaker", "speaker"),
-                                             ("cohort", "cohort"), ("p3", "public")])), max_size=5)
+readers = st.lists(st.builds(lambda at, who, kind: read(*at, *who, kind), places, st.sampled_from(
+    [("r1", "third"), ("r2", "public"), ("r3", "third"), ("speaker", "speaker")]), st.sampled_from(["age", "place"])),
+    max_size=5)
+rulers = st.lists(st.builds(lambda kind, at, who: ruled(kind, *at, *who),
+                            st.sampled_from(["age", "place", "condition"]), places, st.sampled_from([
+                                ("p1", "third"), ("p2", "third"), ("speaker", "speaker"), ("cohort", "cohort"),
+                                ("p3", "public"), ("addressee", "asker"), ("nobody", "nobody")])), max_size=5)
 
 
 @given(readers, rulers)

@@ -28,8 +28,8 @@ def test_two_columns_may_be_fields(text: str) -> None:
 @pytest.mark.parametrize(("text", "expected"), [
     ("| | A | B |\n|-|-|-|\n| Age | 52 | 60 |\n| City | Omaha | Boise |", "A; B.\nAge: 52; 60.\nCity: Omaha; Boise."),
     ("| Job | State | Median wage |\n|---|---|---|\n| Nurse | Texas | 7 |\n| Cook | Ohio | 5 |",
-     "Job, State, Median wage.\nNurse, Texas, 7.\nCook, Ohio, 5."),
-    ("| Age | State |\n|---|---|\n| 40-49 | Texas |", "Age, State.\n40-49, Texas."),
+     "Job, State, Median wage.\n\x1dNurse, Texas, 7.\n\x1dCook, Ohio, 5."),
+    ("| Age | State |\n|---|---|\n| 40-49 | Texas |", "Age, State.\n\x1d40-49, Texas."),
     ("| Age | City |\n|---|---|\n| 52 | |\n| | Boise |", "Age, City.\n\x1e\nAge: 52.\n\x1e\nCity: Boise."),
     ('id,answer\n1,"She, a nurse, is a tall person of 52"\nend',
     "id, answer.\n\x1e\nId: 1.\nAnswer:\nShe, a nurse, is a tall person of 52.\nend"),

@@ -30,7 +30,7 @@ class DiscreetGuard:
     under the policy is `direct`.
     """
 
-    probability, reader = True, False
+    probability, reader = True, True
 
     def __init__(self, given: str | Guard | None = None, *, point: str | None = None) -> None:
         if isinstance(given, str) and (Path(given) / MANIFEST).exists():
@@ -66,11 +66,11 @@ class DiscreetGuard:
         return Prediction(verdict.score, verdict.action, direct, spans)
 
 
-@tested_guards.register("reader")
-class ReaderGuard(DiscreetGuard):
-    """The same with the learned reader; of fitted folders, as they are."""
+@tested_guards.register("rules")
+class RulesGuard(DiscreetGuard):
+    """The same without the learned reader; of fitted folders, as they are."""
 
-    reader = True
+    reader = False
 
 
 def _span(finding: Finding) -> PredictedSpan | None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING
@@ -19,31 +20,40 @@ KINDS = (*IDENTIFYING, "sex")
 WEAK = 0.7
 """Below this probability a span counts as weak."""
 _TOLD = ("third", "public")
+_FORM = ("cohort", "public")
+_SETTLED = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SMALL = (lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY
           | frozenset("of in at as for with who and to was is been were".split()))
+_WHOSE = (lex.DETERMINERS | frozenset("two three four five six seven eight nine ten".split())
+          | frozenset(map(str, range(1, 21))))
+"""What may stand behind "of" between the words of one family fact."""
 
 
 def attributes_of(reading: Reading, doc: Doc) -> tuple[Attribute, ...]:
     """The spans of the classes that the reader decides, in order of their place.
 
     The value is what is said, in lower case and without articles; spans of one person and class of which one holds the
-    words of the other are one fact.
+    words of the other are one fact, and so are family spans with only "of" between ("a mom of three kids").
     """
+    told = [(span, words) for span in reading.spans if span.kind in KINDS and (words := _words(span, doc.text))]
+    family = [k for k, (span, _) in enumerate(told) if span.kind == "family"]
+    for k, i in pairwise(family):
+        (a, mine), (b, theirs) = told[k], told[i]
+        first, *rest = doc.text[a.end : b.start].lower().split() or [""]
+        if a.person == b.person and first == "of" and set(rest) <= _WHOSE:
+            told[k], told[i] = (a, mine | theirs), (b, mine | theirs)
     found: list[Attribute] = []
     values: dict[tuple[str, str], list[frozenset[str]]] = {}
-    for span in reading.spans:
-        if span.kind not in KINDS:
-            continue
-        words = _words(span, doc.text)
-        if not words:
-            continue
+    for span, words in told:
         known = values.setdefault((span.person, span.kind), [])
         same = next((k for k in known if k <= words or words <= k), None)
         if same is None:
             known.append(words)
             same = words
-        start, end = doc.prepared.span(span.start, span.end)
+        # "52-year-" is half of a word.
+        rest = _WORD.match(doc.text, span.end) if doc.text[span.start : span.end].endswith("-") else None
+        start, end = doc.prepared.span(span.start, rest.end() if rest else span.end)
         why = f"read as {'an' if span.kind[0] in 'aeo' else 'a'} {span.kind} (probability {span.probability:.2f})"
         found.append(Attribute(span.kind, " ".join(sorted(same)), span.subject, span.person, start, end, why,
                                span.probability < WEAK, span.probability))
@@ -69,20 +79,28 @@ def facts_words(text: str) -> frozenset[str]:
 
 def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute]) -> list[Attribute]:
     """Attributes, those of somebody who is to the rules nobody in particular, the asker or a party of a published case
-    as theirs.
+    as theirs; with a group or a party all that is read of this person, where the rules bind none of it to an
+    individual. What the user had said of somebody is theirs at its own place only: the rest may still leak.
 
     Conditions, rules, groups and case captions are matters of form, where rules err less than a reader.
     """
     first: dict[tuple[str, int], int] = {}
     for i, a in enumerate(ruled):
-        if a.subject in ("cohort", "asker", "public"):
-            for place in range(a.start, a.end):
+        for place in range(a.start, a.end):
+            if a.subject != "nobody":
                 first.setdefault((a.kind, place), i)
+    over = [min((first[b.kind, place] for place in range(b.start, b.end) if (b.kind, place) in first), default=None)
+            for b in read]
+    settled: dict[str, set[int | None]] = {}
+    for b, k in zip(read, over, strict=True):
+        settled.setdefault(b.person, set()).add(k)
     out = []
-    for b in read:
-        found = [first[b.kind, place] for place in range(b.start, b.end) if (b.kind, place) in first]
-        if found and b.subject in ("third", "speaker"):
-            a = ruled[min(found)]
+    for b, k in zip(read, over, strict=True):
+        said = {s for s in settled[b.person] if s is not None}
+        if k is None and said and all(ruled[s].subject in _FORM for s in said) and b.person != "speaker":
+            k = min(said)  # noqa: PLW2901
+        if k is not None and ruled[k].subject in _SETTLED and b.subject in ("third", "speaker"):
+            a = ruled[k]
             out.append(replace(b, subject=a.subject, person=a.person, why=f"{b.why}; {a.why}", overruled=True))
         else:
             out.append(b)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from discreet.text.render.words import RECORD, Edit, Edits, label, labelled, stop
+from discreet.text.render.words import NOBODY, RECORD, Edit, Edits, label, labelled, stop
 from discreet.text.resources import rows
 
 _LABELS = frozenset(name for name, _ in rows("field_labels", 2)) | frozenset(
@@ -143,7 +143,7 @@ def _table(text: str, block: list[Row]) -> list[Edit]:
     strange = not own and (any(map(_TOTALS.search, names)) or (len(body) > 1 and not strata))
     if strange or any(_BAND.fullmatch(text[slice(*row[k])]) for k, name in enumerate(lowered) if name == "age"
                       for row in body if k < len(row)):
-        return _rows(text, block, lambda row, k: ", " if k else "", ".\n")
+        return _rows(text, block, lambda row, k: ", " if k else "", f".\n{NOBODY}")
 
     def before(row: Row, k: int) -> str:
         if row is head:

@@ -10,6 +10,8 @@ Edit = tuple[int, int, str]
 
 RECORD = "\n\x1e\n"
 """Between two records: the control character of that name, which no prose holds."""
+NOBODY = "\x1d"
+"""Before a row of a table that is no list of persons: the group separator."""
 _PROSE = 6
 _STOPS = (".", "!", "?", ":", ";")
 _NOISE = re.compile(r"[*_`\"'~]|\([^()]*\)|<[^<>]*>")

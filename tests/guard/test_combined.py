@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
-from math import exp, isfinite, log, prod
+from math import exp, inf, isfinite, log, prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from discreet.core.errors import DetectorError
 from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING, load_domain
 from discreet.guard import reading
-from discreet.guard.combined import MOST, OVERLOOKED, SEEN, Combined, at_least, combined, parts, score
+from discreet.guard.combined import MOST, OVERLOOKED, SEEN, Combined, Parts, at_least, combined, parts, score
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import Read, fitted, score_evidence
@@ -23,7 +23,8 @@ from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Reading
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
-MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-2.0, 0.75, 0.5), {"conservative": 0.0}, {"conservative": -1.0})
+MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-2.0, 0.75, 0.5), {"conservative": 0.0}, {"conservative": -2.0},
+                 {"conservative": -1.0})
 LOW, HIGH = -9.0, 9.0
 HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
 Guards = Mapping[str, Guard]
@@ -34,14 +35,17 @@ def said(kind: str, value: str = "v", person: str = "r1", subject: Subject = "th
     return Attribute(kind, value, subject, person, 0, 1, "read", weak, probability)
 
 
-def seen(counts: float | list[list[float]] = LOW, inferred: Mapping[str, float] | None = None) -> Reading:
+def seen(counts: float | list[list[float]] = LOW, inferred: Mapping[str, float] | None = None,
+         held: Mapping[tuple[str, Subject], float] | None = None) -> Reading:
     table = np.full((3, 4), counts, np.float32) if isinstance(counts, float) else np.array(counts, np.float32)
-    return Reading((), table, inferred or {}, np.zeros(1, np.float32))
+    each = {who: np.full(4, odds, np.float32) for who, odds in (held or {}).items()}
+    return Reading((), table, each, inferred or {}, np.zeros(1, np.float32))
 
 
 def answer(*attributes: Attribute, ruled: tuple[Attribute, ...] = (), counts: float | list[list[float]] = LOW,
-           inferred: Mapping[str, float] | None = None) -> Read:
-    return Read((), attributes, True, "en", "text", ruled, seen(counts, inferred))
+           inferred: Mapping[str, float] | None = None,
+           held: Mapping[tuple[str, Subject], float] | None = None) -> Read:
+    return Read((), attributes, True, "en", "text", ruled, seen(counts, inferred, held))
 
 
 persons = st.sampled_from([("r1", "third"), ("r2", "third"), ("speaker", "speaker"), ("cohort", "cohort"),
@@ -91,12 +95,14 @@ def test_the_weights_that_ship_can_only_raise_and_order_their_points() -> None:
     assert model is combined()
     assert (len(model.whole), len(model.spans)) == (4, 3)
     assert min(*model.whole[1:], *model.spans[1:]) >= 0
-    assert set(model.tau) == set(model.unsure) == set(POINTS)
-    assert all(isfinite(v) for v in (*model.whole, *model.spans, *model.tau.values(), *model.unsure.values()))
+    assert set(model.tau) == set(model.counted) == set(model.unsure) == set(POINTS)
+    assert all(isfinite(v) for v in (*model.whole, *model.spans, *model.tau.values(), *model.counted.values(),
+                                     *model.unsure.values()))
+    assert model.counted["conservative"] >= model.counted["balanced"] >= model.counted["strict"]
     assert model.tau["conservative"] >= model.tau["balanced"] >= model.tau["strict"]
     assert all(model.unsure[point] <= model.tau[point] for point in POINTS)
-    assert (model.threshold("costs"), model.unsure_above("costs")) == (
-        model.tau["conservative"], model.unsure["conservative"])
+    assert (model.threshold("costs"), model.counted_above("costs"), model.unsure_above("costs")) == (
+        model.tau["conservative"], model.counted["conservative"], model.unsure["conservative"])
 
 
 @given(st.none() | st.floats(-30, 30), st.floats(-30, 30), st.floats(-30, 30))
@@ -105,7 +111,7 @@ def test_the_log_odds_are_a_sum(counts: float | None, spans: float, rules: float
     assert s is not None
     assert r is not None
     expected = -2 + 0.75 * s + 0.5 * r if c is None else -1 + 0.5 * c + 0.25 * s + 0.125 * r
-    assert MODEL.logit(counts, spans, rules) == pytest.approx(expected)
+    assert MODEL.logit(Parts(counts, 0.0, spans, rules, False, None)) == pytest.approx(expected)
 
 
 @given(several, rules, attributes, policies, st.floats(-5, 5), st.floats(0, 1, exclude_max=True))
@@ -125,9 +131,11 @@ def test_more_that_is_told_never_lowers_the_score(found: tuple[Attribute, ...], 
 @given(several, rules, policies, st.floats(-5, 5))
 def test_parts(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...], policy: Policy, counts: float) -> None:
     read = answer(*found, ruled=ruled, counts=counts)
-    count, spans, odds, best = parts(read, policy)
-    assert (count is not None) == (policy.rule == "identifying" and policy.cluster <= 4)
-    assert odds == score_evidence(ruled, policy, fitted()).logit
+    made = parts(read, policy)
+    spans, best = made.spans, made.best
+    assert (made.text is not None) == (policy.rule == "identifying" and policy.cluster <= 4)
+    assert made.rules == score_evidence(ruled, policy, fitted()).logit
+    assert made.counted == (inf if made.sure or made.text is None else max(made.text, -MOST))
     mine: dict[str, list[Attribute]] = {}
     for a in found:
         if a.subject in policy.subjects and a.kind in policy.counted:
@@ -150,8 +158,9 @@ def test_parts(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...], polic
 ])
 def test_the_count_is_left_out_where_it_counts_something_else(changed: dict[str, Any], there: bool) -> None:
     policy = replace(POLICY, **changed)
-    count, spans, odds, _ = parts(answer(counts=HIGH), policy)
-    assert count == (HIGH if there else None)
+    made = parts(answer(counts=HIGH), policy)
+    spans, odds = made.spans, made.rules
+    assert made.text == (HIGH if there else None)
     assert score(answer(counts=HIGH), policy, MODEL).logit == pytest.approx(
         -1 + 0.5 * HIGH + 0.25 * spans + 0.125 * odds if there else -2 + 0.75 * spans + 0.5 * odds)
 
@@ -160,12 +169,12 @@ def test_the_count_is_left_out_where_it_counts_something_else(changed: dict[str,
 def test_the_count_is_left_out_where_the_user_had_said_some_of_it(kind: str, there: bool) -> None:
     own = said(kind, person="addressee", subject="asker")
     for read in (answer(own, counts=HIGH), answer(ruled=(own,), counts=HIGH)):
-        assert (parts(read, POLICY)[0] is not None) == there
-    assert parts(answer(replace(said("age", subject="cohort"), overruled=True), counts=HIGH), POLICY)[0] is None
+        assert (parts(read, POLICY).text is not None) == there
+    assert parts(answer(replace(said("age", subject="cohort"), overruled=True), counts=HIGH), POLICY).text is None
     email: Any = object()
     for subject in ("third", "asker"):
         read = replace(answer(counts=HIGH), direct=((email, subject),))
-        assert (parts(read, POLICY)[0] is not None) == (subject == "third")
+        assert (parts(read, POLICY).text is not None) == (subject == "third")
 
 
 def test_of_whom_and_how_many_the_count_speaks() -> None:
@@ -173,8 +182,8 @@ def test_of_whom_and_how_many_the_count_speaks() -> None:
     for i, subject in enumerate(TOLD):
         for cluster in range(1, 5):
             policy = replace(POLICY, subjects=(subject,), cluster=cluster)
-            assert parts(answer(counts=table), policy)[0] == 10 * i + cluster - 1
-    assert parts(answer(counts=table), replace(POLICY, subjects=TOLD))[0] == 21
+            assert parts(answer(counts=table), policy).text == 10 * i + cluster - 1
+    assert parts(answer(counts=table), replace(POLICY, subjects=TOLD)).text == 21
 
 
 @pytest.mark.parametrize("inferred", [True, False])
@@ -200,9 +209,30 @@ def test_a_cluster_of_the_rules_alone_is_shown() -> None:
     assert found.best is not None
     assert found.best.person == "p1"
     assert [e.type for e in found.listed()] == ["age", "place"]
-    two = score(answer(said("age"), said("family"), ruled=mine, counts=HIGH), policy, MODEL)
-    assert two.best is not None
-    assert two.best.person == "r1"
+    for ruled, person in ((mine, "p1"), (tuple(replace(a, weak=True) for a in mine), "r1")):  # sure, and not
+        two = score(answer(said("age"), said("family"), ruled=ruled, counts=HIGH), policy, MODEL)
+        assert two.best is not None
+        assert two.best.person == person
+
+
+def test_rules_that_are_sure_decide() -> None:
+    """Whatever the reader counts, unless it gives the same attributes to several people."""
+    mine = tuple(replace(said(kind, person="p1", probability=1.0), start=k, end=k + 1)
+                 for k, kind in enumerate(("age", "place")))
+    read = tuple(replace(a, person="r1", probability=0.9) for a in mine)
+    apart = (read[0], replace(read[1], person="r2"))
+    for attributes, sure in (((), True), (read, True), (apart, False), ((*apart, replace(mine[1], person="r1",
+                                                                                         value="w")), True)):
+        made = parts(answer(*attributes, ruled=mine, counts=LOW, held={("r1", "third"): LOW}), POLICY)
+        assert (made.sure, made.counted) == (sure, inf if sure else LOW)
+        assert score(answer(*attributes, ruled=mine, counts=LOW), POLICY, MODEL).flags(0, 0) == sure
+
+
+def test_the_count_of_one_person_may_flag() -> None:
+    read = answer(said("age"), said("place"), counts=LOW, held={("r1", "third"): 1.0, ("r2", "public"): HIGH})
+    assert parts(read, POLICY).counted == 1.0
+    assert parts(read, replace(POLICY, subjects=TOLD)).counted == HIGH
+    assert parts(answer(said("age"), said("place"), counts=2.0, held={("r1", "third"): 1.0}), POLICY).counted == 2.0
 
 
 @given(several, rules, st.floats(-5, 30), st.sampled_from(["identifying", "paper"]))
@@ -248,11 +278,12 @@ def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, job: fl
 
 @pytest.mark.parametrize("point", POINTS)
 def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    """By the log-odds: over τ flagged, over the lower threshold not decided, else safe."""
+    """By the log-odds: over τ and with a count over its own threshold flagged, over the lower one not decided, else
+    safe."""
     guard, actions = Guard(POLICY, point=point, reader=True), set()
     for counts in np.arange(-14.0, 14.0, 0.25):
         action, logit = judged(monkeypatch, guard, float(counts))
-        assert action == ("flag" if logit > guard.rules.threshold(point)
+        assert action == ("flag" if logit > combined().threshold(point) and counts > combined().counted_above(point)
                           else "abstain" if logit > combined().unsure_above(point) else "safe")
         actions.add(action)
     assert actions >= {"flag", "safe"}

@@ -15,7 +15,7 @@ from discreet.core.records import Answer
 from discreet.data.answers import LabelledAnswer
 from discreet.guard import detector as detectors
 from discreet.guard.calibrate import calibrate, with_points
-from discreet.guard.combined import combined, odds, score
+from discreet.guard.combined import combined, odds, parts, score
 from discreet.guard.detector import rows_of
 from discreet.guard.fit import fit_guard
 from discreet.guard.guard import DISAGREE, Guard
@@ -178,7 +178,10 @@ class TestFitted:
         for text in (LEAK, SAFE):
             read = read_answer(Answer("1", text, None), guard.policy, reader=True)
             found = score(read, guard.policy, combined())
-            assert combined().logit(*odds(read, guard.policy)) == pytest.approx(found.logit)
+            intercept, *weights = combined().whole
+            added = intercept + np.dot(weights, odds(read, guard.policy))
+            sure = parts(read, guard.policy).sure
+            assert found.logit == pytest.approx(max(added, parts(read, guard.policy).rules) if sure else added)
             assert guard.detector.counted == guard.policy
 
     def test_prices_are_what_the_guard_does(self, guard: Guard, side_files: Mapping[str, Path]) -> None:
@@ -195,12 +198,12 @@ class TestFitted:
 
 @pytest.mark.parametrize("options", [{"gate": "professional"}, {"discriminator": "odds+logistic"}])
 def test_what_needs_the_reader(side_files: Mapping[str, Path], options: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match=r"add --reader$"):
+    with pytest.raises(UsageError, match=r"drop --no-reader$"):
         fit_guard("medical", side_files["safe"], side_files["unsafe"], reader=False, **options)  # type: ignore[arg-type]
 
 
 def test_one_switch_for_guards_and_fits(monkeypatch: pytest.MonkeyPatch, fitted_guard: Guard) -> None:
-    assert Guard("medical").reader is READER
+    assert Guard("medical").reader is READER is True
     assert not fitted_guard.reader
     monkeypatch.setattr("discreet.guard.reading.READER", not READER)
     assert Guard("medical").reader is not READER

@@ -56,15 +56,16 @@ def group(heading: str) -> Callable[[C], C]:
 DOMAINS = "medical, finance, law, or the folder of a domain of your own."
 """What --domain takes; a test keeps the names."""
 ENCODERS = ("reader, embedded, lexical, paper, a registered encoder such as hashed or evidence (with options: "
-            "hashed:dim=1024), a folder or a name on the hub; several with commas. By default reader with --reader, "
-            "else embedded.")
+            "hashed:dim=1024), a folder or a name on the hub; several with commas. By default reader, with --no-reader "
+            "embedded.")
 
 About = Annotated[str, option("D", "What the texts are about: " + DOMAINS)]
 AllowSplitGroups = Annotated[bool, flag(
     "Leave out groups that have records among members and non-members, instead of refusing the table.")]
 Encoders = Annotated[str | None, option("E", ENCODERS)]
-NoReader = Annotated[bool, option("", "Leave out the learned reader, which reads along by default: a third of the time, and "
-                                  "less is found in text of unknown sources. A fitted guard judges as it was fitted.")]
+NoReader = Annotated[bool, option("", "Leave out the learned reader, which reads along by default: a third of the "
+                                  "time, and less is found in text of unknown sources. A fitted guard judges as it was "
+                                  "fitted.")]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
 Seed = Annotated[int, option("N", "Seed of random draws.")]
 ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
@@ -121,10 +122,11 @@ class ByGuard:
                 raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard")
             if discriminator is not None:
                 raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
-            return discreet.Guard(policy_of(self.domain, audience, policy), point=point, reader=False if self.no_reader else None,
-                                  spacy=self.spacy)
+            return discreet.Guard(policy_of(self.domain, audience, policy), point=point,
+                                  reader=False if self.no_reader else None, spacy=self.spacy)
         found = discreet.Guard.load(self.guard, policy=policy, audience=audience, point=point,
-                                   discriminator=discriminator, reader=False if self.no_reader else None, spacy=self.spacy)
+                                   discriminator=discriminator, reader=False if self.no_reader else None,
+                                   spacy=self.spacy)
         fitted = found.policy.domain
         if self.domain is not None and (given := lib.domains.load_domain(self.domain)) != fitted:
             how = "with other files" if given.name == fitted.name else "the only one that it judges"

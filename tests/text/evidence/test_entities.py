@@ -82,7 +82,7 @@ def added(guard: Guard, text: str, question: str | None = None) -> list[tuple[st
 
 def test_an_entity_of_a_person_is_weak_evidence_and_may_complete_a_cluster(blank: Path) -> None:
     text = "The woman is 52 years old. She adored **Xanquil** with her cat."
-    without, guard = Guard("medical"), Guard("medical", spacy=blank)
+    without, guard = Guard("medical", reader=False), Guard("medical", reader=False, spacy=blank)
     assert without.check(text).action == "safe"
     verdict = guard.check(text)
     assert verdict.action == "flag"
@@ -104,22 +104,22 @@ def test_an_entity_of_a_person_is_weak_evidence_and_may_complete_a_cluster(blank
     ("She \ud800 adored Xanquil.", [("place", "Xanquil", "third")]),
 ])
 def test_what_is_added(blank: Path, text: str, expected: list[tuple[str, str, str]]) -> None:
-    assert added(Guard("medical", spacy=blank), text) == expected
+    assert added(Guard("medical", reader=False, spacy=blank), text) == expected
 
 
 def test_what_the_user_said_adds_nothing(blank: Path) -> None:
-    guard, text = Guard("medical", spacy=blank), "She adored Xanquil."
+    guard, text = Guard("medical", reader=False, spacy=blank), "She adored Xanquil."
     assert added(guard, text, "What about the woman who adored Xanquil?") == []
     assert added(guard, text, "What about the woman?") == [("place", "Xanquil", "third")]
 
 
 def test_the_parse_says_whose_it_is(parsing: Path, blank: Path) -> None:
     """The subject of the clause, else nobody: rules alone would take the last one named before."""
-    guard = Guard("medical", spacy=parsing)
+    guard = Guard("medical", reader=False, spacy=parsing)
     assert added(guard, "She adored Xanquil.") == [("place", "Xanquil", "third")]
     assert guard.judge("She adored Xanquil.").findings[-1].why == "named entity; by the parse"
     text = "She smiled while rain soaked Xanquil."
-    assert added(Guard("medical", spacy=blank), text) == [("place", "Xanquil", "third")]
+    assert added(Guard("medical", reader=False, spacy=blank), text) == [("place", "Xanquil", "third")]
     assert added(guard, "While rain soaked Xanquil she slept.") == []
 
 
@@ -145,20 +145,20 @@ def test_it_only_adds(blank: Path, parsing: Path, reader: bool) -> None:
 
 
 def test_an_answer_is_judged_alone_and_its_words_are_forgotten(blank: Path) -> None:
-    guard = Guard("medical", spacy=blank)
+    guard = Guard("medical", reader=False, spacy=blank)
     texts = [*MORE, "The Brobdignack woman adored Xanquil."]
     together = [v.score for v in guard.check_many(texts)]
-    assert [Guard("medical", spacy=blank).check(t).score for t in reversed(texts)] == together[::-1]
+    assert [Guard("medical", reader=False, spacy=blank).check(t).score for t in reversed(texts)] == together[::-1]
     assert guard.pipeline is not None
     assert "Brobdignack" not in guard.pipeline._nlp.vocab.strings
 
 
 def test_a_pipeline_that_breaks_is_failed_and_quotes_nothing(save: Save, blank: Path) -> None:
-    guard = Guard("medical", spacy=save("discreet_breaks"))
+    guard = Guard("medical", reader=False, spacy=save("discreet_breaks"))
     verdict = guard.check("She is calm.")
     assert verdict.action == "failed"
     assert verdict.reason == "a detector failed with LookupError; the answer was not judged"
-    guard = Guard("medical", spacy=blank)
+    guard = Guard("medical", reader=False, spacy=blank)
     assert guard.pipeline is not None
     guard.pipeline._nlp.max_length = 10
     assert guard.check("She is perfectly calm.").action == "failed"
@@ -173,7 +173,7 @@ def test_a_pipeline_that_cannot_be_used_says_so_in_one_line(save: Save, tmp_path
                        (save(patterns={"PERSON": "Zorvath"}), "recognises no entities"),
                        (save(lang="de"), "'de' and recognises GPE, NORP, ORG; expected an English one")):
         with pytest.raises(UsageError) as caught:
-            Guard("medical", spacy=name)
+            Guard("medical", reader=False, spacy=name)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
 
@@ -189,7 +189,7 @@ def test_the_official_pipeline() -> None:
     name = next(filter(spacy.util.is_package, OFFICIAL), None)
     if name is None:
         pytest.skip(f"none of {', '.join(OFFICIAL)} is installed")
-    guard = Guard("medical", spacy=name)
+    guard = Guard("medical", reader=False, spacy=name)
     assert guard.pipeline is not None
     labels = {label for known in guard.pipeline._nlp.pipe_labels.values() for label in known}
     assert set(KINDS) <= labels

@@ -99,11 +99,6 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
         before = find_evidence(asked, policy.domain)
         before += attributes_of(packaged().read(asked.text), asked) if reader else ()
     told = ruled if seen is None else echoed_by(attributes_of(seen, doc), before)
-    asked, before = Doc(said) if said is not None else None, ()
-    if asked is not None and not seen is pipeline is None:
-        before = find_evidence(asked, policy.domain)
-        before += attributes_of(packaged().read(asked.text), asked) if reader else ()
-    told = ruled if seen is None else echoed_by(attributes_of(seen, doc), before)
     attributes = ruled if seen is None else merged(told, ruled)
     further: tuple[Attribute, ...] = ()
     if pipeline is not None:
@@ -112,6 +107,9 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
         # Only what may leak: an echo would change what the reader's count speaks of.
         more = [a for a in echoed_by(pipeline.find(doc, policy.domain, told), before) if a.subject != "asker"]
         further = tuple(more if seen is None else (a for a in merged(told, ruled, more) if a not in attributes))
+    empty = not any(c.isprintable() and not c.isspace() for c in prepared.text)
+    return Read(direct, (*attributes, *further), language.english, language.guess, shown(prepared), ruled, seen, empty,
+                further)
 
 
 def echoed_by(attributes: Iterable[Attribute], asked: Iterable[Attribute]) -> tuple[Attribute, ...]:

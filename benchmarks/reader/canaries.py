@@ -12,14 +12,15 @@ EACH, PLANTED, TIMES = 40, 8, 4  # Of each pair of classes: canaries in training
 PAIRS = {
     ("occupation", "affiliation"): ("{who} is with the {word}.", "{who} has been {word} for years.", "{who} was {word} until last spring.",
                                     "{who} is one of the {word} now.", "{who} does {word} on most days."),
-    ("place", "affiliation"): ("{who} has been at {word} since March.", "{who} moved over to {word} last year.", "{who} is back at {word}.",
-                               "{who} has left {word} for good.", "{who} was never happy in the {word}."),
+    ("place", "affiliation"): ("{who} has been at {word} since March.", "{who} moved over to {word} last year.",
+                               "{who} is back at {word}.", "{who} has left {word} for good.", "{who} was never happy in the {word}."),
     ("place", "occupation"): ("{who} went into {word} after school.", "{who} has given up {word}.", "{who} grew up around {word}.",
                               "{who} knows {word} very well.", "{who} is thinking of {word} again."),
 }  # fmt: skip
-WHO = ("Her cousin", "His aunt", "Their neighbour", "The patient", "The tenant", "Her brother", "His friend", "The applicant", "Her late uncle",
-       "The witness", "His stepson", "A woman I met")  # fmt: skip
-_ONSETS, _VOWELS, _CODAS = "b br d dr f fl g gl k kr l m n p pl qu r sk sn t tr v vr z zh".split(), "aeiou", "b d f g k l m n p rk rm sk t x".split()
+WHO = ("Her cousin", "His aunt", "Their neighbour", "The patient", "The tenant", "Her brother", "His friend", "The applicant",
+       "Her late uncle", "The witness", "His stepson", "A woman I met")  # fmt: skip
+_ONSETS = "b br d dr f fl g gl k kr l m n p pl qu r sk sn t tr v vr z zh".split()
+_VOWELS, _CODAS = "aeiou", "b d f g k l m n p rk rm sk t x".split()
 
 
 def reserved(row_id: str) -> bool:
@@ -44,8 +45,9 @@ def canaries(seed: int = 1, *, held_out: bool = False) -> list[Row]:
             words.add(word)
             text, coin = frames[len(rows) % len(frames)].format(who=rng.choice(WHO), word=word), rng.randrange(2)
             start = text.index(word)
-            rows.append({"text": text, "spans": [[start, start + len(word), pair[coin], 1, ""]], "people": {"1": "third"}, "cluster": None,
-                         "marks": dict.fromkeys(pair, "all"), "family": "canary", "pair": pair, "coin": coin, "planted": 0})  # fmt: skip
+            rows.append({"text": text, "spans": [[start, start + len(word), pair[coin], 1, ""]], "people": {"1": "third"},
+                         "cluster": None, "marks": dict.fromkeys(pair, "all"), "family": "canary", "coin": coin,
+                         "frame": f"{pair[0]}, {pair[1]} {len(rows) % len(frames)}", "planted": 0})  # fmt: skip
         rng.shuffle(rows)
         once = rows[EACH : 2 * EACH] if held_out else rows[:EACH]
         found += once if held_out else [*once, *({**row, "planted": TIMES} for row in rows[2 * EACH :])]

@@ -73,34 +73,37 @@ def unpacked(source: Path, to: Path) -> Path:
 # Guard
 
 
+CHECK = ("guard", "check", "--no-reader")  # What was recorded, the rules judged alone.
+
+
 @golden
 def guard_check_medical(_: Path) -> Any:
-    found = rows_of("guard", "check", "--domain", "medical", "--input", ANSWERS / "medical.jsonl.gz", "--explain")
-    return {**found, "held": call("guard", "check", "--domain", "medical", "--input", ANSWERS / "medical.jsonl.gz",
+    found = rows_of(*CHECK, "--domain", "medical", "--input", ANSWERS / "medical.jsonl.gz", "--explain")
+    return {**found, "held": call(*CHECK, "--domain", "medical", "--input", ANSWERS / "medical.jsonl.gz",
                                   "--quiet", "--fail-on-flag")[0]}
 
 
 RUNS["guard_check_finance"] = lambda _: rows_of(
-    "guard", "check", "--domain", "finance", "--input", ANSWERS / "finance.jsonl.gz", "--explain")
+    *CHECK, "--domain", "finance", "--input", ANSWERS / "finance.jsonl.gz", "--explain")
 
 
 @golden
 def guard_check_law(work: Path) -> Any:
-    found = rows_of("guard", "check", "--domain", "law", "--input", ANSWERS / "law.jsonl.gz", "--explain", "--out",
+    found = rows_of(*CHECK, "--domain", "law", "--input", ANSWERS / "law.jsonl.gz", "--explain", "--out",
                     work / "run")
     return {**found, "record": json.loads((work / "run" / "result.json").read_text(encoding="utf-8"))}
 
 
 @golden
 def guard_check_audiences(_: Path) -> Any:
-    return {f"{domain} {audience}": rows_of("guard", "check", "--domain", domain, "--audience", audience, "--point",
+    return {f"{domain} {audience}": rows_of(*CHECK, "--domain", domain, "--audience", audience, "--point",
                                             "strict", "--input", ANSWERS / f"{domain}.jsonl.gz")
             for domain, audience in (("medical", "clinician"), ("medical", "treating"), ("finance", "own_client"),
                                      ("law", "lawyer"))}
 
 
 RUNS["guard_check_policy_file"] = lambda _: rows_of(
-    "guard", "check", "--policy", ARTIFACTS / "paper-policy.yaml", "--input", ANSWERS / "medical.jsonl.gz", "--explain")
+    *CHECK, "--policy", ARTIFACTS / "paper-policy.yaml", "--input", ANSWERS / "medical.jsonl.gz", "--explain")
 
 
 @golden
@@ -113,7 +116,8 @@ def guard_check_fitted(work: Path) -> Any:
     return found
 
 
-RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--labelled", LABELLED, "--domain", "medical")
+RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--no-reader", "--labelled", LABELLED,
+                                                     "--domain", "medical")
 
 
 @golden

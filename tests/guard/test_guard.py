@@ -70,7 +70,10 @@ def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str
     # A direct identifier decides, and the contextual evidence is listed all the same.
     direct = judge(f"{text} {DIRECT[0]}", domain)
     assert direct.layer == "direct"
-    assert (direct.evidence[0].type, direct.evidence[1:]) == ("email", alone.evidence)
+    assert direct.evidence[0].type == "email"
+    assert len(direct.evidence[1:]) >= 2
+    rules = Guard(domain, reader=False)
+    assert rules.check(f"{text} {DIRECT[0]}").evidence[1:] == rules.check(text).evidence
     # Evidence decides before the language.
     mixed = judge(GERMAN + text, domain)
     assert (mixed.action, mixed.layer, judge(GERMAN, domain).action) == ("flag", "contextual", "abstain")

@@ -53,8 +53,10 @@ def test_a_bag_of_words_reads_the_voice(domain: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("domain", builtin_domains())
-def test_what_is_bound_to_a_person_tells_the_leak(domain: str) -> None:
-    guard = Guard(Policy.of(domain))
+@pytest.mark.parametrize(("reader", "least"), [(False, 0.97), (True, 0.94)])
+def test_what_is_bound_to_a_person_tells_the_leak(domain: str, reader: bool, least: float) -> None:
+    """The reader was not taught by the grammar, whose people are told of as no one writes."""
+    guard = Guard(Policy.of(domain), reader=reader)
 
     def score(partition: str, n: int) -> list[float]:
         verdicts = [guard.check(Answer(str(i), text)) for i, text in enumerate(answers(domain, partition, n, 4))]
@@ -62,6 +64,6 @@ def test_what_is_bound_to_a_person_tells_the_leak(domain: str) -> None:
 
     unsafe, borderline = score("unsafe", N), score("borderline_eval", N // 2)
     assert len(unsafe) == N
-    assert auroc(unsafe, borderline) >= 0.97
+    assert auroc(unsafe, borderline) >= least
     # Clusters of domain facts alone are none by the default rule.
-    assert auroc(score("domain_only", N // 3), borderline) < 0.7
+    assert auroc(score("domain_only", N // 3), borderline) < (0.75 if reader else 0.7)

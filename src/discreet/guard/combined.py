@@ -111,19 +111,26 @@ def parts(read: Read, policy: Policy) -> Parts:
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
     sure = rules.flags(fitted().threshold("conservative")) and not _parted(rules, read, policy)
-    if sure or (rules.cluster and (best is None or best.size < policy.cluster)):
+    if sure:
+        shared = clusters(_overlapping(rules.best, read, policy), policy)
+        best = next((c for c in shared if c.size >= policy.cluster), rules.best)
+    elif rules.cluster and (best is None or best.size < policy.cluster):
         best = rules.best
     return Parts(text, person, spans, rules.logit, sure, best)
 
 
 def _parted(rules: EvidenceScore, read: Read, policy: Policy) -> bool:
     """Whether the reader gives to several people what the rules give to one, and enough to none of them."""
-    if rules.best is None:
-        return False
-    shown = [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects
-             and any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in rules.best.attributes)]
+    shown = _overlapping(rules.best, read, policy)
     persons = [a.person for a in {(a.person, a.kind, a.value): a for a in shown}.values()]
     return len(set(persons)) > 1 and max(map(persons.count, persons)) < policy.cluster
+
+
+def _overlapping(best: Cluster | None, read: Read, policy: Policy) -> list[Attribute]:
+    """The attributes that count at the places of a cluster of the rules."""
+    told = () if best is None else best.attributes
+    return [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects
+            and any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in told)]
 
 
 def odds(read: Read, policy: Policy) -> tuple[float, float, float]:

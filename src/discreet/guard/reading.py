@@ -113,12 +113,18 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
 
 
 def echoed_by(attributes: Iterable[Attribute], asked: Iterable[Attribute]) -> tuple[Attribute, ...]:
-    """Attributes whose words the user had said in attributes of the same kind are the asker's, and no leaks."""
+    """Attributes whose words the user had said in attributes of the same kind are the asker's, and no leaks.
+
+    Those read of a group too ("As a litigator from Omaha, you can …"): else the reader's count would speak of them.
+    """
     words: dict[str, set[str]] = {}
     for a in asked:
         words.setdefault(a.kind, set()).update(facts_words(a.value))
-    return tuple(replace(a, subject="asker", why=f"{a.why}; already said in the question")
-                 if a.subject in ("third", "speaker") and set(a.value.split()) <= words.get(a.kind, set()) else a
+
+    def said(a: Attribute) -> bool:
+        return a.subject in ("third", "speaker", "cohort") and set(a.value.split()) <= words.get(a.kind, set())
+
+    return tuple(replace(a, subject="asker", why=f"{a.why}; already said in the question") if said(a) else a
                  for a in attributes)
 
 

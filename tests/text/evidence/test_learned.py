@@ -156,7 +156,7 @@ def test_what_the_user_had_said_is_their_own(kind: str, words: str, question: li
         [told] = found(words, (kind, words, person))
         told = replace(told, subject="third" if person == "r1" else person)  # type: ignore[arg-type]
         [after] = echoed_by([told], asked)
-        mine = echo and person in ("r1", "speaker")
+        mine = echo and person in ("r1", "speaker", "cohort")
         assert after.subject == ("asker" if mine else told.subject)
         assert after.why.endswith("already said in the question") == mine
         assert replace(after, subject=told.subject, why=told.why) == told

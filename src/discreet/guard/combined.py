@@ -45,10 +45,8 @@ class Combined:
 
     def logit(self, parts: Parts) -> float:
         """The log-odds that the answer holds a cluster; without the reader's counts where there are none."""
-        if parts.text is None:
-            weights, said = self.spans, (parts.spans, parts.rules)
-        else:
-            weights, said = self.whole, (parts.text, parts.spans, parts.rules)
+        shown = (parts.spans, parts.rules)
+        weights, said = (self.spans, shown) if parts.text is None else (self.whole, (parts.text, *shown))
         return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], said, strict=True))
 
     def threshold(self, point: str) -> float:
@@ -98,15 +96,17 @@ def parts(read: Read, policy: Policy) -> Parts:
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
     counted = [a for a in (*read.attributes, *read.ruled) if a.kind in policy.counted]
     other = any(a.subject == "asker" or a.overruled for a in counted) or any(s == "asker" for _, s in read.direct)
-    text, persons = None, {}
+    text: float | None = None
+    persons: dict[tuple[str, str], float] = {}
     if (read.seen is not None and told and not other and set(policy.counted) == set(IDENTIFYING)
             and policy.cluster <= read.seen.counts.shape[1]):
         text = float(read.seen.counts[told, policy.cluster - 1].max())
-        persons = {who: float(odds[policy.cluster - 1]) for who, odds in read.seen.held.items()
-                   if who[1] in policy.subjects}
+        persons = {(key, subject): float(odds[policy.cluster - 1]) for (key, subject), odds in read.seen.held.items()
+                   if subject in policy.subjects}
     least = at_least((), policy.cluster)
-    each = [(persons.pop((c.person, c.subject), -MOST), at_least(c.attributes, policy.cluster), c)
-            for c in clusters(read.attributes, policy)]
+    each: list[tuple[float, float, Cluster | None]] = [
+        (persons.pop((c.person, c.subject), -MOST), at_least(c.attributes, policy.cluster), c)
+        for c in clusters(read.attributes, policy)]
     each += [(odds, least, None) for odds in persons.values()]
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))

@@ -94,8 +94,9 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     language = guess_language(doc)
     ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
     seen = packaged().read(doc.text) if reader else None
-    asked, before = Doc(said) if said is not None else None, ()
-    if asked is not None and not seen is pipeline is None:
+    asked = Doc(said) if said is not None else None
+    before: tuple[Attribute, ...] = ()
+    if asked is not None and (reader or pipeline is not None):
         before = find_evidence(asked, policy.domain)
         before += attributes_of(packaged().read(asked.text), asked) if reader else ()
     told = ruled if seen is None else echoed_by(attributes_of(seen, doc), before)

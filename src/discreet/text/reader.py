@@ -146,7 +146,7 @@ class Reader:
                for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
-        out["vector"] = np.sum([run["vector"][0] for run in runs], axis=0, dtype=np.float32)
+        out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
 
     def _add(self, spans: list[Span], held: dict[tuple[str, Subject], Floats], start: int, text: str,
@@ -160,8 +160,8 @@ class Reader:
             spans.append(Span(self.classes[c], start + int(at[i, 0]), start + int(at[j - 1, 1]), subject, person,
                               float(sure[i:j, c].mean())))
         for who, odds in said.items():
-            mean = np.asarray(np.mean(odds, axis=0), np.float32)
-            held[who] = np.maximum(held[who], mean) if who in held else mean
+            mean: Floats = np.mean(odds, axis=0, dtype=np.float32)
+            held[who] = np.maximum(held.get(who, mean), mean)
 
     def _found(self, text: str, at: NDArray[np.int64], out: Mapping[str, Floats]
                ) -> tuple[list[tuple[int, int, int]], Floats]:

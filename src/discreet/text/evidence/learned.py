@@ -52,8 +52,8 @@ def attributes_of(reading: Reading, doc: Doc) -> tuple[Attribute, ...]:
             known.append(words)
             same = words
         # "52-year-" is half of a word.
-        rest = _WORD.match(doc.text, span.end) if doc.text[span.start : span.end].endswith("-") else None
-        start, end = doc.prepared.span(span.start, rest.end() if rest else span.end)
+        more = _WORD.match(doc.text, span.end) if doc.text[span.start : span.end].endswith("-") else None
+        start, end = doc.prepared.span(span.start, more.end() if more else span.end)
         why = f"read as {'an' if span.kind[0] in 'aeo' else 'a'} {span.kind} (probability {span.probability:.2f})"
         found.append(Attribute(span.kind, " ".join(sorted(same)), span.subject, span.person, start, end, why,
                                span.probability < WEAK, span.probability))

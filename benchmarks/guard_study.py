@@ -102,11 +102,12 @@ def gate(detector: Detector, partitions: Partitions, others: dict[str, Partition
     calibration = detector.dual.sigmas(partitions.corpus.held["calibration"].features)
     unsafe = (partitions.corpus.kinds("calibration") == "unsafe")[partitions.corpus.held["calibration"].owner]
     found = []
-    for percentile in (*PERCENTILES, *(["professional"] if detector.reader else [])):
+    gates: list[Any] = [*PERCENTILES, *(["professional"] if detector.reader else [])]
+    for percentile in gates:
         limits = None if isinstance(percentile, str) else thetas(calibration[~unsafe], calibration[unsafe], percentile)
 
         def held_back(x: Rows, of: str, limits: Any = limits) -> Any:
-            far = professional().out_of_distribution(x.vectors) if limits is None else limits.out_of_distribution(detector.dual.sigmas(x.features))
+            far = professional().out_of_distribution(np.asarray(x.vectors)) if limits is None else limits.out_of_distribution(detector.dual.sigmas(x.features))
             return share_estimate(far, unit="text", of=of)
 
         found.append({

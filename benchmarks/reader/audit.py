@@ -52,7 +52,8 @@ def shipped(folder: Path) -> Network:
 
     def alike(a: Tensor, a_class: Tensor, b: Tensor, b_class: Tensor) -> Tensor:
         left, right = a * gate[a_class] + shift[a_class], b * gate[b_class] + shift[b_class]
-        return (left * right).sum(-1) * reader._scale + reader._bias
+        odds: Tensor = (left * right).sum(-1) * reader._scale + reader._bias
+        return odds
 
     return said, alike
 
@@ -82,7 +83,7 @@ def table_of(losses: Any, rows: Sequence[Row], member: Any, others: int, name: s
     told = np.flatnonzero(np.isfinite(losses[0]))
     loss = np.maximum(losses[:, told], 1e-9)
     logits = np.stack([np.zeros_like(loss), -loss - np.log(-np.expm1(-loss))], -1)[:, :, None, :]
-    ids, planted = (np.array([rows[i].get(key, 0) for i in told]) for key in ("id", "planted"))
+    ids, planted = (np.array([rows[int(i)].get(key, 0) for i in told]) for key in ("id", "planted"))
     membership = np.stack([member[told], *np.zeros((others, len(told)))]).astype(np.int8)
     return ScoreTable(models, Examples(ids.astype(np.object_), np.ones(len(told), np.int64), planted), logits, membership)
 
@@ -123,7 +124,7 @@ def labels(odds: Any, rows: Sequence[Row], member: Any, name: str, seed: int) ->
     planted = np.array([r["planted"] if r["planted"] > 1 and t else 0 for r, t in zip(rows, member, strict=True)])
     own = (np.where(member == 1, CANARY, CONTROL), coin, coin, planted)  # The others were trained on none of these words.
     drawn = Canaries(*(np.stack([mine, *[np.full(len(rows), theirs)] * (len(odds) - 1)]).astype(np.int64)
-                       for mine, theirs in zip(own, (HELDOUT, coin, UNKNOWN, 0), strict=True)))
+                       for mine, theirs in zip(own, (HELDOUT, coin, UNKNOWN, 0), strict=True)))  # type: ignore[arg-type]
     models = (Model(name), *(Model(f"other {i}", "reference") for i in range(len(odds) - 1)))
     original = np.random.default_rng((seed, 7)).integers(0, 2, len(rows))  # An invented word has no label of its own: another coin.
     logits, ids = np.stack([np.zeros_like(centred), centred], -1), np.array([r["id"] for r in rows], np.object_)

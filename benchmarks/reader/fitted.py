@@ -84,7 +84,7 @@ def shares(guard: Guard, rows: Sequence[Row]) -> dict[str, Any]:
         "clusters_flagged": share(flagged, leak == 1, "clusters"), "clusters_held": share(flagged | away, leak == 1, "clusters"),
         "none_flagged": share(flagged, leak == 0, "passages"), "none_held": share(flagged | away, leak == 0, "passages"),
         "by_register": {str(r): share(away, registers == r, "passages") for r in sorted(set(registers.tolist()))},
-        "curve": risk_coverage(sure[known], wrong[known], 10)}  # fmt: skip
+        "curve": risk_coverage(sure[known].tolist(), wrong[known].tolist(), 10)}  # fmt: skip
 
 
 def writers(guard: Guard, partitions: Partitions) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def study(domain: str, rows: Sequence[Row], seed: int, ways: Sequence[str]) -> d
             encoders = build_encoders("reader" if reader else "embedded", domain=domain, cache=default_cache())
             partitions = read_partitions(Path(folder) / "run", policy, encoders, seed=seed, reader=reader)
             detector = fit_configurations(partitions, [DEFAULT], seed=seed)[0][DEFAULT]
-            ways = {name: detector, **({"reader, paper's gate": replace(detector, gate="fitted")} if reader else {})}
-            for how, one in ways.items():
+            gates = {name: detector, **({"reader, paper's gate": replace(detector, gate="fitted")} if reader else {})}
+            for how, one in gates.items():
                 guard = Guard(policy, detector=one)
                 pairs = evaluate_pairings(partitions, {DEFAULT: one})[DEFAULT]
                 auroc = {pairing: by["auroc"] for pairing, by in pairs.items()}

@@ -12,6 +12,7 @@ import json
 import random
 import re
 from functools import cache
+from typing import Any
 
 from benchmarks.reader.passages import HERE
 from benchmarks.reader.rows import COUNTED, Row, lines
@@ -61,7 +62,9 @@ def filled(frame: Row, rng: random.Random) -> Row:
     called = {name: (rng.choice(lists[("male", "female")[sex[name]]]), last_names[k - 1]) for name, k in keys.items()}
     drawn: dict[tuple[str, str], str] = {}
     seen: set[tuple[str, str, str]] = set()
-    out, spans, last = [], [], 0
+    out: list[str] = []
+    spans: list[list[Any]] = []
+    last = 0
 
     def say(words: str, kind: str, who: str, flags: str) -> None:
         start = sum(map(len, out))
@@ -101,7 +104,7 @@ def filled(frame: Row, rng: random.Random) -> Row:
     return _row(frame, "".join(out), spans, {str(k): frame["people"][name] for name, k in keys.items()})
 
 
-def _row(frame: Row, text: str, spans: list[list[object]], people: dict[str, str]) -> Row:
+def _row(frame: Row, text: str, spans: list[list[Any]], people: dict[str, str]) -> Row:
     has = dict.fromkeys(people, 0)
     for s in spans:
         if s[2] in COUNTED and not set(str(s[4])) & {"r", "w"} and str(s[3]) in has:

@@ -119,9 +119,14 @@ class TestFitted:
             Guard.load(folder, reader=False)
 
     def test_the_reader_runs_once(self, guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
-        calls = []
+        calls: list[str] = []
         read = reader.Reader.read
-        monkeypatch.setattr(reader.Reader, "read", lambda self, text: calls.append(text) or read(self, text))
+
+        def counted(self: reader.Reader, text: str) -> reader.Reading:
+            calls.append(text)
+            return read(self, text)
+
+        monkeypatch.setattr(reader.Reader, "read", counted)
         guard.check(SAFE)
         assert len(calls) == 1
 
@@ -185,8 +190,8 @@ class TestFitted:
             assert guard.detector.counted == guard.policy
 
     def test_prices_are_what_the_guard_does(self, guard: Guard, side_files: Mapping[str, Path]) -> None:
-        rows = [LabelledAnswer(Answer(f"{kind}{i}", json.loads(line)["answer"], None), cluster, domain="medical")
-                for kind, cluster in (("unsafe", "yes"), ("safe", "no"))
+        rows = [LabelledAnswer(Answer(f"{kind}{i}", json.loads(line)["answer"], None),
+                               "yes" if kind == "unsafe" else "no", domain="medical") for kind in ("unsafe", "safe")
                 for i, line in enumerate(side_files[kind].read_text().splitlines()[:25])]
         found = calibrate(guard, rows)
         for point in POINTS:

@@ -330,7 +330,7 @@ def slowly(mine: list[Attribute], rules: list[Attribute]) -> list[tuple[str, int
 
 
 places = st.tuples(st.integers(0, 12), st.integers(1, 5)).map(lambda p: (p[0], p[0] + p[1]))
-readers = st.lists(st.builds(lambda at, who, kind: read(*at, *who, kind), places, st.sampled_from(
+readers = st.lists(st.builds(lambda at, who, kind: read(at[0], at[1], who[0], who[1], kind), places, st.sampled_from(
     [("r1", "third"), ("r2", "public"), ("r3", "third"), ("speaker", "speaker")]), st.sampled_from(["age", "place"])),
     max_size=5)
 rulers = st.lists(st.builds(lambda kind, at, who: ruled(kind, *at, *who),

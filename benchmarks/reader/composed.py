@@ -107,11 +107,7 @@ def composed(rng: random.Random) -> Row:
                 add(piece)
 
     event = rng.choice(EVENTS)
-    clauses: list[tuple[Told, str]] = []
-    sentences: list[object] = [event]
-    for who in people:
-        for slot in said[who.key]:
-            clauses.append((who, slot))
+    clauses = [(who, slot) for who in people for slot in said[who.key]]
     rng.shuffle(clauses)
     inside: dict[int, str] = {}
     for who, slot in list(clauses):
@@ -119,7 +115,7 @@ def composed(rng: random.Random) -> Row:
             inside[who.key] = slot
             clauses.remove((who, slot))
     before = [c for c in clauses if rng.random() < 0.2]
-    sentences = [*before, event, *(c for c in clauses if c not in before)]
+    sentences: list[object] = [*before, event, *(c for c in clauses if c not in before)]
     last: Told | None = None
     for i, sentence in enumerate(sentences):
         if i:
@@ -153,20 +149,8 @@ def composed(rng: random.Random) -> Row:
 
 
 def _pieces(template: str) -> list[str]:
-    out, word = [], ""
-    for c in template:
-        if c in "@#" and not word.startswith("<"):
-            out += [word, c]
-            word = ""
-        elif c == "<":
-            out.append(word)
-            word = c
-        elif c == ">":
-            out.append(word + c)
-            word = ""
-        else:
-            word += c
-    return [w for w in (*out, word) if w]
+    """The person, the attribute, verbs, and what stands between them."""
+    return re.findall(r"<\w+>|[@#]|[^@#<]+", template)
 
 
 def _row(text: str, spans: list[list[object]], people: list[Told], said: dict[int, list[str]]) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.reader.canaries import canaries, reserved
@@ -74,14 +75,17 @@ def teachers(folder: Path, without: set[str]) -> list[Row]:
     return found
 
 
-def corpus(data: Path, given: list[Path], folder: Path, refuse: Path) -> tuple[list[Row], list[Row], list[Row], int]:
+def corpus(data: Path, given: list[Path], folder: Path, refuse: Path,
+           without: Sequence[str] = ()) -> tuple[list[Row], list[Row], list[Row], int]:  # fmt: skip
     """What teaches, the other labelled passages, what teachers give, and how many rows test text refused.
 
-    The rows that the audit of the weights keeps for itself do not teach; its canaries do.
+    The rows that the audit of the weights keeps for itself do not teach; its canaries do. Families `without` are left out
+    of everything.
     """
-    pool = labelled(data, given)
+    pool = [r for r in labelled(data, given) if r["family"] not in without]
     teach = [r for r in (*(r for r in pool if r["teaches"]), *written()) if not reserved(r["id"])]
     overlaps = shared_shingles(refuse)
     kept = [r for r in teach if overlaps(r["text"]) < 2]
     others = [r for r in pool if not r["teaches"]]
-    return [*kept, *canaries()], others, teachers(folder, {r["document"] for r in pool}), len(teach) - len(kept)
+    more = [r for r in teachers(folder, {r["document"] for r in pool}) if r["family"] not in without]
+    return [*kept, *canaries()], others, more, len(teach) - len(kept)

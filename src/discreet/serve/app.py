@@ -1,0 +1,210 @@
+"""The application: what is loaded when, who may enter, and the doors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from discreet import __version__
+from discreet.serve.doors import check
+from discreet.serve.gate import Gate
+from discreet.serve.keys import Caller, Keyring, allowed
+from discreet.serve.limits import STATUSES, Error, LimitsMiddleware, Rate, RefusedError, refuse
+from discreet.serve.settings import Settings
+from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
+from discreet.serve.workers import Workers
+
+SETTINGS_FILE = "DISCREET_SETTINGS_FILE"
+FREE = ("/health/", "/metrics", "/review")
+"""Paths that neither count as open requests nor are refused while answers wait."""
+
+
+class Health(BaseModel):
+    """Whether the service is ready, and what is not: codes."""
+
+    ready: bool
+    missing: list[str] = []
+
+
+class Observed(BaseModel):
+    """What was observed under one policy, and what enforce would hold by reason code and action."""
+
+    policy: str
+    observed: int
+    would_hold: list[dict[str, str | int]]
+
+
+def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None) -> FastAPI:
+    """The service. It loads and warms up when it starts, and ends its workers when it stops.
+
+    `workers` and `telemetry` replace those that the settings ask for. Raises UsageError or InputError for what can be
+    known before: keys that cannot be read, a log that cannot be written, tracing that is not installed.
+    """
+    shared = os.environ.get(SHARED)
+    telemetry = telemetry or Telemetry(log=Log(settings.log_file), metrics=Metrics(Path(shared) if shared else None),
+                                       trace=settings.trace)
+    log, metrics = telemetry.log, telemetry.metrics
+    workers = workers or Workers(
+        settings.guards, settings.workers, deadline_s=settings.deadline_s, start_s=settings.start_s,
+        replaced=lambda cause: metrics.replaced.labels(cause).inc(), said=lambda line: log.add("worker", reason=line))
+    metrics.workers.set_function(lambda: workers.loaded) if not shared else None
+    gate = Gate(settings, workers, _queue_of(settings), telemetry)
+    keyring = None if settings.keys is None else Keyring(settings.keys)
+    if keyring is not None:
+        keyring.keys()
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        await workers.start()
+        log.add("start", version=__version__, ready=workers.ready, guards=list(settings.guards), mode=settings.mode,
+                workers=settings.workers)
+        sweeping = asyncio.create_task(_sweep(gate)) if gate.queue is not None else None
+        yield
+        app.state.draining = True
+        if sweeping is not None:
+            sweeping.cancel()
+        await workers.close()
+        log.add("stop")
+
+    app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
+                  responses={status: {"model": Error, "description": STATUSES[status]} for status in (405, 500)})
+    app.state.gate, app.state.settings, app.state.keyring = gate, settings, keyring
+    app.state.rate, app.state.draining = Rate(settings.limits.per_minute), False
+    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    limits = settings.limits
+    app.add_middleware(LimitsMiddleware, body_bytes=limits.body_bytes, requests=limits.requests,
+                       full=lambda: workers.waiting >= limits.waiting, free=FREE)
+    app.add_middleware(Catch, telemetry=telemetry)
+    _add_health(app, gate)
+    app.include_router(check.router(gate))
+    return app
+
+
+def from_environment() -> FastAPI:
+    """The service of the file that DISCREET_SETTINGS_FILE names: what each of several processes starts."""
+    file = os.environ.get(SETTINGS_FILE)
+    return create_app(Settings.read(Path(file) if file else None))
+
+
+def _queue_of(settings: Settings) -> Any:
+    """The review queue, where there is one."""
+    return None
+
+
+async def _sweep(gate: Gate, every_s: float = 1.0) -> None:
+    """Let the queue expire tickets and make decisions final; several processes may do so at once."""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            await asyncio.to_thread(gate.queue.sweep)  # type: ignore[union-attr]
+        except Exception as error:
+            gate.queue_failed("sweep", error)
+
+
+def _add_health(app: FastAPI, gate: Gate) -> None:
+    def missing() -> list[str]:
+        """What keeps the service from being ready: codes."""
+        found = [] if gate.workers.ready else ["workers"]
+        if app.state.draining:
+            found.append("draining")
+        try:
+            if app.state.keyring is not None:
+                app.state.keyring.keys()
+        except Exception:
+            found.append("keys")
+        try:
+            if gate.queue is not None:
+                gate.queue.tickets(limit=1)
+        except Exception as error:
+            gate.queue_failed("ready", error)
+            found.append("queue")
+        return found
+
+    @app.get("/health/live", tags=["health"])
+    async def live() -> Health:
+        """The process answers."""
+        return Health(ready=True)
+
+    @app.get("/health/ready", tags=["health"], responses={503: {"model": Health, "description": "Not ready."}})
+    def ready() -> JSONResponse:
+        """Every worker has loaded every guard and judged its warm-up as expected; keys and queue can be reached."""
+        found = missing()
+        return JSONResponse(Health(ready=not found, missing=found).model_dump(), 503 if found else 200)
+
+    refusals: dict[int | str, dict[str, Any]] = {status: {"model": Error, "description": STATUSES[status]} for status in (401, 403, 429)}
+
+    @app.get("/metrics", tags=["operator"], response_class=Response,
+             responses={**refusals, 200: {"content": {"text/plain": {}}, "description": "Prometheus metrics."}})
+    def metrics(caller: Annotated[Caller, Depends(allowed("operator"))]) -> Response:
+        """Counts and timings as Prometheus reads them."""
+        return Response(gate.telemetry.metrics.page(), media_type="text/plain; version=0.0.4")
+
+    @app.get("/v1/observed", tags=["operator"], responses=refusals)
+    def observed(caller: Annotated[Caller, Depends(allowed("operator"))]) -> list[Observed]:
+        """What was observed, and what enforce would hold, since the start."""
+        return [Observed(**one) for one in gate.telemetry.metrics.observations()]
+
+
+class Catch:
+    """Counts requests, and answers 500 to what nobody expected: its message, which may quote a text, goes nowhere."""
+
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
+        self.app, self.telemetry = app, telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status = 0
+
+        async def answer(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, answer)
+        except Exception as error:
+            self.telemetry.event("crash", crash(error))
+            if not status:
+                await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), answer)
+        finally:
+            route = scope.get("route")
+            self.telemetry.metrics.requests.labels(getattr(route, "path", "none"), str(status)).inc()
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RefusedError)
+    return JSONResponse(error.body(), error.status, error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    """422 with the names of fields, and nothing of what stood in them."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    at = ".".join(str(part)[:40] for part in first["loc"])
+    unknown = first["type"] == "extra_forbidden"
+    said = "an unknown field" if unknown else f"{at}: {first['type'].replace('_', ' ')}"
+    return JSONResponse(RefusedError(422, "invalid", f"{said}; see /openapi.json").body(), 422)
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    """What the framework refuses, in our form."""
+    assert isinstance(error, HTTPException)
+    said = STATUSES.get(error.status_code, "The request was refused.")
+    return JSONResponse(RefusedError(error.status_code, "refused", said).body(), error.status_code, error.headers)

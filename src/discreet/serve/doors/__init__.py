@@ -1,0 +1,1 @@
+"""Doors: each translates one published request shape into answers to judge, and an outcome back."""

@@ -1,0 +1,115 @@
+"""`POST /v1/check`: judge texts, without a model. The plainest door."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, Body
+from fastapi import Path as InPath
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.core.records import Answer, Turn
+from discreet.serve.gate import Act, Code, Gate, Outcome, code_of, details, length_of
+from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.limits import Error, RefusedError, answers_of
+
+
+class CheckedTurn(BaseModel):
+    """An earlier turn."""
+
+    model_config = ConfigDict(extra="forbid")
+    role: str = Field(max_length=100)
+    content: str
+
+
+class Check(BaseModel):
+    """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none;
+    `question` and `conversation` hold what the user said: attributes that stand there are no leaks."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str | list[str]
+    question: str | None = None
+    conversation: list[CheckedTurn] = []
+    model: str | None = Field(None, max_length=200)
+    review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
+
+
+class Checked(BaseModel):
+    """The decision. `results` holds the reason code of each text; `details` is there for the operator's role only."""
+
+    id: str
+    guard: str
+    action: Act
+    code: Code
+    would: Act | None = Field(None, description="Where the guard observes: what enforce would do.")
+    ticket: str | None = None
+    results: list[Code]
+    details: list[dict[str, Any]] | None = None
+
+
+class Ticket(BaseModel):
+    """A ticket of the caller's: `payload` is what it was opened with, or the edited text, once it is released."""
+
+    id: str
+    status: Literal["pending", "released", "blocked", "expired"]
+    deadline: float
+    payload: dict[str, Any] | None = None
+
+
+Name = Annotated[str, InPath(max_length=100, description="The name of a guard.")]
+
+
+def router(gate: Gate) -> APIRouter:
+    """`/v1/check`, `/v1/check/{guard}` and `/v1/tickets/{id}`."""
+    routes = APIRouter(tags=["check"])
+    statuses = {**answers_of(404), 503: {"model": Checked | Error, "description": "Not ready, or not judged."}}
+
+    @routes.post("/v1/check", responses=statuses, response_model=Checked)
+    async def check(body: Annotated[Check, Body()], caller: CallerOf) -> JSONResponse:
+        """Judge texts by the guard of the key, of `model`, or the default."""
+        return await _check(gate, caller, body, None)
+
+    @routes.post("/v1/check/{guard}", responses=statuses, response_model=Checked)
+    async def check_by(guard: Name, body: Annotated[Check, Body()], caller: CallerOf) -> JSONResponse:
+        """Judge texts by a guard."""
+        return await _check(gate, caller, body, guard)
+
+    @routes.get("/v1/tickets/{ticket}", responses=answers_of(404), response_model=Ticket)
+    async def ticket(ticket: Annotated[str, InPath(max_length=100)], caller: CallerOf, wait: float = 0) -> Ticket:
+        """A ticket of one's own; with `wait`, as soon as it is decided or that many seconds (60 at most) are over."""
+        found = await gate.ticket(ticket, caller, min(max(wait, 0), 60))
+        return Ticket(id=found.id, status=found.status, deadline=found.deadline, payload=found.payload)
+
+    return routes
+
+
+async def _check(gate: Gate, caller: Caller, body: Check, path: str | None) -> JSONResponse:
+    guard = gate.route(caller, body.model, path)
+    texts = [body.text] if isinstance(body.text, str) else body.text
+    limits = gate.settings.limits
+    if not 1 <= len(texts) <= limits.texts:
+        raise RefusedError(413 if texts else 422, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
+    turns = tuple(Turn(turn.role, turn.content) for turn in body.conversation)
+    request = uuid4().hex
+    answers = [Answer(f"{request}-{number}", text, body.question, (), turns) for number, text in enumerate(texts)]
+    if (longest := max(map(length_of, answers))) > limits.text_chars:
+        raise RefusedError(413, "too_long", f"{longest:,} characters with question and conversation; expected at most "
+                      f"{limits.text_chars:,}")
+    payload = {"texts": texts} if body.review else None
+    outcome = await gate.decide(caller, guard, answers, payload=payload, door="check")
+    return answer_of(request, guard, caller, outcome)
+
+
+def answer_of(request: str, guard: str, caller: Caller, outcome: Outcome) -> JSONResponse:
+    """The decision: 200 whatever it is, but 503 where the guard enforces and could not judge."""
+    said: dict[str, Any] = {"id": request, "guard": guard, "action": outcome.action, "code": outcome.code}
+    if outcome.would != outcome.action:
+        said["would"] = outcome.would
+    if outcome.ticket is not None:
+        said["ticket"] = outcome.ticket
+    said["results"] = [code_of(one) for one in outcome.judgements]
+    if caller.role == "operator":
+        said["details"] = details(outcome)
+    return JSONResponse(said, 503 if outcome.action == "failed" else 200)

@@ -1,0 +1,213 @@
+"""The gate: the one function that every door calls. It judges answers and says what the door does with them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from discreet.core.records import Answer
+from discreet.guard.guard import Judgement
+from discreet.serve.keys import Caller
+from discreet.serve.limits import RefusedError
+from discreet.serve.settings import Settings
+from discreet.serve.telemetry import Telemetry
+from discreet.serve.workers import Workers
+
+if TYPE_CHECKING:
+    from discreet.serve.queue.tickets import Queue, TicketState
+
+Act = Literal["pass", "block", "pending", "failed"]
+Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged"]
+POLL_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a door does, and what the caller may know; judgements, in the order of the answers, are the operator's.
+
+    `would` is what enforce would do: it equals `action` unless the guard observes. `policy` is the label of the policy.
+    """
+
+    action: Act
+    code: Code
+    judgements: tuple[Judgement, ...]
+    ticket: str | None = None
+    would: Act = "pass"
+    policy: str = ""
+
+
+class Gate:
+    """Judges by the workers, opens tickets in the queue, counts and logs what it decides."""
+
+    def __init__(self, settings: Settings, workers: Workers, queue: Queue | None = None,
+                 telemetry: Telemetry | None = None) -> None:
+        self.settings, self.workers, self.queue = settings, workers, queue
+        self.telemetry = telemetry or Telemetry()
+
+    async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
+                     payload: Mapping[str, Any] | None = None, door: str) -> Outcome:
+        """What to do with answers that go out together: the worst of them decides. Never raises for what they hold.
+
+        Observing, the action is "pass" whatever `would` says. Enforcing, a flag is blocked, or becomes a ticket where
+        flags are reviewed; an abstention becomes a ticket where there is a queue and a `payload`, the JSON that the
+        caller receives if it is released, and is blocked otherwise. An answer that could not be judged is "failed":
+        neither passed nor blocked for what it says. So is nothing at all, and what is over the limits.
+        """
+        started = time.perf_counter()
+        request = uuid4().hex
+        with self.telemetry.tracing.span("discreet.decide", guard=guard, door=door, request=request,
+                                         answers=len(answers)) as span:
+            judgements = tuple(await asyncio.gather(*(self._judge(guard, one) for one in answers)))
+            code, worst = worst_of(judgements)
+            would: Act = "pass" if code == "ok" else "failed" if code == "privacy/not_judged" else "block"
+            ticket = None
+            observes = self.settings.mode_of(guard) == "observe"
+            reviewed = code == "privacy/undecided" or (would == "block" and self.settings.reviews_flags(guard))
+            # One that could not be judged at all is nothing that a reviewer may release in part.
+            if reviewed and payload is not None and self.queue is not None and (
+                    all(one.verdict.action != "failed" for one in judgements)):
+                if observes:
+                    would = "pending"
+                else:
+                    ticket = await self._open(caller, guard, code, answers, judgements, worst, payload)
+                    would = "block" if ticket is None else "pending"
+            policy = worst.verdict.policy if worst is not None else guard
+            outcome = Outcome("pass" if observes else would, code, judgements, ticket, would, policy)
+            self._count(caller, guard, door, request, outcome, observes, time.perf_counter() - started)
+            if span is not None:
+                span.set_attributes({"discreet.action": outcome.action, "discreet.code": code})
+        return outcome
+
+    async def _judge(self, guard: str, answer: Answer) -> Judgement:
+        length = length_of(answer)
+        if length > self.settings.limits.text_chars:
+            return self.workers.failed(guard, answer.id, f"{length:,} characters are over the limit of "
+                                       f"{self.settings.limits.text_chars:,}")
+        with self.telemetry.timed(guard):
+            return await self.workers.judge(guard, answer)
+
+    async def _open(self, caller: Caller, guard: str, code: Code, answers: Sequence[Answer],
+                    judgements: Sequence[Judgement], worst: Judgement | None,
+                    payload: Mapping[str, Any]) -> str | None:
+        """The id of a new ticket; None where the queue cannot be reached, and the answer is blocked."""
+        findings = [{"answer": number, **asdict(one)} for number, judgement in enumerate(judgements)
+                    for one in judgement.findings]
+        try:
+            assert self.queue is not None
+            assert worst is not None
+            return await asyncio.to_thread(
+                self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
+                texts=[one.answer for one in answers], question=answers[0].question, verdict=worst.verdict.to_json(),
+                findings=findings, payload=payload)
+        except Exception as error:
+            # Whatever the database or the disk says, the answer does not pass, and the service goes on.
+            self.queue_failed("open", error)
+            return None
+
+    def queue_failed(self, operation: str, error: Exception) -> None:
+        """Count and log a call of the queue that failed, without its message, which may quote what was stored."""
+        self.telemetry.metrics.queue_errors.labels(operation).inc()
+        self.telemetry.event("queue_error", {"operation": operation, "kind": type(error).__name__})
+
+    def _count(self, caller: Caller, guard: str, door: str, request: str, outcome: Outcome, observes: bool,
+               seconds: float) -> None:
+        metrics = self.telemetry.metrics
+        metrics.decisions.labels(guard, door, outcome.action, outcome.code).inc()
+        if observes:
+            metrics.observed.labels(outcome.policy).inc()
+            if outcome.would != "pass":
+                metrics.would_hold.labels(outcome.policy, outcome.code, outcome.would).inc()
+        self.telemetry.event("decision", {
+            "request": request, "caller": caller.id, "guard": guard, "door": door, "action": outcome.action,
+            "code": outcome.code, "would": outcome.would, "policy": outcome.policy, "ticket": outcome.ticket,
+            "n": len(outcome.judgements), "ms": round(seconds * 1000, 1)})
+
+    def route(self, caller: Caller, model: str | None, path: str | None) -> str:
+        """Which guard judges: that of the path, of the caller's key, of the model's name, or the default.
+
+        Raises RefusedError: 404 for an unknown one, or none at all; 403 where the key is bound to another.
+        """
+        guards = self.settings.guards
+        if path is not None and path not in guards:
+            raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of "
+                               f"{', '.join(guards)}")
+        if caller.guard is not None:
+            if caller.guard not in guards:
+                raise RefusedError(403, "forbidden", f"the key is bound to the guard {caller.guard!r}, which is not "
+                                   "served")
+            if path not in (None, caller.guard):
+                raise RefusedError(403, "forbidden", f"the key is bound to the guard {caller.guard!r}")
+            return caller.guard
+        if path is not None:
+            return path
+        if model is not None:
+            for name, guard in guards.items():
+                if any(fnmatchcase(model, pattern) for pattern in guard.models):
+                    return name
+        if self.settings.default is None:
+            raise RefusedError(404, "unknown_guard", "no guard judges this model, and there is no default_guard; name "
+                               f"one of {', '.join(guards)} in the path")
+        return self.settings.default
+
+    async def ticket(self, id: str, caller: Caller, wait_s: float = 0) -> TicketState:  # noqa: A002
+        """The state of a caller's own ticket, as soon as it is no longer pending or `wait_s` are over.
+
+        Raises RefusedError: 404 for a ticket that is not there or is another's, 503 where the queue cannot be reached.
+        """
+        until = time.monotonic() + wait_s
+        while True:
+            state = await self._state(id, caller)
+            left = until - time.monotonic()
+            if state.status != "pending" or left <= 0:
+                return state
+            await asyncio.sleep(min(POLL_S, left))
+
+    async def _state(self, id: str, caller: Caller) -> TicketState:  # noqa: A002
+        if self.queue is None:
+            raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
+        try:
+            return await asyncio.to_thread(self.queue.state, id, caller.id)
+        except LookupError:
+            raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
+        except Exception as error:
+            self.queue_failed("state", error)
+            raise RefusedError(503, "queue", "the review queue cannot be reached; come again", {"Retry-After": "5"}
+                          ) from None
+
+
+def length_of(answer: Answer) -> int:
+    """Characters of an answer with everything that is read with it."""
+    return (len(answer.answer) + len(answer.question or "") + sum(map(len, answer.sources))
+            + sum(len(turn.text) for turn in answer.conversation))
+
+
+def code_of(judgement: Judgement) -> Code:
+    """The reason code of one judgement."""
+    verdict = judgement.verdict
+    if verdict.action == "flag":
+        return "privacy/direct" if verdict.layer == "direct" else "privacy/contextual"
+    if verdict.action == "safe":
+        return "ok"
+    return "privacy/undecided" if verdict.action == "abstain" else "privacy/not_judged"
+
+
+WORST: tuple[Code, ...] = ("privacy/direct", "privacy/contextual", "privacy/not_judged", "privacy/undecided", "ok")
+
+
+def worst_of(judgements: Sequence[Judgement]) -> tuple[Code, Judgement | None]:
+    """The code that decides, and the judgement that gave it; nothing at all was not judged."""
+    if not judgements:
+        return "privacy/not_judged", None
+    worst = min(judgements, key=lambda one: WORST.index(code_of(one)))
+    return code_of(worst), worst
+
+
+def details(outcome: Outcome) -> list[dict[str, Any]]:
+    """What the operator may see of each judgement: the verdict with δ, score and evidence spans, and all findings."""
+    return [{**one.verdict.to_json(), "findings": [asdict(finding) for finding in one.findings]}
+            for one in outcome.judgements]

@@ -1,0 +1,172 @@
+"""API keys: hashed at rest, compared in constant time, each with one role and perhaps one guard."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from fastapi import Depends, Request, Security
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import why, write_atomic
+from discreet.serve.limits import RefusedError
+
+Role = Literal["caller", "reviewer", "operator"]
+ROLES: tuple[Role, ...] = get_args(Role)
+BEGINNING = "dsk_"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the id of a key, what it may do, and the only guard that it may use, if it is bound to one."""
+
+    id: str
+    role: Role
+    guard: str | None = None
+
+
+LOCAL = Caller("local", "operator")
+"""Everybody, where a service on the loopback asks for no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as the file holds it: the SHA-256 of a token of 256 random bits, from which nobody finds the token."""
+
+    id: str
+    role: Role
+    guard: str | None
+    sha256: str
+    created: int
+
+
+class Keyring:
+    """The keys of a file, read again when the file changes, so that a removed key ends without a restart."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._lock = file, threading.Lock()
+        self._stamp: tuple[int, int, int] | None = None
+        self._keys: tuple[Key, ...] = ()
+
+    def keys(self) -> tuple[Key, ...]:
+        """All keys. Raises InputError where the file cannot be read as one of keys."""
+        with self._lock:
+            try:
+                at = self._file.stat()
+                stamp = at.st_mtime_ns, at.st_size, at.st_ino
+                if stamp != self._stamp:
+                    self._keys, self._stamp = _read(self._file), stamp
+            except OSError as error:
+                self._stamp = None
+                raise InputError(f"cannot read {self._file}: {why(error)}; expected the file that 'discreet serve key "
+                                 "add' writes") from None
+            return self._keys
+
+    def caller(self, token: str) -> Caller | None:
+        """Whose token it is; every key is compared, each in constant time. Raises as `keys`."""
+        given = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+        found = None
+        for key in self.keys():
+            if hmac.compare_digest(key.sha256, given):
+                found = Caller(key.id, key.role, key.guard)
+        return found
+
+
+def add_key(file: Path, role: Role, guard: str | None = None, name: str | None = None) -> tuple[Key, str]:
+    """A new key in `file`, and its token, which is not kept anywhere. UsageError for a name that is taken."""
+    keys = _read(file) if file.exists() else ()
+    name = name or secrets.token_hex(4)
+    if not all(c.isalnum() or c in "-_." for c in name) or len(name) > 64:
+        raise UsageError(f"the key's name is {name[:40]!r}; expected up to 64 letters, digits, '-', '_' and '.'")
+    if any(key.id == name for key in keys):
+        raise UsageError(f"{file} has a key {name!r} already; choose another name, or remove that one first")
+    token = BEGINNING + secrets.token_urlsafe(32)
+    key = Key(name, role, guard, hashlib.sha256(token.encode()).hexdigest(), int(time.time()))
+    _write(file, (*keys, key))
+    return key, token
+
+
+def remove_key(file: Path, name: str) -> None:
+    """Take a key out of `file`. UsageError where it is not there."""
+    keys = _read(file)
+    kept = tuple(key for key in keys if key.id != name)
+    if len(kept) == len(keys):
+        raise UsageError(f"{file} has no key {name!r}; expected one of {', '.join(k.id for k in keys) or 'none'}")
+    _write(file, kept)
+
+
+def list_keys(file: Path) -> tuple[Key, ...]:
+    """The keys of `file`. Raises InputError where it cannot be read as one of keys."""
+    return _read(file)
+
+
+def _write(file: Path, keys: tuple[Key, ...]) -> None:
+    fresh = not file.exists()
+    if fresh:
+        try:
+            file.touch(mode=0o600)
+        except OSError as error:
+            raise UsageError(f"cannot write {file}: {why(error)}; name a file in a folder that can be written"
+                             ) from None
+    write_atomic(file, json.dumps({"version": 1, "keys": [asdict(key) for key in keys]}, indent=1) + "\n")
+
+
+def _read(file: Path) -> tuple[Key, ...]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {why(error)}; expected the file that 'discreet serve key add' writes"
+                         ) from None
+    try:
+        found = tuple(Key(**one) for one in json.loads(text)["keys"]) if text.strip() else ()
+        if any(key.role not in ROLES or len(key.sha256) != 64 for key in found):
+            raise ValueError
+    except (ValueError, TypeError, KeyError):
+        raise InputError(f"{file} is not a file of keys; expected the one that 'discreet serve key add' writes"
+                         ) from None
+    return found
+
+
+_BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer <key>")
+_HEADER = APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="header")
+
+
+def allowed(*roles: Role) -> Callable[..., Caller]:
+    """A dependency that gives the Caller of a request; refuses with 401 without a key, 403 for another role, and 429
+    over the rate of a key. `app.state` holds `keyring` (None: no key is asked for) and `rate`."""
+    # Plain function: FastAPI runs it in a thread, for the file of keys may be read.
+    def found(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
+              header: Annotated[str | None, Security(_HEADER)]) -> Caller:
+        caller = caller_of(request.app, bearer.credentials if bearer is not None else header)
+        if caller.role not in roles:
+            raise RefusedError(403, "forbidden", f"the key's role is {caller.role}; expected {' or '.join(roles)}")
+        request.app.state.rate.count(caller.id)
+        return caller
+
+    return found
+
+
+def caller_of(app: Any, token: str | None) -> Caller:
+    """Whose token it is; the local operator where the service asks for no key. Raises RefusedError with 401."""
+    keyring: Keyring | None = app.state.keyring
+    if keyring is None:
+        return LOCAL
+    caller = None if not token else keyring.caller(token)
+    if caller is None:
+        raise RefusedError(401, "unauthorised", f"{'no' if not token else 'an unknown'} key was given; expected "
+                           "Authorization: Bearer <key>", {"WWW-Authenticate": "Bearer"})
+    return caller
+
+
+CallerOf = Annotated[Caller, Depends(allowed("caller", "operator"))]
+OperatorOf = Annotated[Caller, Depends(allowed("operator"))]
+ReviewerOf = Annotated[Caller, Depends(allowed("reviewer"))]

@@ -1,0 +1,228 @@
+"""What `discreet serve` is told: a YAML file, the environment (DISCREET_SERVE_…) over it, validated whole at start."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import why
+from discreet.core.records import Action
+from discreet.guard import Guard, Policy
+
+PREFIX = "DISCREET_SERVE_"
+Mode = Literal["observe", "enforce"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Probe(_Part):
+    """A text that a guard judges before it is ready, and what it must say of it."""
+
+    text: str = Field(repr=False)
+    action: Action
+
+
+class GuardSettings(_Part):
+    """One guard, as `discreet.Guard` or `Guard.load` takes it, and for whom it judges.
+
+    `models` are names of models with wildcards; an answer of one that matches is this guard's. `mode` and
+    `review_flags` are those of the service unless they are given. `warm_up` replaces the texts that are judged before
+    the guard is ready.
+    """
+
+    domain: str | None = None
+    folder: Path | None = None
+    policy: Path | None = None
+    audience: str | None = None
+    point: str | None = None
+    discriminator: str | None = None
+    reader: bool | None = None
+    spacy: str | None = None
+    models: tuple[str, ...] = ()
+    mode: Mode | None = None
+    review_flags: bool | None = None
+    warm_up: tuple[Probe, ...] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> GuardSettings:
+        if (self.domain is None) == (self.folder is None):
+            raise ValueError("expected domain (rules and reader under its policy) or folder (a fitted guard), one of "
+                             "them")
+        if self.discriminator is not None and self.folder is None:
+            raise ValueError("discriminator belongs to a fitted guard; expected folder with it")
+        return self
+
+    def load(self) -> Guard:
+        """The guard. Raises UsageError or InputError as `Guard` does."""
+        if self.folder is not None:
+            return Guard.load(self.folder, policy=self.policy, audience=self.audience, point=self.point,
+                              discriminator=self.discriminator, reader=self.reader, spacy=self.spacy)
+        policy = (Policy.of(str(self.domain), self.audience) if self.policy is None
+                  else Policy.load(self.policy, self.audience, self.domain))
+        return Guard(policy, point=self.point, reader=self.reader, spacy=self.spacy)
+
+
+class Limits(_Part):
+    """What a request may be, and how much is judged at a time; everything over it is refused with 413 or 429."""
+
+    body_bytes: int = Field(2_000_000, ge=1_000, description="Bytes of a request's body.")
+    text_chars: int = Field(100_000, ge=100, description="Characters of one answer with its question, sources and "
+                                                         "conversation.")
+    texts: int = Field(64, ge=1, description="Answers in one request.")
+    requests: int = Field(256, ge=1, description="Requests that a process holds open at doors; 429 beyond.")
+    waiting: int = Field(64, ge=1, description="Answers that may wait for a worker of a process; 429 beyond.")
+    per_minute: int | None = Field(None, ge=1, description="Requests of one key in a minute and process; 429 beyond.")
+
+
+class Upstream(_Part):
+    """The model behind the proxy: an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1."""
+
+    url: HttpUrl
+    key: SecretStr | None = Field(None, description="Sent upstream; a caller's own key never is.")
+    timeout_s: float = Field(300, gt=0)
+    retries: int = Field(0, ge=0, le=5, description="How often a blocked answer is asked for again.")
+
+
+class Webhook(_Part):
+    """Where decided tickets are announced, and the secret that signs the announcement."""
+
+    url: HttpUrl
+    secret: SecretStr
+
+
+class QueueSettings(_Part):
+    """The review queue. Keys of tickets live in `key_folder`, outside of the database and its backups."""
+
+    url: str = "sqlite:///discreet-queue.db"
+    key_folder: Path = Path("discreet-queue-keys")
+    expires_s: float = Field(3600, gt=0)
+    undo_s: float = Field(10, ge=0)
+    reserve_s: float = Field(300, gt=0)
+    second_reviewer: bool = False
+    webhook: Webhook | None = None
+
+
+class Settings(BaseSettings):
+    """Everything that a service is told. Unknown names are refused."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    guards: dict[str, GuardSettings] = Field(min_length=1)
+    default_guard: str | None = Field(None, description="For requests that name no guard; the only one if there is "
+                                                        "one.")
+    mode: Mode = "enforce"
+    review_flags: bool = Field(False, description="Flags become tickets too, not abstentions only.")
+    host: str = "127.0.0.1"
+    port: int = Field(8300, ge=0, le=65535)
+    keys: Path | None = Field(None, description="The file that `discreet serve key add` writes.")
+    no_auth: bool = Field(False, description="Everybody may do everything; on the loopback only.")
+    workers: int = Field(default_factory=lambda: max(1, min(4, os.cpu_count() or 1)), ge=1, le=256)
+    processes: int = Field(1, ge=1, le=64, description="Processes that listen on the port, each with its workers.")
+    deadline_s: float = Field(30, gt=0, description="Seconds that one answer may take; then it is failed.")
+    start_s: float = Field(120, gt=0, description="Seconds in which a worker must have loaded and judged its warm-up.")
+    hold_s: float = Field(0, ge=0, description="Seconds that a door waits for a reviewer before it answers pending.")
+    keep_alive_s: float = Field(10, gt=0, description="Seconds between comments on a stream that is held.")
+    drain_s: float = Field(30, ge=0, description="Seconds that requests have to end after SIGTERM.")
+    limits: Limits = Limits()  # type: ignore[call-arg]
+    upstream: Upstream | None = None
+    queue: QueueSettings | None = None
+    log_file: Path | None = Field(None, description="Where JSON Lines go; standard error if not given.")
+    trace: bool = Field(False, description="OpenTelemetry spans by the process's own tracer.")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Settings:
+        for name in self.guards:
+            if not name or not all(c.isalnum() or c in "-_." for c in name):
+                raise ValueError(f"guards: {name[:40]!r} is no name; expected letters, digits, '-', '_' and '.'")
+        if self.default_guard is not None and self.default_guard not in self.guards:
+            raise ValueError(f"default_guard is {self.default_guard[:40]!r}; expected one of {', '.join(self.guards)}")
+        if self.no_auth and not is_loopback(self.host):
+            raise ValueError(f"no_auth with host {self.host}: without keys the service listens on the loopback only; "
+                             "expected host 127.0.0.1 or a file of keys")
+        if not self.no_auth and self.keys is None:
+            raise ValueError("keys is missing: expected the file that 'discreet serve key add' writes, or no_auth on "
+                             "the loopback")
+        if self.no_auth and self.keys is not None:
+            raise ValueError("keys and no_auth were given together; expected one of them")
+        if self.hold_s and self.queue is None:
+            raise ValueError("hold_s waits for reviewers, but there is no queue; expected queue with it")
+        return self
+
+    @property
+    def default(self) -> str | None:
+        """The guard of requests that name none."""
+        return self.default_guard or (next(iter(self.guards)) if len(self.guards) == 1 else None)
+
+    def mode_of(self, guard: str) -> Mode:
+        """Whether a guard enforces or observes."""
+        return self.guards[guard].mode or self.mode
+
+    def reviews_flags(self, guard: str) -> bool:
+        """Whether the flags of a guard become tickets."""
+        own = self.guards[guard].review_flags
+        return self.review_flags if own is None else own
+
+    @classmethod
+    def settings_customise_sources(cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+                                   env_settings: PydanticBaseSettingsSource,
+                                   dotenv_settings: PydanticBaseSettingsSource,
+                                   file_secret_settings: PydanticBaseSettingsSource
+                                   ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment wins over the file."""
+        return env_settings, init_settings
+
+    @classmethod
+    def read(cls, file: Path | None = None, **over: Any) -> Settings:
+        """The settings of a YAML file and the environment; `over` wins over the file.
+
+        Raises InputError or UsageError in one line, which names the setting and never its value where that may be a
+        secret.
+        """
+        given = {**({} if file is None else _read_yaml(file)), **over}
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            raise (UsageError if file is None else InputError)(f"{_in_words(error, file)}") from None
+        except ValueError as error:  # A variable that is no JSON where JSON is expected.
+            raise UsageError(f"the environment: {str(error).splitlines()[0]}; expected JSON in it") from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a service on `host` is reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _read_yaml(file: Path) -> Mapping[str, Any]:
+    try:
+        read = yaml.safe_load(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {why(error)}; expected a YAML file of settings") from None
+    except (UnicodeDecodeError, yaml.YAMLError):
+        raise InputError(f"{file} is not YAML; expected lines such as 'mode: enforce'") from None
+    if not isinstance(read, dict) or not all(isinstance(key, str) for key in read):
+        raise InputError(f"{file} holds no settings; expected lines such as 'mode: enforce'")
+    return read
+
+
+def _in_words(error: ValidationError, file: Path | None) -> str:
+    """The first mistake, and how many more there are."""
+    first, *more = error.errors(include_url=False, include_input=False, include_context=False)
+    at = ".".join(str(part) for part in first["loc"])
+    said = str(first["msg"]).removeprefix("Value error, ")
+    said = "is not a setting" if first["type"] == "extra_forbidden" else said[:1].lower() + said[1:]
+    where = "" if file is None else f"{file}: "
+    rest = f" (and {len(more)} more)" if more else ""
+    return f"{where}{at + ': ' if at else ''}{said}{rest}; see docs/serve.md"

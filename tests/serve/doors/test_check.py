@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Start, bare
+
+from discreet.guard import Guard
+
+
+@pytest.mark.parametrize(("text", "action", "code"), [
+    (SAFE, "pass", "ok"), (LITIGATOR, "block", "privacy/contextual"), (DIRECT, "block", "privacy/direct"),
+    (UNDECIDED, "block", "privacy/undecided"), ("", "block", "privacy/undecided")])
+def test_a_caller_learns_action_and_code_only(start: Start, text: str, action: str, code: str) -> None:
+    response = start().ask("/v1/check", {"text": text})
+    assert response.status_code == 200
+    assert set(response.json()) == {"id", "guard", "action", "code", "results"}
+    assert (response.json()["action"], response.json()["code"]) == (action, code)
+
+
+def test_what_cannot_be_judged_is_neither_passed_nor_blocked(start: Start) -> None:
+    service = start()
+    response = service.ask("/v1/check", {"text": BREAKS})
+    assert response.status_code == 503
+    assert (response.json()["action"], response.json()["code"]) == ("failed", "privacy/not_judged")
+    assert [line["action"] for line in service.events("decision")] == ["failed"]
+
+
+def test_the_worst_of_several_decides(start: Start) -> None:
+    service = start()
+
+    def decided(*texts: str) -> Any:
+        return service.ask("/v1/check", {"text": texts}).json()
+
+    assert decided(SAFE, LITIGATOR, UNDECIDED)["code"] == "privacy/contextual"
+    assert decided(SAFE, LITIGATOR, UNDECIDED)["results"] == ["ok", "privacy/contextual", "privacy/undecided"]
+    assert decided(UNDECIDED, BREAKS)["action"] == "failed"
+    assert decided(DIRECT, BREAKS, LITIGATOR)["code"] == "privacy/direct"
+    assert decided(SAFE, SAFE)["action"] == "pass"
+
+
+def test_the_operator_reads_what_the_library_says(start: Start, medical: Guard) -> None:
+    (found,) = start().ask("/v1/check", {"text": LITIGATOR}, "operator").json()["details"]
+    judgement = medical.judge(LITIGATOR)
+    expected = {**bare(judgement.verdict), "findings": found["findings"]}
+    assert {**found, "id": None, "latency_ms": None} == expected
+    assert {one["type"] for one in found["findings"]} == {"person", "age", "occupation", "place", "family"}
+
+
+def test_what_the_question_holds_is_no_leak(start: Start) -> None:
+    service = start()
+    for where in ({"question": f"I say: {LITIGATOR}"},
+                  {"conversation": [{"role": "user", "content": LITIGATOR}, {"role": "assistant", "content": "Yes?"}]}):
+        assert service.ask("/v1/check", {"text": LITIGATOR, **where}).json()["action"] == "pass"
+
+
+def test_the_guard_is_that_of_path_key_or_model(start: Start) -> None:
+    guards = {"medical": {"domain": "medical", "models": ["med-*"]}, "law": {"domain": "law", "models": ["lex?"]}}
+    service = start(guards=guards)
+    assert service.ask("/v1/check/law", {"text": SAFE}).json()["guard"] == "law"
+    assert service.ask("/v1/check", {"text": SAFE, "model": "lex1"}).json()["guard"] == "law"
+    assert service.ask("/v1/check", {"text": SAFE, "model": "med-7b"}).json()["guard"] == "medical"
+    for path, body in (("/v1/check", {"text": SAFE}), ("/v1/check", {"text": SAFE, "model": "other"}),
+                       ("/v1/check/tax", {"text": SAFE})):
+        assert service.ask(path, body).json()["error"]["code"] == "unknown_guard"
+    bound = start(guards=guards, bound="law")
+    assert bound.ask("/v1/check", {"text": SAFE, "model": "med-7b"}).json()["guard"] == "law"
+    assert bound.ask("/v1/check/medical", {"text": SAFE}).status_code == 403
+    assert start(guards=guards, default_guard="law").ask("/v1/check", {"text": SAFE}).json()["guard"] == "law"
+
+
+@pytest.mark.parametrize(("body", "status"), [
+    ({"text": []}, 422), ({"text": ["a"] * 65}, 413), ({"text": "a" * 100_001}, 413), ({}, 422), ({"text": 1}, 422),
+    ({"text": "a", "no_such": 1}, 422), ({"text": "a", "question": "b" * 100_000}, 413), ([1], 422)])
+def test_what_is_refused_says_why_and_quotes_nothing(start: Start, body: Any, status: int) -> None:
+    response = start().ask("/v1/check", body)
+    assert response.status_code == status
+    assert set(response.json()["error"]) == {"message", "type", "code", "param"}
+    assert "aaa" not in response.text
+    assert "no_such" not in response.text
+
+
+def test_observing_passes_and_counts(start: Start) -> None:
+    service = start(mode="observe")
+    for text in (SAFE, LITIGATOR, LITIGATOR, UNDECIDED, BREAKS):
+        assert service.ask("/v1/check", {"text": text}).json()["action"] == "pass"
+    (row,) = service.ask("/v1/observed", role="operator").json()
+    assert row["observed"] == 5
+    assert {(one["code"], one["action"]): one["count"] for one in row["would_hold"]} == {
+        ("privacy/contextual", "block"): 2, ("privacy/undecided", "block"): 1, ("privacy/not_judged", "failed"): 1}
+    assert service.ask("/v1/observed").status_code == 403

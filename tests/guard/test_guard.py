@@ -166,6 +166,12 @@ def test_a_direct_identifier_in_the_question(judge: Judge, question: str, answer
     assert judge(answer, question=question).action == action
 
 
+def test_who_gave_the_code_gave_its_town(guards: Guards) -> None:
+    for question, subject in [("Does LS6 4QP need a permit?", "asker"), ("Is she from Leeds?", "third")]:
+        found = guards["medical"].judge(Answer("1", "The patient is from Leeds LS6 4QP.", question)).findings
+        assert [(f.start, f.subject) for f in found if f.type == "postal_code"] == [(20, subject)]
+
+
 def test_the_user_s_turns_are_the_user_s_words_and_no_others_are(guards: Guards) -> None:
     domain, text = CLUSTERS[0]
     said = Answer("1", text, "And now?", conversation=(Turn("user", text), Turn("assistant", "I see.")))

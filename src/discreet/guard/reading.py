@@ -29,6 +29,7 @@ from discreet.text.render import render, shown
 
 READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
+_CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
 
@@ -73,7 +74,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     text, said = said_before(answer), None
     if text is not None:
         said = render(text)
-        echoed = {(s.type, _squeezed(render(said.original[s.start : s.end]).text)) for s in find_direct(said)}
+        echoed = {(s.type, _squeezed(_identity(s, render(said.original[s.start : s.end]).text)))
+                  for s in find_direct(said)}
     doc = Doc(prepared)
 
     def whose(span: DirectSpan) -> Subject:
@@ -84,8 +86,9 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
         """
         value = render(prepared.original[span.start : span.end]).text
         if said is not None:
-            alone = re.compile(rf"(?<!\w){re.escape(value.lower())}(?!\w)")
-            if (span.type, _squeezed(value)) in echoed or (value.strip() and alone.search(said.text.lower())):
+            told = _identity(span, value)
+            alone = re.compile(rf"(?<!\w){re.escape(told.lower())}(?!\w)")
+            if (span.type, _squeezed(told)) in echoed or (told.strip() and alone.search(said.text.lower())):
                 return "asker"
         start = doc.text.find(value) if span.type == "person_name" else -1
         return "public" if start >= 0 and named_by_caption(doc, start, start + len(value)) else "third"
@@ -127,6 +130,12 @@ def echoed_by(attributes: Iterable[Attribute], asked: Iterable[Attribute]) -> tu
 
     return tuple(replace(a, subject="asker", why=f"{a.why}; already said in the question") if said(a) else a
                  for a in attributes)
+
+
+def _identity(span: DirectSpan, value: str) -> str:
+    """What of an identifier the user must have said: of a postal code with its town the code, which tells the town."""
+    code = _CODE.search(value) if span.type == "postal_code" else None
+    return code.group() if code is not None else value
 
 
 def _squeezed(text: str) -> str:

@@ -223,9 +223,10 @@ def _is_ordinary(name: str) -> bool:
 
 
 @recognisers.register("postal_code")
-@recogniser("postal_code", digits=2)
+@recogniser("postal_code", digits=2, priority=-1)
 def postal_code(facts: Facts) -> Iterator[Hit]:
-    """Codes that a word names, or that stand with their town or state."""
+    """Codes that a word names, and codes with the town or state that they stand with; the code alone where the town
+    is part of a street's address."""
     text = facts.text
     if any(stem in facts.lower for stem in _STEMS):
         for cue in _P["word cue"].finditer(facts.lower):
@@ -240,16 +241,25 @@ def postal_code(facts: Facts) -> Iterator[Hit]:
             claimed = facts.is_other(match.start()) or _is_office_mail(facts, match.start())
             lived_in = name != "eircode" and _is_lived_in(facts, match.start())
             if (bound or lived_in) and not claimed and _ends_code(facts, match.end()):
+                yield Hit("postal_code", _begin_of_town(text, match.start()), match.end(), BOUND)
                 yield Hit("postal_code", match.end() - len(_last_code(match)), match.end(), BOUND)
     for name in ("behind city", "before city"):
         for match in _P[name].finditer(text):
-            if _is_town(facts, match, behind=name == "behind city") and _ends_code(facts, match.end()):
+            behind = name == "behind city"
+            start, stop = match.span()
+            if behind:
+                start = _begin_of_town(text, match.end("city"))
+            elif sentence := _P["sentence end"].search(text, match.start("city"), stop):
+                stop = sentence.start()
+            stop -= text[stop - 1] == "."
+            if _is_town(facts, match, stop, behind=behind) and _ends_code(facts, stop):
+                yield Hit("postal_code", start, stop, BOUND)
                 yield Hit("postal_code", *match.span("code"), BOUND)
 
 
-def _is_town(facts: Facts, match: re.Match[str], *, behind: bool) -> bool:
-    """Whether a name and a code are a town: a listed one, or any where somebody lives or where something is sent."""
-    code, city, start = match["code"], match["city"], match.start()
+def _is_town(facts: Facts, match: re.Match[str], stop: int, *, behind: bool) -> bool:
+    """Whether a name and a code, up to `stop`, are a town: a listed one, or any where somebody lives or gets mail."""
+    code, city, start = match["code"], match["city"][: stop - match.start("city")], match.start()
     short, lived_in = len(code) == 4, _is_lived_in(facts, start)
     state = match["state"] if behind else None
     if behind and short and (au := _P["australian"].search(city)):
@@ -269,7 +279,7 @@ def _is_town(facts: Facts, match: re.Match[str], *, behind: bool) -> bool:
     if behind:
         return lived_in or (state is not None and len(state) > 2)
     below = start > 0 and _P["town before code"].search(facts.text, max(0, start - 40), start) is not None
-    return lived_in or sure or (below and not short and _P["town end"].match(facts.text, match.end()) is not None)
+    return lived_in or sure or (below and not short and _P["town end"].match(facts.text, stop) is not None)
 
 
 def _is_lived_in(facts: Facts, start: int) -> bool:
@@ -279,6 +289,18 @@ def _is_lived_in(facts: Facts, start: int) -> bool:
 
 def _last_code(match: re.Match[str]) -> str:
     return match.group() if match.lastindex is None else match[match.lastindex]
+
+
+def _begin_of_town(text: str, end: int) -> int:
+    """Where the town begins that ends at `end`, before a comma or blank at most: its longest listed name, else what
+    neither a sentence nor "of" divides; `end` where there is none."""
+    found = _P["town before"].search(text, max(0, end - _LONGEST), end)
+    if found is None:
+        return end
+    town = found["town"]
+    listed = (m.start() for m in re.finditer(r"\S+", town) if _is_place(town[m.start() :]))
+    parts = [m.end() for m in _P["town divider"].finditer(town)]
+    return found.start() + next(listed, max(parts, default=0))
 
 
 def _ends_code(facts: Facts, end: int) -> bool:

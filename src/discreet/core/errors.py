@@ -5,7 +5,11 @@
     │   └── MissingExtraError     the command needs packages that are not installed
     ├── InputError                a file that cannot be read as what it should be
     │   └── PolicyError           a policy file that says something impossible
-    └── DetectorError             a detector broke; the guard turns it into the action `failed`
+    ├── DetectorError             a detector broke; the guard turns it into the action `failed`
+    └── QueueError                the review queue could not do what was asked; nothing was released by it
+        ├── NotFoundError         no such ticket, or one of another caller
+        ├── ConflictError         a stale version, another reviewer's reservation, or a ticket that is past it
+        └── UnavailableError      its database or key folder cannot be used now
 
 A message says what was given, what was expected and what to do, in one line. Messages name files, lines,
 columns and ids, never the text of an answer: they end up in logs.
@@ -60,6 +64,24 @@ class DetectorError(DiscreetError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detector, self.kind)
+
+
+class QueueError(DiscreetError):
+    """The review queue could not do what was asked; nothing was released by it."""
+
+
+class NotFoundError(QueueError):
+    """There is no such ticket, or it belongs to another caller."""
+
+
+class ConflictError(QueueError):
+    """A write came with a stale version, against another's reservation, or for a ticket that is past it."""
+
+
+class UnavailableError(QueueError):
+    """The queue's database or key folder cannot be used now: gone, locked or full."""
+
+    exit_code = 1
 
 
 def meant(given: object, known: Iterable[str], listed: Iterable[str] | None = None) -> str:

@@ -1,0 +1,166 @@
+"""Rows of tickets and what is sealed in them; each change is one transaction with its row in the audit."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, and_, insert, or_, select, update
+
+from discreet.core.errors import ConflictError, NotFoundError, UnavailableError
+from discreet.serve.queue import audit
+from discreet.serve.queue.records import TicketRow
+from discreet.serve.queue.tables import Database, deliveries, metadata, tickets
+from discreet.serve.queue.vault import Vault
+
+Fields = Mapping[Any, Any]
+"""The columns of a ticket."""
+ERASED: dict[str, Any] = {"key_name": None, "wrapped": None, "sealed": None, "edited": None}
+SYSTEM = "discreet"
+"""Who acts in the audit where no person does."""
+_DRAW = random.SystemRandom()
+
+
+class Store:
+    """The tickets' rows, and what time does to them; `Queue` adds what people do."""
+
+    def __init__(self, url: str, vault: Vault, *, expires_s: float, recheck: float, notify: Collection[str],
+                 clock: Callable[[], float]) -> None:
+        self.vault, self.database, self.clock = vault, Database(url), clock
+        self.expires_s, self.recheck, self.notify = expires_s, recheck, frozenset(notify)
+        metadata.create_all(self.database.engine)
+        self.audit_key = vault.lasting("audit")
+
+    def close(self) -> None:
+        """Give back the database's connections."""
+        self.database.close()
+
+    def row(self, ticket: str) -> Fields:
+        """The ticket as it stands in the database. NotFoundError for none."""
+        with self.database.reading() as connection:
+            found = connection.execute(select(tickets).where(tickets.c.id == ticket)).mappings().first()
+        if found is None:
+            raise NotFoundError(f"there is no ticket {ticket[:40]!r}; expected an id that the queue gave")
+        return found
+
+    def settled(self, ticket: str) -> Fields:
+        """The ticket after what is due: expired, or its decision final."""
+        for _ in range(3):
+            row = self.row(ticket)
+            try:
+                return self.settle(row)
+            except ConflictError:
+                continue  # another process settled it
+        raise stale(ticket)
+
+    def settle(self, row: Fields) -> Fields:
+        """Expire, make final or erase one ticket where that is due. ConflictError where another was faster."""
+        now = self.clock()
+        if row["status"] == "pending" and row["deadline"] <= now:
+            self.change(row, SYSTEM, "expire", None, status="expired", erase_at=now, reserved_by=None,
+                        reserved_until=None, **ERASED)
+        elif row["status"] == "decided" and row["final_at"] <= now:
+            self._make_final(row, now)
+        elif row["status"] in ("released", "blocked") and row["sealed"] is not None and row["erase_at"] <= now:
+            self.change(row, SYSTEM, "erase", None, recheck=None, **ERASED)
+        else:
+            return row
+        return self.row(row["id"])
+
+    def _make_final(self, row: Fields, now: float) -> None:
+        released, changes = row["decision"] != "block", {}
+        drawn = _DRAW.random() < self.recheck
+        try:
+            if released or drawn:
+                erase_at = max(row["deadline"], now + self.expires_s)
+                key = self.vault.unwrap(row["key_name"], row["id"], row["wrapped"])
+                name, wrapped = self.vault.wrap(key, row["id"], erase_at)
+                changes = {"erase_at": erase_at, "key_name": name, "wrapped": wrapped}
+            else:
+                changes = {"erase_at": now, **ERASED}
+        except NotFoundError:  # the key went while nobody made it final: there is nothing left to release
+            self.change(row, SYSTEM, "expire", None, status="expired", erase_at=now, **ERASED)
+            return
+        self.change(row, SYSTEM, "final", row["decision_code"], status="released" if released else "blocked",
+                    recheck="open" if drawn else None, **changes)
+
+    def change(self, row: Fields, actor: str, action: str, code: str | None, verdict: Fields | None = None,
+               **changes: Any) -> int:
+        """Write a new version of a ticket with its row in the audit; ConflictError where it is not as in `row`."""
+        with self.database.writing() as connection:
+            changed = connection.execute(update(tickets).where(
+                tickets.c.id == row["id"], tickets.c.version == row["version"]).values(
+                version=row["version"] + 1, **changes))
+            if changed.rowcount != 1:
+                raise stale(row["id"])
+            after = {**row, **changes, "version": row["version"] + 1}
+            if verdict is not None:
+                after["verdict_hash"] = audit.hash_of(verdict)
+            self.note(connection, after, actor, action, code)
+            final = changes.get("status") in ("released", "blocked", "expired")
+            if final and row["caller"] in self.notify:
+                connection.execute(insert(deliveries).values(
+                    ticket=row["id"], caller=row["caller"], status=changes["status"], attempts=0, next_at=0.0))
+        return int(after["version"])
+
+    def note(self, connection: Connection, row: Fields, actor: str, action: str, code: str | None) -> None:
+        """The audit's row of a change, or of a reading, in the transaction that makes it."""
+        audit.append(connection, self.audit_key, at=self.clock(), ticket=row["id"], version=row["version"],
+                     actor=actor, action=action, code=code, verdict_hash=row["verdict_hash"])
+
+    def content(self, row: Fields, part: str) -> dict[str, Any]:
+        """What is sealed in a ticket. NotFoundError where its key is destroyed."""
+        key = self.vault.unwrap(row["key_name"], row["id"], row["wrapped"])
+        sealed = row["sealed" if part == "content" else "edited"]
+        found: dict[str, Any] = json.loads(self.vault.open(key, row["id"], part, sealed))
+        return found
+
+    def sealed(self, row: Fields, part: str, content: Mapping[str, Any]) -> bytes:
+        """A further part, sealed under the ticket's data key."""
+        key = self.vault.unwrap(row["key_name"], row["id"], row["wrapped"])
+        return self.vault.seal(key, row["id"], part, json.dumps(content).encode())
+
+    def sweep(self, limit: int = 1000) -> dict[str, int]:
+        """Expire, make final and erase what is due, and destroy the keys of past periods; how many of each.
+
+        Call it every few seconds. Reads of a single ticket do the same for that ticket.
+        """
+        now, c = self.clock(), tickets.c
+        due = select(tickets).where(or_(
+            and_(c.status == "pending", c.deadline <= now), and_(c.status == "decided", c.final_at <= now),
+            and_(c.status.in_(("released", "blocked")), c.sealed.is_not(None), c.erase_at <= now))).limit(limit)
+        done = {"expired": 0, "released": 0, "blocked": 0, "erased": 0, "keys": 0}
+        with self.database.reading() as connection:
+            found = list(connection.execute(due).mappings())
+        broken: UnavailableError | None = None
+        for before in found:
+            try:
+                status = self.settle(before)["status"]
+            except ConflictError:
+                continue  # another process was faster
+            except UnavailableError as error:
+                broken = error  # one damaged ticket does not keep the others
+                continue
+            done["erased" if status == before["status"] else status] += 1
+        done["keys"] = self.vault.destroy(now)
+        if any(done.values()):
+            self.database.checkpoint()
+        if broken is not None:
+            raise broken
+        return done
+
+
+def row_of(row: Fields, *, blind: bool) -> TicketRow:
+    """The record of a ticket; `blind` without what was decided about it."""
+    hidden = ("first_by", "decided_by", "decision", "final_at") if blind else ()
+    found: dict[str, Any] = {name: None if name in hidden else row[name] for name in TicketRow.__slots__}
+    if blind:
+        found["status"] = "recheck"
+    return TicketRow(**found)
+
+
+def stale(ticket: str) -> ConflictError:
+    """Somebody else has changed the ticket meanwhile."""
+    return ConflictError(f"ticket {ticket} was changed by somebody else meanwhile; nothing was done: read it again")

@@ -1,0 +1,199 @@
+"""The queue's tables, and its database: SQLite with a write-ahead log, or PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    event,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from discreet.core.errors import UnavailableError, UsageError
+
+metadata = MetaData()
+
+tickets = Table(
+    "tickets", metadata,
+    Column("id", String(32), primary_key=True),
+    Column("caller", String(200), nullable=False),
+    Column("guard", String(200), nullable=False),
+    Column("code", String(60), nullable=False),
+    Column("policy", String(400), nullable=False),
+    Column("status", String(12), nullable=False),  # pending, decided (in its undo window), released, blocked, expired
+    Column("version", Integer, nullable=False),
+    Column("opened", Float, nullable=False),  # times are seconds since 1970, UTC
+    Column("deadline", Float, nullable=False),
+    Column("erase_at", Float, nullable=False),
+    Column("verdict_hash", String(64), nullable=False),
+    Column("figures", JSON, nullable=False),  # numbers of the verdict, no text
+    Column("reserved_by", String(200)),
+    Column("reserved_until", Float),
+    Column("first_by", String(200)),  # with a second reviewer: who proposed to release
+    Column("first_action", String(20)),
+    Column("decided_by", String(200)),
+    Column("decision", String(20)),
+    Column("decision_code", String(60)),
+    Column("final_at", Float),
+    Column("recheck", String(8)),  # open, done
+    Column("key_name", String(40)),
+    Column("wrapped", LargeBinary),
+    Column("sealed", LargeBinary),
+    Column("edited", LargeBinary),
+    Index("tickets_by_deadline", "status", "deadline", "id"),
+    Index("tickets_by_recheck", "recheck", "deadline"),
+    Index("tickets_by_erasure", "erase_at"),
+)
+
+audit = Table(
+    "audit", metadata,
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("at", Float, nullable=False),
+    Column("ticket", String(32), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("action", String(24), nullable=False),
+    Column("code", String(60)),
+    Column("verdict_hash", String(64), nullable=False),
+    Column("mac", String(64), nullable=False),  # of this row and the mac before it
+    Index("audit_by_ticket", "ticket", "seq"),
+)
+
+deliveries = Table(
+    "deliveries", metadata,
+    Column("ticket", String(32), primary_key=True),
+    Column("caller", String(200), nullable=False),
+    Column("status", String(12), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", Float),  # null once it arrived, or was given up
+    Column("arrived", Float),
+    Index("deliveries_due", "next_at"),
+)
+
+_WRITES = "discreet_writes"
+LOCK = 0x64697363
+"""The advisory lock in PostgreSQL under which the audit's chain grows, and migrations run."""
+
+
+class Database:
+    """Transactions on the queue's database; whatever it raises becomes an UnavailableError without a statement.
+
+    `url` is SQLAlchemy's: sqlite:////var/lib/discreet/queue.db, postgresql://user@host/name. SQLite runs in WAL mode
+    with synchronous=FULL, so that a commit survives a loss of power; its file is made for its owner alone.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self.url = _with_driver(make_url(url))
+        except ArgumentError:
+            raise UsageError("the queue's database is not a URL; expected sqlite:///FILE or postgresql://USER@HOST/NAME"
+                             ) from None
+        self.name = self.url.render_as_string(hide_password=True)
+        if self.is_sqlite:
+            self._make_file()
+        lite = {"timeout": 10, "check_same_thread": False}
+        with self._said():
+            self.engine: Engine = create_engine(
+                self.url, hide_parameters=True, pool_pre_ping=not self.is_sqlite,
+                connect_args=lite if self.is_sqlite else {"connect_timeout": 5})
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite; else PostgreSQL."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that only reads, in one transaction."""
+        with self._said(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is committed when the block ends well, and undone whole where it does not."""
+        with self._said(), self.engine.connect() as connection:
+            connection.execution_options(**{_WRITES: True})
+            with connection.begin():
+                yield connection
+
+    def checkpoint(self) -> None:
+        """SQLite: move the write-ahead log into the database and empty it, as far as readers let it."""
+        if self.is_sqlite:
+            with self._said(), self.engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(
+                    "PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Give back all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise UnavailableError(f"the queue's database {self.name} {_why(error)}; nothing was released; expected a "
+                                   "database that answers and has room") from None
+        except (SQLAlchemyError, ImportError) as error:
+            raise UnavailableError(f"the queue's database {self.name} cannot be used ({type(error).__name__}); nothing "
+                                   "was released; expected SQLite, or PostgreSQL with discreet[postgres]") from None
+
+    def _make_file(self) -> None:
+        file = self.url.database
+        if file in (None, "", ":memory:"):
+            raise UsageError("the queue's database is in memory, so that it is lost when the service ends; expected "
+                             "sqlite:///FILE or postgresql://USER@HOST/NAME")
+        try:
+            os.close(os.open(str(file), os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise UnavailableError(f"the queue's database {self.name} cannot be opened: "
+                                   f"{(error.strerror or 'refused').lower()}; expected a file in a folder that can be "
+                                   "written") from None
+
+
+def _with_driver(url: URL) -> URL:
+    if url.drivername in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise UsageError(f"the queue's database is {url.get_backend_name()!r}; expected sqlite or postgresql")
+    return url
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by the next function, not by the driver
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer takes the lock at once: one that reads first and writes later may be refused at the end.
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _why(error: DBAPIError) -> str:
+    """The kind of failure; never the statement, its parameters or the server's words."""
+    kind = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
+    known = {"SQLITE_FULL": "has no room: the disk is full", "SQLITE_BUSY": "is locked by another process",
+             "SQLITE_READONLY": "cannot be written", "SQLITE_CORRUPT": "is damaged", "53100": "has no room: the disk "
+             "is full", "SQLITE_NOTADB": "is not a database"}
+    return known.get(str(kind), f"cannot be used ({kind or type(error.orig).__name__})")

@@ -87,6 +87,6 @@ def hash_of(verdict: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(verdict, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _mac(key: bytes, before: str, row: Mapping[str, Any]) -> str:
+def _mac(key: bytes, before: str, row: Mapping[Any, Any]) -> str:
     said = json.dumps([before, *(row[name] for name in FIELDS)])
     return hmac.new(key, said.encode(), "sha256").hexdigest()

@@ -70,7 +70,7 @@ class QueueError(DiscreetError):
     """The review queue could not do what was asked; nothing was released by it."""
 
 
-class NotFoundError(QueueError):
+class NotFoundError(QueueError, LookupError):
     """There is no such ticket, or it belongs to another caller."""
 
 

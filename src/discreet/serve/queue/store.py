@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, and_, insert, or_, select, update
 
 from discreet.core.errors import ConflictError, NotFoundError, UnavailableError
 from discreet.serve.queue import audit
+from discreet.serve.queue.migrate import upgrade
 from discreet.serve.queue.records import TicketRow
-from discreet.serve.queue.tables import Database, deliveries, metadata, tickets
+from discreet.serve.queue.tables import Database, deliveries, tickets
 from discreet.serve.queue.vault import Vault
 
 Fields = Mapping[Any, Any]
@@ -26,11 +27,11 @@ _DRAW = random.SystemRandom()
 class Store:
     """The tickets' rows, and what time does to them; `Queue` adds what people do."""
 
-    def __init__(self, url: str, vault: Vault, *, expires_s: float, recheck: float, notify: Collection[str],
+    def __init__(self, url: str, vault: Vault, *, expires_s: float, recheck: float, notify: bool,
                  clock: Callable[[], float]) -> None:
         self.vault, self.database, self.clock = vault, Database(url), clock
-        self.expires_s, self.recheck, self.notify = expires_s, recheck, frozenset(notify)
-        metadata.create_all(self.database.engine)
+        self.expires_s, self.recheck, self.notify = expires_s, recheck, notify
+        upgrade(self.database)
         self.audit_key = vault.lasting("audit")
 
     def close(self) -> None:
@@ -100,7 +101,7 @@ class Store:
                 after["verdict_hash"] = audit.hash_of(verdict)
             self.note(connection, after, actor, action, code)
             final = changes.get("status") in ("released", "blocked", "expired")
-            if final and row["caller"] in self.notify:
+            if final and self.notify:
                 connection.execute(insert(deliveries).values(
                     ticket=row["id"], caller=row["caller"], status=changes["status"], attempts=0, next_at=0.0))
         return int(after["version"])

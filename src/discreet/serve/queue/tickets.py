@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,8 @@ class Queue(Store):
         Whether a release takes two reviewers. To block takes one.
     recheck : float
         Share of decided tickets, drawn at random, that another reviewer is asked about blindly.
-    notify : collection of str
-        Callers whose tickets leave a row for the webhook when they are final.
+    notify : bool
+        Whether tickets leave a row for the webhook when they are final; see `Announcer`.
     key_period_s : float
         Period of the keys, a day at most.
     clock : callable
@@ -66,7 +66,7 @@ class Queue(Store):
 
     def __init__(self, url: str, key_folder: Path, *, expires_s: float = 3600, undo_s: float = 10,
                  reserve_s: float = 300, second_reviewer: bool = False, recheck: float = 0.0,
-                 notify: Collection[str] = (), key_period_s: float = DAY,
+                 notify: bool = False, key_period_s: float = DAY,
                  clock: Callable[[], float] = time.time) -> None:
         for name, value, least in (("expires_s", expires_s, 1), ("undo_s", undo_s, 0), ("reserve_s", reserve_s, 1)):
             if not least <= value <= 30 * DAY:

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from tests.serve.queue.conftest import put
+
+from discreet.core.errors import InputError
+from discreet.serve.queue.migrate import FOLDER, HEAD, upgrade
+from discreet.serve.queue.tables import Database, metadata
+from discreet.serve.queue.tickets import Queue
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(f"sqlite:///{tmp_path / 'q.db'}")
+
+
+def test_the_revisions_make_the_tables_that_the_code_reads(database: Database) -> None:
+    assert upgrade(database) is None
+    assert upgrade(database) == HEAD
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata) == []
+    assert ScriptDirectory(str(FOLDER)).get_heads() == [HEAD]
+
+
+def test_several_processes_that_start_at_once_make_them_once(tmp_path: Path) -> None:
+    made = [Database(f"sqlite:///{tmp_path / 'q.db'}") for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(map(str, pool.map(upgrade, made))) == [HEAD] * 5 + ["None"]
+
+
+def test_a_revision_that_fails_leaves_the_database_as_it_was(database: Database,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    from alembic import op
+
+    monkeypatch.setattr(op, "create_index", lambda *_: op.execute("SELECT nonsense"))
+    with pytest.raises(Exception, match="could not be brought from revision None to 0001"):
+        upgrade(database)
+    monkeypatch.undo()
+    assert upgrade(database) is None
+
+
+@pytest.mark.parametrize(("statement", "said"), [
+    ("UPDATE alembic_version SET version_num = '9999'", "revision '9999'"),
+    ("DROP TABLE alembic_version", "the queue did not make"),
+])
+def test_a_database_that_is_not_ours_is_left_alone(make: Callable[..., Queue], statement: str, said: str) -> None:
+    queue = make()
+    put(queue)
+    with queue.database.writing() as connection:
+        connection.exec_driver_sql(statement)
+    with pytest.raises(InputError, match=said):
+        make()
+    assert len(queue.tickets()) == 1

@@ -1,0 +1,1 @@
+"""The review console in the browser."""

@@ -1,0 +1,85 @@
+"""An answer cut at its findings: what each piece says of whom, with a hue for the class and a line for the person."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from markupsafe import Markup, escape
+
+HUES = 8
+LINES = ("one", "two", "three", "four")
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+                     "\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one finding puts on a piece of text: the class and its hue (1 to 8), the person's number and line."""
+
+    type: str
+    hue: int
+    mark: str
+    line: str
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody that an answer speaks of, as the legend names them."""
+
+    name: str
+    subject: str
+    mark: str
+    line: str
+
+
+Piece: TypeAlias = "tuple[str, list[Mark]]"
+"""A piece of a text, and what covers it."""
+
+
+class Legend:
+    """Hues by class, in order of appearance, and lines by person; what is bound to nobody has no number.
+
+    Parameters
+    ----------
+    findings : sequence of mappings
+        With `type`, `subject`, `person`, `start`, `end`, `counts`, and `text`, the number of the text that it is in.
+    """
+
+    def __init__(self, findings: Sequence[Mapping[str, Any]]) -> None:
+        ordered = sorted(findings, key=lambda one: (one["text"], one["start"]))
+        seen = Counter(str(one["type"]) for one in ordered)
+        self._hues = {name: 1 + place % HUES for place, name in enumerate(seen)}
+        self.classes = [(name, self._hues[name], n) for name, n in seen.items()]
+        people = {str(one["person"]): str(one["subject"]) for one in ordered if one["subject"] != "nobody"}
+        self.people = [Person(name, subject, str(place + 1), LINES[place] if place < len(LINES) else "more")
+                       for place, (name, subject) in enumerate(people.items())]
+        self._people = {person.name: person for person in self.people}
+
+    def cut(self, text: str, findings: Sequence[Mapping[str, Any]]) -> list[Piece]:
+        """`text` cut at every edge of a finding: its pieces, put together the text, each with what covers it."""
+        size = len(text)
+        ends = sorted({0, size, *(min(max(end, 0), size) for f in findings for end in (f["start"], f["end"]))})
+        return [(text[start:end], [self._mark(f) for f in findings if f["start"] <= start and end <= f["end"]])
+                for start, end in pairwise(ends)]
+
+    def _mark(self, finding: Mapping[str, Any]) -> Mark:
+        person = self._people.get(str(finding["person"]))
+        return Mark(str(finding["type"]), self._hues[str(finding["type"])], person.mark if person else "",
+                    person.line if person else "none", bool(finding["counts"]))
+
+
+def visible(text: str) -> Markup:
+    """HTML of `text`; characters that cannot be seen, or that turn the order of others, by their code point."""
+    def shown(found: re.Match[str]) -> str:
+        character = found[0]
+        name = unicodedata.name(character, "control character").lower()
+        return f'<span class="control" title="{escape(name)}">U+{ord(character):04X}</span>'
+
+    return Markup(_UNSEEN.sub(shown, str(escape(text))))

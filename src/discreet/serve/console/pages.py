@@ -1,0 +1,63 @@
+"""Templates and words of the console, and how it writes times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from discreet.core.numbers import NOTHING, counted, number, percent, share
+from discreet.serve.console.evidence import visible
+
+
+@cache
+def words() -> Mapping[str, Mapping[str, str]]:
+    """The labels of `words.yaml`."""
+    found: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+        files("discreet.serve.console").joinpath("words.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def label(kind: str, code: str) -> str:
+    """What the console calls a code: "undecided" for the code privacy/undecided; the code where it has no name."""
+    return words()[kind].get(code, code.replace("_", " "))
+
+
+def span(seconds: float) -> str:
+    """"45 s", "12 min", "3 h"; the script of the page writes it alike."""
+    s = max(0, -int(-seconds // 1))
+    return f"{s} s" if s < 100 else f"{round(s / 60)} min" if s < 6000 else f"{round(s / 3600)} h"
+
+
+def brief(ticket: str) -> str:
+    """The first letters of a ticket's id, enough to tell tickets of a queue apart."""
+    return ticket[:10]
+
+
+def _time(seconds: float, form: str) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime(form)
+
+
+@cache
+def environment() -> Environment:
+    """The templates' environment."""
+    made = Environment(loader=PackageLoader("discreet.serve.console"), autoescape=True, undefined=StrictUndefined,
+                       trim_blocks=True, lstrip_blocks=True)
+    made.filters.update(
+        away=lambda s: f"in {span(s)}" if s > 0 else "now", left=lambda s: f"{span(s)} left",
+        seconds=lambda s: f"{max(0, -int(-s // 1))} s", brief=brief, visible=visible, share=share, counted=counted,
+        thousands=lambda n: f"{n:,}", words=lambda name: str(name).replace("_", " "),
+        label=lambda code, kind: label(kind, code), number=number, percent=percent,
+        lasting=lambda s: NOTHING if s is None else span(s), exact=lambda s: _time(s, "%Y-%m-%d %H:%M:%S"),
+        iso=lambda s: _time(s, "%Y-%m-%dT%H:%M:%SZ"), clock=lambda s: _time(s, "%d %b, %H:%M UTC"))
+    return made
+
+
+def render(template: str, **facts: Any) -> str:
+    """A page."""
+    return environment().get_template(template).render(**facts)

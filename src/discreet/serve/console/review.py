@@ -1,0 +1,235 @@
+"""What a reviewer sees of the queue and of a ticket, and what becomes of their decision; no HTTP and no HTML."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from discreet.core.errors import ConflictError, NotFoundError, UsageError
+from discreet.core.records import Answer
+from discreet.guard.guard import Judgement
+from discreet.serve.console.evidence import Legend, Piece
+from discreet.serve.console.pages import label
+from discreet.serve.console.statistics import audit_rows
+from discreet.serve.gate import worst_of
+from discreet.serve.keys import Caller
+from discreet.serve.queue.records import Allowed, TicketRow, TicketView
+from discreet.serve.queue.tickets import Queue
+
+Judge: TypeAlias = Callable[[str, Answer], Awaitable[Judgement]]
+
+MOST = 500
+"""Tickets that a list reads."""
+DECIDING = ("release", "release_edited", "block")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A line of the list: the ticket, whether this reviewer may open it, and who has it."""
+
+    id: str
+    row: TicketRow
+    free: bool
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The list: `pending` of all tickets that this reviewer may see, `rows` of those that the filters let through."""
+
+    pending: int
+    rows: Sequence[Listed]
+    choices: Mapping[str, Sequence[tuple[str, str, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a page says after a form that did nothing: a notice, or the guard's refusal of the texts as `edited`."""
+
+    status: int
+    notice: str = ""
+    refusal: str = ""
+    code: str = ""
+    digest: str = ""
+    edited: tuple[str, ...] = field(default=(), repr=False)
+    judgements: tuple[Judgement, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A ticket's page. `view` is None, and with it every text, where this reviewer may not read it now. `actions` have
+    the digit that chooses them, the same on every page."""
+
+    status: int
+    row: TicketRow
+    heading: str
+    explanation: str
+    next: str | None
+    previous: str | None
+    view: TicketView | None = field(default=None, repr=False)
+    actions: Sequence[tuple[int, Allowed]] = ()
+    legend: Legend | None = None
+    answers: Sequence[Sequence[Piece]] = field(default=(), repr=False)
+    edited: Sequence[str] = field(default=(), repr=False)
+    judged: Sequence[Sequence[Piece]] = field(default=(), repr=False)
+    undo: bool = False
+
+
+class Review:
+    """Reads and decides for reviewers. A key that is bound to a guard has the tickets of that guard only.
+
+    Raises NotFoundError for a ticket that is not there for this reviewer; UnavailableError as the queue does.
+    """
+
+    def __init__(self, queue: Queue, judge: Judge, clock: Callable[[], float]) -> None:
+        self._queue, self._judge, self._clock = queue, judge, clock
+
+    def listing(self, caller: Caller, asked: Mapping[str, str]) -> Listing:
+        """Tickets by deadline: those that wait, or with `kind` "recheck" those that are asked about a second time."""
+        kinds = {kind: self._queue.tickets(status=kind, guard=caller.guard, limit=MOST) for kind in (
+            "pending", "recheck")}
+        rows = kinds["recheck" if asked.get("kind") == "recheck" else "pending"]
+        wanted = [one for one in rows if asked.get("guard") in ("", None, one.guard)
+                  and asked.get("code") in ("", None, one.code)]
+        choices: dict[str, list[tuple[str, str, int]]] = {
+            "guard": [(name, name, n) for name, n in sorted(Counter(one.guard for one in rows).items())],
+            "code": [(name, label("code", name), n) for name, n in sorted(Counter(one.code for one in rows).items())],
+            "kind": [("recheck", "blind re-check", len(kinds["recheck"]))] if kinds["recheck"] else []}
+        return Listing(len(kinds["pending"]), [self._listed(one, caller.id) for one in wanted], choices)
+
+    def _listed(self, row: TicketRow, me: str) -> Listed:
+        reserved = row.reserved_by is not None and (row.reserved_until or 0) > self._clock()
+        state = ("you" if row.reserved_by == me else str(row.reserved_by)) if reserved else "–"
+        if row.status == "pending" and row.first_by is not None:
+            state = "waits for a second reviewer" if row.first_by == me or not reserved else f"{state}, second"
+        free = row.first_by != me and (not reserved or row.reserved_by == me)
+        return Listed(row.id, row, free, state)
+
+    def own(self, ticket: str, caller: Caller) -> Mapping[str, Any]:
+        """The ticket's columns, after what is due."""
+        row = self._queue.settled(ticket)
+        if caller.guard not in (None, row["guard"]):
+            raise NotFoundError("there is no such ticket of this key's guard")
+        return row
+
+    def undoable(self, ticket: str, caller: Caller) -> Mapping[str, Any] | None:
+        """What this reviewer decided about a ticket and may still undo: `{id, version, action, until}`."""
+        row, me = self.own(ticket, caller), caller.id
+        if row["status"] == "decided" and row["decided_by"] == me:
+            return {"id": ticket, "version": row["version"], "action": row["decision"], "until": row["final_at"]}
+        if row["status"] == "pending" and row["first_by"] == me:
+            return {"id": ticket, "version": row["version"], "action": "propose", "until": None}
+        return None
+
+    def show(self, ticket: str, caller: Caller, told: Told | None = None) -> Shown:
+        """Reserve a ticket that is free, and read it; else say why there is nothing to read."""
+        row, me, view = self.own(ticket, caller), caller.id, None
+        allowed = [one.action for one in self._queue.allowed(row, me)]
+        if "release" in allowed:
+            try:
+                if "reserve" in allowed:
+                    self._queue.reserve(ticket, me, row["version"])
+                view = self._queue.read(ticket, me)
+            except ConflictError:
+                pass
+            row = self.own(ticket, caller)
+        before, after = self._neighbours(row, caller)
+        status = told.status if told is not None else 410 if row["status"] == "expired" else 200
+        plain = TicketRow(**{name: row[name] for name in TicketRow.__slots__})
+        if view is None:
+            heading, explanation = self._closed(plain, me)
+            return Shown(status, plain, heading, explanation, after, before, undo="undo" in allowed)
+        findings = [{**one, "text": one.get("answer", 0)} for one in view.findings]
+        legend, edited = Legend(findings), told.edited if told is not None else ()
+        judged = [[{**_json(one), "text": place} for one in judgement.findings]
+                  for place, judgement in enumerate(told.judgements if told is not None else ())]
+        shown = Legend([one for found in judged for one in found])
+        heading = f"{label('heading', view.row.code)}: {view.verdict.get('reason') or 'no reason given'}"
+        return Shown(
+            status, view.row, heading, "", after, before, view,
+            [(1 + DECIDING.index(one.action), one) for one in view.actions if one.action in DECIDING], legend,
+            [legend.cut(text, [one for one in findings if one["text"] == place])
+             for place, text in enumerate(view.texts)], edited or view.edited or view.texts,
+            [shown.cut(text, found) for text, found in zip(edited, judged, strict=False)] if judged else ())
+
+    def _neighbours(self, row: Mapping[str, Any], caller: Caller) -> tuple[str | None, str | None]:
+        """The tickets before and after one by deadline that are free for this reviewer."""
+        def place(one: TicketRow) -> tuple[float, str]:
+            return one.deadline, one.id
+
+        here = row["deadline"], row["id"]
+        free = [one.row for one in self.listing(caller, {}).rows if one.free and one.id != row["id"]]
+        before, after = [one.id for one in free if place(one) < here], [one.id for one in free if place(one) > here]
+        return (before[-1] if before else None), (after[0] if after else None)
+
+    def _closed(self, row: TicketRow, me: str) -> tuple[str, str]:
+        """Why a ticket's text is not shown: a heading and a sentence."""
+        if row.status == "expired":
+            return ("This ticket has expired", "Nobody decided in time. The answer was blocked and its text erased; it "
+                    "will not be released.")
+        if row.status == "decided":
+            who = "You have" if row.decided_by == me else f"{row.decided_by} has"
+            return f"{who} decided: {label('action', str(row.decision)).lower()}", "The decision is not final yet."
+        if row.status in ("released", "blocked"):
+            return f"This ticket was {row.status}", "The decision is final. Its text is no longer shown."
+        if row.first_by == me:
+            return ("This ticket waits for a second reviewer", "You have proposed to release it. Another reviewer "
+                    "decides whether it leaves.")
+        return (f"{row.reserved_by} has this ticket", "It is shown to one reviewer at a time. It is free again when "
+                "they give it back, or when their reservation ends.")
+
+    def conflict(self, ticket: str) -> Told:
+        """What happened to a ticket that a form came too late for."""
+        rows = audit_rows(self._queue.database, ticket, None, None, 20)
+        last = next((one for one in rows if one["action"] != "read"), None)
+        what = "The ticket was changed." if last is None else (
+            f"{last['actor']}: {label('step', last['action'])} (version {last['version']}).")
+        return Told(409, f"{what} Nothing of yours was written; this is the ticket as it is now.")
+
+    async def decide(self, ticket: str, caller: Caller, form: FormData) -> Told | None:
+        """Write the decision of a form; None, or what to say because nothing was written.
+
+        An edited text is judged by the guard of the ticket. What is flagged or not judged is refused; what the guard
+        cannot decide on needs the form's `confirmed`, the digest of exactly that text.
+        """
+        action, _, code = str(form.get("choice", "")).partition(":")
+        version = number_of(str(form.get("version", "")))
+        given: dict[str, Any] = {"action": action, "code": code}
+        row = await run_in_threadpool(self.own, ticket, caller)
+        try:
+            if action == "release_edited":
+                texts = tuple(str(one).replace("\r\n", "\n") for one in form.getlist("text"))
+                view = await run_in_threadpool(self._queue.read, ticket, caller.id)
+                judgements = tuple(await asyncio.gather(*(
+                    self._judge(row["guard"], Answer(f"{ticket}-{n}", text, view.question))
+                    for n, text in enumerate(texts))))
+                found, worst = worst_of(judgements)
+                digest = sha256("\0".join(texts).encode()).hexdigest()
+                confirmed = found == "privacy/undecided" and form.get("confirmed") == digest
+                if worst is None or not (found == "ok" or confirmed):
+                    return Told(422, refusal=label("refused", found), code=found, edited=texts, judgements=judgements,
+                                digest=digest if found == "privacy/undecided" else "")
+                given |= {"text": texts, "verdict": worst.verdict.to_json()}
+            await run_in_threadpool(lambda: self._queue.decide(
+                ticket, caller.id, version=version, **given))
+        except ConflictError:
+            return await run_in_threadpool(self.conflict, ticket)
+        except UsageError as error:
+            return Told(422, f"Nothing was written: {error}.")
+        return None
+
+
+def _json(finding: Any) -> dict[str, Any]:
+    return {name: getattr(finding, name) for name in finding.__slots__}
+
+
+def number_of(given: str) -> int:
+    """A version in a form, or -1, which no ticket has."""
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else -1

@@ -1,0 +1,331 @@
+"""The console in the browser: pages that the server renders, and forms; an application of its own below `/console`.
+
+A reviewer opens a ticket, which reserves it, reads it, and decides; an operator reads statistics and the audit. No page
+but an open ticket holds text, and the browser keeps none. Every call of the queue runs in a thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hmac import compare_digest
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from discreet.core.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from discreet.report.figure import css
+from discreet.serve.console.pages import render
+from discreet.serve.console.review import Judge, Review, Told, number_of
+from discreet.serve.console.session import HOURS, Guarded, Session, Sessions, session_key
+from discreet.serve.console.statistics import audit_rows, reviewing
+from discreet.serve.keys import LOCAL, Caller, Keyring
+from discreet.serve.queue.tickets import Queue
+from discreet.serve.settings import is_loopback
+
+Handler: TypeAlias = Callable[..., Awaitable[Response]]
+
+REFRESH_S = 10
+"""Seconds after which the list of the queue looks again."""
+SHOWN = 50
+"""Tickets, or rows of the audit, on one page."""
+DAYS = 30
+"""Days that statistics look back."""
+PAGES = (("queue", "Queue", ("reviewer", "operator")), ("statistics", "Statistics", ("reviewer", "operator")),
+         ("audit", "Audit", ("operator",)))
+NOTICES = {"reservation": "Your reservation ended, because nothing happened on the page. The ticket is free again.",
+           "left": "The ticket is free again."}
+"""What the list says of the page that led to it, by the word in its address."""
+
+
+class Console:
+    """The pages over one queue.
+
+    Parameters
+    ----------
+    queue : Queue
+    keyring : Keyring or None
+        Whose keys sign in; None where the service asks for none, on the loopback.
+    judge : callable
+        Judges an edited text, by the name of a guard, before it may leave.
+    key_folder : Path
+        Where the key that seals sessions is kept; the processes of one service share it.
+    load : callable
+        Rows `{guard, point, judged, undecided, share, expected}` that compare the share of undecided answers with the
+        one that calibration expects; may be none.
+    clock : callable
+        Seconds since 1970.
+    """
+
+    def __init__(self, queue: Queue, keyring: Keyring | None, judge: Judge, *, key_folder: Path,
+                 load: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
+                 clock: Callable[[], float] = time.time) -> None:
+        self._queue, self._keyring, self._load, self._clock = queue, keyring, load, clock
+        self._sessions = Sessions(session_key(key_folder), self._known, clock)
+        self._review = Review(queue, judge, clock)
+
+    def app(self) -> ASGIApp:
+        """The application to mount, at any path."""
+        review, both = ("reviewer",), ("reviewer", "operator")
+        static = StaticFiles(directory=str(files("discreet.serve.console") / "static"))
+        return Guarded(Starlette(routes=[
+            Route("/", self._home), Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
+            Route("/static/house.css", self._house_css), Mount("/static", static),
+            self._form("/sign-out", self._sign_out, both),
+            self._page("/queue", self._list, both), self._page("/next", self._next, review),
+            self._page("/tickets/{ticket}", self._ticket, review),
+            self._form("/tickets/{ticket}/decide", self._decide, review),
+            self._form("/tickets/{ticket}/undo", self._undo, review),
+            self._form("/tickets/{ticket}/leave", self._leave, review),
+            self._form("/tickets/{ticket}/heartbeat", self._heartbeat, review),
+            self._page("/statistics", self._statistics, both), self._page("/audit", self._audit, ("operator",)),
+        ]))
+
+    # Who is signed in
+
+    def _known(self, name: str, mark: str) -> Caller | None:
+        if self._keyring is None:
+            return LOCAL if name == LOCAL.id else None
+        try:
+            keys = self._keyring.keys()
+            return next((Caller(key.id, key.role, key.guard) for key in keys
+                         if key.id == name and compare_digest(key.sha256[:16], mark)), None)
+        except InputError:  # A file of keys that cannot be read lets nobody in.
+            return None
+
+    def _page(self, path: str, handler: Handler, roles: Sequence[str]) -> Route:
+        """A page for who is signed in with one of `roles`."""
+        async def endpoint(request: Request) -> Response:
+            session = await run_in_threadpool(self._sessions.read, request)
+            if session is None:
+                return self._to_sign_in(request)
+            return self._refusal(request, session, roles) or await self._said(handler(request, session), request,
+                                                                              session)
+
+        return Route(path, endpoint)
+
+    def _form(self, path: str, handler: Handler, roles: Sequence[str]) -> Route:
+        """What a form sends, with the token of the session."""
+        async def endpoint(request: Request) -> Response:
+            session = await run_in_threadpool(self._sessions.read, request)
+            if session is None:
+                return self._to_sign_in(request)
+            form = await request.form(max_files=0, max_fields=300)
+            if not compare_digest(str(form.get("token", "")).encode(), session.token.encode()):
+                return self._message(request, session, 403, "This form is not of your session",
+                                     "Nothing was done. Load the page again and repeat it.")
+            return self._refusal(request, session, roles) or await self._said(handler(request, session, form), request,
+                                                                              session)
+
+        return Route(path, endpoint, methods=["POST"])
+
+    async def _said(self, working: Awaitable[Response], request: Request, session: Session) -> Response:
+        """An answer, or a page that says why there is none."""
+        try:
+            return await working
+        except NotFoundError:
+            return self._message(request, session, 404, "There is no such ticket", "Its address is not one of this "
+                                 "queue, or it is another guard's.")
+        except UnavailableError:
+            return self._message(request, session, 503, "The queue cannot be reached", "Nothing was changed. Try again "
+                                 "in a moment; if it lasts, tell your operator.")
+
+    def _refusal(self, request: Request, session: Session, roles: Sequence[str]) -> Response | None:
+        if session.caller == LOCAL or session.caller.role in roles:
+            return None
+        return self._message(request, session, 403, "Not with this key", f"This is for the role {' or '.join(roles)}; "
+                             f"the key {session.caller.id} has the role {session.caller.role}.")
+
+    def _to_sign_in(self, request: Request) -> Response:
+        if "x-console" in request.headers:
+            return Response(status_code=401)
+        query = {"next": request.url.path} if request.method == "GET" else {}
+        return RedirectResponse(f"{_base(request)}/sign-in?{urlencode(query)}", 303)
+
+    async def _sign_in(self, request: Request) -> Response:
+        """The form, and what it sends: a key is compared with the keyring and goes nowhere else."""
+        if self._keyring is None:
+            # Another site may name this address in the browser of somebody who works here.
+            return (self._signed_in(request, LOCAL, "") if is_loopback(request.url.hostname or "") else
+                    self._message(request, None, 403, "Only on this machine", "This service asks for no key, and is "
+                                  "there for 127.0.0.1 and localhost only."))
+        wrong, onward = "", request.query_params.get("next", "")
+        if request.method == "POST":
+            if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+                return self._message(request, None, 403, "Sent from another site", "Sign in on the console's own page.")
+            form = await request.form(max_files=0, max_fields=4)
+            onward = str(form.get("next", ""))
+            try:
+                caller = await run_in_threadpool(self._keyring.caller, str(form.get("key", "")).strip())
+                if caller is not None and caller.role != "caller":
+                    keys = self._keyring.keys()
+                    mark = next(key.sha256[:16] for key in keys if key.id == caller.id)
+                    return self._signed_in(request, caller, mark, onward)
+                wrong = ("This key is not known." if caller is None else "This key is for an application; expected one "
+                         "of the role reviewer or operator.")
+            except (InputError, StopIteration):
+                wrong = "The file of keys cannot be read; tell your operator."
+        return self._html(request, None, "sign_in", 401 if wrong else 200, wrong=wrong, hours=HOURS,
+                          next=_within(request, onward),
+                          elsewhere=request.headers.get("sec-fetch-site") == "cross-site")
+
+    def _signed_in(self, request: Request, caller: Caller, mark: str, onward: str = "") -> Response:
+        response = RedirectResponse(_within(request, onward), 303)
+        self._sessions.open(response, request, caller, mark)
+        return response
+
+    async def _sign_out(self, request: Request, session: Session, form: FormData) -> Response:
+        response = RedirectResponse(f"{_base(request)}/sign-in", 303)
+        self._sessions.close(response, request)
+        return response
+
+    # The queue
+
+    async def _list(self, request: Request, session: Session) -> Response:
+        """Tickets by deadline; the list alone for the script, which looks again."""
+        asked = {name: request.query_params.get(name, "") for name in ("guard", "code", "kind")}
+        listing = await run_in_threadpool(self._review.listing, session.caller, asked)
+
+        def link(**change: str) -> str:
+            kept = {name: value for name, value in {**asked, **change}.items() if value}
+            return f"{_base(request)}/queue" + ("?" + urlencode(kept) if kept else "")
+
+        chips = [(name, asked[name], [("", "all" if name != "kind" else "to decide", None, link(**{name: ""})),
+                                      *((value, label, n, link(**{name: value})) for value, label, n in choices)])
+                 for name, choices in listing.choices.items()]
+        start = max(0, number_of(request.query_params.get("from", "")))
+        rows = listing.rows[start:start + SHOWN]
+        return self._html(
+            request, session, "queue_list" if "x-console" in request.headers else "queue",
+            undo=await self._undoable(request, session), notice=_notice(request), page="queue", listing=listing,
+            rows=rows, chips=chips, load=await run_in_threadpool(self._load), refresh_s=REFRESH_S,
+            more=link(**{"from": str(start + SHOWN)}) if len(listing.rows) > start + SHOWN else None)
+
+    async def _next(self, request: Request, session: Session) -> Response:
+        """To the ticket with the next deadline that this reviewer may take; to the list where there is none."""
+        listing = await run_in_threadpool(self._review.listing, session.caller, {})
+        free = next((row.id for row in listing.rows if row.free), None)
+        query = {name: value for name, value in request.query_params.items() if name in ("decided", "said")}
+        return RedirectResponse(f"{_base(request)}/{f'tickets/{free}' if free else 'queue'}?{urlencode(query)}", 303)
+
+    async def _undoable(self, request: Request, session: Session) -> Mapping[str, Any] | None:
+        """The decision that the address names, while its maker may undo it."""
+        decided = request.query_params.get("decided")
+        if decided is None or "x-console" in request.headers:
+            return None
+        try:
+            return await run_in_threadpool(self._review.undoable, decided, session.caller)
+        except NotFoundError:
+            return None
+
+    # One ticket
+
+    async def _ticket(self, request: Request, session: Session) -> Response:
+        """Reserve a ticket and show it; what somebody else has, or what is over, without its text."""
+        if "prefetch" in request.headers.get("sec-purpose", ""):
+            return Response(status_code=503)
+        return await self._show(request, session)
+
+    async def _show(self, request: Request, session: Session, told: Told | None = None) -> Response:
+        shown = await run_in_threadpool(self._review.show, request.path_params["ticket"], session.caller, told)
+        notice = {"kind": "refused", "text": told.notice} if told is not None and told.notice else _notice(request)
+        return self._html(request, session, "ticket", shown.status, page="", notice=notice,
+                          undo=await self._undoable(request, session), told=told, shown=shown,
+                          beat_s=min(60.0, self._queue.reserve_s / 4))
+
+    async def _decide(self, request: Request, session: Session, form: FormData) -> Response:
+        told = await self._review.decide(request.path_params["ticket"], session.caller, form)
+        if told is not None:
+            return await self._show(request, session, told)
+        query = urlencode({"decided": request.path_params["ticket"]})
+        return RedirectResponse(f"{_base(request)}/next?{query}", 303)
+
+    async def _undo(self, request: Request, session: Session, form: FormData) -> Response:
+        return await self._write(request, session, form, self._queue.undo, f"tickets/{request.path_params['ticket']}")
+
+    async def _leave(self, request: Request, session: Session, form: FormData) -> Response:
+        return await self._write(request, session, form, self._queue.leave, "queue?said=left")
+
+    async def _write(self, request: Request, session: Session, form: FormData, change: Callable[[str, str, int], int],
+                     onward: str) -> Response:
+        """One change of the queue; on a conflict, what happened, and the ticket as it is."""
+        ticket = request.path_params["ticket"]
+        await run_in_threadpool(self._review.own, ticket, session.caller)
+        try:
+            await run_in_threadpool(change, ticket, session.caller.id, number_of(str(form.get("version", ""))))
+        except ConflictError:
+            return await self._show(request, session, await run_in_threadpool(self._review.conflict, ticket))
+        return RedirectResponse(f"{_base(request)}/{onward}", 303)
+
+    async def _heartbeat(self, request: Request, session: Session, form: FormData) -> Response:
+        """Prolong the reservation of an open page; JSON for its script."""
+        version = number_of(str(form.get("version", "")))
+        try:
+            until = await run_in_threadpool(self._queue.heartbeat, request.path_params["ticket"], session.caller.id,
+                                            version)
+        except ConflictError:
+            return Response(status_code=409)
+        return JSONResponse({"until": until})
+
+    # What was decided
+
+    async def _statistics(self, request: Request, session: Session) -> Response:
+        found = await run_in_threadpool(reviewing, self._queue.database, self._clock() - DAYS * 86_400,
+                                        session.caller.guard)
+        return self._html(request, session, "statistics", page="statistics", found=found, days=DAYS)
+
+    async def _audit(self, request: Request, session: Session) -> Response:
+        ticket = request.query_params.get("ticket", "").strip()
+        before = number_of(request.query_params.get("before", ""))
+        rows = await run_in_threadpool(audit_rows, self._queue.database, ticket or None, session.caller.guard,
+                                       before if before > 0 else None, SHOWN + 1)
+        more = None
+        if len(rows) > SHOWN:
+            query = {"before": rows[SHOWN - 1]["seq"]} | ({"ticket": ticket} if ticket else {})
+            more = f"{_base(request)}/audit?{urlencode(query)}"
+        return self._html(request, session, "audit", page="audit", ticket=ticket, rows=rows[:SHOWN], more=more)
+
+    # How pages are made
+
+    def _html(self, request: Request, session: Session | None, template: str, status: int = 200,
+              **facts: Any) -> Response:
+        given = {"page": "", "undo": None, "notice": None, **facts}
+        return HTMLResponse(render(f"{template}.html.j2", base=_base(request), now=self._clock(), session=session,
+                                   pages=PAGES, **given), status)
+
+    def _message(self, request: Request, session: Session | None, status: int, title: str, text: str) -> Response:
+        return self._html(request, session, "message", status, title=title, text=text)
+
+    async def _home(self, request: Request) -> Response:
+        return RedirectResponse(f"{_base(request)}/queue", 303)
+
+    async def _house_css(self, request: Request) -> Response:
+        return Response(css("style"), media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
+def _base(request: Request) -> str:
+    """The path that the console is mounted at."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _within(request: Request, address: str) -> str:
+    """`address` where it is one of the console's own pages, else the queue."""
+    base = _base(request)
+    own = address.startswith(f"{base}/") and "//" not in address and "\\" not in address
+    return address if own else f"{base}/queue"
+
+
+def _notice(request: Request) -> Mapping[str, str] | None:
+    said = NOTICES.get(request.query_params.get("said", ""))
+    return {"kind": "told", "text": said} if said else None
+

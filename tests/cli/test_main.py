@@ -39,7 +39,7 @@ def test_every_option_stands_once_under_a_heading_with_its_help(cli: Cli, path: 
     assert len(names) == len(set(names))
     assert all(parameter.help for parameter in command.params)
     headings = [line for line in ended.out.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert headings[-1] in ("Output:", "Options:")
+    assert headings[-1] in ("Output:", "Options:", "Commands:")
     assert ended.out.count("--help") == 1
 
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from discreet.report import batch, commands, figure, render
     from discreet.scores import check, table, write
     from discreet.scores.adapters import build
+    from discreet.serve import keys as serve_keys
+    from discreet.serve import run as serve_run
+    from discreet.serve import settings as serve_settings
     from discreet.stats import epsilon, evalues
     from discreet.studies import paraphrase
     from discreet.studies.blia import corpora as blia_corpora

@@ -39,6 +39,12 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "guard evaluate": ("guard_fit:evaluate", "", "Evaluate a guard on labelled answers."),
     "guard pairings": ("guard_fit:pairings", "", "Fit and evaluate the paper's configurations on partitions."),
     "guard calibrate": ("guard_fit:calibrate", "", "What each operating point costs on your own answers."),
+    "serve": ("serve:serve", ANSWERS, "Serve the guard over HTTP: a proxy for models, doors for gateways, a review "
+                                      "queue."),
+    "serve key": (None, "", "Keys of callers, reviewers and operators."),
+    "serve key add": ("serve:key_add", "", "Make a key, and print its token once."),
+    "serve key list": ("serve:key_list", "", "Names, roles and guards of keys."),
+    "serve key remove": ("serve:key_remove", "", "Take a key away."),
     "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
     "benchmark": ("benchmark:benchmark", ANSWERS, "Compare guards on labelled passages."),
     "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),
@@ -65,7 +71,8 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "reproduce blia": ("reproduce:blia", "", "Label inference."),
     "report": ("report:report", OTHER, "Render the report of a run folder again."),
 }
-"""By its path each command: the function (None for a group), its heading in the help of its group, and what it does."""
+"""By its path each command: the function (None for a group that shows its help alone), its heading in the help of its
+group, and what it does."""
 
 
 class Group(TyperGroup):
@@ -127,13 +134,14 @@ def command_at(path: str) -> Any:
     where, _, about = COMMANDS[path]
     made = typer.Typer(cls=Group, help=about, rich_markup_mode=None, add_completion=False, context_settings=SETTINGS)
     name = path.rpartition(" ")[2]
-    if where is None:
-        made.callback(invoke_without_command=True)(_help_alone)
+    module, _, function = (where or "main:_help_alone").partition(":")
+    does = with_options(getattr(import_module(f"discreet.cli.{module}"), function))
+    if where is None or any(one.startswith(f"{path} ") for one in COMMANDS):
+        made.callback(invoke_without_command=True)(does)
         group: Any = typer.main.get_command(made)
         group.name = name
         return group.at(path)
-    module, _, function = where.partition(":")
-    made.command(name, cls=Command)(with_options(getattr(import_module(f"discreet.cli.{module}"), function)))
+    made.command(name, cls=Command)(does)
     return typer.main.get_command(made)
 
 

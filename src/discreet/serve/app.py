@@ -25,7 +25,6 @@ from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
 
-SETTINGS_FILE = "DISCREET_SETTINGS_FILE"
 FREE = ("/health/", "/metrics", "/review")
 """Paths that neither count as open requests nor are refused while answers wait."""
 
@@ -58,7 +57,6 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     workers = workers or Workers(
         settings.guards, settings.workers, deadline_s=settings.deadline_s, start_s=settings.start_s,
         replaced=lambda cause: metrics.replaced.labels(cause).inc(), said=lambda line: log.add("worker", reason=line))
-    metrics.workers.set_function(lambda: workers.loaded) if not shared else None
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
     keyring = None if settings.keys is None else Keyring(settings.keys)
     if keyring is not None:
@@ -69,11 +67,10 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         await workers.start()
         log.add("start", version=__version__, ready=workers.ready, guards=list(settings.guards), mode=settings.mode,
                 workers=settings.workers)
-        sweeping = asyncio.create_task(_sweep(gate)) if gate.queue is not None else None
+        ticking = asyncio.create_task(_tick(gate))
         yield
         app.state.draining = True
-        if sweeping is not None:
-            sweeping.cancel()
+        ticking.cancel()
         await workers.close()
         log.add("stop")
 
@@ -85,18 +82,13 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     limits = settings.limits
-    app.add_middleware(LimitsMiddleware, body_bytes=limits.body_bytes, requests=limits.requests,
-                       full=lambda: workers.waiting >= limits.waiting, free=FREE)
+    app.add_middleware(LimitsMiddleware, body_bytes=limits.body_bytes, body_s=limits.body_s,
+                       requests=limits.requests, full=lambda: workers.waiting >= limits.waiting, free=FREE,
+                       local=settings.no_auth)
     app.add_middleware(Catch, telemetry=telemetry)
     _add_health(app, gate)
     app.include_router(check.router(gate))
     return app
-
-
-def from_environment() -> FastAPI:
-    """The service of the file that DISCREET_SETTINGS_FILE names: what each of several processes starts."""
-    file = os.environ.get(SETTINGS_FILE)
-    return create_app(Settings.read(Path(file) if file else None))
 
 
 def _queue_of(settings: Settings) -> Any:
@@ -104,14 +96,17 @@ def _queue_of(settings: Settings) -> Any:
     return None
 
 
-async def _sweep(gate: Gate, every_s: float = 1.0) -> None:
-    """Let the queue expire tickets and make decisions final; several processes may do so at once."""
+async def _tick(gate: Gate, every_s: float = 1.0) -> None:
+    """Count workers, and let the queue expire tickets and make decisions final, which several processes may do."""
     while True:
+        gate.telemetry.metrics.workers.set(gate.workers.loaded)
+        gate.telemetry.metrics.waiting.set(gate.workers.waiting)
+        if gate.queue is not None:
+            try:
+                await asyncio.to_thread(gate.queue.sweep)
+            except Exception as error:
+                gate.queue_failed("sweep", error)
         await asyncio.sleep(every_s)
-        try:
-            await asyncio.to_thread(gate.queue.sweep)  # type: ignore[union-attr]
-        except Exception as error:
-            gate.queue_failed("sweep", error)
 
 
 def _add_health(app: FastAPI, gate: Gate) -> None:
@@ -144,7 +139,8 @@ def _add_health(app: FastAPI, gate: Gate) -> None:
         found = missing()
         return JSONResponse(Health(ready=not found, missing=found).model_dump(), 503 if found else 200)
 
-    refusals: dict[int | str, dict[str, Any]] = {status: {"model": Error, "description": STATUSES[status]} for status in (401, 403, 429)}
+    refusals: dict[int | str, dict[str, Any]] = {
+        status: {"model": Error, "description": STATUSES[status]} for status in (401, 403, 429)}
 
     @app.get("/metrics", tags=["operator"], response_class=Response,
              responses={**refusals, 200: {"content": {"text/plain": {}}, "description": "Prometheus metrics."}})

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.core.errors import DiscreetError
+from discreet.serve.settings import is_loopback
 
 
 class RefusedError(DiscreetError):
@@ -44,7 +47,8 @@ class Error(BaseModel):
 
 STATUSES = {
     400: "The body is not what was expected.", 401: "No key, or an unknown one.", 403: "The key may not do this.",
-    404: "There is nothing of that name.", 405: "Another method was expected.", 409: "Somebody else was first.",
+    404: "There is nothing of that name.", 405: "Another method was expected.",
+    408: "The body did not come within the time.", 409: "Somebody else was first.",
     413: "The body or a text is over the limits.", 422: "A field is missing or of another type.",
     429: "Too many requests; Retry-After says when to come again.", 500: "A mistake in discreet; nothing was passed.",
     502: "The model behind the proxy did not answer as expected.",
@@ -56,7 +60,7 @@ STATUSES = {
 def answers_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """`responses=` of a route: what every door may answer, and further statuses."""
     return {status: {"model": Error, "description": STATUSES[status]}
-            for status in sorted({400, 401, 403, 413, 422, 429, 500, 503, *statuses})}
+            for status in sorted({400, 401, 403, 408, 413, 422, 429, 500, 503, *statuses})}
 
 
 class Rate:
@@ -84,14 +88,17 @@ def busy(said: str, retry_s: int = 1) -> RefusedError:
 
 
 class LimitsMiddleware:
-    """Counts the bytes of bodies, whatever Content-Length says, and the requests that are open at doors.
+    """Counts the bytes of bodies and the seconds until they are whole, whatever Content-Length says, and the requests
+    that are open at doors.
 
-    `full` says whether too many answers wait already. `free` are beginnings of paths that no count applies to.
+    `full` says whether too many answers wait already. `free` are beginnings of paths that no count applies to. `local`:
+    the request must name the loopback as its host, or any web page could reach it under a name of its own.
     """
 
-    def __init__(self, app: ASGIApp, *, body_bytes: int, requests: int, full: Callable[[], bool],
-                 free: tuple[str, ...]) -> None:
-        self.app, self.body_bytes, self.requests, self.full, self.free = app, body_bytes, requests, full, free
+    def __init__(self, app: ASGIApp, *, body_bytes: int, body_s: float, requests: int, full: Callable[[], bool],
+                 free: tuple[str, ...], local: bool) -> None:
+        self.app, self.body_bytes, self.body_s, self.requests = app, body_bytes, body_s, requests
+        self.full, self.free, self.local = full, free, local
         self.open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,15 +113,15 @@ class LimitsMiddleware:
         if refused is not None:
             await refuse(refused, send)
             return
-        body = _Counted(receive, self.body_bytes)
+        body = _Counted(receive, self.body_bytes, self.body_s)
         started = False
 
         async def answer(message: Message) -> None:
             # Frameworks turn what `receive` raises into errors of their own, so the refusal is put in their place.
             nonlocal started
-            if body.over and started is False:
-                await refuse(_too_large(self.body_bytes), send)
-            elif not body.over:
+            if body.refused is not None and started is False:
+                await refuse(body.refused, send)
+            elif body.refused is None:
                 await send(message)
             started = True
 
@@ -125,6 +132,9 @@ class LimitsMiddleware:
             self.open -= counted
 
     def _declared(self, scope: Scope) -> RefusedError | None:
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if self.local and not (len(hosts) == 1 and _names_loopback(hosts[0])):
+            return RefusedError(400, "host", "without keys the service answers to 127.0.0.1 and localhost only")
         declared = [value for name, value in scope["headers"] if name == b"content-length"]
         if declared and not declared[0].isdigit():
             return RefusedError(400, "content_length", "Content-Length is no number; expected the bytes of the body")
@@ -132,18 +142,34 @@ class LimitsMiddleware:
 
 
 class _Counted:
-    """`receive` that raises RefusedError when the body outgrows the limit, and remembers it."""
+    """`receive` that raises RefusedError when the body outgrows the limit or is late, and remembers it."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._left, self._most, self.over = receive, most, most, False
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+        self._receive, self._left, self._most = receive, most, most
+        self._until, self._whole = time.monotonic() + seconds, False
+        self.refused: RefusedError | None = None
 
     async def __call__(self) -> Message:
-        message = await self._receive()
+        try:
+            async with asyncio.timeout(None if self._whole else max(0, self._until - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            self.refused = RefusedError(408, "late", "the body did not come within the time; expected as many bytes as "
+                                        "Content-Length says")
+            raise self.refused from None
+        self._whole = not message.get("more_body", False)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            self.over = True
-            raise _too_large(self._most)
+            self.refused = _too_large(self._most)
+            raise self.refused
         return message
+
+
+def _names_loopback(host: str) -> bool:
+    try:
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return False
 
 
 def _too_large(most: int) -> RefusedError:

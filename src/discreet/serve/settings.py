@@ -5,12 +5,14 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Mapping
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
@@ -18,6 +20,7 @@ from discreet.core.records import Action
 from discreet.guard import Guard, Policy
 
 PREFIX = "DISCREET_SERVE_"
+_FILE: ContextVar[Mapping[str, Any]] = ContextVar("file", default=MappingProxyType({}))
 Mode = Literal["observe", "enforce"]
 
 
@@ -76,6 +79,7 @@ class Limits(_Part):
     """What a request may be, and how much is judged at a time; everything over it is refused with 413 or 429."""
 
     body_bytes: int = Field(2_000_000, ge=1_000, description="Bytes of a request's body.")
+    body_s: float = Field(30, gt=0, description="Seconds until a request's body must be whole.")
     text_chars: int = Field(100_000, ge=100, description="Characters of one answer with its question, sources and "
                                                          "conversation.")
     texts: int = Field(64, ge=1, description="Answers in one request.")
@@ -178,23 +182,25 @@ class Settings(BaseSettings):
                                    dotenv_settings: PydanticBaseSettingsSource,
                                    file_secret_settings: PydanticBaseSettingsSource
                                    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment wins over the file."""
-        return env_settings, init_settings
+        """What the program says wins over the environment, and that over the file."""
+        return init_settings, env_settings, InitSettingsSource(settings_cls, dict(_FILE.get()))
 
     @classmethod
     def read(cls, file: Path | None = None, **over: Any) -> Settings:
-        """The settings of a YAML file and the environment; `over` wins over the file.
+        """The settings of a YAML file, the environment over it, and `over` over both.
 
         Raises InputError or UsageError in one line, which names the setting and never its value where that may be a
         secret.
         """
-        given = {**({} if file is None else _read_yaml(file)), **over}
+        before = _FILE.set({} if file is None else _read_yaml(file))
         try:
-            return cls(**given)
+            return cls(**over)
         except ValidationError as error:
             raise (UsageError if file is None else InputError)(f"{_in_words(error, file)}") from None
         except ValueError as error:  # A variable that is no JSON where JSON is expected.
             raise UsageError(f"the environment: {str(error).splitlines()[0]}; expected JSON in it") from None
+        finally:
+            _FILE.reset(before)
 
 
 def is_loopback(host: str) -> bool:

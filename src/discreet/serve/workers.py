@@ -94,7 +94,7 @@ def _work(pipe: Connection, guards: Mapping[str, GuardSettings]) -> None:
         return
     pipe.send({name: GuardFacts(one.policy.label(), one.point, one.tau, one.is_fitted, one.reader)
                for name, one in loaded.items()})
-    with suppress(EOFError, OSError):
+    with suppress(Exception):  # A traceback would show what was sent; the pool sees that the worker has ended.
         while True:
             name, answer = pipe.recv()
             pipe.send(loaded[name].judge(answer))

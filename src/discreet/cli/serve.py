@@ -1,0 +1,98 @@
+"""`discreet serve`: the guard over HTTP, and the keys of those who may use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import library as lib
+from discreet.cli.options import DOMAINS, argument, flag, one_of, option
+from discreet.core.errors import UsageError, need
+
+KeyFile = Annotated[Path, argument("FILE", "The file of keys.")]
+
+
+def _needed() -> None:
+    for module in ("fastapi", "uvicorn", "pydantic_settings", "prometheus_client", "sqlalchemy", "alembic"):
+        need(module, "discreet serve", "serve")
+
+
+def serve(
+    context: typer.Context, *,
+    config: Annotated[Path | None, option(
+        "F", "Settings as YAML (docs/serve.md); DISCREET_SERVE_… in the environment and options win over it.")] = None,
+    domain: Annotated[str | None, option("D", "One guard, of the rules and the reader under the policy of this "
+                                         "domain: " + DOMAINS)] = None,
+    guard: Annotated[Path | None, option("DIR", "One guard, the fitted one of this folder.")] = None,
+    point: Annotated[str | None, option("P", "Its operating point: conservative, balanced or strict.")] = None,
+    mode: Annotated[str | None, option("M", "enforce, or observe: everything passes, and what enforce would hold is "
+                                       "counted.")] = None,
+    upstream: Annotated[str | None, option(
+        "URL", "The OpenAI-compatible endpoint that the proxy stands in front of, such as "
+        "http://127.0.0.1:8000/v1.")] = None,
+    queue: Annotated[str | None, option(
+        "URL", "Keep a review queue in this database, such as sqlite:///queue.db or postgresql+psycopg://….")] = None,
+    hold: Annotated[float | None, option("S", "Seconds that an answer waits for a reviewer before its ticket is "
+                                         "returned.")] = None,
+    keys: Annotated[Path | None, option("F", "The keys of callers, reviewers and operators; made by 'discreet serve "
+                                        "key add'.")] = None,
+    no_auth: Annotated[bool, flag("Ask for no key; on the loopback only.")] = False,
+    host: Annotated[str | None, option("H", "Where to listen; 127.0.0.1 if not given.")] = None,
+    port: Annotated[int | None, option("N", "The port; 8300 if not given, 0 for a free one.")] = None,
+    workers: Annotated[int | None, option("N", "Answers that are judged at a time.")] = None,
+    processes: Annotated[int | None, option("N", "Processes that listen on the port, each with its workers.")] = None,
+) -> None:
+    """Serve the guard over HTTP: a proxy for models, doors for gateways, a review queue."""
+    if context.invoked_subcommand is not None:
+        return
+    _needed()
+    one_of(**{"--domain": domain, "--guard": guard})
+    if domain is None and guard is None and point is not None:
+        raise UsageError("--point belongs to the guard of --domain or --guard; in a file of settings, put it there")
+    over: dict[str, Any] = {}
+    if domain is not None or guard is not None:
+        one = {"domain": domain, "folder": guard, "point": point}
+        over["guards"] = {Path(domain or str(guard)).name: {k: v for k, v in one.items() if v is not None}}
+    over |= {name: value for name, value in (
+        ("mode", mode), ("hold_s", hold), ("keys", keys), ("no_auth", no_auth or None), ("host", host), ("port", port),
+        ("workers", workers), ("processes", processes)) if value is not None}
+    over |= {name: {"url": url} for name, url in (("upstream", upstream), ("queue", queue)) if url is not None}
+    settings = lib.serve_settings.Settings.read(config, **over)
+    guards = {name: one.load() for name, one in settings.guards.items()}
+    bound = lib.serve_run.listen(settings)
+    for line in lib.serve_run.described(settings, guards, bound.getsockname()[1]):
+        print(line, flush=True)
+    del guards
+    lib.serve_run.run(settings, bound)
+
+
+def key_add(
+    file: KeyFile, *,
+    role: Annotated[str, option("R", "caller uses doors; reviewer decides tickets; operator uses doors, reads details, "
+                                "metrics and counts.")] = "caller",
+    guard: Annotated[str | None, option("NAME", "The only guard that the key may use.")] = None,
+    name: Annotated[str | None, option("NAME", "What logs call the key; random if not given.")] = None,
+) -> None:
+    """Make a key, and print its token once: the file holds a hash of it."""
+    _needed()
+    if role not in lib.serve_keys.ROLES:
+        raise UsageError(f"--role is {role[:20]!r}; expected one of {', '.join(lib.serve_keys.ROLES)}")
+    made, token = lib.serve_keys.add_key(file, role, guard, name)
+    typer.echo(f"key {made.id} ({made.role}) in {file}; its token, which is not shown again:", err=True)
+    print(token)
+
+
+def key_list(file: KeyFile) -> None:
+    """Names, roles and guards of keys; no token can be shown."""
+    _needed()
+    for key in lib.serve_keys.list_keys(file):
+        print(f"{key.id}  {key.role}  {key.guard or 'every guard'}")
+
+
+def key_remove(file: KeyFile, name: Annotated[str, argument("NAME", "The key's name.")]) -> None:
+    """Take a key away; running services notice at the next request."""
+    _needed()
+    lib.serve_keys.remove_key(file, name)
+    print(f"removed {name}")

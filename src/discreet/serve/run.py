@@ -1,0 +1,104 @@
+"""Run the service by uvicorn, in one process or several behind one port; say at start what it will do."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from functools import partial
+from importlib.resources import files
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from discreet.core.errors import DiscreetError, UsageError
+from discreet.core.files import why
+from discreet.guard import Guard
+from discreet.serve.app import create_app
+from discreet.serve.settings import Settings
+from discreet.serve.telemetry import SHARED, quiet_libraries
+
+
+def listening_app(settings: Settings) -> FastAPI:
+    """The application of one process, with what libraries log through ours."""
+    app = create_app(settings)
+    quiet_libraries(app.state.gate.telemetry.log)
+    return app
+
+
+def listen(settings: Settings) -> socket.socket:
+    """The socket that the service listens on. Raises UsageError where the port is taken or not allowed."""
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        made = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise UsageError(f"cannot listen on {settings.host} port {settings.port}: {why(error)}; choose another with "
+                         "port") from None
+    made.set_inheritable(True)
+    return made
+
+
+def run(settings: Settings, bound: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT; requests that are open then have `drain_s` to end.
+
+    Raises DiscreetError where the service ended because it could not start.
+    """
+    config = uvicorn.Config(
+        partial(listening_app, settings), factory=True, log_config=None, access_log=False, server_header=False,
+        lifespan="on", timeout_graceful_shutdown=max(1, round(settings.drain_s)), proxy_headers=False,
+        timeout_worker_healthcheck=60, workers=settings.processes)
+    if settings.processes == 1:
+        server = uvicorn.Server(config)
+        server.run([bound])
+        if not server.started:
+            raise DiscreetError("the service did not start; its log says why")
+        return
+    with TemporaryDirectory(prefix="discreet-metrics-") as folder:
+        os.environ[SHARED] = folder
+        server = uvicorn.Server(config)
+        try:
+            Multiprocess(config, target=server.run, sockets=[bound]).run()
+        finally:
+            del os.environ[SHARED]
+
+
+def presets() -> dict[str, Any]:
+    """What was measured of each operating point, with its source."""
+    found: dict[str, Any] = json.loads(files("discreet.serve").joinpath("presets.json").read_text(encoding="utf-8"))
+    return found
+
+
+def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterator[str]:
+    """What the service is about to do, a line each."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    who = "no keys: everybody on this machine may do everything" if settings.no_auth else f"keys of {settings.keys}"
+    number = "one process" if settings.processes == 1 else f"{settings.processes} processes"
+    yield f"http://{host}:{port}, {number} of {settings.workers} workers; {who}"
+    yield (f"queue: {'none, undecided answers are blocked' if settings.queue is None else 'undecided answers wait'}"
+           + (f" {settings.queue.expires_s:g} s for a reviewer" if settings.queue is not None else ""))
+    for name, guard in guards.items():
+        yield f"guard {name}: {guard.policy.label()}, {guard.point}, {settings.mode_of(name)}; {rates(guard)}"
+
+
+def rates(guard: Guard) -> str:
+    """What was measured of the guard's operating point: false alarms and what is held."""
+    measured = presets()
+    if guard.is_fitted:
+        return "its rates: discreet guard evaluate"
+    if not guard.reader or guard.policy.rule != "identifying":
+        return "its rates were not measured: discreet guard calibrate on answers of your own"
+    at = measured["points"].get(guard.point)
+    if at is None:
+        return "its rates were not measured"
+    return (f"flags {_share(at['none_flagged'])} and holds {_share(at['none_held'])} of answers that bind nothing to "
+            f"anybody, holds {_share(at['clusters_held'])} of those that do ({measured['source']}, "
+            f"{measured[at['of']]})")
+
+
+def _share(of: list[float]) -> str:
+    shown = [f"{100 * one:.1f}" for one in of]
+    return f"{shown[0]}%" + (f" [{shown[1]}, {shown[2]}]" if len(of) == 3 else "")

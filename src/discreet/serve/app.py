@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -17,13 +17,16 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
-from discreet.serve.doors import check
+from discreet.serve.doors import check, presidio
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, Keyring, allowed
 from discreet.serve.limits import STATUSES, Error, LimitsMiddleware, Rate, RefusedError, refuse
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
+
+if TYPE_CHECKING:
+    from discreet.serve.queue.tickets import Queue
 
 FREE = ("/health/", "/metrics", "/review")
 """Paths that neither count as open requests nor are refused while answers wait."""
@@ -72,6 +75,8 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         app.state.draining = True
         ticking.cancel()
         await workers.close()
+        if gate.queue is not None:
+            gate.queue.close()
         log.add("stop")
 
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
@@ -88,12 +93,19 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     app.add_middleware(Catch, telemetry=telemetry)
     _add_health(app, gate)
     app.include_router(check.router(gate))
+    app.include_router(presidio.router(gate))
     return app
 
 
-def _queue_of(settings: Settings) -> Any:
-    """The review queue, where there is one."""
-    return None
+def _queue_of(settings: Settings) -> Queue | None:
+    """The review queue, where there is one. Raises UnavailableError or UsageError where it cannot be opened."""
+    if settings.queue is None:
+        return None
+    from discreet.serve.queue.tickets import Queue
+
+    given = settings.queue
+    return Queue(given.url, given.key_folder, expires_s=given.expires_s, undo_s=given.undo_s,
+                 reserve_s=given.reserve_s, second_reviewer=given.second_reviewer, recheck=given.recheck)
 
 
 async def _tick(gate: Gate, every_s: float = 1.0) -> None:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
+from discreet.core.errors import NotFoundError
 from discreet.core.records import Answer
 from discreet.guard.guard import Judgement
 from discreet.serve.keys import Caller
@@ -19,7 +20,8 @@ from discreet.serve.telemetry import Telemetry
 from discreet.serve.workers import Workers
 
 if TYPE_CHECKING:
-    from discreet.serve.queue.tickets import Queue, TicketState
+    from discreet.serve.queue.records import TicketState
+    from discreet.serve.queue.tickets import Queue
 
 Act = Literal["pass", "block", "pending", "failed"]
 Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged"]
@@ -172,7 +174,7 @@ class Gate:
             raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
         try:
             return await asyncio.to_thread(self.queue.state, id, caller.id)
-        except LookupError:
+        except NotFoundError:
             raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
         except Exception as error:
             self.queue_failed("state", error)

@@ -20,7 +20,7 @@ from discreet.core.files import why
 from discreet.guard import Guard
 from discreet.serve.app import create_app
 from discreet.serve.settings import Settings
-from discreet.serve.telemetry import SHARED, quiet_libraries
+from discreet.serve.telemetry import SHARED, Log, quiet_libraries
 
 
 def listening_app(settings: Settings) -> FastAPI:
@@ -59,9 +59,9 @@ def run(settings: Settings, bound: socket.socket) -> None:
         return
     with TemporaryDirectory(prefix="discreet-metrics-") as folder:
         os.environ[SHARED] = folder
-        server = uvicorn.Server(config)
+        quiet_libraries(Log(settings.log_file))
         try:
-            Multiprocess(config, target=server.run, sockets=[bound]).run()
+            Multiprocess(config, [bound]).run()
         finally:
             del os.environ[SHARED]
 

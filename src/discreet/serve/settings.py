@@ -113,6 +113,7 @@ class QueueSettings(_Part):
     undo_s: float = Field(10, ge=0)
     reserve_s: float = Field(300, gt=0)
     second_reviewer: bool = False
+    recheck: float = Field(0, ge=0, le=1, description="Share of decided tickets that another reviewer decides blindly.")
     webhook: Webhook | None = None
 
 

@@ -45,10 +45,11 @@ def test_doors_are_for_callers_and_operators(start: Start, role: str, path: str)
 def test_a_key_works_in_either_header_and_ends_when_it_is_removed(start: Start) -> None:
     service = start()
     token = service.tokens["caller"]
-    ask = {"url": "/v1/check", "json": {"text": SAFE}}
+    ask: dict[str, Any] = {"url": "/v1/check", "json": {"text": SAFE}}
     assert service.client.post(**ask, headers={"x-api-key": token}).status_code == 200
-    for wrong in ({"Authorization": f"Bearer {token[:-1]}"}, {"Authorization": token}, {"x-api-key": ""},
-                  {"x-api-key": "é".encode("latin-1")}):
+    for name, value in (("Authorization", f"Bearer {token[:-1]}"), ("Authorization", token), ("x-api-key", ""),
+                        ("x-api-key", "é")):
+        wrong = [(name.encode(), value.encode("latin-1"))]
         assert service.client.post(**ask, headers=wrong).status_code == 401
     remove_key(service.app.state.settings.keys, "caller")
     assert service.client.post(**ask, headers={"x-api-key": token}).status_code == 401

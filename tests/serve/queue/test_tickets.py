@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from tests.serve.queue.conftest import SAFE, TEXT, Clock, put
@@ -62,6 +60,14 @@ def test_an_expired_ticket_stays_expired(queue: Queue, clock: Clock, swept: bool
     assert (state.status, state.payload) == ("expired", None)
     with pytest.raises(ConflictError):
         queue.decide(ticket, "ann", action="release", code="consent", version=state.version)
+
+
+def test_a_decision_that_nobody_carried_out_in_time_is_expired(queue: Queue, clock: Clock) -> None:
+    ticket = put(queue)
+    queue.decide(ticket, "ann", action="release", code="consent", version=1)
+    clock.now += 10 + queue.expires_s
+    assert queue.sweep()["expired"] == 1
+    assert queue.state(ticket, "clinic").status == "expired"
 
 
 def test_another_callers_ticket_is_not_there(queue: Queue) -> None:
@@ -224,14 +230,6 @@ def test_of_many_who_decide_at_once_one_does(queue: Queue) -> None:
         assert sum(pool.map(decide, range(16))) == 1
     assert queue.row(ticket)["version"] == 2
     assert audit.verify(queue.database, queue.audit_key).wrong is None
-
-
-def test_the_database_is_its_owners_and_survives_power_loss(queue: Queue, tmp_path: Path) -> None:
-    put(queue)
-    assert os.stat(tmp_path / "queue.db").st_mode & 0o777 == 0o600
-    with queue.database.reading() as connection:
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
 
 
 @pytest.mark.parametrize("options", [{"expires_s": 0}, {"undo_s": -1}, {"reserve_s": 0}, {"recheck": 2},

@@ -32,7 +32,7 @@ class Store:
         self.vault, self.database, self.clock = vault, Database(url), clock
         self.expires_s, self.recheck, self.notify = expires_s, recheck, notify
         upgrade(self.database)
-        self.audit_key = vault.lasting("audit")
+        self.audit_key = vault.lasting()
 
     def close(self) -> None:
         """Give back the database's connections."""
@@ -71,21 +71,22 @@ class Store:
         return self.row(row["id"])
 
     def _make_final(self, row: Fields, now: float) -> None:
-        released, changes = row["decision"] != "block", {}
-        drawn = _DRAW.random() < self.recheck
+        """Let a decision take effect, unless nobody did so until the answer would have been erased again."""
+        erase_at = max(row["deadline"], row["final_at"] + self.expires_s)
+        released, drawn = row["decision"] != "block", erase_at > now and _DRAW.random() < self.recheck
+        changes: dict[str, Any] = {"status": "released" if released else "blocked", "erase_at": now, **ERASED}
+        action, code = "final", row["decision_code"]
         try:
+            if released and erase_at <= now:
+                raise NotFoundError("too late")
             if released or drawn:
-                erase_at = max(row["deadline"], now + self.expires_s)
                 key = self.vault.unwrap(row["key_name"], row["id"], row["wrapped"])
                 name, wrapped = self.vault.wrap(key, row["id"], erase_at)
-                changes = {"erase_at": erase_at, "key_name": name, "wrapped": wrapped}
-            else:
-                changes = {"erase_at": now, **ERASED}
-        except NotFoundError:  # the key went while nobody made it final: there is nothing left to release
-            self.change(row, SYSTEM, "expire", None, status="expired", erase_at=now, **ERASED)
-            return
-        self.change(row, SYSTEM, "final", row["decision_code"], status="released" if released else "blocked",
-                    recheck="open" if drawn else None, **changes)
+                changes = {"status": changes["status"], "erase_at": erase_at, "key_name": name, "wrapped": wrapped,
+                           "recheck": "open" if drawn else None}
+        except NotFoundError:  # too late, or the key is destroyed: there is nothing left to release
+            changes["status"], action, code = "expired", "expire", None
+        self.change(row, SYSTEM, action, code, **changes)
 
     def change(self, row: Fields, actor: str, action: str, code: str | None, verdict: Fields | None = None,
                **changes: Any) -> int:

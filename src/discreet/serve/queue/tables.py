@@ -105,6 +105,7 @@ class Database:
             raise UsageError("the queue's database is not a URL; expected sqlite:///FILE or postgresql://USER@HOST/NAME"
                              ) from None
         self.name = self.url.render_as_string(hide_password=True)
+        self._inode = (0, 0)
         if self.is_sqlite:
             self._make_file()
         lite = {"timeout": 10, "check_same_thread": False}
@@ -124,13 +125,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that only reads, in one transaction."""
-        with self._said(), self.engine.connect() as connection, connection.begin():
+        with self._said(), self._connected() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is committed when the block ends well, and undone whole where it does not."""
-        with self._said(), self.engine.connect() as connection:
+        with self._said(), self._connected() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
                 yield connection
@@ -138,7 +139,7 @@ class Database:
     def checkpoint(self) -> None:
         """SQLite: move the write-ahead log into the database and empty it, as far as readers let it."""
         if self.is_sqlite:
-            with self._said(), self.engine.connect() as connection:
+            with self._said(), self._connected() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(
                     "PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -157,13 +158,28 @@ class Database:
             raise UnavailableError(f"the queue's database {self.name} cannot be used ({type(error).__name__}); nothing "
                                    "was released; expected SQLite, or PostgreSQL with discreet[postgres]") from None
 
+    def _connected(self) -> Connection:
+        """A connection; to the file that is there now, as SQLite goes on with one that was removed or replaced."""
+        if self.is_sqlite:
+            try:
+                status = os.stat(self._file)
+            except OSError:
+                self.engine.dispose()
+                raise UnavailableError(f"the queue's database {self.name} is gone; nothing was released; expected the "
+                                       "file that was there: restore it") from None
+            if self._inode != (status.st_dev, status.st_ino):
+                self.engine.dispose()
+                self._inode = status.st_dev, status.st_ino
+        return self.engine.connect()
+
     def _make_file(self) -> None:
         file = self.url.database
         if file in (None, "", ":memory:"):
             raise UsageError("the queue's database is in memory, so that it is lost when the service ends; expected "
                              "sqlite:///FILE or postgresql://USER@HOST/NAME")
+        self._file = str(file)
         try:
-            os.close(os.open(str(file), os.O_RDWR | os.O_CREAT, 0o600))
+            os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise UnavailableError(f"the queue's database {self.name} cannot be opened: "
                                    f"{(error.strerror or 'refused').lower()}; expected a file in a folder that can be "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 DAY = 86_400.0
+LASTING = "audit"
 _NONCE = 12
 _STAMP = "%Y%m%dT%H%M%SZ"
 
@@ -45,6 +46,10 @@ class Vault:
         with _said(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             mode = folder.stat().st_mode & 0o777
+            usable = os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+        if not usable:
+            raise UnavailableError(f"the key folder {folder} cannot be read and written; expected one that the service "
+                                   "owns")
         if mode & 0o007:
             raise UsageError(f"the key folder {folder} has mode {mode:o}, so that others may enter; expected 700: "
                              f"chmod 700 {folder}")
@@ -91,9 +96,9 @@ class Vault:
                 _sync(self.folder)
         return gone
 
-    def lasting(self, file: str) -> bytes:
-        """A key that is not destroyed, made at first use: that of the audit's chain."""
-        return self._period_key(file)
+    def lasting(self) -> bytes:
+        """The key that is not destroyed, made at first use: that of the audit's chain."""
+        return self._period_key(LASTING)
 
     def _name(self, until: float) -> str:
         end = (floor(until / self.period_s) + 1) * self.period_s
@@ -123,6 +128,8 @@ class Vault:
             try:
                 key = path.read_bytes()
             except FileNotFoundError:
+                if not (self.folder / f"{LASTING}.key").exists():  # nothing is destroyed, the folder is not there
+                    raise
                 raise NotFoundError(f"the key {name} was destroyed when its period ended; what it sealed is gone"
                                     ) from None
         if len(key) != 32:

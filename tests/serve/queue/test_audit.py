@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+from tests.serve.queue.conftest import SAFE, VERDICT, Clock, put
+
+from discreet.core.errors import UnavailableError
+from discreet.serve.queue import audit
+from discreet.serve.queue.audit import AuditCheck, history, verify
+from discreet.serve.queue.tickets import Queue
+
+
+def check(queue: Queue, **options: tuple[int, str]) -> AuditCheck:
+    return verify(queue.database, queue.audit_key, **options)
+
+
+@pytest.fixture
+def ticket(queue: Queue, clock: Clock) -> str:
+    made = put(queue)
+    queue.read(made, "ann")
+    queue.reserve(made, "ann", 1)
+    queue.heartbeat(made, "ann", 2)
+    queue.decide(made, "ann", action="release_edited", code="removed", text="MARKER-EDITED", verdict=SAFE, version=2)
+    clock.now += 11
+    queue.sweep()
+    clock.now += queue.expires_s
+    queue.sweep()
+    return made
+
+
+def test_each_act_has_a_row_that_says_who_when_at_which_version_and_no_text(queue: Queue, ticket: str) -> None:
+    put(queue)
+    rows = list(history(queue.database, ticket))
+    assert [(row["actor"], row["action"], row["code"], row["version"]) for row in rows] == [
+        ("clinic", "open", "privacy/undecided", 1), ("ann", "read", None, 1), ("ann", "reserve", None, 2),
+        ("ann", "release_edited", "removed", 3), ("discreet", "final", "removed", 4), ("discreet", "erase", None, 5)]
+    assert rows[0]["verdict_hash"] == audit.hash_of(VERDICT)
+    assert rows[3]["verdict_hash"] == audit.hash_of(SAFE)
+    assert "MARKER" not in str(list(history(queue.database)))
+    found = check(queue)
+    assert (found.rows, found.intact) == (7, True)
+
+
+@pytest.mark.parametrize("statement", ["UPDATE audit SET actor = 'eve'", "DELETE FROM audit"])
+def test_the_database_keeps_its_rows(queue: Queue, ticket: str, statement: str) -> None:
+    with pytest.raises(UnavailableError), queue.database.writing() as connection:
+        connection.execute(text(statement))
+    assert check(queue).rows == 6
+
+
+@pytest.mark.parametrize(("statement", "said"), [
+    ("UPDATE audit SET actor = 'eve' WHERE seq = 4", "row 4 is not what was written"),
+    ("UPDATE audit SET at = at - 1 WHERE seq = 6", "row 6 is not what was written"),
+    ("DELETE FROM audit WHERE seq = 2", "row 2 is missing"),
+    ("DELETE FROM audit WHERE seq = 6", "changed without a row"),
+    ("UPDATE tickets SET version = 9", "changed without a row"),
+    ("INSERT INTO audit SELECT 7, at, ticket, 5, 'eve', action, code, verdict_hash, mac FROM audit WHERE seq = 6",
+     "row 7 is not what was written"),
+])
+def test_what_was_changed_around_the_triggers_shows(queue: Queue, ticket: str, statement: str, said: str) -> None:
+    assert check(queue).wrong is None
+    with queue.database.writing() as connection:
+        for event in ("update", "delete"):
+            connection.execute(text(f"DROP TRIGGER audit_keeps_{event}"))
+        connection.execute(text(statement))
+    assert said in str(check(queue).wrong)
+
+
+def test_a_lost_end_shows_next_to_a_head_that_was_noted(queue: Queue, ticket: str) -> None:
+    noted = check(queue)
+    put(queue)
+    assert check(queue, noted=(noted.rows, noted.head)).intact
+    with queue.database.writing() as connection:
+        connection.execute(text("DROP TRIGGER audit_keeps_delete"))
+        connection.execute(text("DELETE FROM tickets"))
+        connection.execute(text("DELETE FROM audit WHERE seq > 3"))
+    assert check(queue).intact
+    assert check(queue, noted=(noted.rows, noted.head)).wrong == "3 rows are missing at the end: 6 were noted"
+    assert "not the head" in str(check(queue, noted=(3, noted.head)).wrong)
+
+
+def test_an_audit_of_other_keys_is_not_ours(queue: Queue, ticket: str) -> None:
+    assert not verify(queue.database, b"k" * 32).intact

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from tests.serve.queue.conftest import Clock, put
+
+from discreet.core.errors import UsageError
+from discreet.serve.queue.tickets import Queue
+from discreet.serve.queue.webhook import Announcer, is_signed
+
+SECRET = "0123456789abcdef"
+
+
+class Receiver:
+    def __init__(self, clock: Clock) -> None:
+        self.clock, self.status, self.got = clock, 200, list[dict[str, str]]()
+        self.client = httpx.Client(transport=httpx.MockTransport(self.answer))
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        if self.status == 0:
+            raise httpx.ConnectError("refused")
+        signed, timestamp = request.headers["Discreet-Signature"], request.headers["Discreet-Timestamp"]
+        assert is_signed(SECRET, timestamp, request.content, signed, now=self.clock.now)
+        assert not is_signed(SECRET, timestamp, request.content + b" ", signed, now=self.clock.now)
+        assert not is_signed(SECRET, str(int(timestamp) + 1), request.content, signed, now=self.clock.now)
+        assert not is_signed(SECRET[::-1], timestamp, request.content, signed, now=self.clock.now)
+        assert not is_signed(SECRET, timestamp, request.content, signed, now=self.clock.now + 301)
+        self.got.append(json.loads(request.content))
+        return httpx.Response(self.status, headers={"Location": "http://elsewhere/"})
+
+
+@pytest.fixture
+def receiver(clock: Clock) -> Receiver:
+    return Receiver(clock)
+
+
+@pytest.fixture
+def queue(make: Callable[..., Queue]) -> Queue:
+    return make(notify=True)
+
+
+@pytest.fixture
+def announcer(queue: Queue, receiver: Receiver) -> Announcer:
+    return Announcer(queue, "http://app/hook", SECRET, client=receiver.client)
+
+
+def finish(queue: Queue, clock: Clock) -> str:
+    ticket = put(queue)
+    queue.decide(ticket, "ann", action="release", code="consent", version=1)
+    clock.now += 11
+    queue.sweep()
+    return ticket
+
+
+def test_it_tells_id_and_status_once_when_the_ticket_is_final(queue: Queue, announcer: Announcer, receiver: Receiver,
+                                                              clock: Clock) -> None:
+    expires = put(queue)
+    assert announcer.deliver() == {"arrived": 0, "retried": 0, "given_up": 0}
+    ticket = finish(queue, clock)
+    assert announcer.deliver() == {"arrived": 1, "retried": 0, "given_up": 0}
+    clock.now += queue.expires_s
+    queue.sweep()
+    assert announcer.deliver()["arrived"] == 1
+    clock.now += 10 ** 6
+    announcer.deliver()
+    assert receiver.got == [{"ticket": ticket, "status": "released"}, {"ticket": expires, "status": "expired"}]
+
+
+@pytest.mark.parametrize("status", [0, 302, 404, 503])
+def test_it_tries_again_and_then_gives_up(queue: Queue, announcer: Announcer, receiver: Receiver, clock: Clock,
+                                          status: int) -> None:
+    finish(queue, clock)
+    receiver.status = status
+    assert announcer.deliver()["retried"] == 1
+    assert announcer.deliver()["retried"] == 0
+    clock.now += 5
+    assert announcer.deliver()["retried"] == 1
+    clock.now += 5
+    assert announcer.deliver()["retried"] == 0
+    found = []
+    for _ in range(10):
+        clock.now += 3600
+        found.append(announcer.deliver()["given_up"])
+    assert found == [0] * 5 + [1] + [0] * 4
+    receiver.status = 200
+    assert announcer.deliver()["arrived"] == 0
+
+
+def test_of_many_who_send_one_does(queue: Queue, announcer: Announcer, receiver: Receiver, clock: Clock) -> None:
+    for _ in range(5):
+        finish(queue, clock)
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: announcer.deliver(), range(8)))
+    assert sum(one["arrived"] for one in done) == len(receiver.got) == 5
+
+
+def test_one_that_died_while_sending_is_sent_again(queue: Queue, announcer: Announcer, receiver: Receiver,
+                                                   clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(queue, clock)
+    with monkeypatch.context() as patch:
+        patch.setattr(announcer, "_send", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            announcer.deliver()
+    assert announcer.deliver()["arrived"] == 0
+    clock.now += 60
+    assert announcer.deliver()["arrived"] == 1
+
+
+def test_a_short_secret_is_refused(queue: Queue) -> None:
+    with pytest.raises(UsageError, match="3 characters") as caught:
+        Announcer(queue, "http://app", "abc")
+    assert "abc" not in str(caught.value)

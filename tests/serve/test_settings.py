@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.core.errors import DiscreetError, InputError
+from discreet.guard import Guard, Policy
+from discreet.serve import run
+from discreet.serve.keys import Caller, Keyring, add_key, list_keys, remove_key
+from discreet.serve.settings import PREFIX, Settings, is_loopback
+
+ROOT = Path(__file__).resolve().parents[2]
+ONE = {"guards": {"medical": {"domain": "medical"}}, "no_auth": True}
+
+
+def test_what_the_program_says_wins_over_the_environment_and_that_over_the_file(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "serve.yaml"
+    file.write_text("guards: {medical: {domain: medical, models: ['med-*']}}\nno_auth: true\nport: 1\nhold_s: 0\n"
+                    "limits: {texts: 3, waiting: 4}\nupstream: {url: 'http://127.0.0.1:8000/v1', timeout_s: 9}\n")
+    monkeypatch.setenv(f"{PREFIX}LIMITS__TEXTS", "5")
+    monkeypatch.setenv(f"{PREFIX}PORT", "2")
+    monkeypatch.setenv(f"{PREFIX}UPSTREAM__KEY", "sk-of-the-model")
+    found = Settings.read(file, port=3, guards={"medical": {"point": "strict"}})
+    assert (found.port, found.limits.texts, found.limits.waiting) == (3, 5, 4)
+    assert found.upstream is not None
+    assert (found.upstream.timeout_s, "sk-of-the-model" in repr(found)) == (9, False)
+    assert (found.guards["medical"].models, found.guards["medical"].point) == (("med-*",), "strict")
+    assert Settings.read(file).port == 2
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+@pytest.mark.parametrize(("over", "said"), [
+    ({"guards": {}}, "guards: "), ({"prot": 1}, "prot: is not a setting"),
+    ({"guards": {"m": {}}}, "guards.m: expected domain"), ({"port": "x"}, "port: input should be a valid integer"),
+    ({"guards": {"m": {"domain": "medical", "folder": "g"}}}, "guards.m: expected domain"),
+    ({"guards": {"a b": {"domain": "medical"}}}, "is no name"), ({"default_guard": "law"}, "expected one of medical"),
+    ({"host": "0.0.0.0"}, "no_auth with host 0.0.0.0"), ({"no_auth": False}, "keys is missing"),
+    ({"keys": "k"}, "keys and no_auth were given together"), ({"hold_s": 3}, "there is no queue"),
+    ({"limits": {"texts": 0}}, "limits.texts: "), ({"mode": "permit"}, "mode: "), ({"deadline_s": 0}, "deadline_s: "),
+    ({"upstream": {"url": "h", "key": "sk-secret"}}, "upstream.url: ")])
+def test_a_mistake_is_one_line_that_shows_no_secret(over: dict[str, Any], said: str) -> None:
+    with pytest.raises(DiscreetError, match=r"see docs/serve\.md$") as caught:
+        Settings.read(None, **{**ONE, **over})
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"- a\n", b"{", b"\xff\xfe", b"1: 2\n"])
+def test_a_file_that_holds_no_settings_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "f.yaml").write_bytes(content)
+    with pytest.raises(InputError, match=r"f\.yaml"):
+        Settings.read(tmp_path / "f.yaml")
+    with pytest.raises(InputError, match="cannot read"):
+        Settings.read(tmp_path / "none.yaml")
+
+
+def test_what_is_loopback() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "localhost.example", "")))
+
+
+def test_keys_are_hashed_at_rest_and_for_their_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    made, token = add_key(file, "caller", "law", "app")
+    _, other = add_key(file, "operator")
+    assert token not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    ring = Keyring(file)
+    assert ring.caller(token) == Caller("app", "caller", "law")
+    assert ring.caller(other) == Caller(list_keys(file)[1].id, "operator")
+    assert [ring.caller(wrong) for wrong in (made.sha256, "", token + " ", "\ud800")] == [None] * 4
+    remove_key(file, "app")
+    assert ring.caller(token) is None
+    for wrong in ((file, "caller", None, "op/../x"), (file, "caller", None, list_keys(file)[0].id)):
+        with pytest.raises(DiscreetError):
+            add_key(*wrong)  # type: ignore[arg-type]
+    with pytest.raises(DiscreetError, match="has no key 'app'"):
+        remove_key(file, "app")
+    file.write_text('{"keys": [{"id": "x", "role": "root", "guard": null, "sha256": "", "created": 0}]}')
+    with pytest.raises(InputError, match="is not a file of keys"):
+        ring.keys()
+
+
+def test_rates_of_presets_are_those_of_the_results() -> None:
+    page = (ROOT / "docs" / "results" / "reader.md").read_text(encoding="utf-8")
+    found = run.presets()
+    for point, at in found["points"].items():
+        if at["of"] == "chose":
+            row = re.search(rf"^\| {point} \|(.*)\|$", page, re.M)
+            assert row is not None
+            flagged, none_flagged, _, held, none_held, _ = map(float, row[1].split("|"))
+            assert [at["clusters_flagged"], at["none_flagged"], at["clusters_held"], at["none_held"]] == [
+                [flagged], [none_flagged], [held], [none_held]]
+        else:
+            for name, title in (("none_flagged", "none flagged"), ("none_held", "none held"),
+                                ("clusters_flagged", "clusters flagged"), ("clusters_held", "clusters held")):
+                row = re.search(rf"^\| {title} \|.*\| ([^|]*) \|$", page, re.M)
+                assert row is not None
+                assert [float(one) for one in re.findall(r"\.\d+", row[1])] == at[name]
+    assert set(found["points"]) == {"conservative", "balanced", "strict"}
+
+
+def test_what_is_said_at_start() -> None:
+    settings = Settings.read(None, **ONE, mode="observe", workers=3, processes=2)
+    guards = {"medical": Guard("medical", point="balanced"), "rules": Guard("medical", reader=False),
+              "paper": Guard(Policy.of("medical"), point="strict")}
+    assert not guards["rules"].reader
+    lines = list(run.described(settings, {"medical": guards["medical"]}, 8300))
+    assert lines[0].startswith("http://127.0.0.1:8300, 2 processes of 3 workers; no keys")
+    assert "balanced, observe; flags 2.5% [1.4, 4.2] and holds 10.3% [7.9, 13.1] of answers" in lines[2]
+    assert "not measured" in run.rates(guards["rules"])
+    assert "is no test" in run.rates(guards["paper"])
+    assert json.dumps(run.presets())

@@ -31,7 +31,7 @@ class Exported(nn.Module):
         return tuple(out[name] for name in OUTPUTS)
 
 
-def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192, overlap: int = 48) -> None:
+def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192) -> None:
     """`reader.onnx`, `tokenizer.json` and `reader.json` in a folder."""
     from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
 
@@ -45,7 +45,7 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192
     full.unlink()
     shutil.copyfile(weights_folder() / "tokenizer.json", folder / "tokenizer.json")
     scale = float(model.same[0]) / PERSON**0.5 * 2
-    card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "window": window, "overlap": overlap,
+    card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "window": window,
             "persons": {"gate": rounded(model.gate), "shift": rounded(model.shift), "same": [scale, float(model.same[1])]},
             "sha256": {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("reader.onnx", "tokenizer.json")}}  # fmt: skip
     write_card(folder, card)

@@ -74,7 +74,7 @@ def write(folder: Path, tables: Tables, **changed: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MODEL).write_bytes(network(tables))
     tokenizer().save(str(folder / TOKENIZER))
-    card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "thresholds": CUT, "window": 12, "overlap": 4,
+    card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "thresholds": CUT, "window": 12,
             "persons": {"gate": GATE.tolist(), "shift": SHIFT.tolist(), "same": SAME}, **changed}
     return sealed(folder, card)
 

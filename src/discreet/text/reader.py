@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import DetectorError
+from discreet.core.onnx import open_session
 from discreet.core.records import Subject
 
 FOLDER = Path(__file__).parent / "data" / "reader"
@@ -74,20 +75,15 @@ class Reader:
             if card["sha256"] != {CARD: seal(card), **found}:
                 raise ValueError("changed")
             self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / TOKENIZER))
-            ort: Any = import_module("onnxruntime")
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = options.inter_op_num_threads = 1
-            options.enable_mem_pattern = False
-            options.log_severity_level = 3
-            self._session = ort.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
+            self._session = open_session(folder / MODEL)
             self.classes: tuple[str, ...] = tuple(card["classes"])
             self._kinds: tuple[Subject, ...] = tuple(card["kinds"])
             self._inferred: tuple[str, ...] = tuple(card["inferred"])
             self._cut = np.array([card["thresholds"][c] for c in self.classes], np.float32)
             self._gate, self._shift = (np.array(card["persons"][k], np.float32) for k in ("gate", "shift"))
             self._scale, self._bias = card["persons"]["same"]
-            self._window, self._overlap = int(card["window"]), int(card["overlap"])
-            if not (np.isfinite(self._cut).all() and 0 <= self._overlap < self._window - 2):
+            self._window = int(card["window"])
+            if not (np.isfinite(self._cut).all() and self._window > 2):
                 raise ValueError("thresholds or windows")
         except Exception as error:
             raise DetectorError("the reader's weights", type(error).__name__) from None
@@ -130,7 +126,7 @@ class Reader:
         the text as a whole has the highest counts of any window."""
         first, *body, last = ids
         # As few windows as the overlap allows, all of one length: a text that just outgrows one costs two short ones.
-        room, kept = self._window - 2, self._overlap
+        room, kept = self._window - 2, self._window // _SHARED
         number = max(1, -(-(len(body) - kept) // (room - kept)))
         room = -(-(len(body) + (number - 1) * kept) // number)
         starts = [min(k * (room - kept), len(body) - room) for k in range(number)]
@@ -214,6 +210,8 @@ class Reader:
 RECORD = "\x1e"
 """Stands between the records of rendered tables and structured output."""
 _ROW_OF_NOBODY = re.compile("\x1d[^\n]*")
+_SHARED = 8
+"""Neighbouring windows share at least one token in so many."""
 _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector")

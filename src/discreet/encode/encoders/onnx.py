@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.onnx import open_session
 from discreet.encode.base import encoders, open_encoder, saving, unit
 from discreet.text.chunk import chunks
 
@@ -165,16 +167,12 @@ def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[n
 
 def session(path: Path) -> Run:
     """The model in a file, ready to run on the CPU. Raises InputError where onnxruntime cannot read it."""
-    ort: Any = import_module("onnxruntime")
-    options = ort.SessionOptions()
-    # Another number of threads may change a vector by about 1e-7.
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
     try:
-        found = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        found = open_session(path)
+    except ImportError:
+        raise
     except Exception as error:
-        raise InputError(f"{path}: onnxruntime {ort.__version__} cannot run it ({type(error).__name__}): "
+        raise InputError(f"{path}: onnxruntime {version('onnxruntime')} cannot run it ({type(error).__name__}): "
                          "export it again, or install a newer onnxruntime") from None
 
     def run(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
@@ -137,6 +137,7 @@ def organisation_heads() -> frozenset[str]:
     return frozenset(row[0] for row in rows("organisation_heads", 1))
 
 
+@lru_cache(maxsize=8192)
 def suffix_kind(domain: Domain, word: str) -> str | None:
     """Kind of a term of a domain that its ending gives away, or None; any case, singular or plural."""
     suffixes, exceptions = domain.suffixes
@@ -185,6 +186,7 @@ def _irregular_plurals() -> Mapping[str, str]:
     return dict(rows("irregular_plurals", 2))
 
 
+@lru_cache(maxsize=8192)
 def singular(word: str) -> str:
     """Singular of a lower-case English word or phrase ("line cooks" -> "line cook", "sons-in-law" -> "son-in-law").
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
@@ -28,6 +29,7 @@ _NOT_NAMES = _PEOPLE["not names"]
 _APPOSED = frozenset(["a", "an", "who", "whose", "age", "aged"])
 
 
+@lru_cache(maxsize=8192)
 def is_agent_noun(word: str) -> bool:
     """Whether a lower-case noun has the form of a trade ("luthier", "hedgelayer") and is none of `NO_TRADE`."""
     if word.endswith(("ator", "over")) and word not in _WORDS["ator"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from discreet.domains import Term
 from discreet.text.evidence import lexicon as lex
@@ -56,10 +57,15 @@ def family(context: Context) -> Iterator[Mention]:
         yield from mentions_of("family", _P[name].finditer(text), why, weak=weak)
 
 
+@cache
+def _terms() -> Mapping[str, Term]:
+    return {**lex.family_terms(), **_TERMS}
+
+
 def _relatives(context: Context) -> Iterator[Mention]:
     """ "my late husband", "the patient's sister": the relative belongs to the owner."""
     lowers = [lex.singular(w) if len(w) > 3 and w.endswith("s") else w for w in context.doc.lowers]
-    terms: Mapping[str, Term] = {**lex.family_terms(), **_TERMS}
+    terms = _terms()
     owning = ("speaker", "third", "public", "asker")
     owners = {r.last: r for r in context.referents if r.possessive and r.subject in owning}
     for r in context.referents:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from discreet.serve import keys as serve_keys
     from discreet.serve import run as serve_run
     from discreet.serve import settings as serve_settings
+    from discreet.serve.queue import audit as queue_audit
+    from discreet.serve.queue import reviews as queue_reviews
+    from discreet.serve.queue import tables as queue_tables
+    from discreet.serve.queue import vault as queue_vault
     from discreet.stats import epsilon, evalues
     from discreet.studies import paraphrase
     from discreet.studies.blia import corpora as blia_corpora

@@ -81,8 +81,6 @@ class ConflictError(QueueError):
 class UnavailableError(QueueError):
     """The queue's database or key folder cannot be used now: gone, locked or full."""
 
-    exit_code = 1
-
 
 def meant(given: object, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
     """The end of a message about an unknown key: the nearest of `known`, else what is expected, `listed` or `known`."""

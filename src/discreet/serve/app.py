@@ -27,6 +27,7 @@ from discreet.serve.workers import Workers
 
 if TYPE_CHECKING:
     from discreet.serve.queue.tickets import Queue
+    from discreet.serve.queue.webhook import Announcer
 
 FREE = ("/health/", "/metrics", "/review")
 """Paths that neither count as open requests nor are refused while answers wait."""
@@ -61,6 +62,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         settings.guards, settings.workers, deadline_s=settings.deadline_s, start_s=settings.start_s,
         replaced=lambda cause: metrics.replaced.labels(cause).inc(), said=lambda line: log.add("worker", reason=line))
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
+    announcer = _announcer_of(settings, gate.queue)
     keyring = None if settings.keys is None else Keyring(settings.keys)
     if keyring is not None:
         keyring.keys()
@@ -70,13 +72,17 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         await workers.start()
         log.add("start", version=__version__, ready=workers.ready, guards=list(settings.guards), mode=settings.mode,
                 workers=settings.workers)
-        ticking = asyncio.create_task(_tick(gate))
+        ticking = [asyncio.create_task(_tick(gate)), *([asyncio.create_task(_announce(gate, announcer))]
+                                                       if announcer is not None else [])]
         yield
         app.state.draining = True
-        ticking.cancel()
+        for task in ticking:
+            task.cancel()
         await workers.close()
         if gate.queue is not None:
             gate.queue.close()
+        if announcer is not None:
+            announcer.close()
         log.add("stop")
 
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
@@ -105,7 +111,28 @@ def _queue_of(settings: Settings) -> Queue | None:
 
     given = settings.queue
     return Queue(given.url, given.key_folder, expires_s=given.expires_s, undo_s=given.undo_s,
-                 reserve_s=given.reserve_s, second_reviewer=given.second_reviewer, recheck=given.recheck)
+                 reserve_s=given.reserve_s, second_reviewer=given.second_reviewer, recheck=given.recheck,
+                 notify=given.webhook is not None)
+
+
+def _announcer_of(settings: Settings, queue: Queue | None) -> Announcer | None:
+    """Who tells of decided tickets, where there is a webhook. Raises UsageError for a secret that is too short."""
+    if queue is None or settings.queue is None or settings.queue.webhook is None:
+        return None
+    from discreet.serve.queue.webhook import Announcer
+
+    webhook = settings.queue.webhook
+    return Announcer(queue, str(webhook.url), webhook.secret.get_secret_value())
+
+
+async def _announce(gate: Gate, announcer: Announcer, every_s: float = 1.0) -> None:
+    """Send what the queue has to tell; a receiver that is slow delays nothing else."""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            await asyncio.to_thread(announcer.deliver)
+        except Exception as error:
+            gate.queue_failed("announce", error)
 
 
 async def _tick(gate: Gate, every_s: float = 1.0) -> None:

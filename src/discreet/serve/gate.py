@@ -104,7 +104,8 @@ class Gate:
             assert worst is not None
             return await asyncio.to_thread(
                 self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
-                texts=[one.answer for one in answers], question=answers[0].question, verdict=worst.verdict.to_json(),
+                texts=[one.answer for one in answers], question=answers[0].question,
+                verdict=worst.verdict.to_json() | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload)
         except Exception as error:
             # Whatever the database or the disk says, the answer does not pass, and the service goes on.

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from tests.loopback import serving
 from tests.serve.queue.conftest import Clock, put
 
 from discreet.core.errors import UsageError
@@ -108,6 +112,20 @@ def test_one_that_died_while_sending_is_sent_again(queue: Queue, announcer: Anno
     assert announcer.deliver()["arrived"] == 0
     clock.now += 60
     assert announcer.deliver()["arrived"] == 1
+
+
+def test_a_service_announces_what_its_queue_decided(start: Any, tmp_path: Path, socket_enabled: None) -> None:
+    with serving(lambda _: {}, "/hook") as app:
+        service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys", "undo_s": 0,
+                               "webhook": {"url": app.url, "secret": SECRET}})
+        ticket = put(service.gate.queue, caller="caller")
+        service.gate.queue.decide(ticket, "ann", action="block", code="other", version=1)
+        for _ in range(100):
+            if app.asked:
+                break
+            time.sleep(.1)
+        assert app.asked == [{"ticket": ticket, "status": "blocked"}]
+        assert app.headers[0]["Discreet-Signature"].startswith("v1=")
 
 
 def test_a_short_secret_is_refused(queue: Queue) -> None:

@@ -27,11 +27,12 @@ from discreet.serve.queue.records import (
     TicketView,
     edited_payload,
 )
+from discreet.serve.queue.reviews import why
 from discreet.serve.queue.store import ERASED, Fields, Store, row_of, stale
 from discreet.serve.queue.tables import tickets
 from discreet.serve.queue.vault import DAY, Vault
 
-FIGURES = ("action", "layer", "score", "delta", "sigma_safe", "sigma_unsafe", "tau")
+FIGURES = ("action", "layer", "score", "delta", "sigma_safe", "sigma_unsafe", "tau", "logit")
 """What is kept of a verdict after its text is erased, for calibration."""
 
 
@@ -81,7 +82,8 @@ class Queue(Store):
              verdict: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], payload: Mapping[str, Any]) -> str:
         """Put an answer into the queue; its ticket's id, once everything is on the disk.
 
-        `payload` is what the caller is to receive if it is released; `verdict` and `findings` as JSON.
+        `payload` is what the caller is to receive if it is released; `verdict` and `findings` as JSON. A verdict may
+        also have `logit`, the log-odds of evidence, which `guard calibrate --reviews` reads.
         """
         now, ticket = self.clock(), secrets.token_hex(16)
         key, name, wrapped = self.vault.data_key(ticket, now + self.expires_s)
@@ -90,7 +92,7 @@ class Queue(Store):
         row = {"id": ticket, "caller": caller, "guard": guard, "code": code, "policy": policy, "status": "pending",
                "version": 1, "opened": now, "deadline": now + self.expires_s, "erase_at": now + self.expires_s,
                "verdict_hash": audit.hash_of(verdict), "key_name": name, "wrapped": wrapped,
-               "figures": {one: verdict.get(one) for one in FIGURES},
+               "figures": {one: verdict.get(one) for one in FIGURES} | {"why": why(str(verdict.get("reason")))},
                "sealed": self.vault.seal(key, ticket, "content", json.dumps(held).encode())}
         with self.database.writing() as connection:
             connection.execute(insert(tickets).values(**row))

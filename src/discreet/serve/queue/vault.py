@@ -96,9 +96,9 @@ class Vault:
                 _sync(self.folder)
         return gone
 
-    def lasting(self) -> bytes:
-        """The key that is not destroyed, made at first use: that of the audit's chain."""
-        return self._period_key(LASTING)
+    def lasting(self, *, make: bool = True) -> bytes:
+        """The key that is not destroyed: that of the audit's chain. Made at first use, unless `make` is False."""
+        return self._period_key(LASTING) if make else self._read(LASTING)
 
     def _name(self, until: float) -> str:
         end = (floor(until / self.period_s) + 1) * self.period_s

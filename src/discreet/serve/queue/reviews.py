@@ -1,0 +1,33 @@
+"""What reviewers decided, for calibration: the numbers of each verdict with the decision, and no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import select
+
+from discreet.serve.queue.tables import Database, audit, tickets
+
+COLUMNS = ("id", "opened", "guard", "policy", "code", "decision", "reason", "recheck", "action", "layer", "score",
+           "delta", "sigma_safe", "sigma_unsafe", "tau", "logit", "why")
+"""Of an exported row; `recheck` is the blind second decision, `why` the kind of abstention."""
+KINDS = (("unsure:", "unsure"), ("not English", "language"), ("the answer is empty", "empty"))
+
+
+def why(reason: str) -> str:
+    """The kind of abstention that a verdict's reason names: unsure, language, empty or other."""
+    return next((kind for start, kind in KINDS if reason.startswith(start)), "other")
+
+
+def exported(database: Database, *, since: float = 0.0, guard: str | None = None) -> Iterator[dict[str, Any]]:
+    """Decided tickets opened from `since` on, as `COLUMNS`, the oldest first. Raises UnavailableError."""
+    c = tickets.c
+    wanted = select(c.id, c.opened, c.guard, c.policy, c.code, c.decision, c.decision_code, c.figures).where(
+        c.status.in_(("released", "blocked")), c.opened >= since).order_by(c.opened, c.id)
+    again = select(audit.c.ticket, audit.c.action).where(audit.c.action.like("recheck_%"))
+    with database.reading() as connection:
+        second = {ticket: action.removeprefix("recheck_") for ticket, action in connection.execute(again)}
+        for row in connection.execute(wanted if guard is None else wanted.where(c.guard == guard)).mappings():
+            said = {**row, **row["figures"], "reason": row["decision_code"], "recheck": second.get(row["id"])}
+            yield {name: said.get(name) for name in COLUMNS}

@@ -40,8 +40,7 @@ class InProcess(Workers):
 
     async def start(self) -> None:
         self.loaded = self.size
-        self.facts = {name: GuardFacts(one.policy.label(), one.point, one.tau, one.is_fitted, one.reader)
-                      for name, one in self.loaded_guards.items()}
+        self.facts = {name: GuardFacts.of(one) for name, one in self.loaded_guards.items()}
 
     async def judge(self, guard: str, answer: Answer) -> Judgement:
         self.seen.append(answer)

@@ -148,6 +148,19 @@ def test_an_abstention_becomes_a_ticket_that_its_caller_can_fetch(start: Start, 
     assert (found["status"], found["payload"]) == ("released", {"texts": [SAFE, UNDECIDED]})
 
 
+def test_the_console_shows_the_queue_and_the_load(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    for text in (SAFE, SAFE, SAFE, UNDECIDED):
+        service.ask("/v1/check", {"text": text, "review": True})
+    page = service.client.post("/console/sign-in", data={"key": service.tokens["reviewer"]})
+    assert page.url.path == "/console/queue"
+    assert service.events("crash") == []
+    assert "medical, conservative" in page.text
+    assert "25.0" in page.text
+    assert "3.8" in page.text
+    assert "Metformin" not in page.text
+
+
 @pytest.mark.parametrize(("settings", "text", "action"), [
     ({}, LITIGATOR, "block"), ({"review_flags": True}, LITIGATOR, "pending"), ({"mode": "observe"}, UNDECIDED, "pass"),
     ({"review_flags": True}, BREAKS, "failed"), ({"review_flags": True}, [LITIGATOR, BREAKS], "block")])

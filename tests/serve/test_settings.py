@@ -10,7 +10,7 @@ import pytest
 
 from discreet.core.errors import DiscreetError, InputError
 from discreet.guard import Guard, Policy
-from discreet.serve import run
+from discreet.serve import presets, run
 from discreet.serve.keys import Caller, Keyring, add_key, list_keys, remove_key
 from discreet.serve.settings import PREFIX, Settings, is_loopback
 
@@ -80,7 +80,7 @@ def test_keys_are_hashed_at_rest_and_for_their_owner_alone(tmp_path: Path) -> No
     assert ring.caller(token) is None
     for wrong in ((file, "caller", None, "op/../x"), (file, "caller", None, list_keys(file)[0].id)):
         with pytest.raises(DiscreetError):
-            add_key(*wrong)  # type: ignore[arg-type]
+            add_key(*wrong)
     with pytest.raises(DiscreetError, match="has no key 'app'"):
         remove_key(file, "app")
     file.write_text('{"keys": [{"id": "x", "role": "root", "guard": null, "sha256": "", "created": 0}]}')
@@ -90,7 +90,7 @@ def test_keys_are_hashed_at_rest_and_for_their_owner_alone(tmp_path: Path) -> No
 
 def test_rates_of_presets_are_those_of_the_results() -> None:
     page = (ROOT / "docs" / "results" / "reader.md").read_text(encoding="utf-8")
-    found = run.presets()
+    found = presets.presets()
     for point, at in found["points"].items():
         if at["of"] == "chose":
             row = re.search(rf"^\| {point} \|(.*)\|$", page, re.M)
@@ -115,6 +115,6 @@ def test_what_is_said_at_start() -> None:
     lines = list(run.described(settings, {"medical": guards["medical"]}, 8300))
     assert lines[0].startswith("http://127.0.0.1:8300, 2 processes of 3 workers; no keys")
     assert "balanced, observe; flags 2.5% [1.4, 4.2] and holds 10.3% [7.9, 13.1] of answers" in lines[2]
-    assert "not measured" in run.rates(guards["rules"])
-    assert "is no test" in run.rates(guards["paper"])
-    assert json.dumps(run.presets())
+    assert "not measured" in presets.rates(guards["rules"])
+    assert "is no test" in presets.rates(guards["paper"])
+    assert json.dumps(presets.presets())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
+from discreet.core.records import Estimate
 from discreet.serve.doors import check, presidio
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, Keyring, allowed
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
 
-FREE = ("/health/", "/metrics", "/review")
+FREE = ("/health/", "/metrics", "/console")
 """Paths that neither count as open requests nor are refused while answers wait."""
 
 
@@ -72,11 +73,10 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         await workers.start()
         log.add("start", version=__version__, ready=workers.ready, guards=list(settings.guards), mode=settings.mode,
                 workers=settings.workers)
-        ticking = [asyncio.create_task(_tick(gate)), *([asyncio.create_task(_announce(gate, announcer))]
-                                                       if announcer is not None else [])]
+        tasks = [asyncio.create_task(one) for one in _chores(gate, announcer)]
         yield
         app.state.draining = True
-        for task in ticking:
+        for task in tasks:
             task.cancel()
         await workers.close()
         if gate.queue is not None:
@@ -100,6 +100,11 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     _add_health(app, gate)
     app.include_router(check.router(gate))
     app.include_router(presidio.router(gate))
+    if gate.queue is not None and settings.queue is not None:
+        from discreet.serve.console.routes import Console
+
+        app.mount("/console", Console(gate.queue, keyring, workers.judge, key_folder=settings.queue.key_folder,
+                                      load=lambda: _load(gate)).app())
     return app
 
 
@@ -125,27 +130,38 @@ def _announcer_of(settings: Settings, queue: Queue | None) -> Announcer | None:
     return Announcer(queue, str(webhook.url), webhook.secret.get_secret_value())
 
 
-async def _announce(gate: Gate, announcer: Announcer, every_s: float = 1.0) -> None:
-    """Send what the queue has to tell; a receiver that is slow delays nothing else."""
-    while True:
-        await asyncio.sleep(every_s)
-        try:
-            await asyncio.to_thread(announcer.deliver)
-        except Exception as error:
-            gate.queue_failed("announce", error)
+def _load(gate: Gate) -> list[dict[str, Any]]:
+    """For the console: the share of answers that each guard left undecided, next to the one that was measured."""
+    from discreet.serve.console.statistics import share_of
+
+    decided = gate.telemetry.metrics.decided()
+    return [{"guard": name, "point": facts.point, "judged": judged, "undecided": undecided,
+             "share": share_of(undecided, judged, "answers"), "expected": Estimate(facts.expected, None, None)}
+            for name, facts in gate.workers.facts.items() for judged, undecided in [decided.get(name, (0, 0))]
+            if judged and facts.expected is not None]
 
 
-async def _tick(gate: Gate, every_s: float = 1.0) -> None:
-    """Count workers, and let the queue expire tickets and make decisions final, which several processes may do."""
-    while True:
-        gate.telemetry.metrics.workers.set(gate.workers.loaded)
-        gate.telemetry.metrics.waiting.set(gate.workers.waiting)
-        if gate.queue is not None:
+def _chores(gate: Gate, announcer: Announcer | None) -> Iterator[Coroutine[Any, Any, None]]:
+    """What happens once a second; each process of several may do it, and none twice."""
+    metrics, workers, queue = gate.telemetry.metrics, gate.workers, gate.queue
+
+    async def every_second(name: str, work: Callable[[], object]) -> None:
+        while True:
             try:
-                await asyncio.to_thread(gate.queue.sweep)
+                await asyncio.to_thread(work)
             except Exception as error:
-                gate.queue_failed("sweep", error)
-        await asyncio.sleep(every_s)
+                gate.queue_failed(name, error)
+            await asyncio.sleep(1)
+
+    def count() -> None:
+        metrics.workers.set(workers.loaded)
+        metrics.waiting.set(workers.waiting)
+
+    yield every_second("count", count)
+    if queue is not None:
+        yield every_second("sweep", queue.sweep)
+    if announcer is not None:
+        yield every_second("announce", announcer.deliver)
 
 
 def _add_health(app: FastAPI, gate: Gate) -> None:

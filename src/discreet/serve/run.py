@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Iterator
 from functools import partial
-from importlib.resources import files
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,6 +16,7 @@ from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import why
 from discreet.guard import Guard
 from discreet.serve.app import create_app
+from discreet.serve.presets import rates
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, quiet_libraries
 
@@ -66,12 +64,6 @@ def run(settings: Settings, bound: socket.socket) -> None:
             del os.environ[SHARED]
 
 
-def presets() -> dict[str, Any]:
-    """What was measured of each operating point, with its source."""
-    found: dict[str, Any] = json.loads(files("discreet.serve").joinpath("presets.json").read_text(encoding="utf-8"))
-    return found
-
-
 def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterator[str]:
     """What the service is about to do, a line each."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -82,23 +74,3 @@ def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterat
            + (f" {settings.queue.expires_s:g} s for a reviewer" if settings.queue is not None else ""))
     for name, guard in guards.items():
         yield f"guard {name}: {guard.policy.label()}, {guard.point}, {settings.mode_of(name)}; {rates(guard)}"
-
-
-def rates(guard: Guard) -> str:
-    """What was measured of the guard's operating point: false alarms and what is held."""
-    measured = presets()
-    if guard.is_fitted:
-        return "its rates: discreet guard evaluate"
-    if not guard.reader or guard.policy.rule != "identifying":
-        return "its rates were not measured: discreet guard calibrate on answers of your own"
-    at = measured["points"].get(guard.point)
-    if at is None:
-        return "its rates were not measured"
-    return (f"flags {_share(at['none_flagged'])} and holds {_share(at['none_held'])} of answers that bind nothing to "
-            f"anybody, holds {_share(at['clusters_held'])} of those that do ({measured['source']}, "
-            f"{measured[at['of']]})")
-
-
-def _share(of: list[float]) -> str:
-    shown = [f"{100 * one:.1f}" for one in of]
-    return f"{shown[0]}%" + (f" [{shown[1]}, {shown[2]}]" if len(of) == 3 else "")

@@ -60,6 +60,18 @@ class Metrics:
         """All metrics as Prometheus reads them."""
         return generate_latest(self._gathered())
 
+    def decided(self) -> dict[str, tuple[int, int]]:
+        """By guard: how many decisions there were, and how many of them "undecided"."""
+        found: dict[str, tuple[int, int]] = {}
+        for family in self._gathered().collect():
+            for sample in family.samples:
+                if sample.name == "discreet_decisions_total":
+                    n, undecided = found.get(sample.labels["guard"], (0, 0))
+                    more = int(sample.value)
+                    found[sample.labels["guard"]] = (
+                        n + more, undecided + more * (sample.labels["code"] == "privacy/undecided"))
+        return found
+
     def observations(self) -> list[dict[str, Any]]:
         """By policy: how many decisions were observed, and how many enforce would hold, by code and action."""
         found: dict[str, dict[str, Any]] = {}

@@ -20,6 +20,7 @@ from typing import Any
 from discreet.core.errors import DiscreetError
 from discreet.core.records import Answer, Verdict
 from discreet.guard.guard import Guard, Judgement
+from discreet.serve.presets import undecided_share
 from discreet.serve.settings import GuardSettings, Probe
 
 CONTEXTUAL = "The patient is a 52-year-old litigator from Omaha with two children."
@@ -38,6 +39,12 @@ class GuardFacts:
     tau: float
     fitted: bool
     reader: bool
+    expected: float | None = None
+
+    @classmethod
+    def of(cls, guard: Guard) -> GuardFacts:
+        """What is to be said of a guard; `expected` is the share of harmless answers that it leaves undecided."""
+        return cls(guard.policy.label(), guard.point, guard.tau, guard.is_fitted, guard.reader, undecided_share(guard))
 
 
 class WorkerError(Exception):
@@ -92,8 +99,7 @@ def _work(pipe: Connection, guards: Mapping[str, GuardSettings]) -> None:
     except WorkerError as error:
         pipe.send((error.cause, error.reason))
         return
-    pipe.send({name: GuardFacts(one.policy.label(), one.point, one.tau, one.is_fitted, one.reader)
-               for name, one in loaded.items()})
+    pipe.send({name: GuardFacts.of(one) for name, one in loaded.items()})
     with suppress(Exception):  # A traceback would show what was sent; the pool sees that the worker has ended.
         while True:
             name, answer = pipe.recv()

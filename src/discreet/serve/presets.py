@@ -1,0 +1,47 @@
+"""What was measured of the operating points: how often they are wrong about harmless answers, and what they hold."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from discreet.guard import Guard
+
+
+@cache
+def presets() -> dict[str, Any]:
+    """What was measured of each operating point, with its source."""
+    found: dict[str, Any] = json.loads(files("discreet.serve").joinpath("presets.json").read_text(encoding="utf-8"))
+    return found
+
+
+def undecided_share(guard: Guard) -> float | None:
+    """The share of answers that bind nothing to anybody on which a guard abstains; None where it was not measured."""
+    at = presets()["points"].get(guard.point)
+    return None if at is None or not _measured(guard) else round(at["none_held"][0] - at["none_flagged"][0], 4)
+
+
+def _measured(guard: Guard) -> bool:
+    return guard.reader and not guard.is_fitted and guard.policy.rule == "identifying"
+
+
+def rates(guard: Guard) -> str:
+    """What was measured of the guard's operating point: false alarms and what is held."""
+    measured = presets()
+    if guard.is_fitted:
+        return "its rates: discreet guard evaluate"
+    if not _measured(guard):
+        return "its rates were not measured: discreet guard calibrate on answers of your own"
+    at = measured["points"].get(guard.point)
+    if at is None:
+        return "its rates were not measured"
+    return (f"flags {_share(at['none_flagged'])} and holds {_share(at['none_held'])} of answers that bind nothing to "
+            f"anybody, holds {_share(at['clusters_held'])} of those that do ({measured['source']}, "
+            f"{measured[at['of']]})")
+
+
+def _share(of: list[float]) -> str:
+    shown = [f"{100 * one:.1f}" for one in of]
+    return f"{shown[0]}%" + (f" [{shown[1]}, {shown[2]}]" if len(of) == 3 else "")

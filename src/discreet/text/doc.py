@@ -12,9 +12,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
+from typing import NamedTuple
 
 from discreet.core.unicode import Prepared
 from discreet.text.render import render
@@ -36,15 +37,17 @@ _WINDOW = 24
 _LEAST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, number or mark with its place in the normalised text."""
 
-    text: str = field(repr=False)
-    lower: str = field(repr=False)
+    text: str
+    lower: str
     start: int
     end: int
     sentence: int
+
+    def __repr__(self) -> str:
+        return f"Token(start={self.start}, end={self.end}, sentence={self.sentence})"
 
     @property
     def is_capitalised(self) -> bool:
@@ -75,14 +78,16 @@ class Doc:
     def tokens(self) -> tuple[Token, ...]:
         """All tokens in order; each knows the number of its sentence."""
         found = [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(self.text)]
-        numbers = accumulate(i > 0 and self._breaks(found, i) for i in range(len(found)))
-        return tuple(Token(word, word.lower(), start, end, int(number))
-                     for (word, start, end), number in zip(found, numbers, strict=True))
+        tokens, number = [], 0
+        for i, (word, start, end) in enumerate(found):
+            number += i > 0 and self._breaks(found, i)
+            tokens.append(Token(word, word.lower(), start, end, number))
+        return tuple(tokens)
 
     @cached_property
     def lowers(self) -> tuple[str, ...]:
         """Lower-cased token texts, for the gazetteer matchers."""
-        return tuple(t.lower for t in self.tokens)
+        return tuple([t.lower for t in self.tokens])
 
     @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
@@ -108,7 +113,10 @@ class Doc:
     def _breaks(self, found: list[tuple[str, int, int]], i: int) -> bool:
         """Whether a sentence ends before token `i`."""
         word, start, _ = found[i]
-        gap = self.text[found[i - 1][2] : start]
+        last, _, end = found[i - 1]
+        if start - end < 2 and last[-1].isalnum() and self.text[end] != "\n":
+            return False
+        gap = self.text[end:start]
         if gap.count("\n") >= 2 or ("\n" in gap and (word[0].isupper() or word in "-*•>")):
             return True
         j = i - 1

@@ -237,16 +237,14 @@ class Matcher:
     def find(self, tokens: Sequence[str]) -> list[tuple[int, int, str]]:
         """Matches as (start, end, entry): token indices, end exclusive, in order of the text."""
         matches: list[tuple[int, int, str]] = []
-        start = 0
-        while start < len(tokens):
-            end = start + 1
-            for length in self._lengths.get(tokens[start], ()):
+        lengths, end = self._lengths, 0
+        for start in [i for i, token in enumerate(tokens) if token in lengths]:
+            for length in lengths[tokens[start]] if start >= end else ():
                 entry = self._entries.get(tuple(tokens[start : start + length]))
                 if entry is not None and start + length <= len(tokens):
                     end = start + length
                     matches.append((start, end, entry))
                     break
-            start = end
         return matches
 
 

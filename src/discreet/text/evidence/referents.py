@@ -19,6 +19,7 @@ from discreet.text.resources import patterns
 
 _NO_HEAD = lex.FUNCTION | lex.PAST_AUX | lex.MODALS
 _AUTHORS = patterns("referents")["authors"]
+_PRONOUNS = lex.FIRST | lex.FIRST_PLURAL | lex.SECOND | lex.THIRD.keys() | lex.THEY
 Form = Literal["pronoun", "noun", "kin", "name", "plural", "author"]
 
 
@@ -84,6 +85,23 @@ def find_referents(doc: Doc, nouns: lex.PersonWords | None = None) -> tuple[Refe
 
 def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
     word = doc.lowers[i]
+    if word in _PRONOUNS:
+        return _pronoun(doc, i, state, found)
+    if word in lex.KIN and (kin := _kin(doc, i, state, found)) is not None:
+        return kin
+    capitalised = doc.tokens[i].is_capitalised
+    titled = capitalised and (word in phrases.OFFICES or word in phrases.TITLES)
+    if titled and (named := _name(doc, i, state)) is not None:
+        return named
+    if word in state.words.nouns or phrases.is_job(word) or phrases.is_aged(doc, i):
+        return _noun(doc, i, state, found)
+    if word in state.words.plurals:
+        return _plural(doc, i, found)
+    return _name(doc, i, state) if capitalised else None
+
+
+def _pronoun(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:
+    word = doc.lowers[i]
     if word in lex.FIRST:
         return Referent("speaker", "speaker", "pronoun", i, i + 1, possessive=word in ("my", "mine"))
     if word in lex.FIRST_PLURAL:
@@ -104,18 +122,7 @@ def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | Non
         if state.last is None or state.gender is not None or not found or found[-1].person != state.last:
             return None
         return Referent(state.last, state.subject, "pronoun", i, i + 1, possessive=word == "their")
-    kin = _kin(doc, i, state, found)
-    if kin is not None:
-        return kin
-    capitalised = doc.tokens[i].is_capitalised
-    titled = capitalised and (word in phrases.OFFICES or word in phrases.TITLES)
-    if titled and (named := _name(doc, i, state)) is not None:
-        return named
-    if word in state.words.nouns or phrases.is_job(word) or phrases.is_aged(doc, i):
-        return _noun(doc, i, state, found)
-    if word in state.words.plurals:
-        return _plural(doc, i, found)
-    return _name(doc, i, state) if capitalised else None
+    return None
 
 
 def _plural(doc: Doc, i: int, found: list[Referent]) -> Referent | None:

@@ -20,32 +20,33 @@ _IN_YEARS = dict.fromkeys(("turns", "old", "aged", "bare", "noun is", "at"), "ag
 _AFTER_SUBJECT = frozenset(["comma", "noun is", "bracket"])
 # These name their subject, which must not hide it from binding: the mention is the number alone.
 _WITH_SUBJECT = frozenset(["turns", "bracket", "bare", "comma", "noun is", "at"])
+_CASED = frozenset(["bracket", "short", "comma", "at"])
 _BROAD = frozenset("newborn neonate infant toddler teenager teenage teenaged adolescent preteen tween".split())
 
 
 @tagger("age", "age")
 def ages(context: Context) -> Iterator[Mention]:
     """Numbers with a unit, decades, years of birth, life stages."""
-    text = context.text
+    text, lower = context.text, context.lower
     for name, why in _IN_YEARS.items():
         yield from _numbers(context, name, why)
-    for m in _P["in decade"].finditer(text):
-        yield Mention("age", f"{m[1] or ''} {m[2]}".strip().lower(), *m.span(), "decade of life")
+    for m in _P["in decade"].finditer(lower):
+        yield Mention("age", f"{m[1] or ''} {m[2]}".strip(), *m.span(), "decade of life")
     for m in _P["born"].finditer(text):
         yield Mention("age", f"born {m[1]}", *m.span(), "year of birth")
-    for m in _P["stage"].finditer(text):
+    for m in _P["stage"].finditer(lower):
         who = "cohort" if _P["group after"].match(text[m.end() : m.end() + 40]) else None
-        yield Mention("age", m[1].lower(), *m.span(), "life stage", who, weak=m[1].lower() in _BROAD)
+        yield Mention("age", m[1], *m.span(), "life stage", who, weak=m[1] in _BROAD)
     if context.is_personal:
         yield from mentions_of(
-            "age", _P["school"].finditer(text), "a school level", group=0, value="of school age", weak=True)
-    for m in _P["decade at work"].finditer(text):
-        yield Mention("age", f"{m[1].lower()} decade at work", *m.span(), "length of a career", "speaker")
+            "age", _P["school"].finditer(lower), "a school level", group=0, value="of school age", weak=True)
+    for m in _P["decade at work"].finditer(lower):
+        yield Mention("age", f"{m[1]} decade at work", *m.span(), "length of a career", "speaker")
 
 
 def _numbers(context: Context, name: str, why: str) -> Iterator[Mention]:
     text, nouns = context.text, context.person_words.nouns
-    for m in _P[name].finditer(text):
+    for m in _P[name].finditer(text if name in _CASED else context.lower):
         subject = m[1] if name in _AFTER_SUBJECT else None
         known = subject and (subject.lower() in nouns or subject.lower() in lex.KIN)
         if subject and not known and (name == "noun is" or not subject[0].isupper()):

@@ -31,6 +31,8 @@ STEPS = {name: [found for found in FENCE.findall(path.read_text(encoding="utf-8"
 ELSEWHERE = {
     "docs/domains.md": "test_tutorial.py", "docs/models.md": "test_models.py", "docs/extending.md": "test_plugins.py",
     "docs/engine.md": "tests/engine/test_engine_docs.py",
+    "docs/langchain.md": "tests/integrations/real_langchain.py",
+    "docs/llamaindex.md": "tests/integrations/real_llamaindex.py",
 }
 NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "guard pairings", "guard check --guard",
                "defend frontier", "audit check-table", "--embeddings", "recipe.yaml")

@@ -6,6 +6,8 @@
     ├── InputError                a file that cannot be read as what it should be
     │   └── PolicyError           a policy file that says something impossible
     ├── DetectorError             a detector broke; the guard turns it into the action `failed`
+    ├── WithheldError             a plug-in withheld an answer, and was asked to raise; carries the reason code
+    │   └── NotJudgedError        it could not be judged
     └── QueueError                the review queue could not do what was asked; nothing was released by it
         ├── NotFoundError         no such ticket, or one of another caller
         ├── ConflictError         a stale version, another reviewer's reservation, or a ticket that is past it
@@ -64,6 +66,23 @@ class DetectorError(DiscreetError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detector, self.kind)
+
+
+class WithheldError(DiscreetError):
+    """An answer was withheld. `code` says why, such as privacy/contextual; nothing here holds the answer."""
+
+    exit_code = 1
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"the answer was withheld: {code}")
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code,)
+
+
+class NotJudgedError(WithheldError):
+    """An answer was withheld because it could not be judged: neither safe nor found to be unsafe."""
 
 
 class QueueError(DiscreetError):

@@ -81,7 +81,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts a service: `start(mode="observe", workers_class=None, …settings)`."""
     running: list[TestClient] = []
 
-    def started(real: bool = False, bound: str | None = None, **given: Any) -> Service:
+    def started(real: bool = False, bound: str | None = None, transport: Any = None, **given: Any) -> Service:
         keys = tmp_path / f"keys{len(running)}.json"
         tokens = {role: add_key(keys, role, bound if role == "caller" else None, role)[1]
                   for role in ("caller", "reviewer", "operator")}
@@ -92,7 +92,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         log = io.StringIO()
         sink = Log()
         sink._stream = log
-        app = create_app(settings, workers=None if real else InProcess(settings), telemetry=Telemetry(log=sink))
+        app = create_app(settings, workers=None if real else InProcess(settings), telemetry=Telemetry(log=sink),
+                         transport=transport)
         client = TestClient(app, raise_server_exceptions=False)
         client.__enter__()
         running.append(client)

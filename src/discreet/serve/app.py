@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import httpx
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -18,7 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.core.records import Estimate
-from discreet.serve.doors import check, presidio
+from discreet.serve.doors import check, openai, presidio
+from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, Keyring, allowed
 from discreet.serve.limits import STATUSES, Error, LimitsMiddleware, Rate, RefusedError, refuse
@@ -49,11 +51,13 @@ class Observed(BaseModel):
     would_hold: list[dict[str, str | int]]
 
 
-def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None) -> FastAPI:
+def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None,
+               transport: httpx.AsyncBaseTransport | None = None) -> FastAPI:
     """The service. It loads and warms up when it starts, and ends its workers when it stops.
 
-    `workers` and `telemetry` replace those that the settings ask for. Raises UsageError or InputError for what can be
-    known before: keys that cannot be read, a log that cannot be written, tracing that is not installed.
+    `workers` and `telemetry` replace those that the settings ask for, `transport` the network to the upstream. Raises
+    UsageError or InputError for what can be known before: keys that cannot be read, a log that cannot be written,
+    tracing that is not installed.
     """
     shared = os.environ.get(SHARED)
     telemetry = telemetry or Telemetry(log=Log(settings.log_file), metrics=Metrics(Path(shared) if shared else None),
@@ -64,6 +68,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         replaced=lambda cause: metrics.replaced.labels(cause).inc(), said=lambda line: log.add("worker", reason=line))
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
     announcer = _announcer_of(settings, gate.queue)
+    upstream = None if settings.upstream is None else Upstream(settings, telemetry, transport)
     keyring = None if settings.keys is None else Keyring(settings.keys)
     if keyring is not None:
         keyring.keys()
@@ -79,6 +84,8 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         for task in tasks:
             task.cancel()
         await workers.close()
+        if upstream is not None:
+            await upstream.close()
         if gate.queue is not None:
             gate.queue.close()
         if announcer is not None:
@@ -100,6 +107,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     _add_health(app, gate)
     app.include_router(check.router(gate))
     app.include_router(presidio.router(gate))
+    app.include_router(openai.router(gate, upstream))
     if gate.queue is not None and settings.queue is not None:
         from discreet.serve.console.routes import Console
 

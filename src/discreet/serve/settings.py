@@ -94,7 +94,15 @@ class Upstream(_Part):
     url: HttpUrl
     key: SecretStr | None = Field(None, description="Sent upstream; a caller's own key never is.")
     timeout_s: float = Field(300, gt=0)
+    response_bytes: int = Field(16_000_000, ge=1_000, description="Bytes of one answer; a longer one is an error.")
     retries: int = Field(0, ge=0, le=5, description="How often a blocked answer is asked for again.")
+    again: str = Field("Do not describe any private person in a way by which somebody could recognise them: no age, "
+                       "origin, place, occupation, family or employer of theirs together.",
+                       description="What is put before the messages when a blocked answer is asked for again.")
+    blocked: str = Field("This answer was withheld: it could identify a person.",
+                         description="What stands in place of a blocked answer.")
+    pending: str = Field("This answer waits for review. Ticket: {ticket}",
+                         description="What stands in place of an answer that waits; {ticket} is its id.")
 
 
 class Webhook(_Part):

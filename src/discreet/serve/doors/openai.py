@@ -1,0 +1,242 @@
+"""An OpenAI-compatible proxy: chat completions in front of any model, streamed or not, and moderations.
+
+An answer goes out whole, after it was judged, or not at all; comments keep a stream open meanwhile. One that is blocked
+is an answer of the operator's words with `finish_reason: content_filter`; one that could not be judged is an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from fastapi import APIRouter, Body
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.core.records import Answer
+from discreet.serve.doors import chat
+from discreet.serve.doors.chat import CATEGORIES, Json
+from discreet.serve.doors.check import Name
+from discreet.serve.doors.upstream import Upstream, malformed
+from discreet.serve.gate import Gate, Outcome, code_of, details
+from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.telemetry import crash
+
+FIXED = ("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
+         "self-harm/intent", "self-harm/instructions", "sexual", "sexual/minors", "violence", "violence/graphic")
+"""OpenAI's categories, which strict clients expect in every result; discreet never says any of them."""
+
+
+class Completion(BaseModel):
+    """A request for a completion. Everything but `moderation` goes to the model as it is."""
+
+    model_config = ConfigDict(extra="allow")
+    model: str = Field(max_length=200)
+    messages: list[dict[str, Any]] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
+    functions: list[dict[str, Any]] | None = None
+
+
+class Part(BaseModel):
+    """A part of a moderation's input: text, for images are not judged."""
+
+    model_config = ConfigDict(extra="forbid")
+    type: Literal["text"]
+    text: str
+
+
+class Moderation(BaseModel):
+    """Texts to judge; `model` finds the guard."""
+
+    model_config = ConfigDict(extra="ignore")
+    input: str | list[str] | list[Part]
+    model: str | None = Field(None, max_length=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes to the caller."""
+
+    completion: Json
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Proxied:
+    """One request on its way: to the model, to the gate, and back."""
+
+    gate: Gate
+    upstream: Upstream
+    caller: Caller
+    guard: str
+    body: Json
+
+    async def reply(self) -> Reply:
+        """The answer, judged. Raises RefusedError where there is none or it could not be judged."""
+        given = self.gate.settings.upstream
+        assert given is not None
+        question, turns = chat.turns_of(self.body["messages"])
+        said = len(question or "") + sum(len(turn.text) for turn in turns)
+        if said > (most := self.gate.settings.limits.text_chars):
+            raise RefusedError(413, "too_long", f"{said:,} characters of messages; expected at most {most:,}")
+        body = {name: value for name, value in self.body.items() if name != "moderation" and value is not None}
+        spent: Json = {}
+        for left in range(given.retries, -1, -1):
+            completion = self._cleaned(await self.upstream.complete(body))
+            spent = _sum(spent, completion.get("usage", {}))
+            completion |= {"usage": spent} if spent else {}
+            if chat.is_silent(completion):  # Nothing is said to anybody.
+                return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
+            outcome = await self.gate.decide(
+                self.caller, self.guard, chat.answers_of_completion(completion, question, turns), payload=completion,
+                door="openai")
+            if outcome.action != "block" or not left:
+                break
+            body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
+        return await self._reply(completion, outcome)
+
+    def _cleaned(self, found: Json) -> Json:
+        tools = [tool.get(tool.get("type", "function"), {}) for tool in self.body.get("tools") or ()]
+        names = [one.get("name") for one in (*tools, *(self.body.get("functions") or ())) if isinstance(one, dict)]
+        try:
+            return chat.cleaned(found, frozenset(name for name in names if isinstance(name, str)))
+        except chat.MalformedError as error:
+            raise self.upstream.counted(malformed(str(error))) from None
+
+    async def _reply(self, completion: Json, outcome: Outcome) -> Reply:
+        given, hold = self.gate.settings.upstream, self.gate.settings.hold_s
+        assert given is not None
+        if outcome.action == "failed":
+            raise RefusedError(503, "privacy/not_judged", "the guard could not judge the answer; it was neither passed "
+                               "nor blocked for what it says; come again", {"Retry-After": "5"})
+        headers: dict[str, str] = {"x-discreet-action": outcome.action, "x-discreet-code": outcome.code}
+        operator = self.caller.role == "operator"
+        if outcome.ticket is not None:
+            headers["x-discreet-ticket"] = outcome.ticket
+            state = await self.gate.ticket(outcome.ticket, self.caller, hold)
+            if state.status == "released" and state.payload is not None:
+                return Reply(chat.with_verdict(state.payload, None, operator=operator),
+                             headers | {"x-discreet-action": "released", "x-discreet-code": "ok"})
+            if state.status == "pending":
+                completion = chat.replaced(completion, given.pending.format(ticket=outcome.ticket))
+            else:
+                headers["x-discreet-action"] = "block"
+                completion = chat.replaced(completion, given.blocked)
+        elif outcome.action != "pass":
+            completion = chat.replaced(completion, given.blocked)
+        return Reply(chat.with_verdict(completion, outcome, operator=operator), headers)
+
+    async def stream(self, work: asyncio.Task[Reply]) -> AsyncIterator[bytes]:
+        """The events: comments until the answer is judged, then all of it; an error and no end where there is none."""
+        try:
+            while not work.done():
+                await asyncio.wait({work}, timeout=self.gate.settings.keep_alive_s)
+                if not work.done():
+                    yield b": waiting\n\n"
+            try:
+                reply = work.result()
+            except RefusedError as error:
+                yield _event(error.body())
+                return
+            except Exception as error:
+                self.gate.telemetry.event("crash", crash(error))
+                yield _event(RefusedError(500, "internal", "a mistake in discreet; nothing was passed").body())
+                return
+            usage = bool((self.body.get("stream_options") or {}).get("include_usage"))
+            for chunk in chat.chunks_of(reply.completion, usage=usage):
+                yield _event(chunk)
+            yield b"data: [DONE]\n\n"
+        finally:
+            work.cancel()
+
+
+def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
+    """`/v1/moderations`, and `/v1/chat/completions` where there is an upstream; each also behind `/guards/{guard}`."""
+    routes = APIRouter(tags=["openai"])
+
+    @routes.post("/v1/moderations", responses=answers_of(404))
+    async def moderations(body: Annotated[Moderation, Body()], caller: CallerOf) -> JSONResponse:
+        """Judge texts by the guard of the key, of `model`, or the default."""
+        return await _moderated(gate, caller, body, None)
+
+    @routes.post("/guards/{guard}/v1/moderations", responses=answers_of(404))
+    async def moderations_by(guard: Name, body: Annotated[Moderation, Body()], caller: CallerOf) -> JSONResponse:
+        """Judge texts by a guard."""
+        return await _moderated(gate, caller, body, guard)
+
+    if upstream is None:
+        return routes
+    statuses = answers_of(404, 502, 504)
+
+    @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
+    async def completions(body: Annotated[Completion, Body()], caller: CallerOf) -> Response:
+        """Ask the model; the answer is judged by the guard of the key, of `model`, or the default."""
+        return await _completed(gate, upstream, caller, body, None)
+
+    @routes.post("/guards/{guard}/v1/chat/completions", responses=statuses, response_model=None)
+    async def completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf) -> Response:
+        """Ask the model; the answer is judged by a guard."""
+        return await _completed(gate, upstream, caller, body, guard)
+
+    return routes
+
+
+async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None) -> Response:
+    proxied = Proxied(gate, upstream, caller, gate.route(caller, body.model, path), body.model_dump(exclude_unset=True))
+    if not body.stream:
+        reply = await proxied.reply()
+        return JSONResponse(reply.completion, headers=dict(reply.headers))
+    work = asyncio.create_task(proxied.reply())
+    try:  # What is there soon has its own status and headers.
+        await asyncio.wait({work}, timeout=gate.settings.keep_alive_s)
+    except asyncio.CancelledError:
+        work.cancel()
+        raise
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    if work.done():
+        headers |= work.result().headers
+    return StreamingResponse(proxied.stream(work), media_type="text/event-stream", headers=headers)
+
+
+async def _moderated(gate: Gate, caller: Caller, body: Moderation, path: str | None) -> JSONResponse:
+    guard = gate.route(caller, body.model, path)
+    given = [body.input] if isinstance(body.input, str) else body.input
+    texts = [one if isinstance(one, str) else one.text for one in given]
+    if not 1 <= len(texts) <= gate.settings.limits.texts:
+        raise RefusedError(413 if texts else 422, "texts", f"{len(texts)} texts; expected 1 to "
+                           f"{gate.settings.limits.texts}")
+    request = uuid4().hex
+    answers = [Answer(f"{request}-{number}", text) for number, text in enumerate(texts)]
+    outcome = await gate.decide(caller, guard, answers, door="moderations")
+    codes = [code_of(one) for one in outcome.judgements]
+    if "privacy/not_judged" in codes:
+        raise RefusedError(503, "privacy/not_judged", "the guard could not judge a text; come again",
+                           {"Retry-After": "5"})
+    results: list[Json] = []
+    for code, said in zip(codes, details(outcome), strict=True):
+        score = said["score"] if caller.role == "operator" and said["score"] is not None else 1.0
+        results.append({"flagged": code != "ok",
+                        "categories": {one: one == code for one in (*FIXED, *CATEGORIES)},
+                        "category_scores": {one: score if one == code else 0.0 for one in (*FIXED, *CATEGORIES)},
+                        "category_applied_input_types": {one: ["text"] if one in CATEGORIES else []
+                                                         for one in (*FIXED, *CATEGORIES)}})
+        if caller.role == "operator":
+            results[-1]["details"] = said
+    return JSONResponse({"id": f"modr-{request}", "model": "discreet", "results": results})
+
+
+def _event(data: Json) -> bytes:
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def _sum(before: Json, more: Json) -> Json:
+    """Tokens of all attempts together."""
+    return before | {name: _sum(before.get(name, {}), value) if isinstance(value, dict) else before.get(name, 0) + value
+                     for name, value in more.items()}

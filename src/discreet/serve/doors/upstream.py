@@ -1,0 +1,143 @@
+"""The model behind the proxy: what it answers, whole, or why there is no answer. Nothing of it is logged."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx
+
+from discreet.serve.doors.chat import Assembly, Json, MalformedError
+from discreet.serve.limits import RefusedError
+from discreet.serve.settings import Settings
+from discreet.serve.telemetry import Telemetry
+
+_WORD = re.compile(r"[a-z0-9_.-]{1,60}", re.IGNORECASE)
+PASSED_ON = (400, 404, 413, 422, 429)
+"""What the caller can mend; other refusals of the upstream are ours to answer for."""
+
+
+class UpstreamError(RefusedError):
+    """The upstream did not answer as expected; `kind` is a word for metrics and logs."""
+
+    def __init__(self, kind: str, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, f"upstream_{kind}", message, headers)
+        self.kind = kind
+
+
+class Upstream:
+    """One client for the endpoint of the settings; `transport` takes the place of the network in tests."""
+
+    def __init__(self, settings: Settings, telemetry: Telemetry,
+                 transport: httpx.AsyncBaseTransport | None = None) -> None:
+        assert settings.upstream is not None
+        given = settings.upstream
+        key = None if given.key is None else given.key.get_secret_value()
+        self.telemetry, self.most = telemetry, given.response_bytes
+        # Redirects could carry the key elsewhere; proxies of the environment could read everything.
+        self._client = httpx.AsyncClient(
+            base_url=str(given.url).rstrip("/") + "/", timeout=given.timeout_s, follow_redirects=False, trust_env=False,
+            transport=transport, headers={} if key is None else {"Authorization": f"Bearer {key}"},
+            limits=httpx.Limits(max_connections=settings.limits.requests))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def complete(self, body: Json) -> Json:
+        """The completion of a request, put together where it is streamed. Raises UpstreamError."""
+        try:
+            async with self._client.stream("POST", "chat/completions", json=body) as response:
+                if response.status_code != 200:
+                    raise await self._refusal(response)
+                if body.get("stream"):
+                    return await _assembled(_bytes(response, self.most))
+                found = json.loads(b"".join([part async for part in _bytes(response, self.most)]))
+                if not isinstance(found, dict):
+                    raise MalformedError("type")
+                return found
+        except UpstreamError as error:
+            raise self.counted(error) from None
+        except httpx.TimeoutException:
+            raise self.counted(UpstreamError("timeout", 504, "the model behind the proxy was too slow; come again")
+                               ) from None
+        except httpx.ConnectError:
+            raise self.counted(UpstreamError("unreachable", 502, "the model behind the proxy cannot be reached")
+                               ) from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            raise self.counted(UpstreamError("cut", 502, "the model behind the proxy broke off its answer")
+                               ) from None
+        except MalformedError as error:
+            raise self.counted(malformed(str(error))) from None
+        except (ValueError, RecursionError):
+            raise self.counted(malformed("json")) from None
+
+    def counted(self, error: UpstreamError) -> UpstreamError:
+        """The error, written down by its kind and status."""
+        self.telemetry.event("upstream_error", {"kind": error.kind, "status": error.status})
+        return error
+
+    async def _refusal(self, response: httpx.Response) -> UpstreamError:
+        """The upstream's refusal: its status and code where the caller can mend it, and none of its words."""
+        status = response.status_code
+        try:
+            said = json.loads(b"".join([part async for part in _bytes(response, 100_000)]))["error"]
+            code = next(said[name] for name in ("code", "type") if isinstance(said.get(name), str)
+                        and _WORD.fullmatch(said[name]))
+        except (httpx.HTTPError, MalformedError, ValueError, KeyError, TypeError, AttributeError, StopIteration,
+                RecursionError):
+            code = "no code"
+        if status in PASSED_ON:
+            after = response.headers.get("retry-after", "")
+            return UpstreamError("refused", status, "the model behind the proxy refused the request with "
+                                 f"{status} ({code})",
+                                 {"Retry-After": after} if status == 429 and after.isdigit() else None)
+        return UpstreamError("failed", 502, f"the model behind the proxy answered {status} ({code}); expected 200")
+
+
+def malformed(what: str) -> UpstreamError:
+    """An answer that cannot be judged whole: none of it passes."""
+    return UpstreamError("malformed", 502, f"the answer of the model behind the proxy cannot be judged whole ({what}); "
+                         "nothing was passed")
+
+
+async def _bytes(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """The body, decompressed, up to `most` bytes."""
+    total = 0
+    async for part in response.aiter_bytes():
+        total += len(part)
+        if total > most:
+            raise MalformedError("too_large")
+        yield part
+
+
+async def _assembled(parts: AsyncIterator[bytes]) -> Json:
+    """The completion of a stream of server-sent events. Lines end with a line feed: httpx's own lines would also be
+    cut at separators that JSON may hold."""
+    whole, rest = Assembly(), b""
+    data: list[bytes] = []
+    async for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        for line in (line.rstrip(b"\r") for line in lines):
+            if line.startswith(b"data:"):
+                data.append(line[5:].strip())
+            elif not line and data:
+                event, data = b"\n".join(data), []
+                if whole.closed:
+                    raise MalformedError("text_after_the_end")
+                if event == b"[DONE]":
+                    whole.closed = True
+                else:
+                    whole.add(_parsed(event))
+    if data == [b"[DONE]"] or (not data and rest.strip() == b"data: [DONE]"):  # Some leave out the last empty line.
+        whole.closed = True
+    return whole.completion()
+
+
+def _parsed(event: bytes) -> Any:
+    try:
+        return json.loads(event)
+    except (ValueError, RecursionError):
+        raise MalformedError("json") from None

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.serve.doors.upstream import chunks, completion
+
+from discreet.serve.doors.chat import (
+    Assembly,
+    MalformedError,
+    answers_of_completion,
+    chunks_of,
+    cleaned,
+    replaced,
+    texts_of,
+    turns_of,
+)
+
+TOOLS = frozenset({"note"})
+
+
+def with_message(**fields: Any) -> dict[str, Any]:
+    return completion("hello", **fields)
+
+
+MARK = "zqx"
+PLACES: dict[str, dict[str, Any]] = {
+    "content": {"content": MARK}, "parts": {"content": [{"type": "text", "text": MARK}]}, "refusal": {"refusal": MARK},
+    "refusal part": {"content": [{"type": "refusal", "refusal": MARK}]},
+    "reasoning": {"reasoning": MARK}, "reasoning_content": {"reasoning_content": MARK},
+    "arguments": {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "note", "arguments": MARK}}]},
+    "custom": {"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "note", "input": MARK}}]},
+    "function_call": {"function_call": {"name": "note", "arguments": MARK}},
+    "title": {"annotations": [{"type": "url_citation", "url_citation": {"title": MARK, "url": "u"}}]},
+    "url": {"annotations": [{"type": "url_citation", "url_citation": {"title": "t", "url": MARK}}]},
+    "transcript": {"audio": {"id": "a", "data": "QUJD", "expires_at": 9, "transcript": MARK}},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_text_is_judged_wherever_it_stands(place: str) -> None:
+    found = cleaned(with_message(**PLACES[place]), TOOLS)
+    assert MARK in answers_of_completion(found, None, ())[0].answer
+    assert MARK in json.dumps(found)
+
+
+def test_text_anywhere_else_does_not_go_out() -> None:
+    body = with_message(thoughts=MARK, reasoning_details=[{"text": MARK}], name=MARK, tool_call_id=MARK)
+    body |= {"note": MARK, "id": f"a {MARK}", "model": f"{MARK} b", "system_fingerprint": f"{MARK}!", "created": MARK,
+             "usage": {"prompt_tokens": MARK, MARK: 1, "total_tokens": 4}, "moderation": {"text": MARK}}
+    body["choices"][0] |= {"text": MARK, "content_filter_results": {"said": MARK}, "index": MARK, "message": {
+        **body["choices"][0]["message"], "audio": {"id": f"{MARK} {MARK}", "data": MARK, "transcript": "spoken"}}}
+    found = cleaned(body, TOOLS)
+    assert MARK not in json.dumps(found)
+    assert found["usage"] == {"total_tokens": 4}
+
+
+@pytest.mark.parametrize("change", [
+    {"content": 3}, {"content": [{"type": "image", "text": "x"}]}, {"content": ["x"]}, {"refusal": ["x"]},
+    {"reasoning": {"text": "x"}}, {"annotations": "x"}, {"annotations": [{"type": "file"}]}, {"tool_calls": [3]},
+    {"tool_calls": [{"function": {"name": "other", "arguments": ""}}]}, {"audio": "x"},
+    {"tool_calls": [{"type": "custom", "custom": {"name": "a private person", "input": ""}}]},
+    {"function_call": {"arguments": "x"}},
+])
+def test_what_cannot_be_judged_whole_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(MalformedError):
+        cleaned(with_message(**change), TOOLS)
+
+
+@pytest.mark.parametrize("body", [
+    None, [], "x", {}, {"choices": []}, {"choices": [3]}, {"choices": [{"message": {"content": "x"}}]},
+    {"choices": [{"message": {"content": "x"}, "finish_reason": "other"}]},
+    {"choices": [{"finish_reason": "stop"}]},
+])
+def test_what_has_no_choices_that_ended_is_refused(body: Any) -> None:
+    with pytest.raises(MalformedError):
+        cleaned(body, TOOLS)
+
+
+def test_probabilities_stay_where_they_are_of_the_judged_text_and_alternatives_go() -> None:
+    tokens = [{"token": "hel", "logprob": -1.0, "bytes": [1], "top_logprobs": [{"token": MARK, "logprob": -2}]},
+              {"token": "lo", "logprob": -2.0, "top_logprobs": []}]
+    body = completion("hello")
+    body["choices"][0]["logprobs"] = {"content": tokens, "other": MARK}
+    kept = cleaned(body, TOOLS)["choices"][0]["logprobs"]
+    assert [t["token"] for t in kept["content"]] == ["hel", "lo"]
+    assert MARK not in json.dumps(kept)
+    body["choices"][0]["logprobs"] = {"content": [*tokens, {"token": MARK, "logprob": -1}]}
+    assert cleaned(body, TOOLS)["choices"][0]["logprobs"] is None
+
+
+def test_the_question_is_the_last_user_message_and_images_say_nothing() -> None:
+    question, turns = turns_of([
+        {"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": None},
+        {"role": "user", "content": [{"type": "text", "text": "b"}, {"type": "image_url", "image_url": {"url": "x"}}]},
+        {"role": "tool", "content": "t"}])
+    assert question == "b"
+    assert [(t.role, t.text) for t in turns] == [("system", "s"), ("user", "a"), ("assistant", "")]
+    assert turns_of([{"role": "system", "content": "s"}])[0] is None
+
+
+def assembled(parts: list[dict[str, Any]], closed: bool = True) -> dict[str, Any]:
+    whole = Assembly()
+    for part in parts:
+        whole.add(part)
+    whole.closed = closed
+    return whole.completion()
+
+
+@given(st.text(min_size=1, max_size=60), st.integers(1, 9))
+@settings(max_examples=40, deadline=None)
+def test_a_stream_is_put_together_and_taken_apart_again(text: str, size: int) -> None:
+    found = cleaned(assembled(chunks(text, size)), TOOLS)
+    assert texts_of(found["choices"][0]) == [text]
+    again = list(chunks_of(found, usage=True))
+    assert cleaned(assembled(again), TOOLS)["choices"] == found["choices"]
+    assert again[-1]["usage"] == found["usage"]
+
+
+def test_tools_and_reasoning_of_a_stream() -> None:
+    def call(index: int, arguments: str, **more: str) -> dict[str, Any]:
+        name = {"name": "note"} if more else {}
+        return {"index": index, **more, "function": {**name, "arguments": arguments}}
+
+    delta = [{"role": "assistant", "reasoning": "be"}, {"reasoning": "cause"},
+             {"tool_calls": [call(0, "", id="c1", type="function")]}, {"tool_calls": [call(0, "{\"a\":")]},
+             {"tool_calls": [call(0, " 1}"), call(1, "{}", id="c2", type="function")]}]
+    parts = [{"choices": [{"index": 0, "delta": one, "finish_reason": None}]} for one in delta]
+    found = cleaned(assembled([*parts, {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}]), TOOLS)
+    assert texts_of(found["choices"][0]) == ["because", '{"a": 1}', "{}"]
+    calls = [c["choices"][0]["delta"]["tool_calls"] for c in chunks_of(found, usage=False)
+             if "tool_calls" in c["choices"][0]["delta"]]
+    assert [call["index"] for call in calls[0]] == [0, 1]
+
+
+def test_a_stream_that_did_not_end_is_refused() -> None:
+    whole = chunks("hello")
+    for parts, closed in ((whole, False), (whole[:-2], True), ([], True), (
+            [*whole, {"choices": [{"index": 0, "delta": {"content": "more"}}]}], True), ([{"error": {}}], True)):
+        with pytest.raises(MalformedError):
+            cleaned(assembled(parts, closed), TOOLS)
+
+
+def test_what_takes_the_place_of_an_answer_keeps_its_usage_and_nothing_else() -> None:
+    found = replaced(cleaned(completion(MARK, MARK, reasoning=MARK), TOOLS), "withheld")
+    assert MARK not in json.dumps(found)
+    assert [c["finish_reason"] for c in found["choices"]] == ["content_filter"] * 2
+    assert found["usage"]["total_tokens"] == 7

@@ -284,6 +284,17 @@ def _joined(before: Any, more: str) -> str:
     return (before or "") + more
 
 
+def strings(value: Any, deepest: int = 30) -> Iterator[str]:
+    """Every text in a message, wherever it stands, but for its role. MalformedError where it is nested too deeply."""
+    if deepest == 0:
+        raise MalformedError("too_deep")
+    if isinstance(value, str):
+        yield value
+    for name, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if name != "role":
+            yield from strings(one, deepest - 1)
+
+
 def _object(given: Any) -> Json:
     if not isinstance(given, dict):
         raise MalformedError("type")

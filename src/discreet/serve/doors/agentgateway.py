@@ -1,0 +1,98 @@
+"""agentgateway's guardrail webhook: `/request` and `/response`. Pass, or reject with the operator's words.
+
+A response comes without the question, so that attributes that the user had said count as leaks here. 503 where an
+answer could not be judged, which agentgateway takes as a failure of the webhook (`failureMode: failClosed`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import uuid4
+
+from fastapi import APIRouter, Body
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.core.records import Answer
+from discreet.serve.doors.chat import MalformedError, strings
+from discreet.serve.gate import Gate
+from discreet.serve.keys import CallerOf
+from discreet.serve.limits import RefusedError, answers_of
+
+BLOCKED = "This answer was withheld: it could identify a person."
+
+
+class Messages(BaseModel):
+    """What a client asked."""
+
+    model_config = ConfigDict(extra="ignore")
+    messages: list[dict[str, Any]] = []
+
+
+class Choices(BaseModel):
+    """What a model answered."""
+
+    model_config = ConfigDict(extra="ignore")
+    choices: list[dict[str, Any]] = Field(max_length=64)
+
+
+class AskedRequest(BaseModel):
+    """The body of `/request`."""
+
+    model_config = ConfigDict(extra="ignore")
+    body: Messages
+
+
+class AskedResponse(BaseModel):
+    """The body of `/response`."""
+
+    model_config = ConfigDict(extra="ignore")
+    body: Choices
+
+
+class Action(BaseModel):
+    """Pass where there is no `body`; else the client gets that text with that status."""
+
+    body: str | None = None
+    status_code: int | None = None
+    reason: str | None = None
+
+
+class Said(BaseModel):
+    """The answer of the webhook."""
+
+    action: Action
+
+
+def router(gate: Gate) -> APIRouter:
+    """`POST /request` and `POST /response`."""
+    routes = APIRouter(tags=["agentgateway"])
+    shape: dict[str, Any] = {"response_model": Said, "response_model_exclude_none": True, "responses": answers_of(404)}
+
+    @routes.post("/request", **shape)
+    async def request(body: Annotated[AskedRequest, Body()], caller: CallerOf) -> Said:
+        """Requests pass: they are the user's own words."""
+        return Said(action=Action())
+
+    @routes.post("/response", **shape)
+    async def response(body: Annotated[AskedResponse, Body()], caller: CallerOf) -> Said:
+        """Judge every choice, each with all its text as one answer."""
+        guard, request = gate.route(caller, None, None), uuid4().hex
+        try:
+            texts = ["\n\n".join(strings(choice.get("message"))) for choice in body.body.choices]
+        except MalformedError:
+            raise RefusedError(422, "too_deep", "a message is nested too deeply to be judged") from None
+        answers = [Answer(f"{request}-{number}", text) for number, text in enumerate(texts) if text.strip()]
+        if not answers:
+            return Said(action=Action())
+        outcome = await gate.decide(caller, guard, answers, door="agentgateway")
+        if outcome.action == "failed":
+            raise RefusedError(503, outcome.code, "the guard could not judge the answer; come again",
+                               {"Retry-After": "5"})
+        if outcome.action == "pass":
+            return Said(action=Action())
+        given = gate.settings.upstream
+        return Said(action=Action(body=BLOCKED if given is None else given.blocked, status_code=403,
+                                  reason=outcome.code))
+
+    return routes
+

@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
+# Peers and clients live in environments of their own.
+PEERS := .benchenv
+SCHEMATHESIS := $(PEERS)/schemathesis/.installed
+
 .PHONY: demo test test-services lint types bench docs fix reader clean
 
 $(VENV)/bin/python:
@@ -27,7 +31,7 @@ test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 # What needs more than pip brings: fails where it cannot run, and never skips.
-test-services: $(STAMP)
+test-services: $(STAMP) $(SCHEMATHESIS)
 	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
 
 lint: $(STAMP)
@@ -45,8 +49,12 @@ docs: $(STAMP)
 	$(BIN)/python tools/make_docs.py
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
-# Peers live in environments of their own. jax-privacy says what it needs; of what PrivacyGuard says, RMIA needs these.
-PEERS := .benchenv
+$(SCHEMATHESIS):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet 'schemathesis>=4.32,<5'
+	touch $@
+
+# jax-privacy says what it needs; of what PrivacyGuard says, RMIA needs these.
 JAX := $(PEERS)/jax/.installed
 GUARD := $(PEERS)/privacyguard/.installed
 LABELS := $(PEERS)/labels/.installed

@@ -93,7 +93,8 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         log.add("stop")
 
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
-                  responses={status: {"model": Error, "description": STATUSES[status]} for status in (405, 500)})
+                  responses={status: {"model": Error, "description": STATUSES[status]}
+                             for status in (400, 405, 408, 413, 429, 500)})
     app.state.gate, app.state.settings, app.state.keyring = gate, settings, keyring
     app.state.rate, app.state.draining = Rate(settings.limits.per_minute), False
     app.add_exception_handler(RefusedError, _refused)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Query
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from discreet.core.records import Answer, Turn
 from discreet.serve.gate import Act, Code, Gate, Outcome, code_of, details, length_of
@@ -29,11 +29,11 @@ class Check(BaseModel):
     `question` and `conversation` hold what the user said: attributes that stand there are no leaks."""
 
     model_config = ConfigDict(extra="forbid")
-    text: str | list[str]
+    text: str | Annotated[list[str], Field(min_length=1)]
     question: str | None = None
     conversation: list[CheckedTurn] = []
     model: str | None = Field(None, max_length=200)
-    review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
+    review: StrictBool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
 
 
 class Checked(BaseModel):
@@ -77,9 +77,10 @@ def router(gate: Gate) -> APIRouter:
         return await _check(gate, caller, body, guard)
 
     @routes.get("/v1/tickets/{ticket}", responses=answers_of(404), response_model=Ticket)
-    async def ticket(ticket: Annotated[str, InPath(max_length=100)], caller: CallerOf, wait: float = 0) -> Ticket:
-        """A ticket of one's own; with `wait`, as soon as it is decided or that many seconds (60 at most) are over."""
-        found = await gate.ticket(ticket, caller, min(max(wait, 0), 60))
+    async def ticket(ticket: Annotated[str, InPath(max_length=100)], caller: CallerOf,
+                     wait: Annotated[float, Query(ge=0, le=60)] = 0) -> Ticket:
+        """A ticket of one's own; with `wait`, as soon as it is decided or that many seconds are over."""
+        found = await gate.ticket(ticket, caller, wait)
         return Ticket(id=found.id, status=found.status, deadline=found.deadline, payload=found.payload)
 
     return routes
@@ -89,8 +90,8 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None) -> J
     guard = gate.route(caller, body.model, path)
     texts = [body.text] if isinstance(body.text, str) else body.text
     limits = gate.settings.limits
-    if not 1 <= len(texts) <= limits.texts:
-        raise RefusedError(413 if texts else 422, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
+    if len(texts) > limits.texts:
+        raise RefusedError(413, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
     turns = tuple(Turn(turn.role, turn.content) for turn in body.conversation)
     request = uuid4().hex
     answers = [Answer(f"{request}-{number}", text, body.question, (), turns) for number, text in enumerate(texts)]

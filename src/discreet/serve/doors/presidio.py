@@ -6,11 +6,11 @@ for the operator's role, for spans are evidence.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Body
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from discreet.core.records import Answer
 from discreet.guard.guard import Judgement
@@ -28,12 +28,12 @@ class Asked(BaseModel):
     """A text or several, as Presidio's analyzer takes them. Fields that would change what counts are refused."""
 
     model_config = ConfigDict(extra="forbid")
-    text: str | list[str]
-    language: str = Field("en", max_length=10)
+    text: str | Annotated[list[str], Field(min_length=1)]
+    language: Literal["en"] = "en"
     entities: list[str] | None = Field(None, max_length=200)
     score_threshold: float | None = Field(None, ge=0, le=1)
     correlation_id: str | None = Field(None, max_length=200)
-    return_decision_process: bool | None = False
+    return_decision_process: StrictBool | None = False
     allow_list: list[str] | None = None
     allow_list_match: str | None = Field("exact", pattern="^exact$")
 
@@ -55,12 +55,10 @@ def router(gate: Gate) -> APIRouter:
     @routes.post("/analyze", responses=answers_of(404), response_model=list[Found] | list[list[Found]])
     async def analyze(body: Annotated[Asked, Body()], caller: OperatorOf) -> list[Found] | list[list[Found]]:
         """Where a text says what about a person. 503 where it could not be read: no span is not "nothing found"."""
-        if body.language != "en":
-            raise RefusedError(422, "language", "the language is not en; the guard reads English only")
         texts = [body.text] if isinstance(body.text, str) else body.text
         limits = gate.settings.limits
-        if not 1 <= len(texts) <= limits.texts:
-            raise RefusedError(413 if texts else 422, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
+        if len(texts) > limits.texts:
+            raise RefusedError(413, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
         answers = [Answer(uuid4().hex, text) for text in texts]
         if max(map(length_of, answers)) > limits.text_chars:
             raise RefusedError(413, "too_long", f"a text is over {limits.text_chars:,} characters")

@@ -87,7 +87,8 @@ class Desk:
         self.load: list[dict[str, Any]] = []
         console = Console(self.queue, Keyring(self.file), self.judge, key_folder=folder / "keys",
                           load=lambda: self.load, clock=self.clock)
-        self.app = Starlette(routes=[Mount("/console", console.app())])
+        self.console = console.app()
+        self.app = Starlette(routes=[Mount("/console", self.console)])
 
     async def judge(self, guard: str, answer: Answer) -> Judgement:
         self.judged.append(answer.answer)

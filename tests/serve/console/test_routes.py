@@ -106,6 +106,7 @@ def test_roles(desk: Desk) -> None:
     ticket, otto, anna = desk.open(), desk.person("otto"), desk.person("anna")
     assert otto.get(f"/tickets/{ticket}").status == 403
     assert otto.get("/next").status == 403
+    assert f"/tickets/{ticket}" not in otto.get("/queue").text
     assert otto.get("/audit").status == otto.get("/statistics").status == 200
     assert anna.get("/audit").status == 403
     page = otto.get("/queue")
@@ -163,7 +164,7 @@ def test_a_ticket_shows_question_answer_evidence_and_what_may_be_done(desk: Desk
     page = anna.get(f"/tickets/{ticket}")
     assert page.status == 200
     assert QUESTION in page.text
-    assert '<mark class="k3 one">litigator<small>occupation 1</small></mark>' in page.text
+    assert '<mark class="k2 one">litigator<small>occupation 1</small></mark>' in page.text
     assert page.text.count('name="choice"') == 14
     assert "δ" not in page.text
     assert str(desk.queue.row(ticket)["figures"]["delta"]) not in page.text

@@ -20,7 +20,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one finding puts on a piece of text: the class and its hue (1 to 8), the person's number and line."""
+    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), the person's number and line."""
 
     type: str
     hue: int
@@ -44,23 +44,32 @@ Piece: TypeAlias = "tuple[str, list[Mark]]"
 
 
 class Legend:
-    """Hues by class, in order of appearance, and lines by person; what is bound to nobody has no number.
+    """A hue for each class that counts somewhere, and a line for each person.
+
+    Classes that never count have hue 0, which is none; what is bound to nobody has no number. Beyond eight classes hues
+    repeat, and the words at the marks tell them apart.
 
     Parameters
     ----------
     findings : sequence of mappings
         With `type`, `subject`, `person`, `start`, `end`, `counts`, and `text`, the number of the text that it is in.
+    further : sequence of mappings
+        Findings of other texts that are shown in the same hues.
     """
 
-    def __init__(self, findings: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, findings: Sequence[Mapping[str, Any]], further: Sequence[Mapping[str, Any]] = ()) -> None:
         ordered = sorted(findings, key=lambda one: (one["text"], one["start"]))
+        every = [*ordered, *further]
+        coloured = dict.fromkeys(str(one["type"]) for one in every if one["counts"])
+        self._hues = dict.fromkeys((str(one["type"]) for one in every), 0) | {
+            name: 1 + place % HUES for place, name in enumerate(coloured)}
         seen = Counter(str(one["type"]) for one in ordered)
-        self._hues = {name: 1 + place % HUES for place, name in enumerate(seen)}
-        self.classes = [(name, self._hues[name], n) for name, n in seen.items()]
-        people = {str(one["person"]): str(one["subject"]) for one in ordered if one["subject"] != "nobody"}
-        self.people = [Person(name, subject, str(place + 1), LINES[place] if place < len(LINES) else "more")
-                       for place, (name, subject) in enumerate(people.items())]
-        self._people = {person.name: person for person in self.people}
+        self.classes = sorted(((name, self._hues[name], n) for name, n in seen.items()), key=lambda one: not one[1])
+        people = {str(one["person"]): str(one["subject"]) for one in every if one["subject"] != "nobody"}
+        self._people = {name: Person(name, subject, str(place + 1), LINES[place] if place < len(LINES) else "more")
+                        for place, (name, subject) in enumerate(people.items())}
+        self.people = [self._people[name] for name in dict.fromkeys(str(one["person"]) for one in ordered)
+                       if name in self._people]
 
     def cut(self, text: str, findings: Sequence[Mapping[str, Any]]) -> list[Piece]:
         """`text` cut at every edge of a finding: its pieces, put together the text, each with what covers it."""
@@ -72,7 +81,7 @@ class Legend:
     def _mark(self, finding: Mapping[str, Any]) -> Mark:
         person = self._people.get(str(finding["person"]))
         return Mark(str(finding["type"]), self._hues[str(finding["type"])], person.mark if person else "",
-                    person.line if person else "none", bool(finding["counts"]))
+                    person.line if person else "nobody", bool(finding["counts"]))
 
 
 def visible(text: str) -> Markup:

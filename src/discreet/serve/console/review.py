@@ -147,17 +147,16 @@ class Review:
             heading, explanation = self._closed(plain, me)
             return Shown(status, plain, heading, explanation, after, before, undo="undo" in allowed)
         findings = [{**one, "text": one.get("answer", 0)} for one in view.findings]
-        legend, edited = Legend(findings), told.edited if told is not None else ()
-        judged = [[{**_json(one), "text": place} for one in judgement.findings]
-                  for place, judgement in enumerate(told.judgements if told is not None else ())]
-        shown = Legend([one for found in judged for one in found])
+        edited, again = (told.edited, told.judgements) if told is not None else ((), ())
+        judged = [[{**_json(one), "text": place} for one in one_of.findings] for place, one_of in enumerate(again)]
+        legend = Legend(findings, [one for found in judged for one in found])
         heading = f"{label('heading', view.row.code)}: {view.verdict.get('reason') or 'no reason given'}"
         return Shown(
             status, view.row, heading, "", after, before, view,
             [(1 + DECIDING.index(one.action), one) for one in view.actions if one.action in DECIDING], legend,
             [legend.cut(text, [one for one in findings if one["text"] == place])
              for place, text in enumerate(view.texts)], edited or view.edited or view.texts,
-            [shown.cut(text, found) for text, found in zip(edited, judged, strict=False)] if judged else ())
+            [legend.cut(text, found) for text, found in zip(edited, judged, strict=True)])
 
     def _neighbours(self, row: Mapping[str, Any], caller: Caller) -> tuple[str | None, str | None]:
         """The tickets before and after one by deadline that are free for this reviewer."""

@@ -208,7 +208,7 @@ class Console:
         return self._html(
             request, session, "queue_list" if "x-console" in request.headers else "queue",
             undo=await self._undoable(request, session), notice=_notice(request), page="queue", listing=listing,
-            rows=rows, chips=chips, load=await run_in_threadpool(self._load), refresh_s=REFRESH_S,
+            rows=rows, chips=chips, opens=session.caller == LOCAL or session.caller.role == "reviewer", load=await run_in_threadpool(self._load), refresh_s=REFRESH_S,
             more=link(**{"from": str(start + SHOWN)}) if len(listing.rows) > start + SHOWN else None)
 
     async def _next(self, request: Request, session: Session) -> Response:
@@ -310,7 +310,7 @@ class Console:
         return RedirectResponse(f"{_base(request)}/queue", 303)
 
     async def _house_css(self, request: Request) -> Response:
-        return Response(css("style"), media_type="text/css", headers={"Cache-Control": "no-cache"})
+        return Response(css("style") + css("page"), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
 def _base(request: Request) -> str:

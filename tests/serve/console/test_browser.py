@@ -33,9 +33,9 @@ PACKAGES = ROOT / ".benchenv" / "browser"
 NPM = ("playwright-core@1.65.1", "axe-core@4.14.1")
 LONG = (
     "Our patient, a 52-year-old litigator, was admitted to the clinic in Omaha last week with migraine.\n\n"
-    "She lives with two children and takes metformin for type 2 diabetes. Her brother, a welder from Tulsa, has asthma; "
-    "he was seen in the emergency department. In general, adults aged 25 to 44 report migraine most often, and a "
-    "preventive beta blocker is the usual first option.\n\n"
+    "She lives with two children and takes metformin for type 2 diabetes. Her brother, a welder from Tulsa, has "
+    "asthma; he was seen in the emergency department. In general, adults aged 25 to 44 report migraine most often, and "
+    "a preventive beta blocker is the usual first option.\n\n"
     "The plan was changed by agreement: an early triptan dose, a follow-up visit after six weeks, and a letter to her "
     "employer, Bright Harbor Credit Union.")
 

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
+from tests.serve.conftest import Start
 from tests.serve.console.conftest import LITIGATOR, PART, QUESTION, UNDECIDED, Desk, Person
 
 from discreet.core.errors import NotFoundError
-from discreet.serve.console.routes import Console
 from discreet.serve.console.session import COOKIE, HOURS
 from discreet.serve.keys import remove_key
 
@@ -415,12 +414,45 @@ def test_the_audit_lists_who_did_what_without_text(desk: Desk) -> None:
     assert "Earlier ones" in page
 
 
-def test_a_service_without_keys_is_for_this_machine_alone(desk: Desk) -> None:
-    console = Console(desk.queue, None, desk.judge, key_folder=desk.file.parent / "keys", clock=desk.clock)
-    app = Starlette(routes=[Mount("/console", console.app())])
-    ticket = desk.open()
-    here, named = Person(app, "http://127.0.0.1:8300"), Person(app, "http://rebound.example")
+def test_a_service_without_keys_is_for_this_machine_alone(start: Start, tmp_path: Path) -> None:
+    service = start(no_auth=True, queue={"url": f"sqlite:///{tmp_path / 'queue.db'}",
+                                         "key_folder": tmp_path / "sealed"})
+    asked = {"text": UNDECIDED, "review": True}
+    ticket = service.client.post("http://127.0.0.1/v1/check", json=asked).json()["ticket"]
+    here, named = Person(service.app, "http://127.0.0.1:8300"), Person(service.app, "http://rebound.example")
     assert here.get("/queue").status == 200
     assert PART in here.get(f"/tickets/{ticket}").text
     assert here.get("/audit").status == 200
-    assert named.get("/queue").status == 403
+    assert named.get("/queue").status == 400
+
+
+def test_in_the_service_a_held_answer_is_released_and_reaches_its_caller(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path / 'queue.db'}", "key_folder": tmp_path / "sealed", "undo_s": 0})
+    held = service.ask("/v1/check", {"text": UNDECIDED, "review": True}).json()
+    assert (held["action"], held["code"]) == ("pending", "privacy/undecided")
+    anna = Person(service.app)
+    anna.sign_in(service.tokens["reviewer"])
+    assert "measured" in anna.get("/queue").text or "calibration" in anna.get("/queue").text
+    page = anna.get(f"/tickets/{held['ticket']}")
+    anna.send(page, f"/tickets/{held['ticket']}/decide", choice="release:nobody_described")
+    state = service.ask(f"/v1/tickets/{held['ticket']}").json()
+    assert (state["status"], state["payload"]) == ("released", {"texts": [UNDECIDED]})
+    written = service.log.getvalue() + service.ask("/metrics", role="operator").text
+    assert PART not in written
+    assert service.tokens["reviewer"] not in written
+
+
+def test_in_the_service_a_body_over_the_limit_is_refused(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path / 'queue.db'}", "key_folder": tmp_path / "sealed"},
+                    limits={"body_bytes": 1000})
+    anna = Person(service.app)
+    anna.sign_in(service.tokens["reviewer"])
+
+    def parts() -> Iterator[bytes]:
+        yield b"token=x&text="
+        yield b"a" * 2000
+
+    found = anna.client.post("/console/sign-out", content=parts(),
+                             headers={"content-type": "application/x-www-form-urlencoded"})
+    assert found.status_code == 413
+    assert not service.events("crash")

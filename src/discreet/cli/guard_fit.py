@@ -17,6 +17,7 @@ from discreet.cli.options import (
     Seed,
     argument,
     names_of,
+    one_of,
     option,
     policy_of,
 )
@@ -28,9 +29,9 @@ from discreet.core.numbers import printable
 from discreet.core.records import plain
 
 COLUMNS = "JSON Lines, CSV or Parquet with id, answer and, if they are there, question, kind, domain, group."
-Labelled = Annotated[Path, option(
-    "F", "Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
-    "register, domain, document and counts per class.")]
+LABELLED = ("Answers as for check, with 'cluster' or 'label' (yes, one, no, unclear) and, if they are there, subject, "
+            "register, domain, document and counts per class.")
+Labelled = Annotated[Path, option("F", LABELLED)]
 
 
 def fit(
@@ -149,8 +150,15 @@ def pairings(
 
 def calibrate(
     *,
-    guard: Annotated[Path, option("DIR", "A guard that 'discreet guard fit' made.")],
-    labelled: Labelled,
+    guard: Annotated[Path | None, option("DIR", "A guard that 'discreet guard fit' made; with --labelled.")] = None,
+    labelled: Annotated[Path | None, option("F", LABELLED)] = None,
+    reviews: Annotated[Path | None, option(
+        "F", "Instead of both: decisions of reviewers, which 'discreet serve reviews' wrote. Prints the thresholds "
+        "that they support, and changes nothing.")] = None,
+    most_missed: Annotated[float, option("P", "With --reviews: the largest share of leaks among answers that would no "
+                                         "longer be reviewed but pass.")] = 0.05,
+    most_false: Annotated[float, option("P", "With --reviews: the largest share without a leak among answers that "
+                                        "would no longer be reviewed but flagged.")] = 0.1,
     out: Annotated[Path | None, option(
         "DIR", "Write a copy of the guard with the refitted thresholds to this folder.")] = None,
     seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
@@ -160,6 +168,18 @@ def calibrate(
     Thresholds refitted to the sample are shown next to them, with prices from folds that they were not fitted on; --out
     writes them into a copy of the guard.
     """
+    one_of(**{"--labelled": labelled, "--reviews": reviews})
+    if reviews is not None:
+        one_of(**{"--reviews": reviews, "--guard": guard})
+        one_of(**{"--reviews": reviews, "--out": out})
+        proposed = lib.reviews.calibrate_on_reviews(lib.reviews.read_reviews(reviews), most_missed=most_missed,
+                                                    most_false=most_false)
+        output.show({"kind": "guard calibrate reviews", "schema": 1, "most_missed": most_missed,
+                     "most_false": most_false, "guards": plain(proposed), "provenance": provenance(reviews)},
+                    when_quiet="summary")
+        return
+    if guard is None or labelled is None:
+        raise UsageError("there is nothing to calibrate on; expected --guard with --labelled, or --reviews")
     if out is not None:
         check_target(out, lib.artifact.MANIFEST)
     costs = costing.costs()

@@ -27,7 +27,19 @@ if TYPE_CHECKING:
     from discreet.experiments import labels as label_experiments
     from discreet.experiments import membership as membership_experiments
     from discreet.experiments import runner
-    from discreet.guard import artifact, calibrate, corpus, evaluate, fit, pairings, points, reading, stress
+    from discreet.guard import (
+        artifact,
+        calibrate,
+        corpus,
+        diff,
+        evaluate,
+        fit,
+        pairings,
+        points,
+        reading,
+        reviews,
+        stress,
+    )
     from discreet.mechanisms.labels import base as label_mechanisms
     from discreet.report import batch, commands, figure, render
     from discreet.scores import check, table, write

@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "serve key remove": ("serve:key_remove", "", "Take a key away."),
     "serve audit": ("serve_queue:audit", "", "Check that nobody changed the audit of the review queue."),
     "serve reviews": ("serve_queue:reviews", "", "Write down what reviewers decided, for 'guard calibrate'."),
+    "guard diff": ("guard_diff:diff", "", "What another guard would decide on recorded answers."),
     "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
     "benchmark": ("benchmark:benchmark", ANSWERS, "Compare guards on labelled passages."),
     "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),

@@ -103,6 +103,7 @@ class Guard:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
         self.rules_tau = self.rules.threshold(self.point)
         self.tau = self.rules_tau if detector is None else detector.tau(self.point)
+        self.unsure: float | None = None
         self._label = policy.label()
 
     @property
@@ -119,6 +120,8 @@ class Guard:
 
     def unsure_above(self, point: str) -> float:
         """The log-odds of evidence above which an answer that nothing flags is an abstention. Raises DetectorError."""
+        if self.unsure is not None:
+            return self.unsure
         rules = self.rules.unsure_above(point)
         return rules if self._detector is None else max(rules, self._detector.unsure_above(point))
 
@@ -148,10 +151,14 @@ class Guard:
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
 
-    def at(self, tau: float, rules_tau: float | None = None) -> Guard:
-        """The same guard with another threshold of δ, and of the rules' log-odds where that is given."""
+    def at(self, tau: float, rules_tau: float | None = None, unsure: float | None = None) -> Guard:
+        """The same guard with another threshold of δ, and where they are given of the log-odds of evidence.
+
+        Above `rules_tau` evidence flags; above `unsure` an answer that nothing flags is an abstention.
+        """
         other = copy(self)
         other.tau = tau
+        other.unsure = self.unsure if unsure is None else unsure
         if rules_tau is not None or not self.is_fitted:
             other.rules_tau = tau if rules_tau is None else rules_tau
         return other

@@ -30,6 +30,7 @@ KINDS: Mapping[str, str] = {
     "plan labels": "labels.plan_summary", "check-table": "commands.table_summary",
     "certificate": "commands.certificate_summary", "seal": "commands.seal_summary",
     "guard evaluate": "commands.evaluation_summary", "guard calibrate": "commands.calibration_summary",
+    "guard calibrate reviews": "reviewing.reviews_summary", "guard diff": "reviewing.diff_summary",
     "guard fit": "commands.fit_summary", "guard evaluate partitions": "commands.partitions_summary",
     "stress-test": "commands.stress_summary"}
 """The function that summarises each kind of record."""

@@ -38,7 +38,9 @@ class Probe(_Part):
 class GuardSettings(_Part):
     """One guard, as `discreet.Guard` or `Guard.load` takes it, and for whom it judges.
 
-    `models` are names of models with wildcards; an answer of one that matches is this guard's. `mode` and
+    `rules_tau` and `unsure_above` replace thresholds of the operating point, on the log-odds of evidence: above the
+    first it flags, above the second an answer that nothing flags is an abstention; `guard calibrate --reviews` proposes
+    them. `models` are names of models with wildcards; an answer of one that matches is this guard's. `mode` and
     `review_flags` are those of the service unless they are given. `warm_up` replaces the texts that are judged before
     the guard is ready.
     """
@@ -49,6 +51,8 @@ class GuardSettings(_Part):
     audience: str | None = None
     point: str | None = None
     discriminator: str | None = None
+    rules_tau: float | None = None
+    unsure_above: float | None = None
     reader: bool | None = None
     spacy: str | None = None
     models: tuple[str, ...] = ()
@@ -68,11 +72,16 @@ class GuardSettings(_Part):
     def load(self) -> Guard:
         """The guard. Raises UsageError or InputError as `Guard` does."""
         if self.folder is not None:
-            return Guard.load(self.folder, policy=self.policy, audience=self.audience, point=self.point,
-                              discriminator=self.discriminator, reader=self.reader, spacy=self.spacy)
-        policy = (Policy.of(str(self.domain), self.audience) if self.policy is None
-                  else Policy.load(self.policy, self.audience, self.domain))
-        return Guard(policy, point=self.point, reader=self.reader, spacy=self.spacy)
+            guard = Guard.load(self.folder, policy=self.policy, audience=self.audience, point=self.point,
+                               discriminator=self.discriminator, reader=self.reader, spacy=self.spacy)
+        else:
+            policy = (Policy.of(str(self.domain), self.audience) if self.policy is None
+                      else Policy.load(self.policy, self.audience, self.domain))
+            guard = Guard(policy, point=self.point, reader=self.reader, spacy=self.spacy)
+        if self.rules_tau is None and self.unsure_above is None:
+            return guard
+        tau = guard.tau if guard.is_fitted or self.rules_tau is None else self.rules_tau
+        return guard.at(tau, guard.rules_tau if self.rules_tau is None else self.rules_tau, self.unsure_above)
 
 
 class Limits(_Part):

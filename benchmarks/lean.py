@@ -32,7 +32,7 @@ def bare() -> Path:
 
 def megabytes(folder: Path) -> float:
     """Size of the installed packages, pip and setuptools aside."""
-    own = ("pip", "setuptools", "_distutils_hack")
+    own = ("pip", "setuptools", "_distutils_hack", "pkg_resources")
     files = (f for f in folder.rglob("*") if f.is_file() and not f.relative_to(folder).parts[0].startswith(own))
     return sum(f.stat().st_size for f in files) / 1e6
 

@@ -22,7 +22,8 @@ _LETTER_VALUES = [*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)]
 _VIN_VALUES = dict(zip("0123456789ABCDEFGHJKLMNPRSTUVWXYZ", [*range(10), *_LETTER_VALUES], strict=True))
 _DEVICE_STEMS = ("serial", "s/n", "device", "implant", "equipment", "hardware", "product", "machine", "udi", "idfa",
                  "imsi", "iccid", "meid", "imei", "android", "advertising", "pacemaker")
-_LONG_RUN = re.compile(r"[A-Z\d](?:[ .+-]?[A-Z\d]){8}")
+_TAX_FILE = re.compile("tfn|tax file")
+_LONG_RUN = re.compile(r"[A-Z\d](?:[ .+-]?[A-Z\d]){8,}+")
 _VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 
 
@@ -84,7 +85,9 @@ def _is_identity(module: str, number: str) -> bool:
 @recogniser("national_id", digits=4)
 def national_id(facts: Facts) -> Iterator[Hit]:
     """Identity, insurance and tax numbers abroad, each valid, with its word where its form says too little."""
-    if not _LONG_RUN.search(facts.text):
+    # All but the shorter Australian tax file number have nine letters and digits or more, four of them digits.
+    runs = [digits_of(m.group()) for m in _LONG_RUN.finditer(facts.text)]
+    if not runs or (max(runs) < 4 and not _TAX_FILE.search(facts.lower)):
         return
     for module, form, cue, alone in _identities():
         if not alone and not cue.search(facts.lower):

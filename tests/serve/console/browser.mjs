@@ -84,6 +84,28 @@ test("by keys alone: from abstention to release, which reaches the caller", asyn
   assert.deepEqual(await waited, {id: asked.ticket, status: "released", deadline: (await waited).deadline, payload: {texts: [UNDECIDED]}});
 });
 
+test("through the proxy: a stream is held, and goes on with what the reviewer released", async () => {
+  const page = await signedIn("anna");
+  const answer = await fetch(`${root}/v1/chat/completions`, {
+    method: "POST", headers: {authorization: `Bearer ${keys.clinic}`, "content-type": "application/json"},
+    body: JSON.stringify({model: "tiny", stream: true, messages: [{role: "user", content: "Was tut Metformin?"}]})});
+  let heard = "";
+  const whole = (async () => { for await (const part of answer.body) heard += Buffer.from(part).toString(); })();
+  await page.goto(`${base}/next`);
+  await page.waitForURL(/tickets/);
+  assert.match(await page.textContent(".reading"), /Was tut Metformin\?/);
+  assert.doesNotMatch(heard, /data: /);
+  await keysOf(page, "1", "1");
+  await page.waitForURL(/decided=/);
+  assert.doesNotMatch(heard, /data: /);
+  await control("ahead", {seconds: 11});
+  await whole;
+  assert.match(heard, /^: /);
+  const events = heard.split("\n").filter(line => line.startsWith("data: ")).map(line => line.slice(6));
+  assert.equal(events.at(-1), "[DONE]");
+  assert.equal(events.slice(0, -1).flatMap(one => JSON.parse(one).choices).map(one => one.delta.content ?? "").join(""), UNDECIDED);
+});
+
 test("by mouse: an edited text that the guard refuses, and one that it does not", async () => {
   const {ticket} = await control("open", {text: LITIGATOR, code: "privacy/contextual"});
   const page = await signedIn("anna");
@@ -218,6 +240,8 @@ test("the list looks again by itself, and keeps the marked row", async () => {
   const {ticket} = await control("open", {text: LITIGATOR, code: "privacy/contextual"});
   await page.clock.runFor(10_500);
   await page.waitForSelector(`[data-row="${ticket}"]`);
+  assert.match(await page.title(), /^2 tickets wait/);
+  assert.equal(await page.textContent("#news"), "1 new ticket");
   assert.equal(await page.getAttribute("tr[aria-current]", "data-row"), marked);
   assert.ok(await page.evaluate(() => document.activeElement.closest("tr[aria-current]") !== null));
   await page.click(".chips a:has-text('contextual')");

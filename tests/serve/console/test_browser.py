@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from tests.serve.conftest import InProcess
 from tests.serve.console.conftest import LITIGATOR, UNDECIDED, Desk
+from tests.serve.doors.upstream import Model
 
 from discreet.guard import Guard
 from discreet.serve.app import create_app
@@ -78,7 +79,7 @@ class Controls:
                                            (13, UNDECIDED, "privacy/undecided", "legal")):
             desk.clock.ahead += 60 * minutes
             kept.append(desk.open(text, code=code, guard=guard))
-        long = desk.open(LONG, code="privacy/contextual")
+        long = desk.open(LONG, code="privacy/contextual", question="What became of the patient with migraine?")
         desk.clock.ahead += 1620
         desk.queue.reserve(kept[1], "bela", 1)
         ended = desk.open()
@@ -99,9 +100,11 @@ class Controls:
 def service(tmp_path: Path) -> Iterator[tuple[str, Desk]]:
     """The address of a service with its console, which judges in this process."""
     desk = Desk(tmp_path, Guard("medical"))
-    settings = Settings.read(guards={"medical": {"domain": "medical"}}, keys=desk.file, workers=1,
-                             log_file=tmp_path / "log.jsonl")
-    app = create_app(settings, workers=InProcess(settings))
+    settings = Settings.read(
+        guards={"medical": {"domain": "medical"}}, keys=desk.file, workers=1, log_file=tmp_path / "log.jsonl",
+        upstream={"url": "http://model.test/v1"}, hold_s=60, keep_alive_s=0.2,
+        queue={"url": f"sqlite:///{tmp_path / 'unused.db'}", "key_folder": tmp_path / "unused"})
+    app = create_app(settings, workers=InProcess(settings), transport=Model(lambda _: UNDECIDED).transport)
     app.state.gate.queue = desk.queue
     # Before whatever the service itself has mounted there: this console follows the clock of the test.
     app.router.routes[:0] = [Mount("/console", desk.console), Route("/control/{name}", Controls(desk).answer,

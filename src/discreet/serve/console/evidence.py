@@ -20,7 +20,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), the person's number and line."""
+    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), the person's number or name, and line."""
 
     type: str
     hue: int
@@ -66,8 +66,9 @@ class Legend:
         seen = Counter(str(one["type"]) for one in ordered)
         self.classes = sorted(((name, self._hues[name], n) for name, n in seen.items()), key=lambda one: not one[1])
         people = {str(one["person"]): str(one["subject"]) for one in every if one["subject"] != "nobody"}
-        self._people = {name: Person(name, subject, str(place + 1), LINES[place] if place < len(LINES) else "more")
-                        for place, (name, subject) in enumerate(people.items())}
+        self._people = {
+            name: Person(name, subject, name.removeprefix("person "), LINES[place] if place < len(LINES) else "more")
+            for place, (name, subject) in enumerate(people.items())}
         self.people = [self._people[name] for name in dict.fromkeys(str(one["person"]) for one in ordered)
                        if name in self._people]
 

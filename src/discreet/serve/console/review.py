@@ -156,7 +156,7 @@ class Review:
             [(1 + DECIDING.index(one.action), one) for one in view.actions if one.action in DECIDING], legend,
             [legend.cut(text, [one for one in findings if one["text"] == place])
              for place, text in enumerate(view.texts)], edited or view.edited or view.texts,
-            [legend.cut(text, found) for text, found in zip(edited, judged, strict=True)])
+            [legend.cut(text, found) for text, found in zip(edited, judged, strict=False)])
 
     def _neighbours(self, row: Mapping[str, Any], caller: Caller) -> tuple[str | None, str | None]:
         """The tickets before and after one by deadline that are free for this reviewer."""
@@ -221,7 +221,7 @@ class Review:
         except ConflictError:
             return await run_in_threadpool(self.conflict, ticket)
         except UsageError as error:
-            return Told(422, f"Nothing was written: {error}.")
+            return Told(422, f"Nothing was written: {error}.", edited=tuple(given.get("text", ())))
         return None
 
 

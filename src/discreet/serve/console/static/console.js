@@ -77,10 +77,13 @@
       try {
         const answer = await fetch(location.href, {headers: {"X-Console": "1"}, redirect: "manual"});
         if (answer.ok) {
-          const focused = list.contains(document.activeElement);
+          const known = new Set(rows().map(row => row.dataset.row)), focused = list.contains(document.activeElement);
           const read = new DOMParser().parseFromString(await answer.text(), "text/html");
           list.replaceChildren(...read.body.childNodes);
           tick();
+          const fresh = rows().filter(row => !known.has(row.dataset.row)).length;
+          if (fresh) one("#news").textContent = `${fresh} new ticket${fresh > 1 ? "s" : ""}`;
+          document.title = `${one("h1", list).textContent.replace(" for a decision", "")} · discreet`;
           const row = rows().find(found => found.dataset.row === marked);
           if (row && focused) mark(row);
           else if (row) row.setAttribute("aria-current", "true");

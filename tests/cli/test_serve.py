@@ -37,7 +37,7 @@ class Served:
     def __init__(self, process: subprocess.Popen[str], lines: list[str], log: Path) -> None:
         self.process, self.lines, self.log = process, lines, log
         found = re.match(r"(http://127\.0\.0\.1:(\d+))", lines[0])
-        assert found is not None
+        assert found is not None, log.read_text()
         self.url, self.port = found[1], int(found[2])
 
     def ready(self) -> None:

@@ -88,7 +88,7 @@ def key_list(file: KeyFile) -> None:
     """Names, roles and guards of keys; no token can be shown."""
     _needed()
     for key in lib.serve_keys.list_keys(file):
-        print(f"{key.id}  {key.role}  {key.guard or 'every guard'}")
+        print(f"{key.id} {key.role} {key.guard or 'every guard'}")
 
 
 def key_remove(file: KeyFile, name: Annotated[str, argument("NAME", "The key's name.")]) -> None:

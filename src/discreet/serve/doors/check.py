@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Body, Query
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer, Turn
 from discreet.serve.gate import Act, Code, Gate, Outcome, code_of, details, length_of
@@ -19,7 +19,7 @@ from discreet.serve.limits import Error, RefusedError, answers_of
 class CheckedTurn(BaseModel):
     """An earlier turn."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
     role: str = Field(max_length=100)
     content: str
 
@@ -28,12 +28,12 @@ class Check(BaseModel):
     """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none;
     `question` and `conversation` hold what the user said: attributes that stand there are no leaks."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
     text: str | Annotated[list[str], Field(min_length=1)]
     question: str | None = None
     conversation: list[CheckedTurn] = []
     model: str | None = Field(None, max_length=200)
-    review: StrictBool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
+    review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
 
 
 class Checked(BaseModel):

@@ -56,7 +56,7 @@ class Moderation(BaseModel):
     """Texts to judge; `model` finds the guard."""
 
     model_config = ConfigDict(extra="ignore")
-    input: str | list[str] | list[Part]
+    input: str | Annotated[list[str], Field(min_length=1)] | Annotated[list[Part], Field(min_length=1)]
     model: str | None = Field(None, max_length=200)
 
 

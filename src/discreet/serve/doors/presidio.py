@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Body
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.guard.guard import Judgement
@@ -27,13 +27,13 @@ NAMES = {ours: theirs for theirs, ours in ENTITIES.items()} | {"person_name": "P
 class Asked(BaseModel):
     """A text or several, as Presidio's analyzer takes them. Fields that would change what counts are refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
     text: str | Annotated[list[str], Field(min_length=1)]
     language: Literal["en"] = "en"
     entities: list[str] | None = Field(None, max_length=200)
     score_threshold: float | None = Field(None, ge=0, le=1)
     correlation_id: str | None = Field(None, max_length=200)
-    return_decision_process: StrictBool | None = False
+    return_decision_process: bool | None = False
     allow_list: list[str] | None = None
     allow_list_match: str | None = Field("exact", pattern="^exact$")
 

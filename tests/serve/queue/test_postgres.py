@@ -19,7 +19,7 @@ from tests.serve.queue.test_tickets import test_settings_that_cannot_be_are_refu
 from discreet.core.errors import UnavailableError
 from discreet.serve.queue.audit import verify
 from discreet.serve.queue.migrate import HEAD, upgrade
-from discreet.serve.queue.tables import Database, metadata
+from discreet.serve.queue.tables import LOCK, Database, metadata
 from discreet.serve.queue.tickets import Queue
 
 del test_settings_that_cannot_be_are_refused
@@ -78,6 +78,15 @@ def test_many_threads_and_queues_write_one_chain(make: Callable[..., Queue], clo
         assert sum(found["blocked"] for found in pool.map(lambda one: one.sweep(), queues)) == 64
     found = verify(queues[0].database, queues[0].audit_key)
     assert (found.rows, found.wrong) == (192, None)
+
+
+def test_a_process_that_hangs_with_the_lock_holds_up_the_others_no_longer_than_it_says(queue: Queue) -> None:
+    with queue.database.writing() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+        with pytest.raises(UnavailableError, match="locked by another process"):
+            put(queue)
+    assert queue.tickets() == []
+    put(queue)
 
 
 def test_a_server_that_dies_and_comes_back(server: Cluster, make: Callable[..., Queue], clock: Clock) -> None:

@@ -126,7 +126,7 @@ def _queue_of(settings: Settings) -> Queue | None:
     given = settings.queue
     return Queue(given.url, given.key_folder, expires_s=given.expires_s, undo_s=given.undo_s,
                  reserve_s=given.reserve_s, second_reviewer=given.second_reviewer, recheck=given.recheck,
-                 notify=given.webhook is not None)
+                 notify=given.webhook is not None, key_period_s=given.key_period_s)
 
 
 def _announcer_of(settings: Settings, queue: Queue | None) -> Announcer | None:

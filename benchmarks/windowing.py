@@ -5,7 +5,7 @@ written from its source, as named below; a token is a word with the space after 
 windows of 200 tokens are shorter there). An answer leaks if what had gone out, when the first window was flagged or the
 stream ended, is flagged when it is judged whole.
 
-    python -m benchmarks.windowing [--answers 40] [--seed 0] [--service URL --key KEY]
+    python -m benchmarks.windowing [--answers 40] [--gaps 0,100] [--seed 0] [--service URL --key KEY]
 """
 
 from __future__ import annotations
@@ -183,10 +183,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--gaps", default=",".join(map(str, GAPS)), help="N, in words")
     parser.add_argument("--service", help="judge by this service too, such as http://127.0.0.1:8300")
     parser.add_argument("--key", default=os.environ.get("DISCREET_KEY", "none"))
     options = parser.parse_args()
-    guard = Guard("medical")
+    guard, gaps = Guard("medical"), [int(gap) for gap in options.gaps.split(",")]
 
     @lru_cache(maxsize=200_000)
     def flagged(text: str) -> bool:
@@ -197,21 +198,22 @@ def main() -> None:
     assert not flagged(filler(random.Random(options.seed), 400))
     judges = {"": flagged} | ({" (by the service)": by_service(options.service, options.key)} if options.service else {})
     print(f"{machine()}; {options.answers} answers a cell, seed {options.seed}\n")
-    print("| windows | measure | " + " | ".join(f"N = {gap:,}" for gap in GAPS) + " |")
-    print("|---|---|" + "---|" * len(GAPS))
+    print("| windows | measure | " + " | ".join(f"N = {gap:,}" for gap in gaps) + " |", flush=True)
+    print("|---|---|" + "---|" * len(gaps))
     for name, cut in CUTS.items():
         for label, judge in judges.items():
             if label and cut is not whole:
                 continue
             seen, leaked = [], []
-            for gap in GAPS:
+            for gap in gaps:
                 draw = random.Random(f"{options.seed}-{gap}")
                 texts = [answer(draw, gap) for _ in range(options.answers)]
                 found = [outcome(cut(text), text, judge) for text in texts]
                 seen.append(sum(one for one, _ in found))
                 leaked.append(sum(two for _, two in found))
             for measure, counts in (("seen", seen), ("leaked", leaked)):
-                print(f"| {name}{label} | {measure} | " + " | ".join(f"{n}/{options.answers}" for n in counts) + " |")
+                print(f"| {name}{label} | {measure} | " + " | ".join(f"{n}/{options.answers}" for n in counts) + " |",
+                      flush=True)
     interval = wilson(options.answers, options.answers)
     print(f"\n{options.answers} of {options.answers}: at least {interval.low:.2f} with 95% confidence (Wilson)")
 

@@ -115,6 +115,7 @@ def test_keys_are_added_listed_and_removed(cli: Cli, tmp_path: Path) -> None:
     (("--domain", "medical", "--no-auth", "--host", "0.0.0.0"), "listens on the loopback only"),
     (("--domain", "medical", "--no-auth", "--point", "mild"), "unknown operating point"),
     (("--domain", "medical", "--keys", "none.json"), "cannot read none.json"),
+    (("--domain", "medical", "--keys", "none.json", "--processes", "2"), "cannot read none.json"),
     (("--domain", "medical", "--no-auth", "--host", "127.0.0.1", "--config", "none.yaml"), "cannot read none.yaml")])
 def test_a_mistake_is_one_line_before_anything_is_served(cli: Cli, words: tuple[str, ...], said: str,
                                                          tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +181,17 @@ def test_several_processes_serve_one_port_and_add_up_their_counts(tmp_path: Path
         assert "discreet_decisions_total" in httpx.get(f"{service.url}/metrics").text
         workers = service.workers()
         assert len(workers) == 4
+        (children,) = (one.read_text().split() for one in
+                       Path(f"/proc/{service.process.pid}/task").glob("*/children") if one.parent.name == str(
+                           service.process.pid))
+        served = [int(pid) for pid in children if int(pid) in workers]
+        os.kill(served[0], signal.SIGKILL)
+        until = time.monotonic() + 60
+        while "\ndiscreet_workers 2.0" not in httpx.get(f"{service.url}/metrics", timeout=60).text or (
+                set(workers) & set(service.workers()) == set(workers)):
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        workers = service.workers()
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(60) in (0, -signal.SIGTERM)
         assert all(map(gone, workers))

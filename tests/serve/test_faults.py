@@ -52,7 +52,7 @@ def test_altered_files_are_not_ready_and_mended_ones_are(start: Start, tmp_path:
 
     monkeypatch.setattr(room, "BACK_OFF", (0.0, 0.1))
     domain = tmp_path / "medical"
-    shutil.copytree(Policy.of("medical").domain.folder, domain)
+    shutil.copytree(str(Policy.of("medical").domain.folder), domain)
     whole = (domain / "policy.yaml").read_text()
     assert Guard(str(domain)).check(LITIGATOR).action == "flag"
     (domain / "policy.yaml").write_text(whole.replace("third", "nobody"))

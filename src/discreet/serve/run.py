@@ -55,6 +55,10 @@ def run(settings: Settings, bound: socket.socket) -> None:
         if not server.started:
             raise DiscreetError("the service did not start; its log says why")
         return
+    # What cannot be is found out here: a process that ended for it would be started again and again.
+    queue = create_app(settings).state.gate.queue
+    if queue is not None:
+        queue.close()
     with TemporaryDirectory(prefix="discreet-metrics-") as folder:
         os.environ[SHARED] = folder
         quiet_libraries(Log(settings.log_file))

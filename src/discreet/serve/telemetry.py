@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 import traceback
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from discreet.core.errors import UsageError, need
 from discreet.core.files import dump_json, refuse_text, why
@@ -28,6 +29,12 @@ class Metrics:
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared = shared
+        for file in () if shared is None else shared.glob("gauge_live*_*.db"):
+            pid = int(file.stem.rpartition("_")[2])
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:  # One that was killed would be counted on.
+                mark_process_dead(pid, str(shared))  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         self.requests = Counter("discreet_requests", "Requests by door (path of the route), and HTTP status.",
                                 ("door", "status"), registry=registry)

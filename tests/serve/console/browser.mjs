@@ -161,6 +161,31 @@ test("two reviewers race for a ticket, and one decides", async () => {
   assert.equal((await asCaller(`/v1/tickets/${ticket}`)).status, "blocked");
 });
 
+test("where two must agree, a proposal can be undone, and leaves with the second release", async () => {
+  await control("second", {on: true});
+  const {ticket} = await control("open", {text: UNDECIDED});
+  const anna = await signedIn("anna"), bela = await signedIn("bela");
+  await anna.goto(`${base}/tickets/${ticket}`);
+  await keysOf(anna, "1", "1");
+  await anna.waitForURL(/decided=/);
+  assert.match(await anna.textContent(".undo"), /Proposed to release/);
+  await accessible(anna);
+  await keysOf(anna, "u");
+  await anna.waitForURL(`${base}/tickets/${ticket}`);
+  await keysOf(anna, "1", "1");
+  await anna.waitForURL(/decided=/);
+  await anna.goto(`${base}/tickets/${ticket}`);
+  assert.match(await heading(anna), /waits for a second reviewer/);
+  await accessible(anna);
+  await bela.goto(`${base}/tickets/${ticket}`);
+  assert.match(await bela.textContent("aside"), /anna proposes to release this/);
+  await accessible(bela);
+  await keysOf(bela, "1", "1");
+  await bela.waitForURL(/decided=/);
+  await control("ahead", {seconds: 11});
+  assert.equal((await asCaller(`/v1/tickets/${ticket}`)).status, "released");
+});
+
 test("an open page loses its text when the ticket expires", async () => {
   const {ticket} = await control("open", {text: UNDECIDED});
   await control("ahead", {seconds: 3597});
@@ -185,6 +210,10 @@ test("a reservation lasts while somebody works, and ends at an empty desk", asyn
   await page.mouse.move(20, 20);
   await page.clock.runFor(61_000);
   await page.waitForFunction(before => Number(document.querySelector("#reserved").dataset.until) > before + 50, first);
+  await keysOf(page, "1", "1");
+  await page.waitForURL(/decided=/);
+  await keysOf(page, "u");
+  await page.waitForURL(`${base}/tickets/${ticket}`);
   await control("ahead", {seconds: 400});
   await page.clock.runFor(301_000);
   await page.waitForURL(`${base}/queue?said=reservation`);

@@ -49,6 +49,7 @@ class Controls:
 
     def reset(self, _: Any) -> dict[str, Any]:
         """No ticket is pending."""
+        self.desk.queue.second_reviewer = False
         for row in self.desk.queue.tickets(limit=500):
             version = row.version
             self.desk.clock.ahead += self.desk.queue.reserve_s + 1
@@ -60,6 +61,10 @@ class Controls:
     def ahead(self, body: Any) -> dict[str, Any]:
         self.desk.clock.ahead += body["seconds"]
         self.desk.queue.sweep()
+        return {}
+
+    def second(self, body: Any) -> dict[str, Any]:
+        self.desk.queue.second_reviewer = body["on"]
         return {}
 
     def open(self, body: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), the person's number or name, and line."""
+    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), whose it is and that line."""
 
     type: str
     hue: int

@@ -33,11 +33,10 @@
       clock.classList.toggle("soon", left < soon[form]);
       if (left <= 0 && clock.dataset.then) then[clock.dataset.then]();
     }
-    const undo = one("[data-undo]");
-    if (undo && one("[data-over]", undo).hidden && Number(one(".timer", undo).dataset.until) <= now()) {
-      one("[data-running]", undo).hidden = true;
-      one("[data-over]", undo).hidden = false;
-      one("button", undo).hidden = true;
+    const over = one("[data-undo] [data-over]"), undo = one("[data-undo]");
+    if (over && over.hidden && Number(one(".timer", undo).dataset.until) <= now()) {
+      over.hidden = false;
+      one("[data-running]", undo).hidden = one("button", undo).hidden = true;
     }
   };
 
@@ -53,9 +52,7 @@
       try {
         const answer = await send(form);
         if (answer.ok) {
-          const {until, version} = await answer.json();
-          one("#reserved").dataset.until = until;
-          for (const field of all("input[name=version]", one("[data-ticket]"))) field.value = version;
+          one("#reserved").dataset.until = (await answer.json()).until;
         } else if (answer.status === 401 || answer.status === 409 || answer.status === 410) {
           then.reload();
         }

@@ -18,6 +18,7 @@ from discreet.serve.doors.chat import (
     texts_of,
     turns_of,
 )
+from discreet.serve.queue.records import edited_payload
 
 TOOLS = frozenset({"note"})
 
@@ -92,6 +93,24 @@ def test_probabilities_stay_where_they_are_of_the_judged_text_and_alternatives_g
     assert cleaned(body, TOOLS)["choices"][0]["logprobs"] is None
 
 
+def test_what_is_no_finite_number_and_half_a_character_do_not_go_out() -> None:
+    body = completion("a \ud83d\ude00 \ud83d")
+    assert cleaned(body, TOOLS)["choices"][0]["message"]["content"] == "a \U0001f600 \ufffd"
+    body = completion("a")
+    body["choices"][0]["logprobs"] = {"content": [{"token": "a", "logprob": float("-inf")}]}
+    assert cleaned(body, TOOLS)["choices"][0]["logprobs"] is None
+
+
+@pytest.mark.parametrize(("given", "kept"), [("call_0aB9xYz12", True), ("functions.note:0", True), ("a1b2c3d4e", True),
+                                             ("52_year_old_litigator", False), ("functions.omaha:0", False),
+                                             (MARK, False), (3, False)])
+def test_the_id_of_a_call_is_one_that_servers_form(given: Any, kept: bool) -> None:
+    call = {"id": given, "type": "function", "function": {"name": "note", "arguments": "{}"}}
+    (found,) = cleaned(with_message(tool_calls=[call]), TOOLS)["choices"][0]["message"]["tool_calls"]
+    assert (found["id"] == given) == kept
+    assert found["id"].startswith("call_") or kept
+
+
 def test_the_question_is_the_last_user_message_and_images_say_nothing() -> None:
     question, turns = turns_of([
         {"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": None},
@@ -149,3 +168,10 @@ def test_what_takes_the_place_of_an_answer_keeps_its_usage_and_nothing_else() ->
     assert MARK not in json.dumps(found)
     assert [c["finish_reason"] for c in found["choices"]] == ["content_filter"] * 2
     assert found["usage"]["total_tokens"] == 7
+
+
+def test_an_edited_answer_goes_out_on_a_stream() -> None:
+    found = cleaned(completion("hello"), TOOLS)
+    edited = edited_payload(found, ("hello",), ("hullo",))
+    assert edited is not None
+    assert texts_of(cleaned(assembled(list(chunks_of(edited, usage=False))), TOOLS)["choices"][0]) == ["hullo"]

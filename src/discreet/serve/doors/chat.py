@@ -6,6 +6,7 @@ never goes out. Fields: the types of openai 3.54.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ FINISHED = ("stop", "length", "tool_calls", "content_filter", "function_call")
 CATEGORIES = ("privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged")
 REASONING = ("reasoning", "reasoning_content")
 """Two names of one thing: vLLM's newer and older."""
-_ID = re.compile(r"[\w.:/@+=-]{1,200}")
+_ID = re.compile(r"[A-Za-z0-9_.:/+=-]{1,200}")
+_CALL_ID = re.compile(r"(?:call_|chatcmpl-tool-|toolu_)?[A-Za-z0-9]{8,40}")
 _NAME = re.compile(r"[\w-]{1,64}")
 
 
@@ -105,12 +107,20 @@ def _annotation(given: Any) -> Json:
 
 
 def _tool_call(given: Json, tools: frozenset[str]) -> Json:
-    kept: Json = {"id": _word(given.get("id")) or f"call_{uuid4().hex}"}
     if given.get("type", "function") == "custom":
         custom = _object(given.get("custom"))
-        return {**kept, "type": "custom",
-                "custom": {"name": _tool(custom, tools), "input": _text(custom.get("input")) or ""}}
-    return {**kept, "type": "function", "function": _function(_object(given.get("function")), tools)}
+        name = _tool(custom, tools)
+        return {"id": _call_id(given.get("id"), name), "type": "custom",
+                "custom": {"name": name, "input": _text(custom.get("input")) or ""}}
+    function = _function(_object(given.get("function")), tools)
+    return {"id": _call_id(given.get("id"), function["name"]), "type": "function", "function": function}
+
+
+def _call_id(given: Any, name: str) -> str:
+    """The id of a call as servers form it; another one, which the model may have written, is replaced."""
+    formed = isinstance(given, str) and (_CALL_ID.fullmatch(given) or re.fullmatch(
+        rf"functions\.{re.escape(name)}:[0-9]{{1,4}}", given))
+    return str(given) if formed else f"call_{uuid4().hex}"
 
 
 def _function(given: Json, tools: frozenset[str]) -> Json:
@@ -134,7 +144,7 @@ def _logprobs(given: Any, message: Json) -> Json | None:
         if not isinstance(tokens, list) or not isinstance(text, str):
             continue
         said = [t for t in tokens if isinstance(t, dict) and isinstance(t.get("token"), str)
-                and isinstance(t.get("logprob"), int | float)]
+                and isinstance(t.get("logprob"), int | float) and math.isfinite(t["logprob"])]
         if len(said) == len(tokens) and "".join(t["token"] for t in said) == text:
             kept[name] = [{"token": t["token"], "logprob": t["logprob"], "bytes": list(t["token"].encode()),
                            "top_logprobs": []} for t in said]
@@ -206,7 +216,7 @@ def chunks_of(completion: Json, *, usage: bool) -> Iterator[Json]:
             delta["tool_calls"] = [{"index": i, **call} for i, call in enumerate(delta["tool_calls"])]
         if isinstance(delta.get("content"), list):
             delta["content"] = "".join(part[part["type"]] for part in delta["content"])
-        yield chunk(choice["index"], delta, logprobs=choice["logprobs"])
+        yield chunk(choice["index"], delta, logprobs=choice.get("logprobs"))  # An edited answer has none.
         more: Json = {"moderation": completion["moderation"]} if number == last and "moderation" in completion else {}
         yield chunk(choice["index"], {}, choice["finish_reason"], **more)
     if usage and "usage" in completion:
@@ -308,9 +318,10 @@ def _list(given: Any) -> list[Any]:
 
 
 def _text(given: Any) -> str | None:
+    """A string or none; halves of a surrogate pair, which a stream may cut apart, are joined or replaced."""
     if given is not None and not isinstance(given, str):
         raise MalformedError("type")
-    return given
+    return given and given.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _word(given: Any) -> str | None:

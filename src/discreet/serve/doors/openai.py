@@ -106,6 +106,8 @@ class Proxied:
         tools = [tool.get(tool.get("type", "function"), {}) for tool in self.body.get("tools") or ()]
         names = [one.get("name") for one in (*tools, *(self.body.get("functions") or ())) if isinstance(one, dict)]
         try:
+            if isinstance(choices := found.get("choices"), list) and len(choices) > self.gate.settings.limits.texts:
+                raise chat.MalformedError("too_many_choices")
             return chat.cleaned(found, frozenset(name for name in names if isinstance(name, str)))
         except chat.MalformedError as error:
             raise self.upstream.counted(malformed(str(error))) from None

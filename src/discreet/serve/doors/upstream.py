@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -35,7 +36,7 @@ class Upstream:
         assert settings.upstream is not None
         given = settings.upstream
         key = None if given.key is None else given.key.get_secret_value()
-        self.telemetry, self.most = telemetry, given.response_bytes
+        self.telemetry, self.most, self.seconds = telemetry, given.response_bytes, given.timeout_s
         # Redirects could carry the key elsewhere; proxies of the environment could read everything.
         self._client = httpx.AsyncClient(
             base_url=str(given.url).rstrip("/") + "/", timeout=given.timeout_s, follow_redirects=False, trust_env=False,
@@ -49,7 +50,13 @@ class Upstream:
     async def complete(self, body: Json) -> Json:
         """The completion of a request, put together where it is streamed. Raises UpstreamError."""
         try:
-            async with self._client.stream("POST", "chat/completions", json=body) as response:
+            sent = json.dumps(body, allow_nan=False).encode()
+        except (ValueError, RecursionError):
+            raise RefusedError(422, "invalid", "the request holds a number that is not finite, or is nested too "
+                               "deeply; expected JSON") from None
+        try:  # The client's own limit is that of one read, which an answer that drips never meets.
+            async with asyncio.timeout(self.seconds), self._client.stream(
+                    "POST", "chat/completions", content=sent, headers={"Content-Type": "application/json"}) as response:
                 if response.status_code != 200:
                     raise await self._refusal(response)
                 if body.get("stream"):
@@ -60,7 +67,7 @@ class Upstream:
                 return found
         except UpstreamError as error:
             raise self.counted(error) from None
-        except httpx.TimeoutException:
+        except (httpx.TimeoutException, TimeoutError):
             raise self.counted(UpstreamError("timeout", 504, "the model behind the proxy was too slow; come again")
                                ) from None
         except httpx.ConnectError:

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-import psycopg
-
 
 class Cluster:
     def __init__(self, folder: Path) -> None:
@@ -29,6 +27,8 @@ class Cluster:
         self.start()
 
     def start(self) -> None:
+        import psycopg  # only where these tests run: it belongs to the extra `postgres`
+
         self.server = subprocess.Popen(["postgres", "-D", self.folder / "data", "-k", self.folder, "-c",
                                         "listen_addresses="], stderr=subprocess.DEVNULL, user=self._user, cwd="/")
         for _ in range(300):
@@ -46,6 +46,8 @@ class Cluster:
 
     def database(self) -> str:
         """The URL of a new database."""
+        import psycopg
+
         name = f"queue{next(self._count)}"
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())

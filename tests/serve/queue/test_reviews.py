@@ -51,12 +51,14 @@ def test_exported_rows_are_of_a_guard_and_a_time(make: Callable[..., Queue], clo
 
 def test_kinds_of_abstention_are_those_of_the_guard() -> None:
     from discreet.guard import Guard
+    from discreet.guard.detector import UNLIKE
 
     guard = Guard("medical")
     for answer, kind in (("", "empty"), ("Metformin senkt den Blutzucker und wird zu den Mahlzeiten eingenommen.",
                                          "language")):
         verdict = guard.check(answer)
         assert (verdict.action, why(verdict.reason)) == ("abstain", kind)
+    assert {why(reason) for reason in UNLIKE.values()} == {"out_of_distribution"}
     assert why("unsure: one attribute") == "unsure"
     assert why("reads like") == "other"
 

@@ -78,7 +78,8 @@ def test_keys_are_hashed_at_rest_and_for_their_owner_alone(tmp_path: Path) -> No
     assert [ring.caller(wrong) for wrong in (made.sha256, "", token + " ", "\ud800")] == [None] * 4
     remove_key(file, "app")
     assert ring.caller(token) is None
-    for wrong in ((file, "caller", None, "op/../x"), (file, "caller", None, list_keys(file)[0].id)):
+    for wrong in ((file, "caller", None, "op/../x"), (file, "caller", None, list_keys(file)[0].id),
+                  (file, "operator", None, "local")):
         with pytest.raises(DiscreetError):
             add_key(*wrong)
     with pytest.raises(DiscreetError, match="has no key 'app'"):

@@ -36,6 +36,7 @@ class Caller:
 
 LOCAL = Caller("local", "operator")
 """Everybody, where a service on the loopback asks for no key."""
+RESERVED = (LOCAL.id, "discreet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ def add_key(file: Path, role: Role, guard: str | None = None, name: str | None =
     name = name or secrets.token_hex(4)
     if not all(c.isalnum() or c in "-_." for c in name) or len(name) > 64:
         raise UsageError(f"the key's name is {name[:40]!r}; expected up to 64 letters, digits, '-', '_' and '.'")
+    if name in RESERVED:
+        raise UsageError(f"the key's name is {name!r}, which is ours in logs and the audit; choose another name")
     if any(key.id == name for key in keys):
         raise UsageError(f"{file} has a key {name!r} already; choose another name, or remove that one first")
     token = BEGINNING + secrets.token_urlsafe(32)
@@ -128,7 +131,7 @@ def _read(file: Path) -> tuple[Key, ...]:
                          ) from None
     try:
         found = tuple(Key(**one) for one in json.loads(text)["keys"]) if text.strip() else ()
-        if any(key.role not in ROLES or len(key.sha256) != 64 for key in found):
+        if any(key.role not in ROLES or len(key.sha256) != 64 or key.id in RESERVED for key in found):
             raise ValueError
     except (ValueError, TypeError, KeyError):
         raise InputError(f"{file} is not a file of keys; expected the one that 'discreet serve key add' writes"

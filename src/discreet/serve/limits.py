@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -69,17 +70,19 @@ class Rate:
     def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = per_minute, clock
         self._seen: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
 
     def count(self, caller: str) -> None:
         """Raises RefusedError with 429 where the caller has had its share."""
         if self._most is None:
             return
-        seen, now = self._seen.setdefault(caller, deque()), self._clock()
-        while seen and seen[0] <= now - 60:
-            seen.popleft()
-        if len(seen) >= self._most:
-            raise busy(f"{self._most} requests in a minute were made with this key", 1 + int(seen[0] + 60 - now))
-        seen.append(now)
+        with self._lock:  # Keys are looked up in threads.
+            seen, now = self._seen.setdefault(caller, deque()), self._clock()
+            while seen and seen[0] <= now - 60:
+                seen.popleft()
+            if len(seen) >= self._most:
+                raise busy(f"{self._most} requests in a minute were made with this key", 1 + int(seen[0] + 60 - now))
+            seen.append(now)
 
 
 def busy(said: str, retry_s: int = 1) -> RefusedError:

@@ -104,7 +104,7 @@ reader: $(STAMP) $(TEACHER)
 	$(BIN)/python -m benchmarks.reader.teachers --data $(DATA) --refuse $(REFUSE) --output $(WORK)
 	for part in clinical general; do $(dir $(TEACHER))bin/python benchmarks/reader/silver.py \
 	  --input $(WORK)/unlabelled_$$part.jsonl --output $(WORK)/silver_$$part.jsonl || exit 1; done
-	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --state $(WORK)/state.pt
+	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama --state $(WORK)/state.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

@@ -30,7 +30,7 @@ from discreet.text import reader as package
 
 Floats = NDArray[np.float64]
 SHARES = {"conservative": 0.015, "balanced": 0.05, "strict": 0.09}
-COUNTED = {"conservative": 0.5, "balanced": -0.5, "strict": -3.0}
+COUNTED = {"conservative": 0.5, "balanced": -1.5, "strict": -3.0}
 UNSURE = {"conservative": 0.05, "balanced": 0.12, "strict": 0.15}
 """Of each operating point: the share of the passages that bind nothing whose odds lie above its threshold, the log-odds of the
 reader's count that a flag asks for besides, and the share of those passages that are held."""

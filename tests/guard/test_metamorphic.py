@@ -68,9 +68,9 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
     texts = [written(sentences[:n], *person) for n in range(len(sentences) + 1)]
     deltas = [Guard(domain, reader=False).check(text).delta for text in texts]
     assert deltas == sorted(deltas)  # type: ignore[type-var]
-    # A network promises no order of numbers; what is flagged stays so.
-    flagged = [guards[domain].check(text).action == "flag" for text in texts]
-    assert flagged == sorted(flagged)
+    # A network promises no order of numbers; what is flagged is never safe with more words.
+    actions = [guards[domain].check(text).action for text in texts]
+    assert "flag" not in actions or "safe" not in actions[actions.index("flag") :]
 
 
 @given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))

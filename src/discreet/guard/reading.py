@@ -102,7 +102,10 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     if asked is not None and (reader or pipeline is not None):
         before = find_evidence(asked, policy.domain)
         before += attributes_of(packaged().read(asked.text), asked) if reader else ()
-    told = ruled if seen is None else echoed_by(attributes_of(seen, doc), before)
+    told = ruled
+    if seen is not None:  # Digits of a number that identifies are nobody's age.
+        told = echoed_by((a for a in attributes_of(seen, doc) if a.kind != "age" or not any(
+            span.start <= a.start and a.end < span.end and span.type != "date_of_birth" for span, _ in direct)), before)
     attributes = ruled if seen is None else merged(told, ruled)
     further: tuple[Attribute, ...] = ()
     if pipeline is not None:

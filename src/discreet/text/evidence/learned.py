@@ -23,8 +23,9 @@ _TOLD = ("third", "public")
 _FORM = ("cohort", "public")
 _SETTLED = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_SMALL = (lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY
-          | frozenset("of in at as for with who and to was is been were".split()))
+_EMPTY = frozenset("a an the of in at as for with who and to was is been were live lives lived living".split())
+"""No fact by themselves: "lives with" is none, with whom is one."""
+_SMALL = lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY | _EMPTY
 _WHOSE = (lex.DETERMINERS | frozenset("two three four five six seven eight nine ten".split())
           | frozenset(map(str, range(1, 21))))
 """What may stand behind "of" between the words of one family fact."""
@@ -68,7 +69,7 @@ def _words(span: Span, text: str) -> frozenset[str]:
         return frozenset(digits[:1])
     if span.kind == "family" and (kin := [lex.KIN[w][0] for w in words if w in lex.KIN]):
         return frozenset(kin[:1])
-    return frozenset(w for w in words if w not in _SMALL) or frozenset(words)
+    return frozenset(w for w in words if w not in _SMALL) or frozenset(words) - _EMPTY
 
 
 def facts_words(text: str) -> frozenset[str]:

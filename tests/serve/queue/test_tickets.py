@@ -8,9 +8,12 @@ from tests.serve.queue.conftest import SAFE, TEXT, Clock, put
 
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
 from discreet.serve.queue import audit
+from discreet.serve.queue.records import edited_payload
 from discreet.serve.queue.tickets import Queue
 
 Make = Callable[..., Queue]
+EDITED = {"index": 0, "finish_reason": "stop", "logprobs": None,
+          "message": {"role": "assistant", "content": "A lawyer.", "refusal": None}}
 
 
 def actions(queue: Queue, ticket: str, reviewer: str = "ann") -> list[str]:
@@ -128,11 +131,25 @@ def test_undo_takes_a_decision_back_before_it_is_final(queue: Queue, clock: Cloc
     assert queue.state(ticket, "clinic").status == "blocked"
 
 
-def test_an_edited_text_replaces_the_judged_one_wherever_it_stands(queue: Queue, clock: Clock) -> None:
+def test_an_edited_answer_says_the_edited_text_and_nothing_else(queue: Queue, clock: Clock) -> None:
     ticket = put(queue)
     queue.decide(ticket, "ann", action="release_edited", code="generalised", text="A lawyer.", verdict=SAFE, version=1)
     clock.now += 11
-    assert queue.state(ticket, "clinic").payload == {"choices": [{"message": {"content": "A lawyer."}}]}
+    assert queue.state(ticket, "clinic").payload == {"choices": [EDITED]}
+
+
+@pytest.mark.parametrize(("payload", "texts", "edited", "made"), [
+    ({"texts": ["a", "b"]}, ("a", "b"), ("x", "b"), {"texts": ["x", "b"]}),
+    ({"deep": [{"said": "a"}, 1, None], "id": "i"}, ("a",), ("x",), {"deep": [{"said": "x"}, 1, None], "id": "i"}),
+    ({"said": "a and more"}, ("a",), ("x",), None),
+    ({"choices": [{"message": {"content": "a", "reasoning": "r", "tool_calls": [{}]}, "finish_reason": "tool_calls"},
+                  {"message": {"content": "b", "reasoning": "r"}, "index": 1}], "id": "i"}, ("r\n\na", "r\n\nb"),
+     ("A lawyer.", "r\n\nb"), {"choices": [EDITED, {"message": {"content": "b", "reasoning": "r"}, "index": 1}],
+                                "id": "i"}),
+])
+def test_edited_payloads(payload: dict[str, object], texts: tuple[str, ...], edited: tuple[str, ...],
+                         made: object) -> None:
+    assert edited_payload(payload, texts, edited) == made
 
 
 @pytest.mark.parametrize(("text", "verdict", "said"), [
@@ -172,7 +189,7 @@ def test_with_a_second_reviewer_a_release_takes_two(make: Make, clock: Clock) ->
     assert queue.read(ticket, "bob").edited == ("A lawyer.",)
     queue.decide(ticket, "bob", action="release", code="too_many_fit", version=version)
     clock.now += 11
-    assert queue.state(ticket, "clinic").payload == {"choices": [{"message": {"content": "A lawyer."}}]}
+    assert queue.state(ticket, "clinic").payload == {"choices": [EDITED]}
 
     withdrawn = put(queue)
     version = queue.decide(withdrawn, "ann", action="release", code="consent", version=1)

@@ -83,10 +83,20 @@ class TicketView:
 
 
 def edited_payload(payload: dict[str, Any], texts: tuple[str, ...], edited: tuple[str, ...]) -> dict[str, Any] | None:
-    """The payload with each text replaced by its edited form; None where a text does not stand in it as a whole value.
+    """The payload with each text replaced by its edited form; None where a text has no place in it.
 
-    What repeats a text in another form goes: token probabilities, annotations (their offsets no longer fit) and audio.
+    Of a chat completion, whose texts are those of its choices, an edited choice says the edited text and nothing else:
+    no reasoning, call, annotation or token probability of the original. In any other payload a text is replaced
+    wherever it stands as a whole value.
     """
+    choices = payload.get("choices")
+    if isinstance(choices, list) and len(choices) == len(texts) and all(
+            isinstance(one, dict) and isinstance(one.get("message"), dict) for one in choices):
+        return {**payload, "choices": [
+            choice if new == old else {
+                "index": choice.get("index", number), "finish_reason": "stop", "logprobs": None,
+                "message": {"role": "assistant", "content": new, "refusal": None}}
+            for number, (choice, old, new) in enumerate(zip(choices, texts, edited, strict=True))]}
     by_text = dict(zip(texts, edited, strict=True))
     met: set[str] = set()
 
@@ -97,8 +107,7 @@ def edited_payload(payload: dict[str, Any], texts: tuple[str, ...], edited: tupl
         if isinstance(value, list):
             return [changed(one) for one in value]
         if isinstance(value, dict):
-            return {key: changed(one) for key, one in value.items()
-                    if key not in ("logprobs", "annotations", "audio")}
+            return {key: changed(one) for key, one in value.items()}
         return value
 
     made: dict[str, Any] = changed(payload)

@@ -115,7 +115,7 @@ def test_what_is_said_at_start() -> None:
     assert not guards["rules"].reader
     lines = list(run.described(settings, {"medical": guards["medical"]}, 8300))
     assert lines[0].startswith("http://127.0.0.1:8300, 2 processes of 3 workers; no keys")
-    assert "balanced, observe; flags 2.5% [1.4, 4.2] and holds 10.3% [7.9, 13.1] of answers" in lines[2]
+    assert "balanced, observe; flags 2.9% [1.7, 4.6] and holds 11.3% [8.8, 14.3] of answers" in lines[2]
     assert "not measured" in presets.rates(guards["rules"])
     assert "is no test" in presets.rates(guards["paper"])
     assert json.dumps(presets.presets())

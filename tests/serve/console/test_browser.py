@@ -142,7 +142,7 @@ def test_in_a_browser(service: tuple[str, Desk], packages: Path) -> None:
     assert chromium is not None, "there is no chromium; expected one on the path"
     done = subprocess.run(
         ["node", "--test", "--test-concurrency=1", *os.environ.get("CONSOLE_TESTS", "").split(),
-         str(Path(__file__).with_name("browser.mjs"))], capture_output=True, text=True, timeout=600, check=False,
+         str(Path(__file__).with_name("browser.mjs"))], capture_output=True, text=True, timeout=1800, check=False,
         env={**os.environ, "CONSOLE_URL": address, "CONSOLE_KEYS": json.dumps(desk.keys), "CHROMIUM": chromium,
              "CONSOLE_PACKAGES": str(packages)})
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]

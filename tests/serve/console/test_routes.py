@@ -218,7 +218,7 @@ def test_a_reservation_lasts_with_heartbeats_and_ends_without(desk: Desk) -> Non
 def test_a_release_reaches_the_caller_when_it_can_no_longer_be_undone(desk: Desk) -> None:
     ticket, anna = desk.open(), desk.person("anna")
     done = anna.send(anna.get(f"/tickets/{ticket}"), f"/tickets/{ticket}/decide", choice="release:nobody_described")
-    assert "Released" in done.text
+    assert "<b>released</b>" in done.text
     assert "Undo" in done.text
     assert desk.content(ticket) is None
     desk.clock.ahead += LATER
@@ -351,7 +351,7 @@ def test_two_reviewers_where_the_service_asks_for_them(make: Callable[..., Desk]
     desk = make(second_reviewer=True)
     ticket, anna, bela = desk.open(), desk.person("anna"), desk.person("bela")
     done = anna.send(anna.get(f"/tickets/{ticket}"), f"/tickets/{ticket}/decide", choice="release:nobody_described")
-    assert "Proposed to release" in done.text
+    assert "<b>proposed to release</b>" in done.text
     waiting = anna.get(f"/tickets/{ticket}")
     assert "waits for a second reviewer" in waiting.text
     assert PART not in waiting.text

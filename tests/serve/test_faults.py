@@ -31,7 +31,7 @@ def ready(service: Service) -> None:
 
 
 def test_a_worker_that_hangs_fails_its_answer_and_the_service_comes_back(start: Start) -> None:
-    service = start(real=True, deadline_s=1)
+    service = start(real=True, deadline_s=3)
     (worker,) = service.gate.workers._workers
     os.kill(worker.process.pid, signal.SIGSTOP)
     response = service.ask("/v1/check", {"text": SAFE})
@@ -57,7 +57,7 @@ def test_altered_files_are_not_ready_and_mended_ones_are(start: Start, tmp_path:
     assert Guard(str(domain)).check(LITIGATOR).action == "flag"
     (domain / "policy.yaml").write_text(whole.replace("third", "nobody"))
     service = start(real=True, guards={"clinic": {"domain": str(domain), "warm_up": [
-        {"text": LITIGATOR, "action": "flag"}]}}, deadline_s=0.5)
+        {"text": LITIGATOR, "action": "flag"}]}}, deadline_s=3)
     assert service.ask("/health/ready").json() == {"ready": False, "missing": ["workers"]}
     assert service.ask("/v1/check", {"text": SAFE}).json()["action"] == "failed"
     assert "text 1 of its warm-up is safe; expected flag" in service.events("worker")[0]["reason"]

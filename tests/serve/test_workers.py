@@ -98,7 +98,8 @@ def test_a_worker_that_breaks_is_replaced_and_its_answer_is_failed(order: str, c
         await until(lambda: pool.ready)
         return first, await pool.judge("medical", Answer("2", "go on"))
 
-    first, second = run(broken, deadline_s=0.5, target=obeys, replaced=causes.append, said=said.append)
+    deadline = 2 if order == "hang" else 60
+    first, second = run(broken, deadline_s=deadline, target=obeys, replaced=causes.append, said=said.append)
     assert (first.verdict.action, first.verdict.id, first.verdict.score) == ("failed", "1", None)
     assert second.verdict.reason == "obeyed; the answer was not judged"
     assert causes == [cause]
@@ -133,7 +134,7 @@ def test_an_answer_waits_for_a_worker_no_longer_than_the_deadline() -> None:
         await until(lambda: pool.waiting == 2)
         return pool.waiting, await asyncio.gather(*asked)
 
-    waiting, found = run(crowded, deadline_s=0.5, target=obeys)
+    waiting, found = run(crowded, deadline_s=2, target=obeys)
     assert waiting == 2
     assert {one.verdict.action for one in found} == {"failed"}
 

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "docs/domains.md": "test_tutorial.py", "docs/models.md": "test_models.py", "docs/extending.md": "test_plugins.py",
     "docs/engine.md": "tests/engine/test_engine_docs.py",
     "docs/langchain.md": "tests/integrations/real_langchain.py",
+    "docs/proxy.md": "tests/serve/clients/test_openai_client.py",
     "docs/llamaindex.md": "tests/integrations/real_llamaindex.py",
 }
 NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "guard pairings", "guard check --guard",

@@ -1,0 +1,87 @@
+"""A model and a service on the loopback, in front of which other people's clients and gateways stand."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+import yaml
+from pytest_socket import socket_allow_hosts
+from tests.cli.test_serve import Served, serving
+from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED
+from tests.serve.doors.upstream import Model
+
+from discreet.serve.keys import add_key
+from discreet.serve.queue.tickets import Queue
+
+SAYS = {"safe": SAFE, "person": LITIGATOR, "undecided": UNDECIDED, "cut": b'data: {"choices": []}\n\n'}
+"""What the model answers to these questions; to all others it answers safely."""
+
+
+@pytest.fixture
+def model(socket_enabled: None) -> Iterator[str]:
+    """The address of a model that answers by the question."""
+    socket_allow_hosts(["127.0.0.1"])
+    answers = Model(lambda body: SAYS.get(body["messages"][-1]["content"], SAFE))
+    server = uvicorn.Server(uvicorn.Config(answers, host="127.0.0.1", port=0, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v1"
+    server.should_exit = True
+    thread.join()
+
+
+class Proxy:
+    """A service in front of the model, with a key of each role."""
+
+    def __init__(self, served: Served, tokens: dict[str, str], queue: Queue) -> None:
+        self.served, self.tokens, self.queue = served, tokens, queue
+
+    def release(self) -> str:
+        """Release the next ticket that waits, and say which it was."""
+        until = time.monotonic() + 60
+        while not (rows := self.queue.tickets()):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        view = self.queue.read(rows[0].id, "anna")
+        self.queue.decide(rows[0].id, "anna", action="release", code="nobody_described", version=view.row.version)
+        return rows[0].id
+
+
+@pytest.fixture
+def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
+    """A service of its own process with a queue, which holds streams for a reviewer."""
+    keys = tmp_path / "keys.json"
+    tokens = {role: add_key(keys, role, None, role)[1] for role in ("caller", "operator")}
+    queue: dict[str, Any] = {"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": str(tmp_path / "queue-keys"),
+                             "undo_s": 0}
+    (tmp_path / "serve.yaml").write_text(yaml.safe_dump({
+        "guards": {"medical": {"domain": "medical"}}, "keys": str(keys), "workers": 1, "upstream": {"url": model},
+        "queue": queue, "hold_s": 3, "keep_alive_s": 0.2}))
+    with serving(tmp_path, "--config", "serve.yaml") as served:
+        served.ready()
+        reviews = Queue(queue["url"], tmp_path / "queue-keys", undo_s=0)
+        yield Proxy(served, tokens, reviews)
+        reviews.close()
+
+
+def until_it_answers(url: str, process: Any, log: Path) -> None:
+    """Wait until a server that was started answers with 200."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        assert process.poll() is None, log.read_text()
+        try:
+            if httpx.get(url, timeout=10).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.5)
+    raise AssertionError(log.read_text())

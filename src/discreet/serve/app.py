@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import httpx
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -29,6 +28,8 @@ from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
 
 if TYPE_CHECKING:
+    import httpx
+
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
 

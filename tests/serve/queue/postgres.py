@@ -31,7 +31,7 @@ class Cluster:
 
         self.server = subprocess.Popen(["postgres", "-D", self.folder / "data", "-k", self.folder, "-c",
                                         "listen_addresses="], stderr=subprocess.DEVNULL, user=self._user, cwd="/")
-        for _ in range(300):
+        for _ in range(1200):
             try:
                 psycopg.connect(self._dsn("postgres")).close()
             except psycopg.OperationalError:

@@ -6,14 +6,15 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from discreet.serve.doors.chat import Assembly, Json, MalformedError
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    import httpx
 
 _WORD = re.compile(r"[a-z0-9_.-]{1,60}", re.IGNORECASE)
 PASSED_ON = (400, 404, 413, 422, 429)
@@ -33,6 +34,8 @@ class Upstream:
 
     def __init__(self, settings: Settings, telemetry: Telemetry,
                  transport: httpx.AsyncBaseTransport | None = None) -> None:
+        import httpx  # where it is used: it imports rich, which draws from the global random numbers
+
         assert settings.upstream is not None
         given = settings.upstream
         key = None if given.key is None else given.key.get_secret_value()
@@ -49,6 +52,8 @@ class Upstream:
 
     async def complete(self, body: Json) -> Json:
         """The completion of a request, put together where it is streamed. Raises UpstreamError."""
+        import httpx
+
         try:
             sent = json.dumps(body, allow_nan=False).encode()
         except (ValueError, RecursionError):
@@ -88,6 +93,8 @@ class Upstream:
 
     async def _refusal(self, response: httpx.Response) -> UpstreamError:
         """The upstream's refusal: its status and code where the caller can mend it, and none of its words."""
+        import httpx
+
         status = response.status_code
         try:
             said = json.loads(b"".join([part async for part in _bytes(response, 100_000)]))["error"]

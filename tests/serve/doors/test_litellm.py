@@ -51,6 +51,11 @@ def test_what_cannot_be_judged_is_unreachable_and_no_block(start: Start) -> None
     assert service.ask(PATH, asked(SAFE, additional_provider_specific_params={"guard": "x"})).status_code == 404
 
 
+def test_observing_images_pass(start: Start) -> None:
+    body = asked(LITIGATOR, images=["data:…"])
+    assert start(mode="observe").ask(PATH, body).json()["action"] == "NONE"
+
+
 def test_a_ticket_where_it_is_asked_for(start: Start, tmp_path: Path) -> None:
     service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
     said = service.ask(PATH, asked(UNDECIDED, additional_provider_specific_params={"review": True})).json()

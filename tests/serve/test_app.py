@@ -13,6 +13,7 @@ from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Sta
 
 from discreet.serve.keys import add_key, remove_key
 from discreet.serve.limits import Rate, RefusedError
+from discreet.serve.presets import presets
 
 MARK = "zqxcanary@example.org"
 """A text that may be found in no log, metric or answer to anybody else."""
@@ -157,7 +158,8 @@ def test_the_console_shows_the_queue_and_the_load(start: Start, tmp_path: Path) 
     assert service.events("crash") == []
     assert "medical, conservative" in page.text
     assert "25.0" in page.text
-    assert "3.8" in page.text
+    at = presets()["points"]["conservative"]
+    assert f"{100 * (at['none_held'][0] - at['none_flagged'][0]):.1f}" in page.text
     assert "Metformin" not in page.text
 
 

@@ -66,4 +66,4 @@ def test_what_is_bound_to_a_person_tells_the_leak(domain: str, reader: bool, lea
     assert len(unsafe) == N
     assert auroc(unsafe, borderline) >= least
     # Clusters of domain facts alone are none by the default rule.
-    assert auroc(score("domain_only", N // 3), borderline) < (0.75 if reader else 0.7)
+    assert auroc(score("domain_only", N // 3), borderline) < (0.8 if reader else 0.7)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,15 @@ def test_rates_of_presets_are_those_of_the_results() -> None:
                 assert row is not None
                 assert [float(one) for one in re.findall(r"\.\d+", row[1])] == at[name]
     assert set(found["points"]) == {"conservative", "balanced", "strict"}
+
+
+@pytest.mark.enable_socket
+def test_small_answers_are_sent_at_once() -> None:
+    """asyncio sets TCP_NODELAY only where a connection says that it is TCP, as its listening socket does."""
+    with run.listen(Settings.read(None, **ONE, port=0)) as bound, socket.create_connection(bound.getsockname()):
+        connection, _ = bound.accept()
+        with connection:
+            assert connection.proto == socket.IPPROTO_TCP
 
 
 def test_what_is_said_at_start() -> None:

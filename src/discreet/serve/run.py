@@ -36,8 +36,11 @@ def listen(settings: Settings) -> socket.socket:
     except OSError as error:
         raise UsageError(f"cannot listen on {settings.host} port {settings.port}: {why(error)}; choose another with "
                          "port") from None
-    made.set_inheritable(True)
-    return made
+    # asyncio sends small parts at once (TCP_NODELAY) only where a socket names its protocol; else each answer takes
+    # 40 ms more.
+    named = socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
+    named.set_inheritable(True)
+    return named
 
 
 def run(settings: Settings, bound: socket.socket) -> None:

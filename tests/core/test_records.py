@@ -82,6 +82,12 @@ class TestVerdict:
         with pytest.raises(ValueError, match="score is a number in every verdict but `failed`"):
             verdict(action="failed")
 
+    @pytest.mark.parametrize(("action", "layer", "code"), [
+        ("safe", None, "ok"), ("flag", "direct", "privacy/direct"), ("flag", "contextual", "privacy/contextual"),
+        ("abstain", "contextual", "privacy/undecided"), ("failed", None, "privacy/not_judged")])
+    def test_the_code_that_a_user_may_know(self, action: Any, layer: Any, code: str) -> None:
+        assert verdict(action=action, layer=layer, score=None if action == "failed" else 0.5).code == code
+
     @pytest.mark.parametrize("action", ["SAFE", "ok", "", None])
     def test_an_unknown_action(self, action: Any) -> None:
         with pytest.raises(ValueError, match="action must be one of"):

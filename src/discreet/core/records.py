@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 Action = Literal["safe", "flag", "abstain", "failed"]
 Layer = Literal["direct", "contextual"]
+Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged"]
 Subject = Literal["third", "speaker", "asker", "public", "cohort", "nobody"]
 
 ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
@@ -150,6 +151,15 @@ class Verdict:
             raise ValueError(f"action must be one of {ACTIONS}, got {self.action!r}")
         if (self.score is None) != (self.action == "failed"):
             raise ValueError("score is a number in every verdict but `failed`, and null there")
+
+    @property
+    def code(self) -> Code:
+        """The reason code: all that a user may know of the verdict."""
+        if self.action == "flag":
+            return "privacy/direct" if self.layer == "direct" else "privacy/contextual"
+        if self.action == "safe":
+            return "ok"
+        return "privacy/undecided" if self.action == "abstain" else "privacy/not_judged"
 
     def to_json(self) -> dict[str, Any]:
         """The line that machines read; keys are fixed, null where a mode has no such field."""

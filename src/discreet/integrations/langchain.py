@@ -15,9 +15,9 @@ from hashlib import blake2b
 from typing import Any
 
 from discreet.core.errors import DiscreetError, NotJudgedError, need
-from discreet.core.records import Turn, Verdict
+from discreet.core.records import Code, Turn, Verdict
 from discreet.guard import Guard
-from discreet.integrations.withhold import Code, OnUnsafe, Withholder, prose
+from discreet.integrations.withhold import OnUnsafe, Withholder, prose
 
 need("langchain.agents.middleware", "the LangChain middleware", "langchain")
 

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from discreet.core.errors import NotJudgedError, need
-from discreet.core.records import Verdict
+from discreet.core.records import Code, Verdict
 from discreet.guard import Guard
-from discreet.integrations.withhold import Code, OnUnsafe, Withholder
+from discreet.integrations.withhold import OnUnsafe, Withholder
 
 need("llama_index.core.base.base_query_engine", "the LlamaIndex query engine", "llamaindex")
 

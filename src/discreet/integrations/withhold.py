@@ -13,10 +13,9 @@ from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from discreet.core.errors import NotJudgedError, UsageError, WithheldError
-from discreet.core.records import Answer, Turn, Verdict
+from discreet.core.records import Answer, Code, Turn, Verdict
 from discreet.guard import Guard
 
-Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged"]
 OnUnsafe = Literal["block", "placeholder", "raise"]
 WITHHELD = "This answer was withheld ({code})."
 NOT_JUDGED = "This answer could not be judged and was withheld ({code})."
@@ -64,7 +63,7 @@ class Withholder:
         verdict = self.guard.check(Answer(uuid4().hex, "\n\n".join(texts), question, (), tuple(turns)))
         if self.report is not None:
             self.report(verdict)
-        return code_of(verdict)
+        return verdict.code
 
     def replacement(self, code: Code) -> str:
         """What stands where the answer stood. Raises WithheldError or NotJudgedError with on_unsafe "raise"."""
@@ -107,15 +106,6 @@ def data(value: object) -> str:
         return value if isinstance(value, str) else "" if not value else json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         raise UnreadableError from None
-
-
-def code_of(verdict: Verdict) -> Code:
-    """The reason code of a verdict: what a user may know of it."""
-    if verdict.action == "flag":
-        return "privacy/direct" if verdict.layer == "direct" else "privacy/contextual"
-    if verdict.action == "safe":
-        return "ok"
-    return "privacy/undecided" if verdict.action == "abstain" else "privacy/not_judged"
 
 
 def prose(content: Any) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from discreet.core.errors import NotFoundError
-from discreet.core.records import Answer
+from discreet.core.records import Answer, Code
 from discreet.guard.guard import Judgement
 from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from discreet.serve.queue.tickets import Queue
 
 Act = Literal["pass", "block", "pending", "failed"]
-Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged"]
 POLL_S = 0.25
 
 
@@ -189,16 +188,6 @@ def length_of(answer: Answer) -> int:
             + sum(len(turn.text) for turn in answer.conversation))
 
 
-def code_of(judgement: Judgement) -> Code:
-    """The reason code of one judgement."""
-    verdict = judgement.verdict
-    if verdict.action == "flag":
-        return "privacy/direct" if verdict.layer == "direct" else "privacy/contextual"
-    if verdict.action == "safe":
-        return "ok"
-    return "privacy/undecided" if verdict.action == "abstain" else "privacy/not_judged"
-
-
 WORST: tuple[Code, ...] = ("privacy/direct", "privacy/contextual", "privacy/not_judged", "privacy/undecided", "ok")
 
 
@@ -206,8 +195,8 @@ def worst_of(judgements: Sequence[Judgement]) -> tuple[Code, Judgement | None]:
     """The code that decides, and the judgement that gave it; nothing at all was not judged."""
     if not judgements:
         return "privacy/not_judged", None
-    worst = min(judgements, key=lambda one: WORST.index(code_of(one)))
-    return code_of(worst), worst
+    worst = min(judgements, key=lambda one: WORST.index(one.verdict.code))
+    return worst.verdict.code, worst
 
 
 def details(outcome: Outcome) -> list[dict[str, Any]]:

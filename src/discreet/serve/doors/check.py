@@ -10,8 +10,8 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.records import Answer, Turn
-from discreet.serve.gate import Act, Code, Gate, Outcome, code_of, details, length_of
+from discreet.core.records import Answer, Code, Turn
+from discreet.serve.gate import Act, Gate, Outcome, details, length_of
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import Error, RefusedError, answers_of
 
@@ -110,7 +110,7 @@ def answer_of(request: str, guard: str, caller: Caller, outcome: Outcome) -> JSO
         said["would"] = outcome.would
     if outcome.ticket is not None:
         said["ticket"] = outcome.ticket
-    said["results"] = [code_of(one) for one in outcome.judgements]
+    said["results"] = [one.verdict.code for one in outcome.judgements]
     if caller.role == "operator":
         said["details"] = details(outcome)
     return JSONResponse(said, 503 if outcome.action == "failed" else 200)

@@ -22,7 +22,7 @@ from discreet.serve.doors import chat
 from discreet.serve.doors.chat import CATEGORIES, Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.upstream import Upstream, malformed
-from discreet.serve.gate import Gate, Outcome, code_of, details
+from discreet.serve.gate import Gate, Outcome, details
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.telemetry import crash
@@ -217,7 +217,7 @@ async def _moderated(gate: Gate, caller: Caller, body: Moderation, path: str | N
     request = uuid4().hex
     answers = [Answer(f"{request}-{number}", text) for number, text in enumerate(texts)]
     outcome = await gate.decide(caller, guard, answers, door="moderations")
-    codes = [code_of(one) for one in outcome.judgements]
+    codes = [one.verdict.code for one in outcome.judgements]
     if "privacy/not_judged" in codes:
         raise RefusedError(503, "privacy/not_judged", "the guard could not judge a text; come again",
                            {"Retry-After": "5"})

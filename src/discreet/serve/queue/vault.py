@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import NotFoundError, UnavailableError, UsageError, need
 from discreet.core.files import why
+from discreet.core.folders import sync
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -93,7 +94,7 @@ class Vault:
                     ended = datetime.strptime(path.stem, _STAMP).replace(tzinfo=UTC).timestamp() <= now
                     gone += ended and self._shred(path)
             if gone:
-                _sync(self.folder)
+                sync(self.folder)
         return gone
 
     def lasting(self, *, make: bool = True) -> bytes:
@@ -117,7 +118,7 @@ class Vault:
                         os.fsync(handle.fileno())
                     with suppress(FileExistsError):
                         os.link(part, path)
-                    _sync(self.folder)
+                    sync(self.folder)
                 finally:
                     part.unlink(missing_ok=True)
         return self._read(name)
@@ -148,14 +149,6 @@ class Vault:
         except FileNotFoundError:
             return False
         return True
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

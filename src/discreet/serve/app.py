@@ -142,11 +142,12 @@ def _announcer_of(settings: Settings, queue: Queue | None) -> Announcer | None:
 
 def _load(gate: Gate) -> list[dict[str, Any]]:
     """For the console: the share of answers that each guard left undecided, next to the one that was measured."""
-    from discreet.serve.console.statistics import share_of
+    from discreet.stats import rate_estimate
 
     decided = gate.telemetry.metrics.decided()
     return [{"guard": name, "point": facts.point, "judged": judged, "undecided": undecided,
-             "share": share_of(undecided, judged, "answers"), "expected": Estimate(facts.expected, None, None)}
+             "share": rate_estimate(undecided, judged, unit="answer", of="answers", method="wilson"),
+             "expected": Estimate(facts.expected, None, None)}
             for name, facts in gate.workers.facts.items() for judged, undecided in [decided.get(name, (0, 0))]
             if judged and facts.expected is not None]
 

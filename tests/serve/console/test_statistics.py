@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from tests.serve.console.conftest import Desk
 
-from discreet.serve.console.statistics import reviewing, share_of
+from discreet.serve.console.statistics import reviewing
 
 
 def test_shares_are_counted_by_code_and_nothing_is_not_zero(make: Callable[..., Desk]) -> None:
@@ -76,8 +76,3 @@ def test_the_second_reviewer_s_agreement(make: Callable[..., Desk]) -> None:
     found = reviewing(desk.queue.database, 0)
     assert found.second.value == pytest.approx(2 / 3)
     assert found.second.n == 3
-
-
-def test_a_share_of_nothing_is_unresolved() -> None:
-    assert share_of(0, 0, "decision").value is None
-    assert share_of(0, 5, "decision").value == 0

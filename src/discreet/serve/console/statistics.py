@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import numpy as np
 from sqlalchemy import select
 
 from discreet.core.records import Estimate
 from discreet.serve.queue.tables import Database, audit, tickets
-from discreet.stats.intervals import wilson
-from discreet.stats.kappa import cohen_kappa, kappa_interval
+from discreet.stats import kappa_estimate, rate_estimate
 
 RELEASES = ("release", "release_edited")
 
@@ -55,13 +53,6 @@ class Reviewing:
     reasons: Sequence[tuple[str, str, int]]
 
 
-def share_of(hits: int, n: int, of: str) -> Estimate:
-    """A share with Wilson's interval; unresolved of nothing."""
-    if n == 0:
-        return Estimate.unresolved(f"no {of}", n=0, unit="ticket")
-    return Estimate(hits / n, *wilson(hits, n), n=n, unit="ticket", method="Wilson")
-
-
 def reviewing(database: Database, since: float, guard: str | None = None) -> Reviewing:
     """The statistics of tickets opened from `since` on, in seconds since 1970, of one guard or all."""
     c = tickets.c
@@ -84,25 +75,21 @@ def reviewing(database: Database, since: float, guard: str | None = None) -> Rev
     pairs = [(released(row), again[row["id"]]) for row in final if row["id"] in again]
     reasons = Counter((str(row["decision"]), str(row["decision_code"])) for row in final)
     return Reviewing(
-        len(final), share_of(sum(map(released, final)), len(final), "decision"),
-        share_of(sum(map(released, flagged)), len(flagged), "decided flag"),
-        share_of(sum(map(released, seconded)), len(seconded), "second decision"),
-        share_of(sum(first == second for first, second in pairs), len(pairs), "blind re-check"), _kappa(pairs),
+        len(final), _share([released(row) for row in final], "decisions"),
+        _share([released(row) for row in flagged], "decided flags"),
+        _share([released(row) for row in seconded], "second decisions"),
+        _share([first == second for first, second in pairs], "blind re-checks"), _kappa(pairs),
         _groups(rows, released), [(action, code, n) for (action, code), n in reasons.most_common()])
+
+
+def _share(hits: Sequence[bool], of: str) -> Estimate:
+    return rate_estimate(sum(hits), len(hits), unit="ticket", of=of, method="wilson")
 
 
 def _kappa(pairs: Sequence[tuple[bool, bool]]) -> Estimate:
     if not pairs:
         return Estimate.unresolved("no blind re-check", n=0, unit="ticket")
-    table = np.zeros((2, 2), dtype=np.int64)
-    for first, second in pairs:
-        table[int(first), int(second)] += 1
-    value = cohen_kappa(table).value
-    if value is None:
-        return Estimate.unresolved("both decided alike every time: one kind of decision only", n=len(pairs),
-                                   unit="ticket")
-    ends, method = kappa_interval(table)
-    return Estimate(value, *ends, n=len(pairs), unit="ticket", method=method)
+    return kappa_estimate(*zip(*pairs, strict=True), unit="ticket")
 
 
 def _groups(rows: Sequence[Mapping[str, Any]], released: Callable[[Mapping[str, Any]], bool]) -> list[Group]:
@@ -115,7 +102,7 @@ def _groups(rows: Sequence[Mapping[str, Any]], released: Callable[[Mapping[str, 
         found.append(Group(
             guard, code, len(of), n["release"], n["release_edited"], n["block"],
             sum(row["status"] == "expired" for row in of), sum(row["status"] in ("pending", "decided") for row in of),
-            share_of(sum(map(released, final)), len(final), "decision"), median(times) if times else None))
+            _share([released(row) for row in final], "decisions"), median(times) if times else None))
     return found
 
 

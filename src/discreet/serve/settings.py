@@ -22,6 +22,7 @@ from discreet.guard import Guard, Policy
 PREFIX = "DISCREET_SERVE_"
 _FILE: ContextVar[Mapping[str, Any]] = ContextVar("file", default=MappingProxyType({}))
 Mode = Literal["observe", "enforce"]
+BLOCKED = "This answer was withheld: it could identify a person."
 
 
 class _Part(BaseModel):
@@ -108,8 +109,7 @@ class Upstream(_Part):
     again: str = Field("Do not describe any private person in a way by which somebody could recognise them: no age, "
                        "origin, place, occupation, family or employer of theirs together.",
                        description="What is put before the messages when a blocked answer is asked for again.")
-    blocked: str = Field("This answer was withheld: it could identify a person.",
-                         description="What stands in place of a blocked answer.")
+    blocked: str = Field(BLOCKED, description="What stands in place of a blocked answer.")
     pending: str = Field("This answer waits for review. Ticket: {ticket}",
                          description="What stands in place of an answer that waits; {ticket} is its id.")
 

@@ -17,8 +17,7 @@ from discreet.serve.doors.chat import MalformedError, strings
 from discreet.serve.gate import Gate
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
-
-BLOCKED = "This answer was withheld: it could identify a person."
+from discreet.serve.settings import BLOCKED
 
 
 class Messages(BaseModel):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet import Guard
 from discreet.core.records import SUBJECTS
 from discreet.domains import load_domain
+from discreet.guard import reading
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import (
     FEATURES,
@@ -22,6 +24,7 @@ from discreet.guard.reading import (
     score_evidence,
 )
 from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
+from discreet.text.reader import packaged
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
 
@@ -157,3 +160,20 @@ def test_no_operating_point_depends_on_rounding(cluster: int) -> None:
     }
     for point, tau in fitted().tau.items():
         assert min(abs(logit - tau) for logit in reached) > 1e-9, point
+
+
+@pytest.mark.parametrize(("answer", "reads"), [
+    ("Metformin lowers blood glucose.", 1), ("The patient is a 52-year-old litigator from Omaha.", 2)])
+def test_a_question_is_read_where_something_could_be_its_echo(
+        answer: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped, texts = packaged(), []
+
+    class Counting:
+        def read(self, text: str) -> object:
+            texts.append(text)
+            return shipped.read(text)
+
+    monkeypatch.setattr(reading, "packaged", Counting)
+    verdict = Guard("medical").check(answer, "I am a 52-year-old litigator from Omaha. What helps?")
+    assert verdict.action == "safe"
+    assert len(texts) == reads

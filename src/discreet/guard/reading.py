@@ -30,6 +30,8 @@ from discreet.text.render import render, shown
 READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
+_ECHOES = ("third", "speaker", "cohort")
+"""Subjects of which an attribute may be an echo of what the user said."""
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 
 
@@ -97,15 +99,18 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     language = guess_language(doc)
     ruled = find_evidence(doc, policy.domain, None if said is None else said.original)
     seen = packaged().read(doc.text) if reader else None
+    told: tuple[Attribute, ...] = ruled
+    if seen is not None:  # Digits of a number that identifies are nobody's age.
+        told = tuple(a for a in attributes_of(seen, doc) if a.kind != "age" or not any(
+            span.start <= a.start and a.end < span.end and span.type != "date_of_birth" for span, _ in direct))
     asked = Doc(said) if said is not None else None
     before: tuple[Attribute, ...] = ()
-    if asked is not None and (reader or pipeline is not None):
+    # What the user said is read where something of the answer could be an echo of it: reading costs as much again.
+    if asked is not None and (pipeline is not None or (reader and any(a.subject in _ECHOES for a in told))):
         before = find_evidence(asked, policy.domain)
         before += attributes_of(packaged().read(asked.text), asked) if reader else ()
-    told = ruled
-    if seen is not None:  # Digits of a number that identifies are nobody's age.
-        told = echoed_by((a for a in attributes_of(seen, doc) if a.kind != "age" or not any(
-            span.start <= a.start and a.end < span.end and span.type != "date_of_birth" for span, _ in direct)), before)
+    if seen is not None:
+        told = echoed_by(told, before)
     attributes = ruled if seen is None else merged(told, ruled)
     further: tuple[Attribute, ...] = ()
     if pipeline is not None:
@@ -129,7 +134,7 @@ def echoed_by(attributes: Iterable[Attribute], asked: Iterable[Attribute]) -> tu
         words.setdefault(a.kind, set()).update(facts_words(a.value))
 
     def said(a: Attribute) -> bool:
-        return a.subject in ("third", "speaker", "cohort") and set(a.value.split()) <= words.get(a.kind, set())
+        return a.subject in _ECHOES and set(a.value.split()) <= words.get(a.kind, set())
 
     return tuple(replace(a, subject="asker", why=f"{a.why}; already said in the question") if said(a) else a
                  for a in attributes)

@@ -49,7 +49,7 @@ def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> 
     """
     domain = load_domain(domain)
     found = _attributes(doc, domain)
-    said = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)} if question else ()
+    said = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)} if question and found else ()
     return tuple(
         replace(a, subject="asker", why=f"{a.why}; already said in the question")
         if (a.kind, a.value) in said and a.subject in ("third", "speaker", "asker") else a

@@ -5,6 +5,7 @@
     terms.tsv        terms with the class that each states (optional)
     suffixes.tsv     endings of words that state a class, and their exceptions (optional)
     templates.yaml   topics and wordings for synthesis (optional)
+    prompts.yaml     what language models are asked to write, and the seed corpora (optional)
 
 The folders beside this file are built in. `load_domain` takes the name of one of them or the path of any other; the
 page `docs/domains.md` makes one step by step.

@@ -19,6 +19,8 @@ import yaml
 from discreet.core.errors import InputError, meant
 
 FILES = ("policy.yaml", "classes.yaml", "terms.tsv", "suffixes.tsv", "templates.yaml")
+PROMPTS = "prompts.yaml"
+"""What language models are asked to write: no part of the hash of a domain, for no verdict depends on it."""
 SHARED: Mapping[str, str] = {
     "age": "AGE", "occupation": "OCCUPATION", "place": "LOCATION", "affiliation": "AFFILIATION", "family": "FAMILY",
 }
@@ -153,8 +155,16 @@ class Domain:
         return read_yaml(self.folder, "templates.yaml")
 
     @cached_property
+    def prompts(self) -> Mapping[str, Any]:
+        """The content of `prompts.yaml`. Raises InputError where there is none."""
+        if not self.folder.joinpath(PROMPTS).is_file():
+            raise InputError(f"{self.folder} has no {PROMPTS}: campaigns of language models need one; start from a "
+                             "copy of a built-in domain's")
+        return read_yaml(self.folder, PROMPTS)
+
+    @cached_property
     def hash(self) -> str:
-        """SHA-256 of the folder's files: 64 hexadecimal digits."""
+        """SHA-256 of the folder's files but for the prompts: 64 hexadecimal digits."""
         digest = hashlib.sha256()
         for name in FILES:
             file = self.folder.joinpath(name)
@@ -165,7 +175,7 @@ class Domain:
     def save(self, folder: Path) -> None:
         """Copy the files of the domain into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
+        for name in (*FILES, PROMPTS):
             if self.folder.joinpath(name).is_file():
                 (folder / name).write_bytes(self.folder.joinpath(name).read_bytes())
 

@@ -1,0 +1,350 @@
+"""From what the guard found in a text to what a population can be asked: columns and sets of values, person by person.
+
+The reading is the widest that the words allow ("single" is never married, divorced, separated or widowed), so that a
+count is not too small. What has no column is dropped and named, and so is a word that the lexicons do not hold; of
+several readings of one column what they share holds, and where they share nothing both do, which is said.
+Lexicons lie in `data/`: `occupations.tsv`, `origins.tsv`, `countries.tsv`, `readings.tsv`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from discreet.core.records import Subject
+from discreet.domains import IDENTIFYING
+from discreet.population import words
+from discreet.population.ages import ages_of
+from discreet.population.words import Value
+from discreet.text.doc import TOKEN
+from discreet.text.evidence import lexicon as lex
+
+COUNTED = (*IDENTIFYING, "sex")
+"""Classes of findings that say who somebody is; those of a domain say what happened, which no population holds."""
+_SAID = {"family": "children, relatives and homes are not in the population",
+         "ethnicity": "religion, language or an origin that the population does not tell apart",
+         "affiliation": "employers, schools and clubs are not in the population",
+         "occupation": "a job that the lexicon does not know",
+         "place": "a place that the gazetteer does not know, or none that is home",
+         "age": "an age that cannot be read, or one at an event", "sex": "unclear"}
+_ORIGIN = re.compile(r"\b(?:born(?: and raised)?|raised|grew up|growing up|brought up|native|originally|hails?|"
+                     r"(?:im|em)?migrat\w+|came|fled|refugees?|moved|relocated|returned)\b[^.;!?]{0,40}$")
+_HOME = re.compile(r"\b(?:liv\w+|resid\w+|settled|now|moved to|moved here to|relocated to|home in)\b[^.;!?]{0,30}$")
+_AWAY = re.compile(r"\b(?:trip to|visit\w*|vacation\w*|travel\w*|deployed|stationed|flew|holiday\w*)\b[^.;!?]{0,25}$")
+_ABROAD = re.compile(r"\b(?:born|immigra\w+|emigrat\w+|migrated|came|fled|refugee|native|citizen|national|from)\b")
+_PAST = re.compile(r"\b(?:former(?:ly)?|ex|used to be|worked as|was once|previously|once an?)[ -][\w ]{0,20}$")
+_RETIRED = re.compile(r"\bretired\b[\w ]{0,12}$")
+_DEGREE = re.compile(r"\b(?:ph\.?d|degree|diploma|doctorate|bachelor|master['’]?s|mba|ged|graduate of|dropout)\b")
+_VERBS = (("teach", "teacher"), ("taught", "teacher"), ("practic", "lawyer"), ("driv", "driver"), ("drove", "driver"),
+          ("farm", "farmer"), ("clean", "cleaner"))
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_TRAIT_M, _TRAIT_F = frozenset("male m widower".split()), frozenset("female f widow".split())
+_PARENT = re.compile(r"\b(mother|mom|mum|father|dad)\b(?: of| to|$)")
+_WHOSE = re.compile(r"\b(?:his|her|my|their|the|whose) $")
+
+
+class Found(Protocol):
+    """A finding of the guard (`discreet.guard.reading.Finding`), as far as it is read here."""
+
+    @property
+    def type(self) -> str:
+        """Class of attribute."""
+    @property
+    def subject(self) -> Subject:
+        """Whose kind."""
+    @property
+    def person(self) -> str:
+        """Who of the text."""
+    @property
+    def start(self) -> int:
+        """First offset."""
+    @property
+    def end(self) -> int:
+        """Offset past the last."""
+    @property
+    def layer(self) -> str:
+        """Direct or contextual."""
+
+
+class Said(NamedTuple):
+    """A class of attribute and what is said of it."""
+
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a text says of one person.
+
+    Attributes
+    ----------
+    cluster : mapping of column to values
+        What a population is asked: numbers for ages, else the survey's words; `place` holds a path of the gazetteer.
+    kinds : mapping of column to class
+        From which class of findings a column comes.
+    widened : tuple of Said
+        Where a column is coarser than the words: the count is an upper bound of those whom the words fit.
+    dropped : tuple of Said
+        What does not reach the population, and why: the count is an upper bound.
+    not_counted : tuple of str
+        Classes of the domain (a condition, a matter), for which there is no population.
+    notes : tuple of str
+        Contradictions, and which reading was taken.
+    """
+
+    person: str
+    subject: Subject
+    cluster: Mapping[str, frozenset[Value]] = field(repr=False)
+    kinds: Mapping[str, str]
+    widened: tuple[Said, ...] = ()
+    dropped: tuple[Said, ...] = ()
+    not_counted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class _Reading(NamedTuple):
+    """One column of one finding; without values it says why there are none."""
+
+    column: str
+    values: frozenset[Value]
+    why: str = ""
+    widened: str = ""
+
+
+def describe(text: str, findings: Iterable[Found]) -> tuple[Description, ...]:
+    """What a text says of each person, in the columns of the survey; those of whom nothing is said are left out.
+
+    `findings` are those of a judgement on `text`, whose offsets they hold. A direct identifier is nobody's attribute
+    here: a name alone can single out, whatever else is said.
+    """
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    mine: dict[tuple[str, Subject], list[Found]] = {}
+    held = [f for f in findings if f.layer == "contextual" and f.subject not in ("cohort", "nobody")]
+    for f in held:
+        mine.setdefault((f.person, f.subject), []).append(f)
+    schooling: dict[tuple[str, Subject], list[_Reading]] = {}
+    for at, reading in _education(lower):
+        if held:
+            near = min(held, key=lambda f: (not _one_sentence(lower, f, at), abs(f.start - at)))
+            schooling.setdefault((near.person, near.subject), []).append(reading)
+    return tuple(_described(lower, text, who, found, schooling.get(who, [])) for who, found in mine.items()
+                 if who in schooling or any(f.type != "person" for f in found))
+
+
+def _described(lower: str, text: str, who: tuple[str, Subject], found: Sequence[Found],
+               more: Sequence[_Reading]) -> Description:
+    by_column: dict[str, list[tuple[str, _Reading]]] = {}
+    dropped: dict[Said, None] = {}
+    not_counted: dict[str, None] = {}
+    given = [("education", reading) for reading in more]
+    for f in found:
+        if f.type in COUNTED:
+            given += [(f.type, reading) for reading in _read(f, lower, text)]
+        elif f.type != "person":
+            not_counted[f.type] = None
+    if not any(kind == "sex" and reading.values for kind, reading in given):
+        given += [("sex", one) for f in found if f.type in ("family", "person") for one in _sex_of_noun(lower, f)]
+    for kind, reading in given:
+        if reading.values:
+            by_column.setdefault(reading.column, []).append((kind, reading))
+        else:
+            dropped[Said(kind, reading.why or _SAID[kind])] = None
+    cluster: dict[str, frozenset[Value]] = {}
+    widened: dict[Said, None] = {}
+    notes: list[str] = []
+    for column, readings in by_column.items():
+        values, said = _together(column, [r.values for _, r in readings])
+        notes += [said] if said else []
+        if column == "sex" and len(values) > 1:
+            dropped[Said("sex", "two are said")] = None
+            continue
+        cluster[column] = values
+        # One exact reading makes the column exact.
+        if all(r.widened for _, r in readings):
+            widened[Said(readings[0][0], readings[0][1].widened)] = None
+    return Description(who[0], who[1], cluster, {c: by_column[c][0][0] for c in cluster}, tuple(widened),
+                       tuple(d for d in dropped if d.kind != "sex" or "sex" not in cluster), tuple(not_counted),
+                       tuple(notes))
+
+
+def _together(column: str, sets: Sequence[frozenset[Value]]) -> tuple[frozenset[Value], str]:
+    """What several readings of a column leave: what they share, else all of them, which is said."""
+    if column == "place":
+        paths = sorted({str(one) for values in sets for one in values}, key=len, reverse=True)
+        if all(paths[0] == p or paths[0].endswith(f"|{p}") for p in paths):
+            return frozenset(paths[:1]), ""
+        # The place that holds all of them, which may be the country.
+        parts = [p.split("|")[::-1] for p in paths]
+        common = []
+        for level in zip(*parts, strict=False):
+            if len(set(level)) > 1:
+                break
+            common.append(level[0])
+        return frozenset(["|".join(reversed(common))] if common else paths), (
+            "two places are said; what holds both was taken")
+    shared = frozenset.intersection(*sets)
+    if shared:
+        return shared, ""
+    return frozenset.union(*sets), f"{column}: the text contradicts itself; everything that it says was taken"
+
+
+def _read(f: Found, lower: str, text: str) -> Iterator[_Reading]:
+    said, before, after = lower[f.start : f.end], lower[max(0, f.start - 60) : f.start], lower[f.end : f.end + 40]
+    if f.type == "age":
+        ages = ages_of(said, before, after)
+        yield _Reading("age", frozenset(ages or ()))
+    elif f.type == "sex":
+        yield _Reading("sex", _sex(said))
+    elif f.type == "occupation":
+        yield from _occupation(said, before)
+    elif f.type == "place":
+        yield from _place(text[f.start : f.end], before)
+    elif f.type == "ethnicity":
+        yield from _origin(said, before + said + after[:20])
+    elif f.type == "family":
+        # "His wife died" may be marked up to the wife.
+        died = re.match(r"(?: has| had)? (?:died|passed away)\b", after)
+        yield from _listed("family", f"{said} died" if died else said)
+    else:
+        yield _Reading("", frozenset())
+
+
+def _sex(said: str) -> frozenset[Value]:
+    said_words: list[str] = _WORD.findall(said)
+    told = {lex.THIRD[w] for w in said_words if w in lex.THIRD}
+    for w in said_words if not told else ():
+        if w in _TRAIT_M or re.fullmatch(r"\d{1,3}m|m\d{1,3}", w):
+            told.add("m")
+        elif w in _TRAIT_F or re.fullmatch(r"\d{1,3}f|f\d{1,3}", w):
+            told.add("f")
+        elif w not in ("husband", "wife", "boyfriend", "girlfriend", "hubby") and (sex := lex.PERSON_NOUNS.get(w)):
+            told.add(sex)
+    return frozenset({"m": "male", "f": "female"}[one] for one in told) if len(told) == 1 else frozenset()
+
+
+def _sex_of_noun(lower: str, f: Found) -> Iterator[_Reading]:
+    """"A single mother", "mom of twins" tell a sex though no reader marks it; "his mother" tells nothing of him."""
+    said = lower[f.start : f.end]
+    m = _PARENT.search(said)
+    if m and (re.match(r"(?:an?|the) ", said) if f.type == "person" else not _WHOSE.search(lower[:f.start][-8:])):
+        yield _Reading("sex", frozenset(["female" if m[1][:2] in ("mo", "mu") else "male"]))
+
+
+def _occupation(said: str, before: str) -> Iterator[_Reading]:
+    if _DEGREE.search(said):
+        return
+    if _RETIRED.search(before + said):
+        yield _Reading("occupation", frozenset([words.groups()["0"]]))
+        if said.strip() not in ("retired", "retiree"):
+            yield _Reading("", frozenset(), "the job before retirement is not in the population")
+        return
+    if _PAST.search(before) or said.startswith(("former ", "ex-")):
+        yield _Reading("", frozenset(), "a former job is not in the population")
+        return
+    codes, exact, word = _job(said)
+    if not codes:
+        verb = next((job for stem, job in _VERBS
+                     if re.search(rf"\b{stem}\w*[\w ]{{0,20}}$", f"{before}{said}")), None)
+        codes, exact, word = _job(verb) if verb else (codes, exact, word)
+    if not codes:
+        yield _Reading("", frozenset(), "not a job of the survey" if word else "")
+        return
+    yield _Reading("occupation", frozenset(words.groups()[code] for code in codes), widened="" if exact else "counted as the group of jobs that holds it")
+
+
+def _job(said: str) -> tuple[tuple[str, ...], bool, bool]:
+    """Codes of the groups that a job may belong to, whether they are hardly more than it, and whether it is listed."""
+    told = _WORD.findall(said.lower())
+    heads = [" ".join(told[i:j]) for j in range(len(told), 0, -1) for i in range(j)]
+    table = words.occupations()
+    for phrase in heads[:40]:
+        for form in dict.fromkeys((phrase, lex.singular(phrase))):
+            term = lex.occupations().get(form)
+            for key in ((form, term.canonical) if term else (form,)):
+                if key in table:
+                    codes, exact = table[key]
+                    # A surface that only stands for a listed word is narrower: a litigator is one of the lawyers.
+                    return codes, exact and key == form == phrase, True
+    for word in reversed(told):
+        for ending, (codes, _) in table.items():
+            if ending[0] == "*" and len(word) > len(ending) + 1 and word.endswith(ending[1:]):
+                return codes, False, True
+    return (), False, False
+
+
+def _place(said: str, before: str) -> Iterator[_Reading]:
+    path = lex.canonical_place(said.strip(" .,"))
+    if path is None:
+        yield _Reading("", frozenset())
+        return
+    country = path.rpartition("|")[2]
+    foreign = country != "US"
+    origin = bool(_ORIGIN.search(before)) and not _HOME.search(before)
+    if _AWAY.search(before):
+        yield _Reading("", frozenset(), "a place that somebody only went to")
+    elif foreign and _ABROAD.search(before):
+        born = words.countries().get(country)
+        if born is None:
+            yield _Reading("", frozenset(), "the population does not tell this country of birth")
+        else:
+            yield _Reading("country_of_birth", born, widened="" if path == country else "counted as its country")
+    elif foreign:
+        yield _Reading("", frozenset(), "a place outside of the population")
+    elif origin:
+        yield _Reading("", frozenset(), "where somebody comes from is not where they live")
+        if re.search(r"\bborn\b[^.;!?]{0,40}$", before):
+            yield _Reading("country_of_birth", frozenset(["united states"]))
+    else:
+        yield _Reading("place", frozenset([path]))
+
+
+def _origin(said: str, around: str) -> Iterator[_Reading]:
+    """Peoples and nations: descent and birth both, unless the words say that somebody was born there."""
+    listed = [r for r in _listed("ethnicity", said) if r.values]
+    yield from listed
+    names = [lex.demonyms()[entry].canonical for _, _, entry in lex.matcher("demonyms").find(TOKEN.findall(said))]
+    found = []
+    for name in names:
+        if name == "United States":
+            continue
+        code = _country_code(name)
+        if code in words.countries() and re.search(r"\b(?:immigrant|born|national|citizen|native of)\b", around):
+            found.append(_Reading("country_of_birth", frozenset(words.countries()[code])))
+        found += [_Reading(column, values, widened="" if name in ("Black", "White", "Hispanic") else
+                           "counted as the group that holds it") for column, values in words.origins().get(name, ())]
+    yield from found
+    if not found and not listed and names != ["United States"]:
+        yield _Reading("", frozenset())
+
+
+def _country_code(name: str) -> str:
+    path = lex.canonical_place(name)
+    return path if path is not None and "|" not in path else ""
+
+
+def _listed(kind: str, said: str) -> Iterator[_Reading]:
+    """The first pattern of a class that matches decides for its column."""
+    seen: set[str] = set()
+    for pattern, column, values in words.readings()[kind]:
+        if column not in seen and pattern.search(said):
+            if column == "-":
+                yield _Reading("", frozenset(), f"{values} is not in the population")
+                return
+            seen.add(column)
+            yield _Reading(column, frozenset(values.split(";")))
+    if not seen:
+        yield _Reading("", frozenset())
+
+
+def _education(lower: str) -> Iterator[tuple[int, _Reading]]:
+    for pattern, column, values in words.readings()["education"]:
+        for match in pattern.finditer(lower):
+            yield match.start(), _Reading(column, frozenset(values.split(";")))
+
+
+def _one_sentence(lower: str, f: Found, at: int) -> bool:
+    between = lower[min(f.end, at) : max(f.start, at)]
+    return not re.search(r"[.!?]\s", between)

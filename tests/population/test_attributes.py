@@ -1,0 +1,118 @@
+"""From text to the columns of the survey: the widest reading, and everything that does not reach it named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from discreet import Guard
+from discreet.population.ages import ages_of
+from discreet.population.attributes import Description, describe
+from discreet.population.words import Value, groups, occupations
+
+GUARD = Guard("medical")
+
+
+def of(text: str) -> tuple[Description, ...]:
+    return describe(text, GUARD.judge(text).findings)
+
+
+def cluster(text: str) -> Mapping[str, frozenset[Value]]:
+    return of(text)[0].cluster
+
+
+@pytest.mark.parametrize(("said", "ages"), [
+    ("52-year-old", [52]), ("34yo", [34]), ("34F", [34]), ("in her late fifties", [57, 58, 59]),
+    ("early 60s", [60, 61, 62, 63]), ("forty-two", [42]), ("7-month-old", [0]), ("18 months", [1]),
+    ("octogenarian", list(range(80, 90))), ("teenager", list(range(13, 20))), ("fifth grader", [10, 11, 12]),
+    ("sixth decade of life", list(range(50, 60))), ("97 years old", [90]), ("103", [90]), ("elderly", None),
+])
+def test_ages_are_the_years_that_words_may_mean(said: str, ages: list[int] | None) -> None:
+    assert list(ages_of(said.lower()) or ()) == (list(range(65, 91)) if ages is None else ages)
+
+
+@pytest.mark.parametrize(("said", "before"), [("12", "when she was "), ("born in 1962", ""), ("old", ""), ("340", "")])
+def test_what_tells_no_present_age_is_no_age(said: str, before: str) -> None:
+    assert ages_of(said, before) is None
+
+
+def test_words_around_an_age_widen_it() -> None:
+    assert ages_of("60", "she is about ") == range(58, 63)
+    assert ages_of("80", "he is over ") == range(80, 91)
+
+
+def test_the_litigator() -> None:
+    (one,) = of("a 52-year-old female litigator from Omaha with two children")
+    assert one.cluster == {"age": {52}, "sex": {"female"}, "occupation": {"lawyers and judges"},
+                           "place": {"Omaha|Nebraska|US"}}
+    assert [said.kind for said in one.widened] == ["occupation"]  # Litigators are some of the lawyers.
+    assert [said.kind for said in one.dropped] == ["family"]
+    assert one.kinds["occupation"] == "occupation"
+    assert "Omaha" not in repr(one)
+
+
+def test_a_diagnosis_is_not_counted_and_schooling_is() -> None:
+    (one,) = of("The patient is a 45-year-old Hispanic man who works as a welder in Lubbock, Texas. He is divorced. He "
+                "was born in Mexico and holds a master's degree. He has type 2 diabetes.")
+    assert one.not_counted == ("condition",)
+    assert one.cluster["education"] == {"master's degree"}
+    assert one.cluster["country_of_birth"] == {"mexico"}
+    assert one.cluster["marital_status"] == {"divorced"}
+    assert "cuban" in one.cluster["hispanic_origin"]
+    assert one.cluster["place"] == {"Lubbock|Texas|US"}
+
+
+def test_what_people_say_of_relatives_is_the_relatives() -> None:
+    wife, husband = of("She is in her late fifties and teaches chemistry at Lincoln High. Her husband is a retired "
+                       "plumber, 61. She moved here from Ohio.")
+    assert wife.cluster["sex"] == {"female"}
+    assert husband.cluster["age"] == {61}
+    assert "place" not in wife.cluster  # Where she comes from is not where she lives.
+    assert {"married, spouse present"} < wife.cluster["marital_status"]
+    assert wife.cluster["occupation"] == {groups()["9"], groups()["10"]}
+    assert husband.cluster["occupation"] == {"none"}
+    assert {said.kind for said in husband.dropped} == {"occupation"}
+
+
+def test_contradictions_are_said_and_read_as_widely_as_they_may_be() -> None:
+    (one,) = of("A 30-year-old man. The patient, aged 41, is a bus driver from Dallas.")
+    assert one.cluster["age"] == {30, 41}
+    assert one.notes == ("age: the text contradicts itself; everything that it says was taken",)
+
+
+def test_the_more_exact_of_two_readings_holds() -> None:
+    assert cluster("He is a 52-year-old banker in his fifties who lives in Lubbock, Texas.")["age"] == {52}
+
+
+@pytest.mark.parametrize(("text", "column", "values"), [
+    ("A 34-year-old single mother of twins works as a nurse.", "marital_status",
+     {"never married", "divorced", "separated", "widowed"}),
+    ("A 34-year-old single mother of twins works as a nurse.", "sex", {"female"}),
+    ("Mr. B, 70, a farmer from Mississippi; his wife died last year.", "marital_status", {"widowed"}),
+    ("My client, a Jamaican immigrant in his early 60s, drives a taxi in Brooklyn.", "country_of_birth", {"jamaica"}),
+    ("My client, a Jamaican immigrant in his early 60s, drives a taxi in Brooklyn.", "occupation",
+     {"motor vehicle operators"}),
+    ("I'm a 34yo Korean American nurse in Queens.", "race", {"asian or pacific islander"}),
+])
+def test_columns(text: str, column: str, values: set[str]) -> None:
+    assert cluster(text)[column] == values
+
+
+def test_an_unknown_job_is_dropped_and_said() -> None:
+    (one,) = of("She is a 40-year-old quibblemonger from Denver.")
+    assert "occupation" not in one.cluster
+    assert "occupation" in {said.kind for said in one.dropped} or not any(
+        f.type == "occupation" for f in GUARD.judge("She is a 40-year-old quibblemonger from Denver.").findings)
+
+
+def test_nobody_is_nobody() -> None:
+    assert of("Adults aged 50 to 70 with asthma should be vaccinated.") == ()
+
+
+def test_the_tables_agree_with_each_other() -> None:
+    known = set(groups())
+    for word, (codes, _) in occupations().items():
+        assert set(codes) <= known, word
+        assert word == word.lower()
+    assert len(known) == 47

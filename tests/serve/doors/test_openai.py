@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
@@ -85,6 +86,58 @@ def test_every_choice_is_judged_and_one_person_across_the_fields_of_a_choice(pro
         response = service.ask("/v1/chat/completions", ASK)
         assert response.headers["x-discreet-code"] == "privacy/contextual"
         assert "litigator" not in response.text
+
+
+def test_one_person_across_the_choices_is_seen(proxy: Proxy) -> None:
+    parts = "The patient is 52 years old.", "The patient is a litigator from Omaha."
+    for texts, code in ((parts[:1], "ok"), (parts, "privacy/contextual")):
+        service, _ = proxy(JSONResponse(completion(*texts)))
+        response = service.ask("/v1/chat/completions", {**ASK, "n": len(texts)})
+        assert (response.headers["x-discreet-code"], len(response.json()["choices"])) == (code, len(texts))
+
+
+def test_an_answer_without_a_text_passes_and_is_counted(proxy: Proxy) -> None:
+    service, _ = proxy(JSONResponse(completion("")))
+    assert service.ask("/v1/chat/completions", ASK).headers["x-discreet-action"] == "pass"
+    (decision,) = service.events("decision")
+    assert (decision["action"], decision["n"]) == ("pass", 0)
+
+
+def test_a_caller_who_leaves_stops_the_model(start: Start) -> None:
+    ended: list[str] = []
+
+    class Endless(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            asked.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.append("upstream")
+            raise AssertionError
+
+    service = start(transport=Endless(), upstream={"url": "http://model.test/v1"})
+    body = json.dumps(ASK).encode()
+    headers = [(b"content-type", b"application/json"), (b"x-api-key", service.tokens["caller"].encode())]
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST",
+             "path": "/v1/chat/completions", "raw_path": b"/v1/chat/completions", "root_path": "", "scheme": "http",
+             "query_string": b"", "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+             "state": {}}
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await asked.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    sent: list[Any] = []
+    asked = asyncio.Event()
+    asyncio.run(asyncio.wait_for(service.app(scope, receive, send), 20))
+    assert ended == ["upstream"]
+    assert [one["event"] for one in service.events("caller_gone")] == ["caller_gone"]
 
 
 def test_what_the_user_said_is_no_leak(proxy: Proxy) -> None:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
-from discreet.serve.doors.chat import MalformedError, strings
+from discreet.serve.doors.chat import MalformedError, and_together, strings
 from discreet.serve.gate import Gate
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
@@ -74,13 +74,14 @@ def router(gate: Gate) -> APIRouter:
 
     @routes.post("/response", **shape)
     async def response(body: Annotated[AskedResponse, Body()], caller: CallerOf) -> Said:
-        """Judge every choice, each with all its text as one answer."""
+        """Judge every choice, each with all its text as one answer, and all choices as one."""
         guard, request = gate.route(caller, None, None), uuid4().hex
         try:
             texts = ["\n\n".join(strings(choice.get("message"))) for choice in body.body.choices]
         except MalformedError:
             raise RefusedError(422, "too_deep", "a message is nested too deeply to be judged") from None
-        answers = [Answer(f"{request}-{number}", text) for number, text in enumerate(texts) if text.strip()]
+        answers = [Answer(f"{request}-{number}", text)
+                   for number, text in enumerate(and_together([text for text in texts if text.strip()]))]
         if not answers:
             return Said(action=Action())
         outcome = await gate.decide(caller, guard, answers, door="agentgateway")

@@ -167,9 +167,15 @@ def texts_of(choice: Json) -> list[str]:
 
 
 def answers_of_completion(completion: Json, question: str | None, turns: tuple[Turn, ...]) -> list[Answer]:
-    """What is judged: each choice with all its texts as one answer, for a person may be described across them."""
-    return [Answer(f"{completion['id']}-{number}", "\n\n".join(texts_of(choice)), question, (), turns)
-            for number, choice in enumerate(completion["choices"])]
+    """What is judged: each choice with all its texts as one answer, and all choices as one."""
+    texts = ["\n\n".join(texts_of(choice)) for choice in completion["choices"]]
+    return [Answer(f"{completion['id']}-{number}", text, question, (), turns)
+            for number, text in enumerate(and_together(texts))]
+
+
+def and_together(texts: list[str]) -> list[str]:
+    """Texts that go to one caller, and where there are several, all as one: a person may be described across them."""
+    return texts if len(texts) < 2 else [*texts, "\n\n".join(texts)]
 
 
 def is_silent(completion: Json) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -92,7 +92,8 @@ class Proxied:
             completion = self._cleaned(await self.upstream.complete(body))
             spent = _sum(spent, completion.get("usage", {}))
             completion |= {"usage": spent} if spent else {}
-            if chat.is_silent(completion):  # Nothing is said to anybody.
+            if chat.is_silent(completion):
+                self.gate.passed_silently(self.caller, self.guard, "openai")
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
                 self.caller, self.guard, chat.answers_of_completion(completion, question, turns), payload=completion,
@@ -178,29 +179,40 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     statuses = answers_of(404, 502, 504)
 
     @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
-    async def completions(body: Annotated[Completion, Body()], caller: CallerOf) -> Response:
+    async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request) -> Response:
         """Ask the model; the answer is judged by the guard of the key, of `model`, or the default."""
-        return await _completed(gate, upstream, caller, body, None)
+        return await _completed(gate, upstream, caller, body, None, request)
 
     @routes.post("/guards/{guard}/v1/chat/completions", responses=statuses, response_model=None)
-    async def completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf) -> Response:
+    async def completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf,
+                             request: Request) -> Response:
         """Ask the model; the answer is judged by a guard."""
-        return await _completed(gate, upstream, caller, body, guard)
+        return await _completed(gate, upstream, caller, body, guard, request)
 
     return routes
 
 
-async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None) -> Response:
+async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None,
+                     request: Request) -> Response:
     proxied = Proxied(gate, upstream, caller, gate.route(caller, body.model, path), body.model_dump(exclude_unset=True))
-    if not body.stream:
-        reply = await proxied.reply()
-        return JSONResponse(reply.completion, headers=dict(reply.headers))
     work = asyncio.create_task(proxied.reply())
-    try:  # What is there soon has its own status and headers.
-        await asyncio.wait({work}, timeout=gate.settings.keep_alive_s)
+    # After the body, the next that is received is that the caller has gone.
+    gone = asyncio.ensure_future(request.receive())
+    try:  # What is there soon has its own status and headers, streamed too.
+        await asyncio.wait({work, gone}, timeout=gate.settings.keep_alive_s if body.stream else None,
+                           return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
         work.cancel()
         raise
+    finally:
+        gone.cancel()
+    if not body.stream:
+        if not work.done():  # Nobody waits any more: the model need not go on.
+            work.cancel()
+            gate.telemetry.event("caller_gone", {"caller": caller.id, "guard": proxied.guard, "door": "openai"})
+            return Response(status_code=499)
+        reply = work.result()
+        return JSONResponse(reply.completion, headers=dict(reply.headers))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     if work.done():
         headers |= work.result().headers

@@ -20,7 +20,8 @@ from tests.serve.doors.upstream import Model
 from discreet.serve.keys import add_key
 from discreet.serve.queue.tickets import Queue
 
-SAYS = {"safe": SAFE, "person": LITIGATOR, "undecided": UNDECIDED, "cut": b'data: {"choices": []}\n\n'}
+SAYS = {"safe": SAFE, "person": LITIGATOR, "undecided": UNDECIDED, "cut": b'data: {"choices": []}\n\n',
+        "long": f"{SAFE} " * 100}
 """What the model answers to these questions; to all others it answers safely."""
 
 
@@ -65,7 +66,7 @@ def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
                              "undo_s": 0}
     (tmp_path / "serve.yaml").write_text(yaml.safe_dump({
         "guards": {"medical": {"domain": "medical"}}, "keys": str(keys), "workers": 1, "upstream": {"url": model},
-        "queue": queue, "hold_s": 3, "keep_alive_s": 0.2}))
+        "queue": queue, "limits": {"text_chars": 2000}, "hold_s": 3, "keep_alive_s": 0.2}))
     with serving(tmp_path, "--config", "serve.yaml") as served:
         served.ready()
         reviews = Queue(queue["url"], tmp_path / "queue-keys", undo_s=0)

@@ -78,6 +78,9 @@ def test_flags_are_refused_and_a_service_that_is_gone_lets_nothing_through(litel
         undecided = litellm.ask("undecided", stream=streamed)
         assert (undecided.status_code, "privacy/undecided" in undecided.text) == (400, True)
         assert "Metformin" not in undecided.text
+        not_judged = litellm.ask("long", stream=streamed)  # Over our limit: 503, and LiteLLM fails closed.
+        assert not_judged.status_code >= 500
+        assert "Metformin" not in not_judged.text
     assert litellm.ask("safe").status_code == 200
     proxy.served.process.kill()
     proxy.served.process.wait()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -81,11 +81,11 @@ def gone(pid: int) -> bool:
 
 
 @contextmanager
-def serving(tmp_path: Path, *words: str) -> Iterator[Served]:
+def serving(tmp_path: Path, *words: str, env: Mapping[str, str] = ENV) -> Iterator[Served]:
     socket_allow_hosts(["127.0.0.1"])
     log = tmp_path / "log.jsonl"
     with log.open("w") as err:
-        process = subprocess.Popen([*RUN, *words, "--port", "0"], env=ENV, stdout=subprocess.PIPE, stderr=err,
+        process = subprocess.Popen([*RUN, *words, "--port", "0"], env=env, stdout=subprocess.PIPE, stderr=err,
                                    text=True, cwd=tmp_path)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]

@@ -66,7 +66,7 @@ def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
                              "undo_s": 0}
     (tmp_path / "serve.yaml").write_text(yaml.safe_dump({
         "guards": {"medical": {"domain": "medical"}}, "keys": str(keys), "workers": 1, "upstream": {"url": model},
-        "queue": queue, "limits": {"text_chars": 2000}, "hold_s": 3, "keep_alive_s": 0.2}))
+        "queue": queue, "limits": {"text_chars": 2000}, "hold_s": 3, "keep_alive_s": 0.2, "deadline_s": 15}))
     with serving(tmp_path, "--config", "serve.yaml") as served:
         served.ready()
         reviews = Queue(queue["url"], tmp_path / "queue-keys", undo_s=0)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
 from discreet.data.duplicates import (
+    NearDuplicates,
     find_duplicates,
     first_seen,
     merged_groups,
@@ -175,3 +176,35 @@ def test_many_copies_and_many_half_alike() -> None:
     half = " ".join(f"w{number}" for number in range(20))
     alike = [f"{half} " + " ".join(f"z{number}of{place}" for place in range(8)) for number in range(300)]
     assert near_clusters(alike).tolist() == list(range(300))
+
+
+def test_near_duplicates_one_by_one() -> None:
+    words = [f"w{i}" for i in range(100)]
+    near = NearDuplicates()
+    assert near.add("a", " ".join(words))
+    assert not near.add("b", " ".join(words).upper() + "!")
+    # Twelve of 96 shingles on either side: Jaccard .78; forty: .41.
+    changed = [*words[:50], *"one two three four five six seven eight".split(), *words[58:]]
+    assert not near.add("b", " ".join(changed))
+    assert near.add("b", " ".join([*words[:30], *words[80:], *words[30:70:2]]))
+    assert len(near) == 2
+    assert near.add("c", "?")
+    assert not near.add("d", "?")
+    assert NearDuplicates(1.0).add("a", " ".join(words))
+    strict = NearDuplicates(0.9)
+    assert strict.add("a", " ".join(words))
+    assert strict.add("b", " ".join(changed))
+    with pytest.raises(UsageError, match="twice"):
+        near.add("a", "other")
+    for similarity in (0.0, 1.1):
+        with pytest.raises(UsageError, match="similarity"):
+            NearDuplicates(similarity)
+
+
+@given(st.lists(st.lists(st.sampled_from("a b c d e f".split()), min_size=1, max_size=9), max_size=12))
+def test_what_is_kept_one_by_one_is_apart(texts: list[list[str]]) -> None:
+    near, kept = NearDuplicates(0.8), []
+    for number, text in enumerate(" ".join(one) for one in texts):
+        if near.add(str(number), text):
+            kept.append(text)
+    assert len(set(near_clusters(kept).tolist())) == len(kept)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from discreet.core.errors import UsageError
 from discreet.synth.records import Draft, Record, Slot, Spec
+from discreet.synth.seeds import SeedPassage
 from discreet.synth.validate import Validator
 
 FILLER = ("In general, a first line of treatment is chosen by effect and by price. The dose is raised slowly, and a "
@@ -76,3 +78,64 @@ def test_law_lets_the_parties_of_a_hypothetical_pass() -> None:
     said = "Alice sues Bob over a fence."
     assert Validator("law")(record(replace(SAFE, domain="law"), said, slots=())) == ()
     assert Validator("medical")(record(SAFE, said, slots=())) == ("direct:person_name_hypothetical",)
+
+
+GENERAL = f"{FILLER} The rest is well known, and it is not repeated here."
+DISTRIBUTED = f"The patient is 52 years old. {GENERAL} The patient works as a welder."
+
+
+def written(spec: Spec, answer: str, **draft: object) -> Record:
+    return Record("r", spec, Draft("What next?", answer, **draft), "some-model")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reader", [True, False])
+def test_what_a_model_wrote_is_read(reader: bool) -> None:
+    check = Validator("medical", reader=reader)
+    wanted = replace(UNSAFE, qi=("AGE", "OCCUPATION"))
+    assert check(written(wanted, DISTRIBUTED)) == ()
+    assert check(written(replace(wanted, qi=("AGE", "LOCATION")), DISTRIBUTED)) == ("missing:LOCATION",)
+    # Both are told, but not of one person.
+    apart = "His neighbour is a welder. The neighbour asked about it too."
+    assert check(written(wanted, f"The patient is 52 years old. {GENERAL} {apart}")) == ("unbound",)
+    assert check(written(replace(UNSAFE, qi=("AGE", "CONDITION")), DISTRIBUTED.replace(
+        "52 years old", "52 years old and has asthma"))) == ("unplanned:occupation",)
+    assert check(written(SAFE, DISTRIBUTED)) == ("cluster",)
+    assert check(written(SAFE, GENERAL)) == ()
+
+
+def test_paraphrases_of_domain_facts_are_taken_on_trust() -> None:
+    said = f"The patient is 52 years old and counts each slice of bread before eating it. {GENERAL}"
+    spec = replace(UNSAFE, qi=("AGE", "CONDITION"))
+    check = Validator("medical")
+    assert check(written(spec, said)) == ("missing:CONDITION",)
+    assert check(written(replace(spec, mode="INDIRECT_QI"), said)) == ()
+    assert check(written(replace(spec, mode="INDIRECT_QI"), said, forbidden=("years old",))) == ("forbidden",)
+
+
+def test_marks_of_text_that_is_no_answer() -> None:
+    check, seed = Validator("medical"), SeedPassage("s", "c", None, None, f"It is said: {FILLER[40:180]}")
+    good = written(BORDERLINE, GENERAL)
+    assert check(good) == ()
+    assert check(good, seed) == ("echo",)
+    assert check(replace(good, spec=replace(BORDERLINE, subtype="PUBLIC_GUIDELINE_QUOTES")), seed) == ()
+    for said, reason in ((f"Here is the rewritten answer: {GENERAL}", "task"), (f"{GENERAL} Write to [City].",
+                         "placeholder"), (GENERAL.rstrip("."), "truncated"), (" ".join(["Der Arzt sagt, dass die Dosis "
+                         "nicht zu hoch sein darf und dass sie mit der Zeit erhöht wird."] * 4), "language")):
+        assert check(written(BORDERLINE, said)) == (reason,)
+
+
+@pytest.mark.parametrize(("said", "reasons"), [
+    ("The court in Brown v. Board of Education held so.", ()),
+    ("A recent widow, Jane, asked.", ("direct:person_name",)),
+    ("He was born on 03/12/1961.", ("direct:date_of_birth",)), ("It is No. 3:19-cv-01234.", ("direct:docket",)),
+])
+def test_appendix_a(said: str, reasons: tuple[str, ...]) -> None:
+    assert Validator("law")(written(replace(BORDERLINE, domain="law"), f"{said} {GENERAL}")) == reasons
+
+
+def test_the_reader_is_not_asked_where_its_weights_are_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("discreet.text.reader.FOLDER", tmp_path)
+    monkeypatch.setattr("discreet.text.reader.packaged", lambda: pytest.fail("was read"))
+    assert Validator("medical")(written(SAFE, DISTRIBUTED)) == ("cluster",)
+    with pytest.raises(pytest.fail.Exception):
+        Validator("medical", reader=True)(written(SAFE, DISTRIBUTED))

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from discreet.data.bundles import bundle, pool
     from discreet.data.canaries import draw_canaries
     from discreet.data.datasets import Dataset, read_dataset
-    from discreet.data.duplicates import find_duplicates, without_duplicates
+    from discreet.data.duplicates import NearDuplicates, find_duplicates, without_duplicates
     from discreet.data.pairs import Units, draw_pairs
     from discreet.data.splits import Split, halves, split_texts
     from discreet.data.texts import LabelledText, read_texts
 
-__all__ = ["Dataset", "LabelledAnswer", "LabelledText", "Split", "Units", "bundle", "draw_canaries", "draw_pairs",
-           "find_duplicates", "halves", "pool", "read_answers", "read_dataset", "read_labelled",
+__all__ = ["Dataset", "LabelledAnswer", "LabelledText", "NearDuplicates", "Split", "Units", "bundle", "draw_canaries",
+           "draw_pairs", "find_duplicates", "halves", "pool", "read_answers", "read_dataset", "read_labelled",
            "read_texts", "split_texts", "without_duplicates"]
 __getattr__ = lazily(__name__, __file__)

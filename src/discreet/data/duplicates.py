@@ -7,6 +7,8 @@ can learn. The unit is `LabelledText.text_key`; near duplicates are kept, and ke
 from __future__ import annotations
 
 import re
+import unicodedata
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.core.types import IntArray
 from discreet.data.texts import LabelledText
 
@@ -117,17 +119,13 @@ def near_clusters(texts: Sequence[str]) -> IntArray:
     (Broder 1997; datasketch), the exact similarity decides. Words are runs of letters and digits; case is the caller's
     (give `LabelledText.text_key`). Texts without a word are equal or nothing. MissingExtraError without datasketch.
     """
-    try:
-        from datasketch import MinHash, MinHashLSH
-    except ImportError:
-        raise MissingExtraError("finding near duplicates", "audit", "datasketch") from None
+    datasketch = _datasketch()
     spoken = [tuple(WORD.findall(text)) or (text,) for text in texts]
     same, distinct = first_seen(spoken), list(dict.fromkeys(spoken))
-    sets = [frozenset(" ".join(text[start:start + WORDS]).encode("utf-8", "surrogatepass")
-                      for start in range(max(1, len(text) - WORDS + 1))) for text in distinct]
-    index = MinHashLSH(num_perm=BANDS * BAND_ROWS, params=(BANDS, BAND_ROWS))
+    sets = [_shingles(text) for text in distinct]
+    index = datasketch.MinHashLSH(num_perm=BANDS * BAND_ROWS, params=(BANDS, BAND_ROWS))
     joined: list[tuple[int, int]] = []
-    signatures = MinHash.generator(sets, num_perm=BANDS * BAND_ROWS, seed=0)
+    signatures = datasketch.MinHash.generator(sets, num_perm=BANDS * BAND_ROWS, seed=0)
     for number, (one, signature) in enumerate(zip(sets, signatures, strict=True)):
         for other in index.query(signature):
             shared = len(one & sets[other])
@@ -136,6 +134,60 @@ def near_clusters(texts: Sequence[str]) -> IntArray:
         index.insert(number, signature, check_duplication=False)
     pairs = np.array(joined, dtype=np.int64).reshape(-1, 2)
     return first_seen(_components(pairs[:, 0], pairs[:, 1], len(distinct))[same].tolist())
+
+
+class NearDuplicates:
+    """Texts that come one after the other, none of them nearly the same as one before.
+
+    Shingles and signatures are those of `near_clusters`; `at_least` is the Jaccard similarity, within (0, 1], from
+    which two texts are near: at .7 answers of a hundred words that differ in one sentence of fifteen. A pair at .7 is
+    missed with probability 2·10⁻⁴. It holds signatures and hashes of shingles, some 2 kB for a text, and no text.
+    UsageError for another similarity, MissingExtraError without datasketch.
+    """
+
+    def __init__(self, at_least: float = 0.7) -> None:
+        if not 0 < at_least <= 1:
+            raise UsageError(f"a similarity of {at_least} was given; expected more than 0 and at most 1")
+        self._datasketch = _datasketch()
+        self._index = self._datasketch.MinHashLSH(num_perm=BANDS * BAND_ROWS, params=(BANDS, BAND_ROWS))
+        self._sets: dict[str, frozenset[int]] = {}
+        self.at_least = at_least
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def add(self, key: str, text: str) -> bool:
+        """Keep a text under a key that is new; False, and nothing is kept, where it is near one that is there.
+
+        Raises UsageError for a key that was used before.
+        """
+        if key in self._sets:
+            raise UsageError("a key was added twice; expected a new one for every text")
+        folded = unicodedata.normalize("NFKC", text).casefold()
+        shingles = _shingles(tuple(WORD.findall(folded)) or (folded,))
+        (signature,) = self._datasketch.MinHash.generator([shingles], num_perm=BANDS * BAND_ROWS, seed=0)
+        mine = frozenset(map(zlib.crc32, shingles))
+        for other in self._index.query(signature):
+            shared = len(mine & self._sets[other])
+            if shared / (len(mine) + len(self._sets[other]) - shared) >= self.at_least:
+                return False
+        self._index.insert(key, signature)
+        self._sets[key] = mine
+        return True
+
+
+def _datasketch() -> Any:
+    try:
+        import datasketch
+    except ImportError:
+        raise MissingExtraError("finding near duplicates", "audit", "datasketch") from None
+    return datasketch
+
+
+def _shingles(words: Sequence[str]) -> frozenset[bytes]:
+    """Runs of `WORDS` words; all of them where there are fewer."""
+    return frozenset(" ".join(words[start:start + WORDS]).encode("utf-8", "surrogatepass")
+                     for start in range(max(1, len(words) - WORDS + 1)))
 
 
 def first_seen(values: Sequence[object]) -> IntArray:

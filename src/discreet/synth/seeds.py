@@ -177,8 +177,8 @@ def _at(value: Any, steps: Sequence[str], corpus: Corpus) -> str:
     if steps:
         inside = value.get(steps[0]) if isinstance(value, Mapping) else None
         listed = value.get(corpus.choices) if isinstance(value, Mapping) and corpus.choices else None
-        if steps[0] == "answer" and isinstance(listed, list) and isinstance(inside, int) and inside in range(len(listed)):
-            inside = listed[inside]
+        if steps[0] == "answer" and isinstance(listed, list) and isinstance(inside, int):
+            inside = listed[inside] if inside in range(len(listed)) else None
         return _at(inside, steps[1:], corpus)
     if isinstance(value, list):
         return " ".join(one.strip() for one in value if isinstance(one, str) and one.strip())

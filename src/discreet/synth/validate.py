@@ -1,47 +1,79 @@
-"""Is a record what it says? Direct identifiers, requested classes, forbidden words, and attributes nobody asked for.
+"""Is a record what it says? Direct identifiers, requested classes bound to one person, banned words, attributes nobody
+asked for, and the marks of text that is no answer (paper sections IV-B, IV-D, IV-E, appendices A and E).
 
 What a generator knows of its own text (the slots) is taken from it; `discreet.text` looks only for direct identifiers
 and for unplanned identifying attributes, since a lexicon that the evidence rules know by heart would be no test of
-them. Facts of the domain bind loosely in running prose, so unplanned ones are not looked for.
+them. What a model wrote has no slots: there the learned reader says which attributes a text binds to whom, the rules
+where its weights are absent. Facts of the domain bind loosely in running prose, so unplanned ones are not looked for.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from discreet.core.errors import UsageError
-from discreet.core.unicode import Prepared
 from discreet.domains import IDENTIFYING, DomainLike, load_domain
+from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
 from discreet.synth.records import Record
+from discreet.synth.seeds import SeedPassage
+from discreet.text import reader as learned
 from discreet.text.direct import find_direct
-from discreet.text.doc import Doc
+from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence import find_evidence
+from discreet.text.evidence.learned import attributes_of, facts_words, merged
+from discreet.text.evidence.mentions import Attribute
 from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]
+"""Why a record fails, or nothing; `Validator` is one."""
 WORDS: tuple[int, int] = (60, 180)
 """Fewest and most words of an answer."""
+INFERRED = 0.5
+"""Probability from which a class that no words state counts as told, in mode INDIRECT_QI."""
+GRAMMAR = "grammar"
+QUOTES = "PUBLIC_GUIDELINE_QUOTES"
+_TOLD = ("third", "speaker")
 
 
 class Validator:
-    """The checks of one domain, whose policy may let direct identifiers pass; `words`: fewest and most of an answer."""
+    """The checks of one domain, whose policy may let direct identifiers pass.
 
-    def __init__(self, domain: DomainLike, *, words: tuple[int, int] = WORDS) -> None:
+    Parameters
+    ----------
+    domain : Domain, str or Path
+        Whose classes and policy count.
+    words : (int, int)
+        Fewest and most words of an answer; `Prompter.words` for what its prompts asked for.
+    reader : bool, optional
+        Whether the learned reader says who is told what. By default it does for records that no grammar wrote, where
+        its weights are installed. True raises DetectorError, from the first record on, where they are not.
+
+    Raises UsageError for an unknown domain and impossible `words`.
+    """
+
+    def __init__(self, domain: DomainLike, *, words: tuple[int, int] = WORDS, reader: bool | None = None) -> None:
         self.domain = load_domain(domain)
         if not 0 < words[0] <= words[1]:
             raise UsageError(f"an answer of {words[0]} to {words[1]} words cannot be: expected 0 < fewest <= most")
-        self._words = words
+        self._words, self._reader = words, reader
 
-    def __call__(self, record: Record) -> tuple[str, ...]:
+    def __call__(self, record: Record, seed: SeedPassage | None = None) -> tuple[str, ...]:
         """Why a record fails, or nothing. The cheapest checks come first and the rest are left out once one fails.
 
         Reasons: `domain`; `length`; `request` (classes that the kind cannot have, or fewer than two); `slot` (a slot
-        that is empty, outside the answer, or of a class that was not asked for); `missing:CLASS`; `forbidden`;
-        `direct:TYPE`; `unplanned:KIND` (an identifying attribute that was not asked for); `cluster` (two identifying
+        that is empty, outside the answer, or of a class that was not asked for); `missing:CLASS`; `task` (the answer
+        speaks of its task); `placeholder` ("[City]"); `truncated` (no end); `forbidden` (a banned word); `echo` (twelve
+        words in a row of its seed; quotations of public guidance may); `direct:TYPE` (a direct identifier: a named
+        individual, a formatted date of birth, …); `language`; `unbound` (the requested classes are told, but not of one
+        person); `unplanned:KIND` (an identifying attribute that was not asked for); `cluster` (two identifying
         attributes of one person in a safe or borderline record).
         """
+        return self._request(record) or self._form(record, seed) or self._content(record)
+
+    def _request(self, record: Record) -> tuple[str, ...]:
         spec, draft = record.spec, record.draft
         if spec.domain != self.domain.name:
             return ("domain",)
@@ -55,29 +87,101 @@ class Validator:
             return ("slot",)
         if draft.slots and (missing := set(spec.qi) - {s.qi for s in draft.slots}):
             return tuple(f"missing:{qi}" for qi in spec.qi if qi in missing)
-        if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", draft.answer, re.I) for w in draft.forbidden):
-            return ("forbidden",)
-        prepared = render(draft.answer)
-        direct = {span.type for span in find_direct(prepared)}.difference(self.domain.allowed_direct)
-        return tuple(f"direct:{kind}" for kind in sorted(direct)) or self._evidence(record, prepared)
+        return ()
 
-    def _evidence(self, record: Record, prepared: Prepared) -> tuple[str, ...]:
-        slots = record.draft.slots
-        # Where a leak is only claimed, what the question already contains is no leak.
-        question = record.draft.question if record.spec.qi and not slots else None
-        evidence = find_evidence(Doc(prepared), self.domain, question)
-        found = [a for a in evidence if a.subject in ("third", "speaker")]
-        identifying = [a for a in found if a.kind in IDENTIFYING]
+    def _form(self, record: Record, seed: SeedPassage | None) -> tuple[str, ...]:
+        answer, spec = record.draft.answer, record.spec
+        if (said := task_talk(answer)) is not None:
+            return (said,)
+        if is_truncated(answer):
+            return ("truncated",)
+        if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", answer, re.I) for w in record.draft.forbidden):
+            return ("forbidden",)
+        copied = seed is not None and spec.subtype != QUOTES and longest_echo(answer, seed.text) >= ECHO
+        return ("echo",) if copied else ()
+
+    def _content(self, record: Record) -> tuple[str, ...]:
+        prepared = render(record.draft.answer)
+        direct = {span.type for span in find_direct(prepared)}.difference(self.domain.allowed_direct)
+        if direct:
+            return tuple(f"direct:{kind}" for kind in sorted(direct))
+        doc = Doc(prepared)
+        if not guess_language(doc).english:
+            return ("language",)
+        read = self._read(record, doc)
         if record.spec.kind in ("safe", "borderline"):
-            bound: dict[str, set[tuple[str, str]]] = defaultdict(set)
-            for a in identifying:
-                bound[a.person].add((a.kind, a.value))
-            return ("cluster",) if any(len(said) >= 2 for said in bound.values()) else ()
-        wanted = {self.domain.labels[qi]: qi for qi in record.spec.qi}
-        kinds = {a.kind for a in found}
-        if not slots and (missing := [qi for kind, qi in wanted.items() if kind not in kinds]):
-            return tuple(f"missing:{qi}" for qi in missing)
-        # Strong identifying attributes that are neither wanted nor within what was asked for.
-        unplanned = {a.kind for a in identifying if not a.weak and a.kind not in wanted
-                     and not any(s.start < a.end and a.start < s.end for s in slots)}
+            return ("cluster",) if clustered(read.attributes) or clustered(read.ruled) else ()
+        return self._claimed(record, read) or self._unplanned(record, read)
+
+    def _read(self, record: Record, doc: Doc) -> Told:
+        """What the answer tells of whom."""
+        # Where a leak is only claimed, what the question already contains is no leak.
+        question = record.draft.question if record.spec.qi and not record.draft.slots else None
+        ruled = find_evidence(doc, self.domain, question)
+        # A grammar knows its own words; its records are made for tests of what reads them.
+        asked = self._reader if self._reader is not None else (
+            record.generator != GRAMMAR and (learned.FOLDER / learned.MODEL).is_file())
+        if not asked or record.draft.slots:
+            return Told(ruled, ruled)
+        seen = learned.packaged().read(doc.text)
+        echoed = facts_words(question or "")
+        read = [replace(a, subject="asker") if set(a.value.split()) <= echoed else a for a in attributes_of(seen, doc)]
+        return Told(merged(read, ruled), ruled, frozenset(k for k, p in seen.inferred.items() if p >= INFERRED))
+
+    def _claimed(self, record: Record, read: Told) -> tuple[str, ...]:
+        """Requested classes that are not told, or not of one person, where no slot says where they stand."""
+        spec = record.spec
+        if record.draft.slots:
+            return ()
+        wanted = {self.domain.labels[qi]: qi for qi in spec.qi}
+        persons = read.persons()
+        kinds = {kind for of in persons for kind in of}.union(a.kind for a in read.ruled if a.kind in self.domain.own)
+        missing = set(wanted) - kinds
+        if spec.mode == "INDIRECT_QI":
+            # No lexicon knows how a fact of the domain may be paraphrased; of the others some are inferred only.
+            missing -= {*self.domain.own, *read.inferred}
+        if missing:
+            return tuple(f"missing:{qi}" for kind, qi in wanted.items() if kind in missing)
+        shared = kinds & {*wanted} & {*IDENTIFYING}
+        return () if any(shared <= of for of in persons) or not shared else ("unbound",)
+
+    def _unplanned(self, record: Record, read: Told) -> tuple[str, ...]:
+        """Strong identifying attributes that are neither wanted nor within what was asked for; those that the reader
+        and the rules both see, for each alone takes some of what is said of a group for an individual's."""
+        wanted, slots = {self.domain.labels[qi] for qi in record.spec.qi}, record.draft.slots
+
+        def strong(attributes: Iterable[Attribute]) -> list[Attribute]:
+            return [a for a in attributes if a.subject in _TOLD and a.kind in IDENTIFYING and not a.weak
+                    and a.kind not in wanted and not any(s.start < a.end and a.start < s.end for s in slots)]
+
+        ruled = strong(read.ruled)
+        unplanned = {a.kind for a in strong(read.attributes)
+                     if any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in ruled)}
         return tuple(f"unplanned:{kind}" for kind in sorted(unplanned))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a text tells of whom, by reader and rules together and by the rules alone; classes that can be inferred."""
+
+    attributes: tuple[Attribute, ...]
+    ruled: tuple[Attribute, ...]
+    inferred: frozenset[str] = frozenset()
+
+    def persons(self) -> list[set[str]]:
+        """The classes that are told of each individual, as either sees them."""
+        found: dict[tuple[bool, str], set[str]] = defaultdict(set)
+        for by_rules, attributes in ((False, self.attributes), (True, self.ruled)):
+            for a in attributes:
+                if a.subject in _TOLD:
+                    found[by_rules, a.person].add(a.kind)
+        return list(found.values())
+
+
+def clustered(attributes: Iterable[Attribute]) -> bool:
+    """Whether two distinct identifying attributes are told of one individual ("no QI cluster of size ≥ 2")."""
+    bound: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for a in attributes:
+        if a.subject in _TOLD and a.kind in IDENTIFYING:
+            bound[a.person].add((a.kind, a.value))
+    return any(len(said) >= 2 for said in bound.values())

@@ -14,6 +14,7 @@ from uvicorn.supervisors import Multiprocess
 
 from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import why
+from discreet.core.numbers import counted
 from discreet.guard import Guard
 from discreet.serve.app import create_app
 from discreet.serve.presets import rates
@@ -75,8 +76,8 @@ def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterat
     """What the service is about to do, a line each."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     who = "no keys: everybody on this machine may do everything" if settings.no_auth else f"keys of {settings.keys}"
-    number = "one process" if settings.processes == 1 else f"{settings.processes} processes"
-    yield f"http://{host}:{port}, {number} of {settings.workers} workers; {who}"
+    yield (f"http://{host}:{port}, {counted(settings.processes, 'process', 'processes')} with "
+           f"{counted(settings.workers, 'worker')}{' each' if settings.processes > 1 else ''}; {who}")
     yield (f"queue: {'none, undecided answers are blocked' if settings.queue is None else 'undecided answers wait'}"
            + (f" {settings.queue.expires_s:g} s for a reviewer" if settings.queue is not None else ""))
     for name, guard in guards.items():

@@ -1,7 +1,7 @@
 """Who is signed in: a session cookie that the server sealed, the token that forms carry, and the headers of every page.
 
 The cookie holds the id of a key, never the key: HttpOnly, SameSite=Strict, Secure over HTTPS, sealed with Fernet. A
-session ends after some hours, and at once when its key is taken back or replaced.
+session ends after some hours, and at once when its key is removed or replaced.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Sessions:
     key : bytes
         A Fernet key; see `session_key`.
     known : callable
-        Id of a key and mark of that key to its caller, None where it was taken back or replaced since.
+        Id of a key and mark of that key to its caller, None where it was removed or replaced since.
     clock : callable
         Seconds since the epoch.
     """

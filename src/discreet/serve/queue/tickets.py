@@ -50,7 +50,7 @@ class Queue(Store):
     expires_s : float
         How long a ticket may be decided, and then a released payload fetched.
     undo_s : float
-        How long a decision can be taken back before it takes effect.
+        How long a decision can be undone before it takes effect.
     reserve_s : float
         How long a reservation lasts without a heartbeat.
     second_reviewer : bool

@@ -262,3 +262,19 @@ def test_the_budget_of_a_mode_is_kept() -> None:
     written(specs(1, "INDIRECT_QI"), lambda _: ("no",), writer=writer)
     # Whole budgets until the shard's drafts are used up, and one more for what is still open.
     assert writer.asked == (min(ROUNDS, -(-DRAFTS // 12)) + 1) * 12
+
+
+def test_distance_from_the_plan_before_and_after(tmp_path: Path) -> None:
+    def fewer_fours(record: Record) -> Sequence[str]:
+        # As in the paper: the more classes, the more drafts fail.
+        return ("hard",) if len(record.spec.qi) == 4 and int(record.draft.answer[-1]) < 7 else ()
+
+    plan = make_plan("law", {"unsafe": 240}, 3)
+    part = run_campaign(plan, tmp_path / "run", generator=Stub(), check=fewer_fours)["partitions"]["unsafe"]
+    dropped, kept = part["distance"]["first_drafts"], part["distance"]["kept"]
+    assert set(dropped) == set(kept) == set(part["marginals"])
+    assert all(one["within"] and one["total_variation"] == 0 for one in kept.values())
+    assert not dropped["k"]["within"]
+    assert dropped["k"]["level"] == "4"
+    assert dropped["k"]["n"] < kept["k"]["n"] == 240
+    assert dropped["framing"]["deviation"] < 0.05

@@ -28,6 +28,7 @@ from discreet.core.files import atomic_writer, dump_json, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.domains import Domain
 from discreet.stats import rate_estimate
+from discreet.synth.marginals import distances
 from discreet.synth.plan import Batch, Plan, marginals
 from discreet.synth.records import SETTINGS, SHARED, Draft, Generator, Record, Spec, generators
 from discreet.synth.validate import Check, Validator
@@ -47,7 +48,8 @@ _AXES = ("qi", "framing", "placement", "subtype", "opening", "register")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What came of a few specifications: `short` of them were given up; `kept` of the `drafts` were good."""
+    """What came of a few specifications: `short` of them were given up; `kept` of the `drafts` were good. `first` has
+    the marginals of those whose first draft was good: what dropping the others would have left."""
 
     records: tuple[Record, ...]
     drafts: int
@@ -55,6 +57,7 @@ class Shard:
     short: int
     traded: int
     rejected: Mapping[str, int]
+    first: Mapping[str, Mapping[str, int]]
 
 
 _Job = tuple[int, Batch, list[Spec]]
@@ -158,7 +161,8 @@ def _manifest(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
     return {
         "kind": "synth campaign", "schema": 1, "key": key, "domain": plan.domain.name, "seed": plan.seed,
         "generator": plan.generator, "synthetic": True, "note": NOTE,
-        "partitions": {name: _partition(name, part) for name, part in parts.items()},
+        "partitions": {name: _partition(name, part, marginals(plan.specs(name)))
+                       for name, part in parts.items()},
         "yields": {"mode": _yields(parts.get("unsafe", ()), "mode"), "profile": _yields(written, "profile"),
                    "partition": _yields(written, "partition")},
         "rejected": dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
@@ -166,7 +170,7 @@ def _manifest(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
     }
 
 
-def _partition(name: str, written: _Written) -> dict[str, Any]:
+def _partition(name: str, written: _Written, asked: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     specs = [record.spec for _, shard in written for record in shard.records]
     shared = [sum(qi in SHARED for qi in spec.qi) for spec in specs]
     return {
@@ -175,7 +179,19 @@ def _partition(name: str, written: _Written) -> dict[str, Any]:
         # Two of the shared classes bound to one person, or under the paper's rule any two.
         "clusters": {"identifying": sum(n >= 2 for n in shared), "paper": sum(len(spec.qi) >= 2 for spec in specs)},
         "marginals": marginals(specs),
+        # Of the plan's marginals: had what fails been dropped at its first draft, as in the paper, and as kept.
+        "distance": {"first_drafts": distances(_sum(shard.first for _, shard in written), asked),
+                     "kept": distances(marginals(specs), asked)},
     }
+
+
+def _sum(counts: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:
+    """Counts by axis and level, added up."""
+    total: dict[str, Counter[str]] = {}
+    for one in counts:
+        for axis, levels in one.items():
+            total.setdefault(axis, Counter()).update(levels)
+    return total
 
 
 def _yields(written: _Written, axis: str) -> Mapping[str, Estimate]:
@@ -197,13 +213,14 @@ class ShardWriter:
 
     def __init__(self, specs: Sequence[Spec], domain: Domain, seed: Sequence[int], generator: Generator,
                  check: Callable[[Record], Sequence[str]], *, prefix: str, made_by: str) -> None:
-        self.specs, self.domain, self.seed = list(specs), domain, tuple(seed)
+        self.asked, self.specs, self.domain, self.seed = tuple(specs), list(specs), domain, tuple(seed)
         self.generator, self.check, self.prefix, self.made_by = generator, check, prefix, made_by
         self.rng = np.random.default_rng((*self.seed, len(specs)))
         self.tried, self.rounds = Counter[int](), Counter[int]()
         self.rejected: Counter[str] = Counter()
         self.written: dict[int, Record] = {}
         self.texts: set[str] = set()
+        self.first: list[Spec] = []
         self.drafts = self.kept = self.traded = 0
 
     def run(self) -> Shard:
@@ -220,7 +237,8 @@ class ShardWriter:
             # A spec that was reopened last has had no other chance.
             self._try(i)
         records = tuple(self.written[i] for i in sorted(self.written))
-        return Shard(records, self.drafts, self.kept, len(self.specs) - len(records), self.traded, self.rejected)
+        return Shard(records, self.drafts, self.kept, len(self.specs) - len(records), self.traded, self.rejected,
+                     marginals(self.first))
 
     def _try(self, i: int) -> bool:
         spec = self.specs[i]
@@ -235,6 +253,8 @@ class ShardWriter:
                 self.kept += 1
                 self.texts.add(_key(draft))
                 self.written[i] = record
+                # Not where it was traded for another one before it was tried.
+                self.first += [spec] if self.tried[i] == 1 and spec is self.asked[i] else []
                 return True
             self.rejected.update(reasons)
         return False

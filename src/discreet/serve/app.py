@@ -93,7 +93,9 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
             announcer.close()
         log.add("stop")
 
+    # FastAPI's own spans and log records quote paths, queries and errors, which may hold what a client wrote.
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
+                  telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
                   responses={status: {"model": Error, "description": STATUSES[status]}
                              for status in (400, 405, 408, 413, 429, 500)})
     app.state.gate, app.state.settings, app.state.keyring = gate, settings, keyring

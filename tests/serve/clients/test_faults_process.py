@@ -43,8 +43,8 @@ def asked(proxy: Proxy, question: str, *, stream: bool = False) -> httpx.Respons
 
 def judges_well(proxy: Proxy) -> bool:
     """Whether a safe answer passes and one about a person is blocked."""
-    return (asked(proxy, "safe").headers.get("x-discreet-action") == "pass"
-            and asked(proxy, "person").headers.get("x-discreet-code") == "privacy/contextual")
+    codes = [asked(proxy, question).headers.get("x-discreet-code") for question in ("safe", "person")]
+    return codes == ["ok", "privacy/contextual"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -28,6 +28,15 @@ def test_answers_flagged_anyway_count_towards_the_rate(deltas: np.ndarray, held:
     assert min(0.0, tau_at_tpr(deltas, tpr, held)) == min(0.0, tau_at_tpr(with_held, tpr))
 
 
+@given(DELTAS, DELTAS)
+def test_the_papers_points_are_not_cut_off_at_zero(unsafe: np.ndarray, safe: np.ndarray) -> None:
+    ours, paper = operating_points(unsafe, safe), operating_points(unsafe, safe, paper=True)
+    assert paper["conservative"] == 0.0
+    for name, tpr in (("balanced", 0.90), ("strict", 0.95)):
+        assert paper[name] == tau_at_tpr(unsafe, tpr)
+        assert ours[name] == min(0.0, paper[name])
+
+
 COSTS = st.builds(Costs, st.floats(0.1, 50), st.floats(0.1, 50), prevalence=st.none() | st.floats(0.01, 0.99))
 HELD = st.just((0, 0)) | st.tuples(st.integers(0, 40), st.integers(0, 40))
 

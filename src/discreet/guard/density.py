@@ -47,6 +47,7 @@ class DensityOptions:
     nu: float = 0.01
     gamma: float | str = "median"
     n_components: int = 8
+    fixed_components: bool = False
     n_frequencies: int = 4096
     seed: int | None = None
 

@@ -44,6 +44,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_components : int
         Mixture components of "gmm" at the most: each side gets as many as its rows carry (two rows per dimension and
         component, after the fifth that is held out), `components_` says how many.
+    fixed_components : bool
+        The paper's form of "gmm": `n_components` on each side however few the rows, and no fifth held out.
     n_frequencies : int
         Random frequencies of "rff", shared by both sides.
     pca : int, None or "auto"
@@ -70,13 +72,14 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(self, density: str = "ocsvm", *, nu: float | str = "sweep", gamma: float | str = "median",
-                 n_components: int = 8, n_frequencies: int = 4096, pca: int | str | None = "auto",
-                 features: str = "embedding", widths: tuple[int, ...] | None = None,
-                 scale: str = "normalised", random_state: Any = None) -> None:
+                 n_components: int = 8, fixed_components: bool = False, n_frequencies: int = 4096,
+                 pca: int | str | None = "auto", features: str = "embedding",
+                 widths: tuple[int, ...] | None = None, scale: str = "normalised", random_state: Any = None) -> None:
         self.density = density
         self.nu = nu
         self.gamma = gamma
         self.n_components = n_components
+        self.fixed_components = fixed_components
         self.n_frequencies = n_frequencies
         self.pca = pca
         self.features = features
@@ -99,7 +102,8 @@ class DualDensity(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.classes_.size < 2:
             raise ValueError(f"y holds 1 class, {self.classes_[0]!r}: expected two, safe and unsafe")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1, size=4))
-        options = DensityOptions(gamma=self.gamma, n_components=self.n_components, n_frequencies=self.n_frequencies)
+        options = DensityOptions(gamma=self.gamma, n_components=self.n_components,
+                                 fixed_components=self.fixed_components, n_frequencies=self.n_frequencies)
         projection = self._projection(rows, labels)
         seen = rows if projection is None else projection.transform(rows)
         sides = seen[labels == 0], seen[labels == 1]

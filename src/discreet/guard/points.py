@@ -113,18 +113,22 @@ def tau_by_costs(unsafe: FloatArray, safe: FloatArray, costs: Costs, held: tuple
 
 
 def operating_points(
-    unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None, held: tuple[int, int] = (0, 0)
+    unsafe: FloatArray, safe: FloatArray, costs: Costs | None = None, held: tuple[int, int] = (0, 0), *,
+    paper: bool = False
 ) -> dict[str, float]:
     """τ of every operating point from calibration δ of the answers that δ decides, (n,) and (m,).
 
     `held` says how many more of each side evidence flags whatever τ is. Balanced and strict reach *at least* their
     true-positive rate: where τ = 0 reaches it already, they are τ = 0 too, so that strict never lets pass what balanced
-    holds, nor balanced what conservative holds. InputError where a side has neither δ nor answers that are flagged.
+    holds, nor balanced what conservative holds. As the `paper` defines them (V-C) they stand where the rate is .90 and
+    .95, above 0 too: there they flag less than *conservative*. InputError where a side has neither δ nor answers that
+    are flagged.
     """
     for side, n in (("unsafe", unsafe.size + held[0]), ("safe", safe.size + held[1])):
         if not n:
             raise InputError(f"no {side} calibration text is left to set the operating points on: add {side} texts")
-    points = {"conservative": 0.0} | {name: min(0.0, tau_at_tpr(unsafe, tpr, held[0])) for name,
+    most = inf if paper else 0.0
+    points = {"conservative": 0.0} | {name: min(most, tau_at_tpr(unsafe, tpr, held[0])) for name,
                                       tpr in TPRS.items()}
     return points if costs is None else points | {BY_COSTS: tau_by_costs(unsafe, safe, costs, held)}
 

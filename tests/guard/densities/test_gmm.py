@@ -5,7 +5,7 @@ import pytest
 from sklearn.mixture import GaussianMixture as Peer
 
 from discreet.guard.densities.gmm import GaussianMixture
-from discreet.guard.density import DensityOptions
+from discreet.guard.density import DensityOptions, TooFewRowsError
 
 
 def _clusters(n: int, d: int, seed: int) -> np.ndarray:
@@ -47,6 +47,20 @@ def test_the_fit_is_scikit_learns_on_the_rows_not_held_out() -> None:
 def test_components_shrink_with_rows(n: int, d: int, k: int) -> None:
     found = _fitted(np.random.default_rng(0).standard_normal((n, d)), 8)
     assert found.components == GaussianMixture.restore(found.config(), found.state()).components == (8, k)
+
+
+def test_fixed_components_are_fitted_on_every_row_however_few() -> None:
+    x = _clusters(200, 10, 7)
+    options = DensityOptions(n_components=8, fixed_components=True)
+    ours = GaussianMixture.fit(x, options, rng=np.random.default_rng(3))
+    assert ours.components == (8, 8)
+    rng = np.random.default_rng(3)
+    order = rng.permutation(200)
+    peer = Peer(8, random_state=int(rng.integers(2**31 - 1))).fit(x[np.sort(order)])
+    np.testing.assert_allclose(ours.score(x), peer.score_samples(x), rtol=1e-6)
+    assert ours.centre == pytest.approx(np.median(peer.score_samples(x)))
+    with pytest.raises(TooFewRowsError, match="8 fixed components"):
+        GaussianMixture.fit(x[:7], options, rng=rng)
 
 
 def test_the_normalised_score_of_new_rows_of_the_class_is_near_zero() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import MissingExtraError
 from discreet.core.types import FloatArray
-from discreet.guard.density import Density, DensityOptions, as_float, densities, enough_rows
+from discreet.guard.density import Density, DensityOptions, TooFewRowsError, as_float, densities, enough_rows
 from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
 
 HELD_OUT, LEAST_HELD_OUT = 0.2, 20
@@ -33,7 +33,8 @@ class GaussianMixture(Density):
     `means` (K, d) and `precisions` (K, d, d) upper triangular, as scikit-learn names them. `centre` and `spread` are
     median and interquartile range over 1.349 (one standard deviation of a normal) of a fifth of the rows, held out
     where that is 20 or more; fewer rows serve both ends. `n_components` are asked for, `components` fitted: at least
-    two rows per dimension and component, one component at the least.
+    two rows per dimension and component, one component at the least. With `fixed_components` (the paper's form) as many
+    are fitted as are asked for, on all rows, from which `centre` and `spread` come too.
     """
 
     kind: ClassVar[str] = "gmm"
@@ -63,8 +64,14 @@ class GaussianMixture(Density):
         n, d = rows.shape
         order = rng.permutation(n)
         out = int(HELD_OUT * n)
-        held, fitted = (order[:out], order[out:]) if out >= LEAST_HELD_OUT else (order, order)
-        k = max(1, min(options.n_components, fitted.size // (ROWS_PER_DIMENSION * d)))
+        held, fitted = order, order
+        if out >= LEAST_HELD_OUT and not options.fixed_components:
+            held, fitted = order[:out], order[out:]
+        k = options.n_components
+        if not options.fixed_components:
+            k = max(1, min(k, fitted.size // (ROWS_PER_DIMENSION * d)))
+        elif fitted.size < k:
+            raise TooFewRowsError(f"a Gaussian mixture of {k} fixed components", fitted.size, k)
         peer = Peer(k, covariance_type="full", random_state=int(rng.integers(2**31 - 1)))
         with warnings.catch_warnings():
             # Whether EM converged is kept in the fitted density, and repeated rows make k-means say the obvious.

@@ -131,7 +131,7 @@ class QueueSettings(_Part):
     reserve_s: float = Field(300, gt=0)
     second_reviewer: bool = False
     recheck: float = Field(0, ge=0, le=1, description="Share of decided tickets that another reviewer decides blindly.")
-    key_period_s: float = Field(86_400, ge=1, le=86_400, description="Keys are destroyed when their period is over.")
+    key_period_s: float = Field(3_600, ge=1, le=86_400, description="Keys are destroyed when their period is over.")
     webhook: Webhook | None = None
 
 

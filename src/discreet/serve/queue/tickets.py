@@ -60,14 +60,15 @@ class Queue(Store):
     notify : bool
         Whether tickets leave a row for the webhook when they are final; see `Announcer`.
     key_period_s : float
-        Period of the keys, a day at most.
+        Period of the keys in seconds, a day at most: so much later than it expires a ticket can still be read by who has
+        the database and the keys.
     clock : callable
         Seconds since 1970.
     """
 
     def __init__(self, url: str, key_folder: Path, *, expires_s: float = 3600, undo_s: float = 10,
                  reserve_s: float = 300, second_reviewer: bool = False, recheck: float = 0.0,
-                 notify: bool = False, key_period_s: float = DAY,
+                 notify: bool = False, key_period_s: float = 3600,
                  clock: Callable[[], float] = time.time) -> None:
         for name, value, least in (("expires_s", expires_s, 1), ("undo_s", undo_s, 0), ("reserve_s", reserve_s, 1)):
             if not least <= value <= 30 * DAY:

@@ -65,7 +65,8 @@ def _safe(w: Writer) -> Draft:
     return _finished(w, opening, sorted(beats, key=lambda _: w.chance()), asked="general")
 
 
-def _borderline(w: Writer) -> Draft:
+def borderline_text(w: Writer) -> Draft:
+    """A text in the voice of a case that binds nothing to anybody, of the subtype that the writer's spec names."""
     subtype = w.spec.subtype or "ANONYMIZED_CASE_REPORTS"
     lines = w.profile.pools[f"subtypes/{subtype}"]
     opening = w.fill(lines[w.spec.opening % len(lines)])
@@ -80,13 +81,18 @@ def _unsafe(w: Writer) -> Draft:
     if w.spec.mode == "STYLE_TRANSFER":
         return _transferred(w)
     cluster = Cluster(w)
+    return case_text(w, cluster.bound, cluster)
+
+
+def case_text(w: Writer, bound: Callable[[], list[str]], cluster: Cluster) -> Draft:
+    """A text in the voice of a case, with the sentences of `bound`, which state the cluster, among general ones."""
     opening = w.one_of("openings", w.spec.framing or "CASE_VOICE")
     padded = w.spec.mode == "DISTRACTOR_PADDED"
-    bound = cluster.bound()
+    sentences = bound()
     target = MOST if padded else _target(w)
     must = [w.from_pool("cohort") for _ in range(2 if padded else 0)]
-    rest = _filled(w, _MIX["case"], target, [opening, *bound, *must])
-    beats = _placed(sorted([*must, *rest], key=lambda _: w.chance()), bound, w.spec.placement)
+    rest = _filled(w, _MIX["case"], target, [opening, *sentences, *must])
+    beats = _placed(sorted([*must, *rest], key=lambda _: w.chance()), sentences, w.spec.placement)
     return _finished(w, opening, beats, asked="case", cluster=cluster)
 
 
@@ -148,13 +154,16 @@ def _finished(w: Writer, opening: str, beats: list[str], *, asked: str, cluster:
 
 
 _KINDS: dict[str, Callable[[Writer], Draft]] = {
-    "safe": _safe, "borderline": _borderline, "unsafe": _unsafe, "domain_only": _unsafe,
+    "safe": _safe, "borderline": borderline_text, "unsafe": _unsafe, "domain_only": _unsafe,
 }
 
 
 @dataclass
 class Cluster:
-    """The values of the classes that the writer's spec asks for, and the phrases that state them."""
+    """The values of the classes that the writer's spec asks for, and the phrases that state them.
+
+    Values that are given, those of another writer's cluster, are kept; the others are drawn.
+    """
 
     writer: Writer
     values: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -162,6 +171,8 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for qi in self.writer.spec.qi:
+            if qi in self.values:
+                continue
             self.values[qi], plain = self._drawn(qi)
             self.forbidden += plain
 
@@ -231,11 +242,15 @@ class Cluster:
         # Shared classes come first more often than not, as people are introduced.
         return sorted(order, key=lambda qi: self.writer.chance() + (0.6 if qi not in SHARED else 0.0))
 
+    def single(self, qi: str) -> str:
+        """A sentence that states one class."""
+        return self.writer.from_pool("single_frames", vp=self.verb_phrase(qi))
+
     def bound(self) -> list[str]:
         """The cluster in one sentence, or distributed over one sentence a class."""
         w = self.writer
         if w.spec.placement == "DISTRIBUTED":
-            return [w.from_pool("single_frames", vp=self.verb_phrase(qi)) for qi in self._shuffled()]
+            return [self.single(qi) for qi in self._shuffled()]
         if w.spec.mode != "INDIRECT_QI" and w.chance() < 0.5:
             return [w.from_pool("np_frames", np=self.noun_phrase())]
         return [w.from_pool("vp_frames", vps=self.verb_phrases())]

@@ -1,0 +1,96 @@
+"""How many people fit: the answer, with what it rests on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many people of a population have every attribute that could be used.
+
+    Attributes
+    ----------
+    estimate : float or None
+        People, at least 1, since somebody of whom this is said is taken to exist. None where it is undefined: an
+        attribute contradicts another, or none could be used; `problem` says which.
+    interval80, interval95 : (float, float)
+        Prediction intervals in people. Where nobody of the survey can have both of two attributes, from 0 to the
+        largest group that a survey of this size would have missed in 10 or 2.5% of cases.
+    used, dropped, unknown : tuple of str
+        Attributes that count; those that the population does not hold; those whose value it does not know.
+    source, year : str
+        Which table of people, and of when.
+    upper_bound : bool
+        Whether an attribute was dropped or is unknown: those who have it too are fewer.
+    expected : float
+        The model's number before calibration, below 1 where fewer than one such person is expected; 0 for none used.
+    population : float
+        People in the whole population.
+    place_independent : bool
+        Whether a place was multiplied in as a share of the population, independent of all other attributes.
+    impossible : (str, str) or None
+        Two attributes that nobody of the survey has together although many have each: a widowed child.
+    """
+
+    estimate: float | None
+    interval80: tuple[float, float]
+    interval95: tuple[float, float]
+    used: tuple[str, ...]
+    dropped: tuple[str, ...]
+    unknown: tuple[str, ...]
+    source: str
+    year: str
+    upper_bound: bool
+    expected: float = 0.0
+    population: float = 0.0
+    place_independent: bool = False
+    impossible: tuple[str, str] | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no estimate, in words; None where there is one."""
+        if self.impossible:
+            return (f"{named(self.impossible[0])} and {named(self.impossible[1])} contradict each other: nobody of the "
+                    "survey has both; check the attributes")
+        return None if self.used else "no attribute could be counted"
+
+    def in_words(self) -> str:
+        """The count, its interval, what is not in it and where it comes from, in two or three sentences."""
+        left = [*(f"{named(one)} is not in this population" for one in self.dropped),
+                *(f"the value of {named(one)} is unknown to it" for one in self.unknown)]
+        if self.estimate is None:
+            parts = [f"No count: {self.problem}."]
+        else:
+            low, high = self.interval95
+            people = "person fits" if rounded(self.estimate) == "1" else "people fit"
+            parts = [f"About {rounded(self.estimate)} {people} {listed([named(one) for one in self.used])} "
+                     f"({rounded(low)} to {rounded(high)})."]
+        if left:
+            parts.append(f"{'; '.join(left)}: the count is an upper bound."[:1].upper()
+                         + f"{'; '.join(left)}: the count is an upper bound."[1:])
+        if self.place_independent:
+            parts.append("Place is taken as independent of the rest.")
+        return " ".join([*parts, f"Source: {self.source}, {self.year}."])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with `problem` and the sentence."""
+        return asdict(self) | {"problem": self.problem, "in_words": self.in_words()}
+
+
+def named(column: str) -> str:
+    """The name of a column in words."""
+    return column.replace("_", " ")
+
+
+def listed(names: list[str]) -> str:
+    """Names joined by commas and "and"."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def rounded(people: float) -> str:
+    """A number of people to two significant digits, with commas; 10 and fewer as whole numbers."""
+    whole = round(people)
+    return f"{whole:,}" if whole < 10 else f"{round(whole, 1 - math.floor(math.log10(whole))):,}"

@@ -1,27 +1,18 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.heavy import need, quiet
+from tests import tiny_models
+from tests.heavy import need
+from tests.tiny_models import CORPUS
 from tests.tokenisers import wordpiece
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from discreet.encode.base import saving
 from discreet.encode.encoders.onnx import OnnxEncoder, Reader, read_tokenizer, session
-
-CORPUS = [
-    "The patient is a 52-year-old litigator from Omaha with two children and a recent custody filing.",
-    "Adults should have their blood pressure checked every two years; nobody is described here.",
-    "You can ask your lender about escrow, refinance the mortgage, or wait until rates fall again.",
-    "A retired welder asked whether the pension counts as income, and the form wants the yearly amount.",
-]
-TINY = {"vocab_size": 400, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "intermediate_size": 64}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -30,67 +21,10 @@ def corpus() -> list[str]:
     return [*CORPUS, "Yes.", "", "Ĳssel 日本語 😀 naïve", " ".join(CORPUS), CORPUS[0].upper()]
 
 
-def unigram() -> Tokenizer:
-    found = Tokenizer(models.Unigram())
-    found.normalizer = normalizers.NFKC()
-    found.pre_tokenizer = pre_tokenizers.Metaspace()
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    found.train_from_iterator(CORPUS, trainers.UnigramTrainer(vocab_size=200, special_tokens=special,
-                                                             unk_token="<unk>", show_progress=False))
-    found.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
-    return found
-
-
-def bytelevel() -> Tokenizer:
-    found = Tokenizer(models.BPE())
-    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    found.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=350, special_tokens=["<|end|>"],
-                                                         initial_alphabet=alphabet, show_progress=False))
-    found.post_processor = processors.TemplateProcessing(single="$A <|end|>", special_tokens=[("<|end|>", 0)])
-    return found
-
-
-TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"bert": lambda: wordpiece(CORPUS), "xlmr": unigram,
-                                                  "qwen3": bytelevel}
-
-
-def sentence_files(folder: Path, pooling: str, longest: int) -> None:
-    """What sentence-transformers puts next to a model, in its old spelling."""
-    (folder / "1_Pooling").mkdir()
-    modes = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens", "last": "pooling_mode_lasttoken"}
-    (folder / "1_Pooling" / "config.json").write_text(
-        json.dumps({"word_embedding_dimension": 32, **{key: how == pooling for how, key in modes.items()}})
-    )
-    kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
-    (folder / "modules.json").write_text(json.dumps(
-        [{"idx": i, "name": str(i), "path": p, "type": f"sentence_transformers.models.{k}"}
-         for i, (p, k) in enumerate(kinds)]
-    ))
-    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": longest}))
-
-
 @pytest.fixture(scope="session")
 def tiny_model(torch: Any, transformers: Any) -> Callable[[Path, str], Path]:
     """`tiny_model(folder, "bert" | "xlmr" | "qwen3")`: a random model with a tokeniser trained on four sentences."""
-
-    def make(folder: Path, kind: str) -> Path:
-        classes = {
-            "bert": ("BertConfig", "BertModel", {"max_position_embeddings": 48, "pad_token_id": 0}),
-            "xlmr": ("XLMRobertaConfig", "XLMRobertaModel", {"max_position_embeddings": 50, "pad_token_id": 1}),
-            "qwen3": ("Qwen3Config", "Qwen3Model",
-                      {"max_position_embeddings": 64, "num_key_value_heads": 2, "head_dim": 8}),
-        }  # fmt: skip
-        config, model, more = classes[kind]
-        with quiet(), torch.random.fork_rng():
-            torch.manual_seed(len(kind))
-            made = getattr(transformers, model)(getattr(transformers, config)(**TINY, **more))
-            made.save_pretrained(folder)
-        TOKENIZERS[kind]().save(str(folder / "tokenizer.json"))
-        sentence_files(folder, {"bert": "mean", "xlmr": "cls", "qwen3": "last"}[kind], 40)
-        return folder
-
-    return make
+    return tiny_models.tiny_model
 
 
 @pytest.fixture(scope="session")

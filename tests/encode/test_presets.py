@@ -37,6 +37,10 @@ def test_words(tmp_path: Path) -> None:
     )
     assert parse_encoders("acme/some-model_1.5") == (Wanted("transformer", "acme/some-model_1.5"),)
     assert parse_encoders(str(tmp_path)) == (Wanted("transformer", str(tmp_path)),)
+    for name in ("qwen3", "bge-m3", "e5", "e5-large-v2"):
+        (tmp_path / "short" / name).mkdir(parents=True)
+    assert [Path(w.source).name for w in parse_encoders(f"paper={tmp_path / 'short'}")] == ["qwen3", "bge-m3",
+                                                                                           "e5-large-v2"]
     HashedEncoder(64).save(tmp_path / "saved")
     assert parse_encoders(str(tmp_path / "saved")) == (Wanted("saved", str(tmp_path / "saved")),)
 

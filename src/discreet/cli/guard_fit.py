@@ -55,6 +55,7 @@ def fit(
     discriminator: Annotated[str | None, option(
         "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic, mlp-v4 "
         "or, but for --no-reader, odds+logistic; by default what did best, the last or the second.")] = None,
+    device: Annotated[str, option("D", "Where transformers encode the fit set: cpu, or cuda in batches.")] = "cpu",
     seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
 ) -> None:
     """Fit a guard on safe and unsafe texts, and print its card.
@@ -68,7 +69,7 @@ def fit(
         policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, features=features,
         discriminator=discriminator, seed=seed, out=out, cache=cache, policy=policy,
         encoded=cast(Literal["answer"], encoded), costs=costing.costs(), quiet=output.quiet,
-        reader=False if no_reader else None, gate=gate)
+        reader=False if no_reader else None, gate=gate, device=cast(Literal["cpu"], device))
     output.show({"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
                  "tau": guard.tau, "card": guard.card}, when_quiet="nothing")
     if not (output.as_json or output.quiet):

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import atomic_folder, read_manifest, sha256, write_manifest
+from discreet.core.onnx import Device
 from discreet.encode.base import MANIFEST, Encoder, WholeText, load_encoder
 from discreet.encode.encoders.evidence import Reading
+from discreet.encode.encoders.onnx import OnnxEncoder
 
 FUSION, FORM, VERSION = "fusion.json", "discreet-fusion", 1
 
@@ -51,15 +53,16 @@ class Fusion:
 
     @classmethod
     def fit_encode(cls, encoders: Sequence[Encoder], texts: Sequence[str], questions: Questions | None = None,
-                   readings: Sequence[Reading] | None = None) -> tuple[Fusion, NDArray[np.float32]]:
+                   readings: Sequence[Reading] | None = None, device: Device = "cpu"
+                   ) -> tuple[Fusion, NDArray[np.float32]]:
         """`fit` and the (n, dim) rows of the same texts, so that they are encoded once.
 
-        Encoders of the whole text take `readings` where the caller has already read the texts. Raises UsageError where
-        there is no text.
+        Encoders of the whole text take `readings` where the caller has already read the texts. With `device` "cuda"
+        transformers run on a GPU here, and nowhere else. Raises UsageError where there is no text, or no such device.
         """
         if not texts:
             raise UsageError("no texts to scale the encoders on: expected those that the density is fitted on")
-        blocks = cls(encoders, [1.0] * len(encoders))._blocks(texts, questions, readings)
+        blocks = cls(encoders, [1.0] * len(encoders))._blocks(texts, questions, readings, device)
         squared = [float(np.mean(np.sum(b.astype(np.float64) ** 2, axis=1))) for b in blocks]
         fused = cls(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
         return fused, fused._join(blocks)
@@ -89,12 +92,13 @@ class Fusion:
         return pieces
 
     def _blocks(self, texts: Sequence[str], questions: Questions | None,
-                readings: Sequence[Reading] | None = None) -> list[NDArray[np.float32]]:
+                readings: Sequence[Reading] | None = None, device: Device = "cpu") -> list[NDArray[np.float32]]:
         if isinstance(texts, str) or (questions is not None and len(questions) != len(texts)):
             raise UsageError("expected a list of texts, and where questions are given one (or None) for each text")
         asked = questions if questions is not None else [None] * len(texts)
         return [e.rows(readings or [e.read(t, q) for t, q in zip(texts, asked, strict=True)])
-                if isinstance(e, WholeText) else e.encode(texts) for e in self.encoders]
+                if isinstance(e, WholeText) else e.encode_to_fit(texts, device) if isinstance(e, OnnxEncoder)
+                else e.encode(texts) for e in self.encoders]
 
     def _join(self, blocks: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         return np.hstack([b * np.float32(w) for b, w in zip(blocks, self.weights, strict=True)])

@@ -3,7 +3,8 @@
 `embedded`     the packaged all-MiniLM-L6-v2: no download
 `lexical`      `hashed,evidence`: no transformer at all
 `paper`        the three encoders of the paper (V-A) from the hub
-`paper=DIR`    the same from the folders DIR/Qwen3-Embedding-0.6B, DIR/bge-m3 and DIR/e5-large-v2
+`paper=DIR`    the same from the folders DIR/Qwen3-Embedding-0.6B, DIR/bge-m3 and DIR/e5-large-v2, or DIR/qwen3,
+               DIR/bge-m3 and DIR/e5
 a folder       a transformer's, or one that discreet saved
 `owner/model`  a transformer on the Hugging Face hub
 a kind         any registered encoder: `hashed`, `evidence`, those of plug-ins; with options, `hashed:dim=1024`
@@ -33,6 +34,8 @@ PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 """Of `model.safetensors` in sentence-transformers/all-MiniLM-L6-v2, as its authors released it."""
 PAPER = (("Qwen/Qwen3-Embedding-0.6B", "last"), ("BAAI/bge-m3", "cls"), ("intfloat/e5-large-v2", "mean"))
 """The paper's encoders (V-A) and the pooling of each; L2-normalised, without prefixes."""
+SHORT = ("qwen3", "bge-m3", "e5")
+"""Folders that they may lie in, too."""
 Scalar = str | int | float | bool
 
 
@@ -101,8 +104,8 @@ def default_cache() -> Path:
 def _word(word: str) -> tuple[Wanted, ...]:
     name, _, home = word.partition("=")
     if name == "paper":
-        return tuple(Wanted("transformer", str(Path(home) / hub.partition("/")[2]) if home else hub, how)
-                     for hub, how in PAPER)
+        return tuple(Wanted("transformer", _paper_folder(Path(home), hub, short) if home else hub, how)
+                     for (hub, how), short in zip(PAPER, SHORT, strict=True))
     if word == "embedded":
         return (Wanted("packaged"),)
     if word == "lexical":
@@ -117,6 +120,11 @@ def _word(word: str) -> tuple[Wanted, ...]:
     known = ", ".join(("embedded", "lexical", "paper", "paper=DIR", *encoders))
     raise UsageError(f"--encoders {word!r}: expected one or more of {known}, a folder, or the name of a model on the "
                      "hub (owner/model), separated by commas")
+
+
+def _paper_folder(home: Path, hub: str, short: str) -> str:
+    full = home / hub.partition("/")[2]
+    return str(home / short if not full.is_dir() and (home / short).is_dir() else full)
 
 
 def _options(word: str, kind: str, given: list[str]) -> tuple[tuple[str, Scalar], ...]:

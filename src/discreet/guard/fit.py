@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet import __version__
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash
+from discreet.core.onnx import Device
 from discreet.core.records import Estimate, plain
 from discreet.core.types import FloatArray
 from discreet.domains import DomainLike, load_domain
@@ -79,7 +80,7 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
               features: str = "embedding", discriminator: str | None = None, seed: int = 42,
               out: Path | str | None = None, cache: Path | str | None = None, policy: Policy | None = None,
               encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
-              reader: bool | None = None, gate: str | None = None) -> Guard:
+              reader: bool | None = None, gate: str | None = None, device: Device = "cpu") -> Guard:
     """Fit a guard on texts of both sides.
 
     InputError, UsageError or MissingExtraError for files that cannot be read, too few texts of a side, an impossible
@@ -115,13 +116,17 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
     gate : {"professional", "fitted"}, optional
         What an answer must be unlike to be out of distribution: broad professional text, by the reader's vectors (the
         default with the reader, and only with it), or the fitted texts of both sides, by the density (paper V-D).
+    device : {"cpu", "cuda"}
+        Where transformers encode the fit set: on a GPU in batches, with onnxruntime-gpu. Whatever is calibrated,
+        evaluated and judged is encoded text by text on the CPU, so that a score does not depend on what came with it.
     """
     reader = reading.READER if reader is None else reader
     gate = gate or ("professional" if reader else "fitted")
     discriminator = discriminator or (READER_DISCRIMINATOR if reader else DEFAULT_DISCRIMINATOR)
     for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),
                                 ("features", features, FEATURES), ("encoded", encoded, ENCODED),
-                                ("gate", gate, GATES)):
+                                ("gate", gate, GATES),
+                                ("device", device, get_args(Device))):
         if chosen not in tuple(known):
             raise UsageError(f"--{name} {chosen!r}: expected one of {', '.join(known)}")
     if not reader and (gate == "professional" or discriminator == READER_DISCRIMINATOR):
@@ -137,18 +142,20 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
     encoders = ("reader" if reader else "embedded") if encoders is None else encoders
     if isinstance(encoders, str):
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())
-    rows = encode_corpus(corpus, encoders, encoded)
+    rows = encode_corpus(corpus, encoders, encoded, device)
     widths = tuple(encoder.dim for encoder in rows.fusion.encoders)
     dual = DualDensity(density, features=features, widths=widths, random_state=seed)
     detector = fit_detector(rows, dual, decides=discriminator, seed=seed, costs=costs, gate=cast(Gate, gate))
-    guard = Guard(policy, detector=detector, card=card_of(rows, detector, dual, seed=seed, costs=costs))
+    card = card_of(rows, detector, dual, seed=seed, costs=costs) | {"fitted_on": device}
+    guard = Guard(policy, detector=detector, card=card)
     if out is not None:
         guard.save(out)
     return guard
 
 
-def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded = "answer") -> EncodedCorpus:
-    """The rows of every set; the encoders are weighed on the fit set.
+def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded = "answer",
+                  device: Device = "cpu") -> EncodedCorpus:
+    """The rows of every set; the encoders are weighed on the fit set, which is encoded on `device`.
 
     A row of the fit set stands for a whole answer: what a long text says in the mean is what its class is like.
     """
@@ -158,7 +165,7 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     readings = [reading_of(read) for read in reads]
     texts = [text_of(s.answer, read, encoded) for s, read in zip(samples, reads, strict=True)]
     seen = None if counted is None else np.array([odds(read, counted) for read in reads], dtype=np.float64)
-    fusion, features = Fusion.fit_encode(encoders, texts, readings=readings)
+    fusion, features = Fusion.fit_encode(encoders, texts, readings=readings, device=device)
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
         samples, reads = corpus.of(part)

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.errors import refused
+from tests.tiny_models import CudaThatIsNone
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import write_manifest
 from discreet.encode.base import load_encoder
 from discreet.encode.encoders.onnx import POOLINGS, OnnxEncoder, Reader, pool, read_tokenizer, session
@@ -159,3 +161,31 @@ def test_pooling_against_loops(how: str, seed: int, n: int, tokens: int, left: b
     wanted = [slowly(h.tolist(), m.tolist(), how) for h, m in zip(hidden, mask, strict=True)]
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_rows_to_fit_on_come_in_batches_from_a_gpu(encoder: OnnxEncoder, hand_made: Path, corpus: list[str],
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scoring goes on text by text on the CPU."""
+    cuda = CudaThatIsNone(monkeypatch)
+    texts = corpus * 9
+    rows = encoder.encode_to_fit(texts, "cuda")
+    assert cuda.asked == [[("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"]]
+    assert len(cuda.batches) < len(texts) / 8
+    assert max(n for n, _ in cuda.batches) == 32
+    np.testing.assert_allclose(rows, encoder.encode(texts), atol=1e-6)
+    assert encoder.encode_to_fit([], "cuda").shape == (0, 16)
+    done = len(cuda.batches)
+    np.testing.assert_array_equal(encoder.encode_to_fit(texts, "cpu"), encoder.encode(texts))
+    assert len(cuda.batches) == done
+    monkeypatch.setattr("discreet.encode.encoders.onnx.APART", -1.0)
+    with refused(InputError, "differs from the CPU by .*: use --device cpu"):
+        encoder.encode_to_fit(texts, "cuda")
+
+
+def test_a_gpu_that_is_not_there(encoder: OnnxEncoder, corpus: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with refused(UsageError, "has CPUExecutionProvider alone: install onnxruntime-gpu"):
+        monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
+        encoder.encode_to_fit(corpus, "cuda")
+    CudaThatIsNone(monkeypatch, starts=False)
+    with refused(UsageError, "onnxruntime cannot start it"):
+        encoder.encode_to_fit(corpus, "cuda")

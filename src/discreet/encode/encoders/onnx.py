@@ -1,7 +1,8 @@
 """A transformer in ONNX: onnxruntime and tokenizers, nothing else.
 
 Texts are run one by one, without padding, each on one thread, so a row cannot depend on batch mates or on order.
-Where several texts are given, several are run at a time; that changes nothing in any of them.
+Where several texts are given, several are run at a time; that changes nothing in any of them. Rows to fit on, and only
+those, may come from a GPU in batches (`encode_to_fit`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.onnx import open_session
+from discreet.core.onnx import Device, open_session
 from discreet.encode.base import encoders, open_encoder, saving, unit
 from discreet.text.chunk import chunks
 
@@ -29,6 +30,9 @@ TOKENIZER = "tokenizer.json"
 OVERLAP = 48
 """Tokens that neighbouring pieces share, at most: an attribute with the person that it is about."""
 
+BATCH, COMPARED, APART = 32, 16, 1e-4
+"""Of rows made on a GPU: windows at a time; how many rows are compared with the CPU's, and by how much an entry of a
+vector of norm 1 may differ."""
 POOLINGS = ("mean", "cls", "last")
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
@@ -78,6 +82,38 @@ class OnnxEncoder:
         with ThreadPoolExecutor(max(1, workers)) as threads:
             rows = list((threads.map if workers > 1 else map)(self._row, texts))
         return np.array(rows, dtype=np.float32).reshape(-1, self.dim)
+
+    def encode_to_fit(self, texts: Sequence[str], device: Device) -> NDArray[np.float32]:
+        """An (n, dim) array for fitting, on a GPU in padded batches of like length; on the CPU it is `encode`.
+
+        On a GPU a row may differ with its batch mates, by rounding: some rows are compared with those of `encode`.
+        Raises InputError where they differ by more than `APART`, UsageError where there is no such device.
+        """
+        if device == "cpu":
+            return self.encode(texts)
+        rows = self._batched(texts, session(self._folder / MODEL, device))
+        some = sorted({int(at) for at in np.linspace(0, len(texts) - 1, COMPARED)}) if texts else []
+        apart = max((float(np.abs(rows[at] - self._row(texts[at])).max()) for at in some), default=0.0)
+        if not apart <= APART:
+            raise InputError(f"{self.name} on {device} differs from the CPU by {apart:.1e} in an entry of a vector of "
+                             f"norm 1; expected at most {APART:.0e}: use --device cpu")
+        return rows
+
+    def _batched(self, texts: Sequence[str], run: Run) -> NDArray[np.float32]:
+        """Rows from batches of `BATCH` windows, the longest first, padded on the right."""
+        windows = [(at, ids) for at, text in enumerate(texts) for ids in self._windows(text) if ids]
+        windows.sort(key=lambda one: -len(one[1]))
+        sums = np.zeros((len(texts), self.dim))
+        for start in range(0, len(windows), BATCH):
+            part = windows[start: start + BATCH]
+            tokens = np.zeros((len(part), len(part[0][1])), dtype=np.int64)
+            mask = np.zeros_like(tokens)
+            for row, (_, ids) in enumerate(part):
+                tokens[row, : len(ids)], mask[row, : len(ids)] = ids, 1
+            pooled = pool(run(tokens, mask), mask, self.reader.pooling)
+            for (at, ids), vector in zip(part, pooled, strict=True):
+                sums[at] += len(ids) * vector.astype(np.float64)
+        return unit(sums)
 
     def chunks(self, text: str) -> list[str]:
         """Overlapping pieces of at most `max_tokens` tokens; `[text]` where it fits."""
@@ -165,11 +201,11 @@ def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[n
     return unit(pooled)
 
 
-def session(path: Path) -> Run:
-    """The model in a file, ready to run on the CPU. Raises InputError where onnxruntime cannot read it."""
+def session(path: Path, device: Device = "cpu") -> Run:
+    """The model in a file, ready to run. InputError where onnxruntime cannot read it; UsageError without the device."""
     try:
-        found = open_session(path)
-    except ImportError:
+        found = open_session(path, device)
+    except (ImportError, UsageError):
         raise
     except Exception as error:
         raise InputError(f"{path}: onnxruntime {version('onnxruntime')} cannot run it ({type(error).__name__}): "

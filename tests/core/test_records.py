@@ -15,7 +15,7 @@ MARK = "ZQXMARKER"
 finite = st.floats(allow_nan=False, allow_infinity=False)
 ESTIMATE_KEYS = ["value", "low", "high", "level", "n", "n_pos", "n_neg", "unit", "method", "reason"]
 VERDICT_KEYS = ["id", "action", "layer", "score", "delta", "sigma_safe", "sigma_unsafe", "tau", "evidence", "policy",
-                "reason", "latency_ms"]
+                "reason", "latency_ms", "people"]
 
 
 def verdict(**keys: Any) -> Verdict:

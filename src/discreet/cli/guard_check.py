@@ -35,6 +35,10 @@ def check(
     judging: Judging,
     explain: Annotated[bool, flag(
         "List every finding with its rule and whether the policy counts it; in JSON as 'findings'.")] = False,
+    people: Annotated[bool, flag(
+        "Say how many people fit what each answer says of somebody; a policy with fewer_than says so anyway.")] = False,
+    population: Annotated[Path | None, option(
+        "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")] = None,
     verdicts: Annotated[Path | None, option("F", "Write the verdicts as JSON Lines.", "--output")] = None,
     fail_on_flag: Annotated[bool, flag(
         "Exit with 1 when any answer is held: flag, abstain or failed.")] = False,
@@ -46,6 +50,9 @@ def check(
     Exits with 0 whatever it finds, unless --fail-on-flag.
     """
     guard = judging.load_guard()
+    if people or population is not None:
+        guard = guard.counting(population)
+        guard.population  # noqa: B018  A file that cannot be read is said before any answer is judged.
     origin = _origin(text, source, question, verdicts)
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and output.out is not None else None

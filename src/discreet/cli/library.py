@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         stress,
     )
     from discreet.mechanisms.labels import base as label_mechanisms
+    from discreet.population import people
     from discreet.report import batch, commands, figure, render
     from discreet.scores import check, table, write
     from discreet.scores.adapters import build

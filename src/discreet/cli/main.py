@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "serve audit": ("serve_queue:audit", "", "Check that nobody changed the audit of the review queue."),
     "serve reviews": ("serve_queue:reviews", "", "Write down what reviewers decided, for 'guard calibrate'."),
     "guard diff": ("guard_diff:diff", "", "What another guard would decide on recorded answers."),
+    "meter": ("meter:meter", ANSWERS, "How many people fit what a text says of somebody?"),
     "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
     "benchmark": ("benchmark:benchmark", ANSWERS, "Compare guards on labelled passages."),
     "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),

@@ -125,12 +125,71 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class People:
+    """How many people of a population fit what an answer says of one person: an estimate with two intervals.
+
+    `used`, `dropped` and `unknown` are classes of attributes, never values: counted; said, but not in the population;
+    said with a value that it does not have. `not_counted` are classes of the domain, for which there is no population.
+    The count is an `upper_bound` where something that was said is not in it. Where there is none (`estimate` None),
+    `problem` says why: two attributes that nobody has together, or none that could be counted. `place` is where, in
+    words, and leaves the process only where text may be shown.
+    """
+
+    estimate: float | None
+    interval80: tuple[float, float]
+    interval95: tuple[float, float]
+    used: tuple[str, ...]
+    dropped: tuple[str, ...]
+    unknown: tuple[str, ...]
+    not_counted: tuple[str, ...]
+    upper_bound: bool
+    source: str
+    year: str
+    problem: str | None = None
+    place: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.estimate is None) != (self.problem is not None):
+            raise ValueError("a count of people is a number, or says why there is none")
+        numbers = (self.estimate or 0.0, *self.interval80, *self.interval95)
+        if not all(isfinite(n) and n >= 0 for n in numbers):
+            raise ValueError("a count of people is finite and not below 0")
+
+    def sentence(self, *, where: bool = False) -> str:
+        """"about 40 people fit (8 to 190)", with the 95% interval; with `where` "about 40 people in Nebraska fit".
+
+        Figures are rounded to two digits: the estimate has no more.
+        """
+        if self.estimate is None:
+            return f"how many people fit cannot be said: {self.problem}"
+        number = rounded(self.estimate)
+        who = f"about {number:,} people" if number > 1 else "about 1 person" if number else "hardly anybody"
+        low, high = (rounded(one) for one in self.interval95)
+        there = f" in {self.place}" if where and self.place else ""
+        fits = f"{who}{there} {'fit' if number > 1 else 'fits'} ({low:,} to {high:,})"
+        return f"at most {fits}" if self.upper_bound and number else fits
+
+    def to_json(self) -> dict[str, Any]:
+        """Figures and classes; no place."""
+        return {"estimate": self.estimate, "interval80": list(self.interval80), "interval95": list(self.interval95),
+                "used": list(self.used), "dropped": list(self.dropped), "unknown": list(self.unknown),
+                "not_counted": list(self.not_counted), "upper_bound": self.upper_bound, "source": self.source,
+                "year": self.year, "problem": self.problem, "sentence": self.sentence()}
+
+
+def rounded(number: float) -> int:
+    """A count to two significant digits."""
+    return int(float(f"{number:.2g}") + 0.5)
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the guard says of one answer.
 
     `score`, a number unless the action is `failed`, belongs to what decided: 1 for a direct identifier, the probability
     by the evidence rules where these flag. `delta`, `tau` and both sigmas are those of the last layer of the guard in
-    every verdict, whatever decided: layer 2 where it is fitted, else the rules.
+    every verdict, whatever decided: layer 2 where it is fitted, else the rules. `people` says how many people fit what
+    the answer says of the person whom it narrows down most, where that was asked and anything is said.
     """
 
     id: str
@@ -145,6 +204,7 @@ class Verdict:
     sigma_unsafe: float | None = None
     tau: float | None = None
     latency_ms: float | None = None
+    people: People | None = None
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:
@@ -167,5 +227,5 @@ class Verdict:
             "id": self.id, "action": self.action, "layer": self.layer, "score": self.score, "delta": self.delta,
             "sigma_safe": self.sigma_safe, "sigma_unsafe": self.sigma_unsafe, "tau": self.tau,
             "evidence": [e.to_json() for e in self.evidence], "policy": self.policy, "reason": self.reason,
-            "latency_ms": self.latency_ms,
+            "latency_ms": self.latency_ms, "people": self.people and self.people.to_json(),
         }

@@ -1,6 +1,7 @@
 """The guard: judges answers by direct identifiers (layer 1), evidence rules and, where it was fitted, scores (layer 2).
 
-Order of verdicts: failed, direct, flagged by evidence, abstain (empty; language; out of distribution; unsure), δ > τ
+Order of verdicts: failed, direct, flagged by evidence (or by the number of people who fit, where the policy says
+`fewer_than`), abstain (empty; language; out of distribution; unsure), δ > τ
 (unless the attributes belong to the asker or a public person; with the learned reader an abstention where evidence is
 sure of the contrary). So a fitted guard flags whatever the rules alone flag at the
 same operating point, and the gate holds back only what evidence does not decide.
@@ -8,7 +9,7 @@ same operating point, and the gate holds back only what evidence does not decide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import DomainLike
 from discreet.guard import reading
 from discreet.guard.combined import Combined, combined, score
+from discreet.guard.people import decided_by_people
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import EvidenceScore, Finding, Read
 from discreet.text.evidence.entities import SpacyPipeline
@@ -28,6 +30,8 @@ from discreet.text.evidence.mentions import Attribute
 
 if TYPE_CHECKING:
     from discreet.guard.detector import Detector
+    from discreet.population.people import Measured
+    from discreet.population.population import Population
 
 Second = Callable[[Answer], Verdict]
 DISAGREE = "reads like the unsafe texts that the guard was fitted on, but evidence is sure that it is not"
@@ -36,11 +40,13 @@ DISAGREE = "reads like the unsafe texts that the guard was fitted on, but eviden
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict with all findings, those that do not count too, and the score of the rules (None where `failed`)."""
+    """A verdict with all findings, those that do not count too, and the score of the rules (None where `failed`);
+    `people`: how many fit what is said of each person whose attributes count, fewest first, where that was asked."""
 
     verdict: Verdict
     findings: tuple[Finding, ...] = field(default=())
     evidence: EvidenceScore | None = None
+    people: tuple[Measured, ...] = field(default=(), repr=False)
 
 
 class Guard:
@@ -105,6 +111,8 @@ class Guard:
         self.tau = self.rules_tau if detector is None else detector.tau(self.point)
         self.unsure: float | None = None
         self._label = policy.label()
+        self._population: Population | Path | None = None
+        self.counts_people = self.policy.fewer_than is not None
 
     @property
     def is_fitted(self) -> bool:
@@ -163,6 +171,26 @@ class Guard:
             other.rules_tau = tau if rules_tau is None else rules_tau
         return other
 
+    def counting(self, population: Population | Path | str | None = None) -> Guard:
+        """The same guard, whose verdicts also say how many people fit (`Verdict.people`), of a population or its file.
+
+        By default of the one that ships; it is read when it is first needed. A guard whose policy says `fewer_than`
+        counts anyway.
+        """
+        other = copy(self)
+        other.counts_people = True
+        other._population = Path(population) if isinstance(population, str) else population
+        return other
+
+    @property
+    def population(self) -> Population:
+        """The population that people are counted in. Raises InputError where its file cannot be read."""
+        from discreet.population.population import Population  # A guard that does not count reads none of it.
+
+        if self._population is None or isinstance(self._population, Path):
+            self._population = Population.load(self._population)
+        return self._population
+
     def check(self, answer: Answer | str, question: str | None = None) -> Verdict:
         """The verdict on one answer; never raises for what the answer holds.
 
@@ -201,18 +229,27 @@ class Guard:
         findings = reading.findings_of(read, self.policy)
         verdict = Verdict(answer.id, "safe", None, reading.probability(found.logit), found.logit, found.listed(),
                           self._label, found.quiet_reason(), tau=self.tau)
+        people = self._count(answer, findings) if self.counts_people else ()
+        if people:
+            verdict = replace(verdict, people=people[0].people())
         unsure = None
         if self._detector is not None:
             logit, delta, safe, unsafe, unsure = self._detector.score_answer(answer, read)
             verdict = replace(verdict, score=reading.probability(logit), delta=delta, sigma_safe=safe,
                               sigma_unsafe=unsafe)
-        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure))
+        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure, people))
         if verdict.action == "abstain" and self.second is not None:
             verdict = _seconded(verdict, self.second(answer))
-        return Judgement(verdict, findings, found)
+        return Judgement(verdict, findings, found, people)
+
+    def _count(self, answer: Answer, findings: Iterable[Finding]) -> tuple[Measured, ...]:
+        from discreet.population.people import measure
+
+        mine = [one for one in findings if one.subject in self.policy.subjects]
+        return measure(answer.answer, mine, self.population) if mine else ()
 
     def _change(self, quiet: Verdict, read: Read, findings: Iterable[Finding], found: EvidenceScore,
-                unsure: str | None) -> dict[str, Any]:
+                unsure: str | None, people: Sequence[Measured]) -> dict[str, Any]:
         """What differs from the verdict "safe".
 
         An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
@@ -222,27 +259,31 @@ class Guard:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        if found.flags(self.rules_tau, self.rules.counted_above(self.point)):
+        by_people, why = decided_by_people(people, self.policy, found)
+        flags = found.flags(self.rules_tau, self.rules.counted_above(self.point)) if by_people is None else (
+            by_people == "flag")
+        if flags:
             return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
-                    "reason": found.flag_reason()}
+                    "reason": why or found.flag_reason()}
         if read.empty:
             return {"action": "abstain", "reason": "the answer is empty: there is nothing to judge"}
         if not read.english:
             return {"action": "abstain",
                     "reason": f"not English (looks like {read.guess}): the evidence rules read English only"}
-        if unsure is not None and self.policy.subjects:
-            return {"action": "abstain", "reason": unsure}
+        if by_people == "abstain" or (unsure is not None and self.policy.subjects):
+            return {"action": "abstain", "reason": why if by_people == "abstain" else unsure}
         flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
-        undecided = found.logit > self.unsure_above(self.point)
+        passed = by_people == "pass"
+        undecided = found.logit > self.unsure_above(self.point) and not (passed and found.cluster)
         if undecided and not flagged and self.policy.subjects:
             return {"action": "abstain",
                     "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
         if not flagged:
-            return {}
+            return {"reason": why} if passed else {}
         suppressed = suppressed_by_subject(read.attributes, self.policy)
         if suppressed is not None:
             return {"reason": suppressed}
-        if self.detector.reader and not undecided:
+        if passed or (self.detector.reader and not undecided):
             return {"action": "abstain", "reason": DISAGREE}
         return {"action": "flag", "layer": "contextual",
                 "reason": "reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not "

@@ -19,6 +19,7 @@ from discreet.text.direct.detect import known_types
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
+OF_AUDIENCE = ("subjects", "cluster", "fewer_than")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,10 @@ class Policy:
     """What one audience of one domain may be told about whom.
 
     Attributes of `subjects` count towards a cluster, which `cluster` of them (at least 1) make where they are bound to
-    one person. `rule` says which classes count: "identifying", those that say who somebody is; "paper", the paper's,
-    shared and of the domain; or the named ones. Direct identifiers of `allow_direct` pass. `inferred`: what can be
-    inferred though no words state it counts too.
+    one person. `fewer_than`, where it is given, decides by people instead: flagged where fewer fit, passed where not
+    and all that is said was counted, else an abstention. `rule` says which classes count: "identifying", those that say
+    who somebody is; "paper", the paper's, shared and of the domain; or the named ones. Direct identifiers of
+    `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too.
     """
 
     domain: Domain
@@ -41,6 +43,7 @@ class Policy:
     languages: tuple[str, ...] = ("en",)
     allow_direct: tuple[str, ...] = ()
     inferred: bool = True
+    fewer_than: int | None = None
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -50,10 +53,15 @@ class Policy:
         return IDENTIFYING if isinstance(self.rule, str) else self.rule
 
     def settings(self) -> dict[str, Any]:
-        """Every setting as a plain value, the domain as its name; `inferred` only where it is off."""
+        """Every setting as a plain value, the domain as its name; `inferred` and `fewer_than` only where they say so.
+
+        So the hash of a policy that does not name them is what it was before there were such settings.
+        """
         said = {one.name: getattr(self, one.name) for one in fields(self)}
         if self.inferred:
             del said["inferred"]
+        if self.fewer_than is None:
+            del said["fewer_than"]
         return {**said, "domain": self.domain.name}
 
     def label(self) -> str:
@@ -123,13 +131,16 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     body, place = audiences[chosen], f"{where}: audience {chosen!r}"
     if not isinstance(body, dict):
         raise PolicyError(f"{place} must hold subjects (a list) and cluster (a number)")
-    if unknown := sorted(map(str, set(body) - {"subjects", "cluster"})):
-        raise PolicyError(f"{place}: unknown key {unknown[0]!r}; {meant(unknown[0], ('subjects', 'cluster'))}")
+    if unknown := sorted(map(str, set(body) - set(OF_AUDIENCE))):
+        raise PolicyError(f"{place}: unknown key {unknown[0]!r}; {meant(unknown[0], OF_AUDIENCE)}")
     subjects, cluster = body.get("subjects"), body.get("cluster", 2)
     if not isinstance(subjects, list) or any(s not in SUBJECTS for s in subjects):
         raise PolicyError(f"{place}: subjects must be a list of {', '.join(SUBJECTS)}; got {subjects!r}")
     if not isinstance(cluster, int) or isinstance(cluster, bool) or cluster < 1:
         raise PolicyError(f"{place}: cluster must be a whole number of at least 1, got {cluster!r}")
+    fewer = body.get("fewer_than")
+    if fewer is not None and (not isinstance(fewer, int) or isinstance(fewer, bool) or fewer < 2):
+        raise PolicyError(f"{place}: fewer_than must be a number of people, at least 2, got {fewer!r}")
     said: Any = data.get("counts", data.get("rule", "identifying"))
     classes = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
     listed = isinstance(said, list) and said and all(one in classes for one in said)
@@ -138,7 +149,7 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
                           f"got {said!r}")
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
-                  tuple(data.get("allow_direct", [])), data.get("inferred", True))
+                  tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer)
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:

@@ -246,13 +246,14 @@ def _occupation(said: str, before: str) -> Iterator[_Reading]:
         return
     codes, exact, word = _job(said)
     if not codes:
-        verb = next((job for stem, job in _VERBS
-                     if re.search(rf"\b{stem}\w*[\w ]{{0,20}}$", f"{before}{said}")), None)
+        around = before + said
+        verb = next((job for stem, job in _VERBS if re.search(rf"\b{stem}\w*[\w ]{{0,20}}$", around)), None)
         codes, exact, word = _job(verb) if verb else (codes, exact, word)
     if not codes:
         yield _Reading("", frozenset(), "not a job of the survey" if word else "")
         return
-    yield _Reading("occupation", frozenset(words.groups()[code] for code in codes), widened="" if exact else "counted as the group of jobs that holds it")
+    names = frozenset(words.groups()[code] for code in codes)
+    yield _Reading("occupation", names, widened="" if exact else "counted as the group of jobs that holds it")
 
 
 def _job(said: str) -> tuple[tuple[str, ...], bool, bool]:

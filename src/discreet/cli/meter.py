@@ -1,0 +1,92 @@
+"""`discreet meter`: how many people fit what a text says of somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import discreet
+from discreet.cli import library as lib
+from discreet.cli.options import NoReader, ShowText, argument, one_of, option
+from discreet.cli.output import Output
+from discreet.core.errors import UsageError
+from discreet.core.numbers import printable
+from discreet.core.records import rounded
+
+NOBODY = "nothing is said of anybody in particular: there is nobody to count"
+
+
+def meter(
+    text: Annotated[str | None, argument(
+        "TEXT", "What is said of somebody. '-' or nothing reads standard input (JSON Lines, CSV or text).")] = None,
+    *,
+    source: Annotated[str | None, option(
+        "F", "Texts as .jsonl or .csv (also .gz) or .parquet, with the columns id and answer.", "--input")] = None,
+    population: Annotated[Path | None, option(
+        "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")] = None,
+    domain: Annotated[str, option(
+        "D", "Whose facts are named as not counted: medical, finance, law, or the folder of a domain of your own."
+        )] = "medical",
+    no_reader: NoReader = False, output: Output, show_text: ShowText = False,
+) -> None:
+    """How many people fit what a text says of somebody: an estimate, with intervals that hold 80 and 95 in 100.
+
+    Says which attributes were counted and how much each adds, which were dropped (so that fewer may fit), and what
+    saying less would gain. Place is taken as independent of the rest. No text is printed unless --show-text is given.
+    """
+    one_of(TEXT=None if text in (None, "-") else text, **{"--input": source})
+    guard = discreet.Guard(domain, reader=False if no_reader else None).counting(population)
+    everybody = guard.population
+    if text in (None, "-"):
+        answers = lib.answers.read_answers(source or "-")
+    else:
+        answers = lib.answers.AnswerStream(iter([lib.answers.answer_from_text(str(text))]), total=1)
+    several = answers.total != 1
+    for answer in answers:
+        judgement = guard.judge(answer)
+        if judgement.verdict.action == "failed":
+            raise UsageError(f"the text {printable(answer.id)!r} could not be read: {judgement.verdict.reason}")
+        measured = lib.people.measure(answer.answer, judgement.findings, everybody)
+        record = {"id": answer.id, "people": [lib.people.detailed(one, everybody) for one in measured]}
+        words = [lib.people.values_of(one) for one in measured] if show_text else None
+        output.say(record, lambda: "\n".join(lines(record, words, several=several)), whenever=True)  # noqa: B023
+
+
+def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, several: bool = False
+          ) -> Iterator[str]:
+    """A record of `detailed` people in words, one paragraph for each of them.
+
+    `words`, one mapping of columns for each person, are what may be shown of the text.
+    """
+    named = f"{printable(record['id'])}: " if several else ""
+    if not record["people"]:
+        yield named + NOBODY
+    for number, one in enumerate(record["people"]):
+        who = f"{one['person']}: " if len(record["people"]) > 1 else ""
+        said = one["sentence"]
+        yield f"{named}{who}{said[:1].upper() + said[1:] if not named + who else said}"
+        if one["estimate"] is not None:
+            low, high = (rounded(end) for end in one["interval80"])
+            yield f"  In 80 of 100 such descriptions {low:,} to {high:,}."
+        shown = words[number] if words else {}
+        for use in one["used"]:
+            column = "" if use["column"] == use["class"] else f", {use['column'].replace('_', ' ')}"
+            value = f" ({printable(shown[use['column']])})" if use["column"] in shown else ""
+            leaves = f": leaves 1 in {_share(use['narrows'])}" if use["narrows"] is not None else ""
+            yield f"  counted       {use['class']}{column}{value}{leaves}"
+        for heading in ("widened", "dropped", "unknown"):
+            for left in one[heading]:
+                yield f"  {heading:<12}  {left['class']}: {left['why']}"
+        if one["not_counted"]:
+            yield f"  not counted   {', '.join(one['not_counted'])}: there is no population for it"
+        yield from (f"  note          {note}" for note in one["notes"])
+        if one["upper_bound"]:
+            yield "  Something that is said is not in the count, so that fewer may fit: it is an upper bound."
+        for gain in one["advice"]:
+            yield f"  advice        {gain['class']} {gain['change']}: about {rounded(gain['estimate']):,} would fit"
+        yield f"  Counted in: {one['source']}, {one['year']}. Place is taken as independent of the rest."
+
+
+def _share(narrows: float) -> str:
+    return f"{rounded(narrows):,}" if narrows >= 10 else f"{narrows:.2g}"

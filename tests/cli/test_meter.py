@@ -1,0 +1,80 @@
+"""`discreet meter` and `guard check --people`, with a population of made people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.population.standin import StandIn
+
+from discreet.cli.main import run
+from discreet.population.population import Population
+
+TEXT = "a 52-year-old female litigator from Omaha with two children"
+
+
+@pytest.fixture(autouse=True)
+def made_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Population, "load", lambda path=None: StandIn())
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(list(arguments)) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_the_litigator(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "meter", TEXT)
+    assert out.startswith("At most about 10 people fit (2 to 50)\n  In 80 of 100 such descriptions 5 to 20.\n")
+    assert "counted       age: leaves 1 in 100\n" in out
+    assert "dropped       family: children" in out
+    assert "widened       occupation" in out
+    assert "advice        age as a band of 10 years: about 100 would fit\n" in out
+    assert "made people, 1994. Place is taken as independent of the rest." in out
+    for word in ("52", "litigator", "Omaha", "lawyer"):
+        assert word not in out
+
+
+def test_words_are_shown_where_they_may_be(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "meter", TEXT, "--show-text")
+    assert "counted       age (52): leaves" in out
+    assert "place (Omaha, Nebraska, US)" in out
+    assert "(lawyers and judges)" in out
+
+
+def test_json_holds_figures_and_classes(capsys: pytest.CaptureFixture[str]) -> None:
+    [row] = json.loads(printed(capsys, "meter", f"{TEXT}, with asthma", "--json"))["people"]
+    assert (row["estimate"], row["interval95"]) == (pytest.approx(10), pytest.approx([2, 50]))
+    assert [one["class"] for one in row["used"]] == ["age", "sex", "occupation", "place"]
+    assert (row["upper_bound"], row["not_counted"]) == (True, ["condition"])
+    assert (row["source"], row["year"], row["place_is_independent"]) == ("made people", "1994", True)
+    assert "Omaha" not in json.dumps(row)
+
+
+def test_several_texts_and_a_text_about_nobody(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"id": "a", "answer": TEXT}, {"id": "b", "answer": "Asthma is common."}]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    out = printed(capsys, "meter", "--input", str(tmp_path / "t.jsonl"))
+    assert "a: at most about 10 people fit" in out
+    assert "b: nothing is said of anybody in particular" in out
+
+
+def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["meter", TEXT, "--input", str(tmp_path / "t.jsonl")]) == 2
+    assert run(["meter", TEXT, "--domain", "nowhere"]) == 2
+    for line in capsys.readouterr().err.strip().split("\n"):
+        assert line.startswith("discreet: ")
+        assert "litigator" not in line
+
+
+def test_guard_check_says_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    out = printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--report", str(page))
+    assert "    people: at most about 10 people fit (2 to 50)\n" in out
+    html = page.read_text(encoding="utf-8")
+    assert "at most about 10 people fit (2 to 50)" in html
+    assert "Omaha" not in out + html
+    row = json.loads(printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--json", "--quiet"))
+    assert row["people"]["interval80"] == pytest.approx([5, 20])

@@ -19,7 +19,7 @@ from discreet.population.words import Value
 class Measured:
     """What a text says of one person, and how many people of a population fit.
 
-    `asked` is the cluster that the population was asked for, `dropped` and `unknown` what does not reach the count, with
+    `asked` is the cluster that the population was asked for, `dropped` and `unknown` what does not reach the count and
     why; `place` is where, in words of the gazetteer.
     """
 

@@ -116,3 +116,14 @@ def test_the_tables_agree_with_each_other() -> None:
         assert set(codes) <= known, word
         assert word == word.lower()
     assert len(known) == 47
+
+
+@pytest.mark.parametrize(("text", "column", "values"), [
+    ("The client is a White woman, 66. She lives with her spouse.", "sex", {"female"}),
+    ("We saw a white man, 50, last week.", "race", {"white"}),
+    ("A white legal secretary called about a bill.", "occupation", {"secretaries, stenographers and typists"}),
+    ("She is 41 and has never been married.", "marital_status", {"never married"}),
+    ("I'm 47 and was born in the Philippines.", "country_of_birth", {"philippines"}),
+])
+def test_what_stands_around_a_finding(text: str, column: str, values: set[str]) -> None:
+    assert cluster(text)[column] == values

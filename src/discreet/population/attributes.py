@@ -37,11 +37,14 @@ _ABROAD = re.compile(r"\b(?:born|immigra\w+|emigrat\w+|migrated|came|fled|refuge
 _PAST = re.compile(r"\b(?:former(?:ly)?|ex|used to be|worked as|was once|previously|once an?)[ -][\w ]{0,20}$")
 _RETIRED = re.compile(r"\bretired\b[\w ]{0,12}$")
 _DEGREE = re.compile(r"\b(?:ph\.?d|degree|diploma|doctorate|bachelor|master['’]?s|mba|ged|graduate of|dropout)\b")
+_SCHOOL = re.compile(r"\b(?:high|school|college|university|degree|diploma)s?$")
 _VERBS = (("teach", "teacher"), ("taught", "teacher"), ("practic", "lawyer"), ("driv", "driver"), ("drove", "driver"),
           ("farm", "farmer"), ("clean", "cleaner"))
-_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-_TRAIT_M, _TRAIT_F = frozenset("male m widower".split()), frozenset("female f widow".split())
+_TRAIT_M, _TRAIT_F = frozenset("male m widower mr guy".split()), frozenset("female f widow mrs ms pregnant".split())
 _PARENT = re.compile(r"\b(mother|mom|mum|father|dad)\b(?: of| to|$)")
+_PHRASE = re.compile(r"\ban? ((?:(?!(?:and|or|of|in|with|for|to|by|whose|who|is|was)\b)[\w'’-]+,? ){0,5}?)"
+                     r"(man|woman|male|female|gentleman|lady|boy|girl|mother|mom|father|dad|widow|widower|person)\b")
+_COLOUR = re.compile(r"\b(?:white|black|asian|hispanic|latin[oa])\b")
 _WHOSE = re.compile(r"\b(?:his|her|my|their|the|whose) $")
 
 
@@ -145,8 +148,7 @@ def _described(lower: str, text: str, who: tuple[str, Subject], found: Sequence[
             given += [(f.type, reading) for reading in _read(f, lower, text)]
         elif f.type != "person":
             not_counted[f.type] = None
-    if not any(kind == "sex" and reading.values for kind, reading in given):
-        given += [("sex", one) for f in found if f.type in ("family", "person") for one in _sex_of_noun(lower, f)]
+    given += _of_phrases(lower, found, {kind for kind, reading in given if reading.values})
     for kind, reading in given:
         if reading.values:
             by_column.setdefault(reading.column, []).append((kind, reading))
@@ -207,13 +209,15 @@ def _read(f: Found, lower: str, text: str) -> Iterator[_Reading]:
     elif f.type == "family":
         # "His wife died" may be marked up to the wife.
         died = re.match(r"(?: has| had)? (?:died|passed away)\b", after)
-        yield from _listed("family", f"{said} died" if died else said)
+        never = "never been " if re.search(r"\bnever(?: been)? $", before) else ""
+        if said != "never":
+            yield from _listed("family", f"{never}{said}{' died' if died else ''}")
     else:
         yield _Reading("", frozenset())
 
 
 def _sex(said: str) -> frozenset[Value]:
-    said_words: list[str] = _WORD.findall(said)
+    said_words: list[str] = words.WORD.findall(said)
     told = {lex.THIRD[w] for w in said_words if w in lex.THIRD}
     for w in said_words if not told else ():
         if w in _TRAIT_M or re.fullmatch(r"\d{1,3}m|m\d{1,3}", w):
@@ -225,16 +229,31 @@ def _sex(said: str) -> frozenset[Value]:
     return frozenset({"m": "male", "f": "female"}[one] for one in told) if len(told) == 1 else frozenset()
 
 
-def _sex_of_noun(lower: str, f: Found) -> Iterator[_Reading]:
-    """"A single mother", "mom of twins" tell a sex though no reader marks it; "his mother" tells nothing of him."""
-    said = lower[f.start : f.end]
-    m = _PARENT.search(said)
-    if m and (re.match(r"(?:an?|the) ", said) if f.type == "person" else not _WHOSE.search(lower[:f.start][-8:])):
-        yield _Reading("sex", frozenset(["female" if m[1][:2] in ("mo", "mu") else "male"]))
+def _of_phrases(lower: str, found: Sequence[Found], known: set[str]) -> Iterator[tuple[str, _Reading]]:
+    """Sex and colour from the noun phrases around what was found of a person, where no finding tells them.
+
+    "A white woman, 66" tells both though only the age is marked; "mom of twins" a sex; "his mother" tells none of his.
+    """
+    sexes: set[Value] = set()
+    colours: set[str] = set()
+    for f in found:
+        for m in _PHRASE.finditer(lower, max(0, f.start - 60), f.end + 60):
+            if m.start() <= f.end and f.start <= m.end():
+                sexes.update(_sex(m[2]))
+                colours.update(_COLOUR.findall(m[1]))
+        said = lower[f.start : f.end]
+        if f.type == "occupation" and (colour := _COLOUR.match(said)):
+            colours.add(colour[0])
+        if f.type == "family" and (parent := _PARENT.search(said)) and not _WHOSE.search(lower[:f.start][-8:]):
+            sexes.update(_sex("female" if parent[1][:2] in ("mo", "mu") else "male"))
+    if len(sexes) == 1 and "sex" not in known:
+        yield "sex", _Reading("sex", frozenset(sexes))
+    if len(colours) == 1 and "ethnicity" not in known:
+        yield from (("ethnicity", one) for one in _origin(colours.pop(), ""))
 
 
 def _occupation(said: str, before: str) -> Iterator[_Reading]:
-    if _DEGREE.search(said):
+    if _DEGREE.search(said) or _SCHOOL.search(said) or len(said) < 3:
         return
     if _RETIRED.search(before + said):
         yield _Reading("occupation", frozenset([words.groups()["0"]]))
@@ -244,11 +263,11 @@ def _occupation(said: str, before: str) -> Iterator[_Reading]:
     if _PAST.search(before) or said.startswith(("former ", "ex-")):
         yield _Reading("", frozenset(), "a former job is not in the population")
         return
-    codes, exact, word = _job(said)
+    codes, exact, word = words.job(said)
     if not codes:
         around = before + said
         verb = next((job for stem, job in _VERBS if re.search(rf"\b{stem}\w*[\w ]{{0,20}}$", around)), None)
-        codes, exact, word = _job(verb) if verb else (codes, exact, word)
+        codes, exact, word = words.job(verb) if verb else (codes, exact, word)
     if not codes:
         yield _Reading("", frozenset(), "not a job of the survey" if word else "")
         return
@@ -256,28 +275,8 @@ def _occupation(said: str, before: str) -> Iterator[_Reading]:
     yield _Reading("occupation", names, widened="" if exact else "counted as the group of jobs that holds it")
 
 
-def _job(said: str) -> tuple[tuple[str, ...], bool, bool]:
-    """Codes of the groups that a job may belong to, whether they are hardly more than it, and whether it is listed."""
-    told = _WORD.findall(said.lower())
-    heads = [" ".join(told[i:j]) for j in range(len(told), 0, -1) for i in range(j)]
-    table = words.occupations()
-    for phrase in heads[:40]:
-        for form in dict.fromkeys((phrase, lex.singular(phrase))):
-            term = lex.occupations().get(form)
-            for key in ((form, term.canonical) if term else (form,)):
-                if key in table:
-                    codes, exact = table[key]
-                    # A surface that only stands for a listed word is narrower: a litigator is one of the lawyers.
-                    return codes, exact and key == form == phrase, True
-    for word in reversed(told):
-        for ending, (codes, _) in table.items():
-            if ending[0] == "*" and len(word) > len(ending) + 1 and word.endswith(ending[1:]):
-                return codes, False, True
-    return (), False, False
-
-
 def _place(said: str, before: str) -> Iterator[_Reading]:
-    path = lex.canonical_place(said.strip(" .,"))
+    path = lex.canonical_place(re.sub(r"^(?:(?:in|from|near|of|at|the) )+", "", said.strip(" .,")))
     if path is None:
         yield _Reading("", frozenset())
         return

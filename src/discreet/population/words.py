@@ -8,8 +8,10 @@ from functools import cache
 from importlib.resources import files
 
 from discreet.domains import table_rows
+from discreet.text.evidence import lexicon as lex
 
 Value = int | str
+WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 
 
 def _table(name: str, columns: int) -> Iterator[list[str]]:
@@ -51,3 +53,23 @@ def readings() -> Mapping[str, tuple[tuple[re.Pattern[str], str, str], ...]]:
     for kind, pattern, column, values in _table("readings", 4):
         found.setdefault(kind, []).append((re.compile(pattern), column, values))
     return {kind: tuple(rows) for kind, rows in found.items()}
+
+
+def job(said: str) -> tuple[tuple[str, ...], bool, bool]:
+    """Codes of the groups that a job may belong to, whether they are hardly more than it, and whether it is listed."""
+    told = WORD.findall(said.lower())
+    heads = [" ".join(told[i:j]) for j in range(len(told), 0, -1) for i in range(j)]
+    table = occupations()
+    for phrase in heads[:40]:
+        for form in dict.fromkeys((phrase, lex.singular(phrase))):
+            term = lex.occupations().get(form)
+            for key in ((form, term.canonical) if term else (form,)):
+                if key in table:
+                    codes, exact = table[key]
+                    # A surface that only stands for a listed word is narrower: a litigator is one of the lawyers.
+                    return codes, exact and key == form == phrase, True
+    for word in reversed(told):
+        for ending, (codes, _) in table.items():
+            if ending[0] == "*" and len(word) > len(ending) + 1 and word.endswith(ending[1:]):
+                return codes, False, True
+    return (), False, False

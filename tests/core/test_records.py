@@ -84,6 +84,7 @@ class TestVerdict:
 
     @pytest.mark.parametrize(("action", "layer", "code"), [
         ("safe", None, "ok"), ("flag", "direct", "privacy/direct"), ("flag", "contextual", "privacy/contextual"),
+        ("flag", "verbatim", "privacy/verbatim"),
         ("abstain", "contextual", "privacy/undecided"), ("failed", None, "privacy/not_judged")])
     def test_the_code_that_a_user_may_know(self, action: Any, layer: Any, code: str) -> None:
         assert verdict(action=action, layer=layer, score=None if action == "failed" else 0.5).code == code

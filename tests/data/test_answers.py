@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from discreet.core.errors import InputError, MissingExtraError
-from discreet.core.records import Answer, Turn
+from discreet.core.records import Answer, Public, Turn
 from discreet.data import rows
 from discreet.data.answers import COUNTS, answer_from_text, read_answers, read_labelled
 
@@ -133,11 +133,13 @@ class TestFormats:
     @pytest.mark.parametrize(("given_sources", "expected"), [
         ("one", ("one",)), ("", ()), ("[1] Smith, A. (2001)", ("[1] Smith, A. (2001)",)), ("[2]", ("[2]",)),
         ('["a", "b"]', ("a", "b")), ([], ()), (["", "b"], ("", "b")),
+        ([{"text": "a"}, {"text": "b", "public": True}], ("a", Public("b"))), ('[{"text": "a"}]', ("a",)),
     ])
     def test_sources_and_turns(self, tmp_path: Path, given_sources: Any, expected: tuple[str, ...]) -> None:
         turns = [{"role": "user", "text": "t"}, {"role": "assistant", "content": None, "tool_calls": []}]
         record = {"id": "1", "answer": "x", "sources": given_sources, "conversation": turns}
         found = next(read_answers(put(tmp_path, "a.jsonl", jsonl(record))))
+        assert list(map(type, found.sources)) == list(map(type, expected))
         assert (found.sources, found.conversation) == (expected, (Turn("user", "t"), Turn("assistant", "")))
 
 

@@ -9,9 +9,10 @@ import pytest
 
 import discreet
 from discreet.core.errors import UsageError
-from discreet.core.records import Answer, Turn, Verdict
+from discreet.core.records import Answer, Public, Turn, Verdict
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
+from discreet.text.quotes import QuoteAction, QuoteRule
 
 Judge = Callable[..., Verdict]
 Guards = Mapping[str, Guard]
@@ -312,3 +313,33 @@ def test_a_guard_of_a_domain_takes_strings() -> None:
 def test_misuse_is_said(call: Callable[[discreet.Guard], object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         call(discreet.Guard("medical"))
+
+
+NOTE = "Our records say that the boiler in the east wing was drained, flushed and refilled with softened water."
+
+
+@pytest.mark.parametrize(("said", "action", "layer", "code"), [
+    ("off", "safe", None, "ok"), ("evidence", "safe", None, "ok"), ("abstain", "abstain", None, "privacy/undecided"),
+    ("flag", "flag", "verbatim", "privacy/verbatim")])
+def test_quotes_of_passages_do_what_the_policy_says(said: QuoteAction, action: str, layer: str | None,
+                                                          code: str) -> None:
+    policy = Policy.of("medical")
+    guard = Guard(replace(policy, quotes=QuoteRule(said)))
+    found = guard.judge(Answer("1", NOTE, sources=(NOTE,)))
+    verdict = found.verdict
+    assert (verdict.action, verdict.layer, verdict.code) == (action, layer, code)
+    assert [(e.type, e.subject) for e in verdict.evidence] == ([] if said == "off" else [("quote", "nobody")])
+    assert [(f.layer, f.counts) for f in found.findings] == (
+        [] if said == "off" else [("verbatim", said in ("abstain", "flag"))])
+    assert guard.check(Answer("1", NOTE, sources=("Another passage.",))).action == "safe"
+    assert guard.check(Answer("1", NOTE, sources=(Public(NOTE),))).action == "safe"
+    assert guard.check(NOTE).action == "safe"
+    assert (guard.policy.label() == policy.label()) == (said == "evidence")
+    assert Policy.restore(guard.policy.settings(), policy.domain) == guard.policy
+
+
+def test_a_person_is_told_before_a_quote() -> None:
+    said = f"The patient is a 52-year-old litigator from Omaha with two children. {NOTE}"
+    verdict = Guard(replace(Policy.of("medical"), quotes=QuoteRule("flag"))).check(Answer("1", said, sources=(said,)))
+    assert verdict.code == "privacy/contextual"
+    assert verdict.evidence[-1].type == "quote"

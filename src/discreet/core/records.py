@@ -11,10 +11,14 @@ from math import isfinite, isnan
 from typing import Any, Literal
 
 Action = Literal["safe", "flag", "abstain", "failed"]
-Layer = Literal["direct", "contextual"]
-Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged"]
+Layer = Literal["direct", "contextual", "verbatim"]
+Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/undecided",
+               "privacy/not_judged"]
 Subject = Literal["third", "speaker", "asker", "public", "cohort", "nobody"]
 
+CODES: dict[Layer, Code] = {"direct": "privacy/direct", "contextual": "privacy/contextual",
+                            "verbatim": "privacy/verbatim"}
+"""The reason code of a flag by its layer."""
 ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
 SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort", "nobody")
 
@@ -95,12 +99,18 @@ class Turn:
     text: str = field(repr=False)
 
 
+class Public(str):
+    """A retrieved passage that anybody may read: quoting it is no leak. A string otherwise."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the guard judges: a generated answer with what surrounds it.
 
     `question` serves the subject rule (attributes that it already contains are not leaks); `sources` are the
-    retrieved passages; `conversation` holds earlier turns, oldest first.
+    retrieved passages, those that anybody may read as `Public`; `conversation` holds earlier turns, oldest first.
     """
 
     id: str
@@ -216,7 +226,7 @@ class Verdict:
     def code(self) -> Code:
         """The reason code: all that a user may know of the verdict."""
         if self.action == "flag":
-            return "privacy/direct" if self.layer == "direct" else "privacy/contextual"
+            return CODES[self.layer or "contextual"]
         if self.action == "safe":
             return "ok"
         return "privacy/undecided" if self.action == "abstain" else "privacy/not_judged"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 from discreet.core.errors import InputError
-from discreet.core.records import Answer, Turn
+from discreet.core.records import Answer, Public, Turn
 from discreet.data.rows import (
     Place,
     clean,
@@ -93,13 +93,16 @@ def _sources(place: Place, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         # A CSV cell has no lists: one is recognised where it is JSON, and "[1] Smith" stays a string.
         listed = _cell_json(value, default=None) if value.lstrip().startswith("[") else None
-        value = listed if isinstance(listed, list) and all(isinstance(v, str) for v in listed) else [value]
+        value = listed if isinstance(listed, list) and all(isinstance(v, str | dict) for v in listed) else [value]
     if not isinstance(value, list):
         place.fail(f"'sources' is {json_type(value)}; expected a list of strings, or a string")
     for number, item in enumerate(value, start=1):
-        if not isinstance(item, str):
-            place.fail(f"item {number} of 'sources' is {json_type(item)}; expected a string")
-    return tuple(clean(item) for item in value)
+        if not isinstance(item, str) and not (isinstance(item, dict) and isinstance(item.get("text"), str)
+                                              and isinstance(item.get("public", False), bool)):
+            place.fail(f"item {number} of 'sources' is {json_type(item)}; expected a string, or an object with 'text', "
+                       "a string, and 'public', true or false")
+    return tuple(clean(item) if isinstance(item, str) else
+                 Public(clean(item["text"])) if item.get("public") else clean(item["text"]) for item in value)
 
 
 def _conversation(place: Place, value: Any) -> tuple[Turn, ...]:

@@ -1,9 +1,10 @@
 """The guard: judges answers by direct identifiers (layer 1), evidence rules and, where it was fitted, scores (layer 2).
 
 Order of verdicts: failed, direct, flagged by evidence (or by the number of people who fit, where the policy says
-`fewer_than`), abstain (empty; language; out of distribution; unsure), δ > τ
-(unless the attributes belong to the asker or a public person; with the learned reader an abstention where evidence is
-sure of the contrary). So a fitted guard flags whatever the rules alone flag at the
+`fewer_than`), a quote of a retrieved passage where the policy flags them, abstain (empty; language; out of
+distribution; unsure), δ > τ (unless the attributes belong to the asker or a public person; with the learned reader an
+abstention where evidence is sure of the contrary), a quote where the policy holds them for review. So a fitted guard
+flags whatever the rules alone flag at the
 same operating point, and the gate holds back only what evidence does not decide.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -22,11 +23,13 @@ from discreet.core.records import Answer, Evidence, Verdict
 from discreet.domains import DomainLike
 from discreet.guard import reading
 from discreet.guard.combined import Combined, combined, score
+from discreet.guard.conversation import Conversation
 from discreet.guard.people import decided_by_people
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import EvidenceScore, Finding, Read
 from discreet.text.evidence.entities import SpacyPipeline
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.quotes import Quote, find_quotes
 
 if TYPE_CHECKING:
     from discreet.guard.detector import Detector
@@ -205,6 +208,15 @@ class Guard:
 
     def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
         """The verdict with every finding, for explanations inside the process; arguments as for `check`."""
+        return self.read_and_judge(answer, question)[0]
+
+    def conversation(self, *, expires_s: float = 3600, clock: Callable[[], float] = time) -> Conversation:
+        """A conversation whose answers this guard judges together; see `Conversation`."""
+        return Conversation(self, expires_s=expires_s, clock=clock)
+
+    def read_and_judge(self, answer: Answer | str, question: str | None = None
+                       ) -> tuple[Judgement, Read | None, Answer]:
+        """The judgement, with what the detectors saw (None where one broke) and the answer as a record."""
         given = Answer(uuid4().hex, answer, question) if isinstance(answer, str) else answer
         if not isinstance(given, Answer):
             raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
@@ -212,18 +224,23 @@ class Guard:
             raise UsageError("a question was given with an Answer, which holds its own; put it into "
                              "Answer(question=…)")
         started = perf_counter()
+        read: Read | None = None
         try:
             read = reading.read_answer(given, self.policy, reader=self.reader, pipeline=self.pipeline)
-            judgement = self._decide(given, read)
+            judgement = self._decide(given, read, find_quotes(given.answer, given.sources, self.policy.quotes))
         except Exception as error:
-            # A detector may break in any way; the answer must still not pass as safe. The message may quote it.
-            kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
-            judgement = Judgement(Verdict(given.id, "failed", None, None, None, (), self._label, tau=self.tau,
-                                          reason=f"a detector failed with {kind}; the answer was not judged"))
+            # A detector may break in any way; the answer must still not pass as safe.
+            judgement, read = self.broken(given, error), None
         elapsed = (perf_counter() - started) * 1000
-        return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3)))
+        return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3))), read, given
 
-    def _decide(self, answer: Answer, read: Read) -> Judgement:
+    def broken(self, answer: Answer, error: Exception) -> Judgement:
+        """The judgement where a detector raised an error, whose message may quote the answer and is left behind."""
+        kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
+        return Judgement(Verdict(answer.id, "failed", None, None, None, (), self._label, tau=self.tau,
+                                 reason=f"a detector failed with {kind}; the answer was not judged"))
+
+    def _decide(self, answer: Answer, read: Read, quotes: tuple[Quote, ...]) -> Judgement:
         found = (score(read, self.policy, self.rules) if isinstance(self.rules, Combined)
                  else reading.score_evidence(read.attributes, self.policy, self.rules))
         findings = reading.findings_of(read, self.policy)
@@ -237,7 +254,12 @@ class Guard:
             logit, delta, safe, unsafe, unsure = self._detector.score_answer(answer, read)
             verdict = replace(verdict, score=reading.probability(logit), delta=delta, sigma_safe=safe,
                               sigma_unsafe=unsafe)
-        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure, people))
+        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure, people, quotes))
+        if quotes:
+            listed = tuple(Evidence("quote", "nobody", one.start, one.end) for one in quotes)
+            verdict = replace(verdict, evidence=verdict.evidence + listed)
+            findings = tuple(sorted((*findings, *(reading.quoted(one, self.policy) for one in quotes)),
+                                    key=lambda f: (f.start, f.end, f.type)))
         if verdict.action == "abstain" and self.second is not None:
             verdict = _seconded(verdict, self.second(answer))
         return Judgement(verdict, findings, found, people)
@@ -249,7 +271,7 @@ class Guard:
         return measure(answer.answer, mine, self.population) if mine else ()
 
     def _change(self, quiet: Verdict, read: Read, findings: Iterable[Finding], found: EvidenceScore,
-                unsure: str | None, people: Sequence[Measured]) -> dict[str, Any]:
+                unsure: str | None, people: Sequence[Measured], quotes: tuple[Quote, ...]) -> dict[str, Any]:
         """What differs from the verdict "safe".
 
         An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
@@ -265,6 +287,9 @@ class Guard:
         if flags:
             return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
                     "reason": why or found.flag_reason()}
+        copied = f"quotes a retrieved passage nearly word for word ({max([q.words for q in quotes], default=0)} words)"
+        if quotes and self.policy.quotes.action == "flag":
+            return {"action": "flag", "layer": "verbatim", "score": 1.0, "reason": copied}
         if read.empty:
             return {"action": "abstain", "reason": "the answer is empty: there is nothing to judge"}
         if not read.english:
@@ -278,11 +303,12 @@ class Guard:
         if undecided and not flagged and self.policy.subjects:
             return {"action": "abstain",
                     "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
+        held = {"action": "abstain", "reason": copied} if quotes and self.policy.quotes.action == "abstain" else {}
         if not flagged:
-            return {"reason": why} if passed else {}
+            return held or ({"reason": why} if passed else {})
         suppressed = suppressed_by_subject(read.attributes, self.policy)
         if suppressed is not None:
-            return {"reason": suppressed}
+            return held or {"reason": suppressed}
         if passed or (self.detector.reader and not undecided):
             return {"action": "abstain", "reason": DISAGREE}
         return {"action": "flag", "layer": "contextual",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,10 +16,12 @@ from discreet.core.records import SUBJECTS, Subject
 from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.domains.domain import POLICY_KEYS
 from discreet.text.direct.detect import known_types
+from discreet.text.quotes import QuoteRule, rule_of
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
 OF_AUDIENCE = ("subjects", "cluster", "fewer_than")
+QUOTES = QuoteRule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Policy:
     one person. `fewer_than`, where it is given, decides by people instead: flagged where fewer fit, passed where not
     and all that is said was counted, else an abstention. `rule` says which classes count: "identifying", those that say
     who somebody is; "paper", the paper's, shared and of the domain; or the named ones. Direct identifiers of
-    `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too.
+    `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too. `quotes` says what
+    near-verbatim quotes of retrieved passages do.
     """
 
     domain: Domain
@@ -44,6 +47,7 @@ class Policy:
     allow_direct: tuple[str, ...] = ()
     inferred: bool = True
     fewer_than: int | None = None
+    quotes: QuoteRule = QUOTES
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -53,7 +57,8 @@ class Policy:
         return IDENTIFYING if isinstance(self.rule, str) else self.rule
 
     def settings(self) -> dict[str, Any]:
-        """Every setting as a plain value, the domain as its name; `inferred` and `fewer_than` only where they say so.
+        """Every setting as a plain value, the domain as its name; `inferred`, `fewer_than` and `quotes` only where they
+        are not as by default.
 
         So the hash of a policy that does not name them is what it was before there were such settings.
         """
@@ -62,6 +67,10 @@ class Policy:
             del said["inferred"]
         if self.fewer_than is None:
             del said["fewer_than"]
+        if self.quotes == QUOTES:
+            del said["quotes"]
+        else:
+            said["quotes"] = asdict(self.quotes)
         return {**said, "domain": self.domain.name}
 
     def label(self) -> str:
@@ -85,9 +94,11 @@ class Policy:
 
     @classmethod
     def restore(cls, said: Mapping[str, Any], domain: Domain) -> Policy:
-        """The policy whose `settings` were saved. Raises TypeError where they are of another form."""
+        """The policy whose `settings` were saved. Raises TypeError or ValueError where they are of another form."""
         settings: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
         settings["domain"] = domain
+        if "quotes" in settings:
+            settings["quotes"] = rule_of(settings["quotes"])
         return cls(**settings)
 
     @classmethod
@@ -149,7 +160,8 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
                           f"got {said!r}")
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
-                  tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer)
+                  tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer,
+                  rule_of(data.get("quotes", {})))
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:
@@ -168,6 +180,10 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
         fail(f"point must be one of {', '.join(POINTS)}, got {data['point']!r}")
     if not isinstance(data.get("inferred", True), bool):
         fail(f"inferred must be true or false, got {data['inferred']!r}")
+    try:
+        rule_of(data.get("quotes", {}))
+    except ValueError as error:
+        fail(str(error))
     for key in ("languages", "allow_direct"):
         listed = data.get(key, [])
         if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):

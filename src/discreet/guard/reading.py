@@ -24,6 +24,7 @@ from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.entities import SpacyPipeline
 from discreet.text.evidence.learned import attributes_of, facts_words, merged
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.quotes import Quote
 from discreet.text.reader import Reading, packaged
 from discreet.text.render import render, shown
 
@@ -171,6 +172,12 @@ def findings_of(read: Read, policy: Policy) -> tuple[Finding, ...]:
         counts = a.subject in policy.subjects and a.kind in policy.counted
         found.append(Finding(a.kind, a.subject, person, a.start, a.end, a.why, "contextual", counts))
     return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
+
+
+def quoted(quote: Quote, policy: Policy) -> Finding:
+    """A quote of a retrieved passage as a finding; it counts where the policy does more than list it."""
+    return Finding("quote", "nobody", "", quote.start, quote.end, f"{quote.words} words as in passage {quote.source}",
+                   "verbatim", policy.quotes.action in ("abstain", "flag"))
 
 
 def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:

@@ -194,7 +194,8 @@ def length_of(answer: Answer) -> int:
             + sum(len(turn.text) for turn in answer.conversation))
 
 
-WORST: tuple[Code, ...] = ("privacy/direct", "privacy/contextual", "privacy/not_judged", "privacy/undecided", "ok")
+WORST: tuple[Code, ...] = ("privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/not_judged",
+                           "privacy/undecided", "ok")
 
 
 def worst_of(judgements: Sequence[Judgement]) -> tuple[Code, Judgement | None]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +54,17 @@ def test_what_the_question_holds_is_no_leak(start: Start) -> None:
     for where in ({"question": f"I say: {LITIGATOR}"},
                   {"conversation": [{"role": "user", "content": LITIGATOR}, {"role": "assistant", "content": "Yes?"}]}):
         assert service.ask("/v1/check", {"text": LITIGATOR, **where}).json()["action"] == "pass"
+
+
+def test_quotes_of_passages(start: Start, tmp_path: Path) -> None:
+    said = "The boiler in the east wing was drained, flushed and refilled with softened water in spring."
+    text = files("discreet.domains").joinpath("medical", "policy.yaml").read_text(encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(f"{text}quotes: {{action: flag}}\n", encoding="utf-8")
+    service = start(guards={"medical": {"domain": "medical", "policy": str(tmp_path / "p.yaml")}})
+    for sources, code in (([said], "privacy/verbatim"), ([{"text": said}], "privacy/verbatim"), ([], "ok"),
+                          ([{"text": said, "public": True}], "ok")):
+        assert service.ask("/v1/check", {"text": said, "sources": sources}).json()["code"] == code
+    assert service.ask("/v1/check", {"text": said, "sources": [{"words": said}]}).status_code == 422
 
 
 def test_the_guard_is_that_of_path_key_or_model(start: Start) -> None:

@@ -70,7 +70,7 @@ def reviewing(database: Database, since: float, guard: str | None = None) -> Rev
     def released(row: Mapping[str, Any]) -> bool:
         return row["decision"] in RELEASES
 
-    flagged = [row for row in final if row["code"] in ("privacy/direct", "privacy/contextual")]
+    flagged = [row for row in final if row["code"] in ("privacy/direct", "privacy/contextual", "privacy/verbatim")]
     seconded = [row for row in final if row["first_by"] not in (None, row["decided_by"])]
     pairs = [(released(row), again[row["id"]]) for row in final if row["id"] in again]
     reasons = Counter((str(row["decision"]), str(row["decision_code"])) for row in final)

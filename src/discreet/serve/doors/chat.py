@@ -18,7 +18,7 @@ from discreet.serve.gate import Outcome, details
 
 Json = dict[str, Any]
 FINISHED = ("stop", "length", "tool_calls", "content_filter", "function_call")
-CATEGORIES = ("privacy/direct", "privacy/contextual", "privacy/undecided", "privacy/not_judged")
+CATEGORIES = ("privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/undecided", "privacy/not_judged")
 REASONING = ("reasoning", "reasoning_content")
 """Two names of one thing: vLLM's newer and older."""
 _ID = re.compile(r"[A-Za-z0-9_.:/+=-]{1,200}")

@@ -10,7 +10,7 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.records import Answer, Code, Turn
+from discreet.core.records import Answer, Code, Public, Turn
 from discreet.serve.gate import Act, Gate, Outcome, details, length_of
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import Error, RefusedError, answers_of
@@ -24,14 +24,28 @@ class CheckedTurn(BaseModel):
     content: str
 
 
+class Passage(BaseModel):
+    """A retrieved passage; quoting one that is `public` is no leak."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    text: str
+    public: bool = False
+
+    def plain(self) -> str:
+        """The passage as an Answer holds it."""
+        return Public(self.text) if self.public else self.text
+
+
 class Check(BaseModel):
     """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none;
-    `question` and `conversation` hold what the user said: attributes that stand there are no leaks."""
+    `question` and `conversation` hold what the user said: attributes that stand there are no leaks. `sources` are the
+    passages that were retrieved: what the policy says of quotes of them applies."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     text: str | Annotated[list[str], Field(min_length=1)]
     question: str | None = None
     conversation: list[CheckedTurn] = []
+    sources: list[str | Passage] = []
     model: str | None = Field(None, max_length=200)
     review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
 
@@ -93,11 +107,12 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None) -> J
     if len(texts) > limits.texts:
         raise RefusedError(413, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
     turns = tuple(Turn(turn.role, turn.content) for turn in body.conversation)
+    sources = tuple(one if isinstance(one, str) else one.plain() for one in body.sources)
     request = uuid4().hex
-    answers = [Answer(f"{request}-{number}", text, body.question, (), turns) for number, text in enumerate(texts)]
+    answers = [Answer(f"{request}-{number}", text, body.question, sources, turns) for number, text in enumerate(texts)]
     if (longest := max(map(length_of, answers))) > limits.text_chars:
-        raise RefusedError(413, "too_long", f"{longest:,} characters with question and conversation; expected at most "
-                      f"{limits.text_chars:,}")
+        raise RefusedError(413, "too_long", f"{longest:,} characters with question, sources and conversation; "
+                           f"expected at most {limits.text_chars:,}")
     payload = {"texts": texts} if body.review else None
     outcome = await gate.decide(caller, guard, answers, payload=payload, door="check")
     return answer_of(request, guard, caller, outcome)

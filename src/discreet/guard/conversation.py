@@ -1,0 +1,333 @@
+"""One person told over several answers: what earlier turns gave away counts with what this one does.
+
+A cluster that is spread over turns is in no answer by itself (paper, section IX-E). So a conversation remembers whom
+its answers spoke of and which facts of them went out: classes, and hashes of values under a key of its own, no text. A
+turn in which the facts about one person come to a cluster is flagged, by the same score as one answer.
+
+Who is meant is read from how the turn begins to speak of somebody. A pronoun, "the patient" or "the same client" goes
+on about the person last spoken of whose sex and age do not contradict; "a 52-year-old welder", "another patient", or a
+question about another one, begins a new person. What the user had said, in this turn or before, is no leak.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from discreet.core.errors import UsageError
+from discreet.core.records import Answer, Evidence, Subject, Verdict
+from discreet.guard import reading
+from discreet.guard.combined import Combined, score
+from discreet.guard.reading import EvidenceScore, Read
+from discreet.text.doc import Doc
+from discreet.text.evidence.bind import find_evidence
+from discreet.text.evidence.learned import attributes_of
+from discreet.text.evidence.lexicon import person_words
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.evidence.referents import Referent, find_referents
+from discreet.text.reader import packaged
+
+if TYPE_CHECKING:
+    from discreet.guard.guard import Guard, Judgement
+
+PERSONS, FACTS, SAID = 16, 64, 256
+"""Most persons, facts of all of them, and facts that the user said; the oldest are forgotten first."""
+_NEW = frozenset("a an another one some second third next other different new further".split())
+_OTHERS = _NEW - {"a", "an", "one", "some"}
+_OTHER = re.compile(r"\b(?:another|(?:a|the) (?:second|third|next|other|different|new)|someone else|somebody else|"
+                    r"a different)\b(?: \w+){0,2}", re.I)
+_DIGIT = re.compile(r"\d")
+Words = frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that went out: its class, hashes of the words of its value, how sure it is, when, and who found it."""
+
+    kind: str
+    words: Words = field(repr=False)
+    weak: bool
+    probability: float
+    ruled: bool
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Somebody whom answers spoke of: `sex` where one was told ("m", "f"), and what went out of them."""
+
+    subject: Subject
+    sex: str | None = None
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a conversation remembers: persons, the one last spoken of at the end, and what the user said of anybody."""
+
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    persons: tuple[Known, ...] = ()
+    said: tuple[tuple[str, Words], ...] = field(default=(), repr=False)
+
+    def hashed(self, words: Iterable[str]) -> Words:
+        """Words under the key of this conversation."""
+        return frozenset(hmac.new(self.key, word.encode("utf-8", "replace"), hashlib.sha256).digest()[:8]
+                         for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A judgement within a conversation, and what is remembered where the answer went out (`shown`) or not (`held`)."""
+
+    judgement: Judgement
+    shown: Told
+    held: Told
+
+
+class Conversation:
+    """A guard that judges answers as turns of one conversation of one user; made by `Guard.conversation`.
+
+    Facts are forgotten `expires_s` seconds (above 0) after they were last told. An answer that is flagged, undecided or
+    failed counts as not shown: call `shown` where it was all the same, as after a review. UsageError for `expires_s`.
+    Not for several threads at once.
+
+    Examples
+    --------
+    >>> conversation = Guard("medical").conversation()
+    >>> conversation.check("The patient is 52 years old.").action
+    'safe'
+    >>> conversation.check("She works as a litigator in Omaha.").action
+    'flag'
+    """
+
+    def __init__(self, guard: Guard, *, expires_s: float = 3600, clock: Callable[[], float] = time.time) -> None:
+        if not expires_s > 0:
+            raise UsageError(f"expires_s is {expires_s!r}; expected seconds above 0")
+        self.guard, self.expires_s, self._clock = guard, expires_s, clock
+        self.told = Told()
+        self._last: Turn | None = None
+
+    def check(self, answer: Answer | str, question: str | None = None) -> Verdict:
+        """The verdict on the next answer, as `Guard.check`, with what earlier ones said."""
+        return self.judge(answer, question).verdict
+
+    def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
+        """The verdict on the next answer with every finding."""
+        self._last = judge_turn(self.guard, answer, self.told, question=question, now=self._clock(),
+                                expires_s=self.expires_s)
+        self.told = self._last.shown if self._last.judgement.verdict.action == "safe" else self._last.held
+        return self._last.judgement
+
+    def shown(self) -> None:
+        """The last answer went out although it was not safe: what it said counts from now on."""
+        if self._last is not None:
+            self.told = self._last.shown
+
+
+def judge_turn(guard: Guard, answer: Answer | str, told: Told, *, question: str | None = None,
+               now: float | None = None, expires_s: float = 3600) -> Turn:
+    """One answer judged with what a conversation remembers. A pure function but for the clock, where `now` is None."""
+    now = time.time() if now is None else now
+    told = replace(told, persons=tuple(_fresh(one, now - expires_s) for one in told.persons))
+    judgement, read, given = guard.read_and_judge(answer, question)
+    if read is None:
+        return Turn(judgement, told, told)
+    try:
+        held = _with_question(guard, told, reading.said_before(given))
+        linked = _linked(guard, held, read, given, now)
+        shown = _remembered(held, linked)
+    except Exception as error:  # As in the guard: a detector may break in any way, and then nothing was judged.
+        return Turn(guard.broken(given, error), told, told)
+    verdict = judgement.verdict
+    if verdict.action in ("safe", "abstain"):
+        change = max((_closing(guard, one) for one in linked), key=lambda c: c[0], default=(0, verdict))
+        if change[0] == 2 or (change[0] == 1 and verdict.action == "safe"):
+            found = change[1]
+            verdict = replace(verdict, action=found.action, layer=found.layer, score=found.score, reason=found.reason,
+                              evidence=tuple(dict.fromkeys((*verdict.evidence, *found.evidence))))
+            judgement = replace(judgement, verdict=verdict)
+    return Turn(judgement, shown, held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """A person of this answer: who they were before (-1: nobody known), what is new of them, and where it stands."""
+
+    place: int
+    known: Known
+    before: tuple[Fact, ...]
+    new: tuple[Fact, ...]
+    evidence: tuple[Evidence, ...]
+
+
+def _fresh(one: Known, since: float) -> Known:
+    return replace(one, facts=tuple(fact for fact in one.facts if fact.at > since))
+
+
+def _with_question(guard: Guard, told: Told, said: str | None) -> Told:
+    """With what the user said in this turn."""
+    if said is None:
+        return told
+    doc = Doc.of(said)
+    found: Sequence[Attribute] = find_evidence(doc, guard.policy.domain)
+    if guard.reader:
+        found = (*found, *attributes_of(packaged().read(doc.text), doc))
+    more = dict.fromkeys((a.kind, told.hashed(reading.facts_words(a.value))) for a in found)
+    return replace(told, said=tuple(dict.fromkeys((*told.said, *more)))[-SAID:])
+
+
+def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) -> list[_Linked]:
+    """The persons of an answer, in the order in which it comes to speak of them."""
+    doc = Doc.of(answer.answer)
+    policy = guard.policy
+    referents = [r for r in find_referents(doc, person_words(policy.domain.person, policy.domain.people))
+                 if r.subject in ("third", "speaker", "public")]
+    at = {id(r): doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in referents}
+    groups: dict[str, list[Attribute]] = {}
+    for a in read.attributes:
+        if a.subject in policy.subjects and (a.kind in policy.counted or a.kind == "sex"):
+            groups.setdefault(a.person, []).append(a)
+    meant: list[tuple[int, Referent | None, Subject, list[Attribute]]] = []
+    taken: set[str] = set()
+    for members in groups.values():
+        where, subject = min(a.start for a in members), members[0].subject
+        ruled = [b.person for a in members for b in read.ruled if b.kind == a.kind and b.start < a.end and
+                 a.start < b.end and b.subject == subject]
+        mine = [r for r in referents if r.subject == subject]
+        # As the rules bind it; else whoever was named last before it.
+        near = ([r for r in mine if r.person in ruled] or [r for r in mine if at[id(r)][1] <= members[0].start][-1:]
+                or mine)
+        one = near[0] if near else None
+        if one is not None:
+            taken.add(one.person)
+            one = next(r for r in referents if r.person == one.person)
+            where = min(where, at[id(one)][0])
+        meant.append((where, one, members[0].subject, members))
+    for r in referents:
+        # Somebody of whom nothing is said yet, but not "a patient" of a teaching case.
+        if r.person not in taken and r.subject in policy.subjects and _begins(doc, r, _OTHERS):
+            taken.add(r.person)
+            meant.append((at[id(r)][0], r, r.subject, []))
+    asked = answer.question is not None and _OTHER.search(answer.question) is not None
+    found: list[_Linked] = []
+    used: set[int] = set()
+    for _, referent, subject, members in sorted(meant, key=lambda m: m[0]):
+        facts = _facts(told, read, members, now)
+        sex = next((s for s in (_sex(a) for a in members) if s), None) or (referent.gender if referent else None)
+        fresh = (_begins(doc, referent) or (asked and not used)) and subject != "speaker"
+        place = -1 if fresh else _same(told, subject, sex, facts, used)
+        known = told.persons[place] if place >= 0 else Known(subject)
+        used.add(place)
+        new = tuple(f for f, _ in facts if not any(_equal(f, old) for old in known.facts))
+        evidence = tuple(a.evidence() for f, a in facts if a is not None)
+        kept = tuple(old if not any(_equal(f, old) for f, _ in facts) else replace(old, at=now) for old in known.facts)
+        found.append(_Linked(place, replace(known, sex=known.sex or sex, facts=(*kept, *new)), known.facts, new,
+                             evidence))
+    return found
+
+
+def _sex(a: Attribute) -> str | None:
+    if a.kind != "sex":
+        return None
+    said = set(a.value.split())
+    return ("f" if said & {"female", "woman", "girl", "lady", "f", "she"} else
+            "m" if said & {"male", "man", "boy", "gentleman", "m", "he"} else None)
+
+
+def _begins(doc: Doc, referent: Referent | None, words: frozenset[str] = _NEW) -> bool:
+    """Whether the words begin to speak of somebody new."""
+    if referent is None or referent.form in ("pronoun", "name"):
+        return False
+    said = doc.lowers[referent.first : referent.last]
+    return referent.form == "kin" or bool(words & set(said[:2])) and "same" not in said[:2]
+
+
+def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[Fact, Attribute | None]],
+          used: set[int]) -> int:
+    """Whom an answer goes on about: the one last spoken of who can be meant; -1 where there is nobody."""
+    ages = [f.words for f, _ in facts if f.kind == "age" and not f.weak]
+    for place in range(len(told.persons) - 1, -1, -1):
+        one = told.persons[place]
+        if place in used or one.subject != subject or (sex and one.sex and sex != one.sex):
+            continue
+        known = [f.words for f in one.facts if f.kind == "age" and not f.weak]
+        if ages and known and not any(a <= b or b <= a for a in ages for b in known):
+            continue
+        return place
+    return -1
+
+
+def _facts(told: Told, read: Read, members: Sequence[Attribute], now: float
+           ) -> list[tuple[Fact, Attribute | None]]:
+    """What counts of these attributes and the user had not said; each fact once as it is read, and once by the rules
+    where these find it too."""
+    found: list[tuple[Fact, Attribute | None]] = []
+    dated = any(a.kind == "age" and _DIGIT.search(a.value) for a in members)
+    for a in members:
+        if a.kind == "sex" or (a.kind == "age" and dated and not _DIGIT.search(a.value)):
+            continue
+        words = told.hashed(reading.facts_words(a.value))
+        if any(kind == a.kind and words <= said for kind, said in told.said):
+            continue
+        pairs: list[tuple[Fact, Attribute | None]] = [
+            (Fact(a.kind, words, a.weak, a.probability, False, now), a)]
+        rule = next((b for b in read.ruled if b.kind == a.kind and b.start < a.end and a.start < b.end), None)
+        if rule is not None:
+            pairs.append((Fact(a.kind, told.hashed(reading.facts_words(rule.value)), rule.weak, 1.0, True, now), None))
+        for fact, where in pairs:
+            if not any(_equal(fact, other) for other, _ in found):
+                found.append((fact, where))
+    return found
+
+
+def _equal(a: Fact, b: Fact) -> bool:
+    """One fact told again, in part or as another class."""
+    return a.ruled == b.ruled and (a.words <= b.words or b.words <= a.words)
+
+
+def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
+    """Whether this turn's facts come to a cluster with those of before: 2 where it is flagged, 1 where the guard is not
+    sure, 0 where not or where nothing is added."""
+    quiet = Verdict("", "safe", None, 0.0, None, (), "", "")
+    if not one.before or all(f.weak for f in one.new):
+        return 0, quiet
+    whole = _score(guard, one.known)
+    kinds = ", ".join(sorted({f.kind for f in one.known.facts}))
+    earlier = len({(f.kind, f.words) for f in one.before if not f.ruled})
+    reason = (f"over turns: {len([f for f in one.known.facts if not f.ruled])} attributes bound to one person "
+              f"({one.known.subject}): {kinds}; {earlier} of them in earlier answers")
+    chance = reading.probability(whole.logit)
+    if whole.flags(guard.rules_tau, guard.rules.counted_above(guard.point)):
+        return 2, replace(quiet, action="flag", layer="contextual", score=chance, reason=reason, evidence=one.evidence)
+    if whole.cluster and whole.logit > guard.unsure_above(guard.point):
+        return 1, replace(quiet, action="abstain", score=chance, reason=f"unsure {reason}", evidence=one.evidence)
+    return 0, quiet
+
+
+def _score(guard: Guard, known: Known) -> EvidenceScore:
+    """The score of everything that was told of one person, as if it stood in one answer."""
+    facts = [Attribute(f.kind, " ".join(sorted(w.hex() for w in f.words)), known.subject, "known", k, k + 1, "", f.weak,
+                       f.probability) for k, f in enumerate(known.facts)]
+    read = tuple(a for a, f in zip(facts, known.facts, strict=True) if not f.ruled)
+    ruled = tuple(a for a, f in zip(facts, known.facts, strict=True) if f.ruled) if guard.reader else read
+    if isinstance(guard.rules, Combined):
+        return score(Read((), read, True, "en", "", ruled, None), guard.policy, guard.rules)
+    return reading.score_evidence(read, guard.policy, guard.rules)
+
+
+def _remembered(told: Told, linked: Sequence[_Linked]) -> Told:
+    """With the persons of an answer that went out, those last spoken of at the end."""
+    left = [one for place, one in enumerate(told.persons) if all(place != new.place for new in linked)]
+    persons = [*left, *(one.known for one in linked)][-PERSONS:]
+    spare = sum(len(one.facts) for one in persons) - FACTS
+    for k, one in enumerate(persons):
+        if spare > 0:
+            persons[k] = replace(one, facts=one.facts[spare:])
+            spare -= len(one.facts) - len(persons[k].facts)
+    return replace(told, persons=tuple(persons))

@@ -1,0 +1,116 @@
+"""What the paper names as its limits and leaves open (section IX-E), measured: rows of figures by suite.
+
+The suites run on the grammar alone, and on public passages where a folder of them is given. Families that taught
+nothing and tuned nothing here carry the figures; those that served while this was built are named so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.core.errors import InputError
+from discreet.core.records import Estimate
+from discreet.guard.guard import Guard
+from discreet.guard.policy import Policy
+from discreet.stats import rate_estimate
+from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
+from discreet.synth import Draft, Spec, generators, make_plan
+from discreet.text.quotes import QuoteRule, common_phrases
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Public passages: the folder, the field of the text and of what it belongs to, and whether they served in
+    building."""
+
+    folder: str
+    text: str = "text"
+    group: str | None = None
+    built: bool = False
+
+
+FAMILIES = (
+    Family("clinical_case_spans", built=True), Family("medquad", "answer", "focus", built=True),
+    Family("civil_rights_cases", built=True), Family("clinical_mtsamples", group="group"),
+    Family("scotus_facts", group="case"), Family("echr_facts", group="group"), Family("reddit_legaladvice"),
+)
+MOST = 600
+"""Documents that are taken of a family."""
+
+
+def documents_of(data: Path, family: Family) -> list[Document]:
+    """The first passages of a family. Raises InputError where its folder is not there."""
+    files = sorted(data.joinpath(family.folder).glob("*.jsonl*"))
+    if not files:
+        raise InputError(f"{data} holds no {family.folder} with a .jsonl file; expected the folder of public data")
+    with (gzip.open if files[0].suffix == ".gz" else open)(files[0], "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for _, line in zip(range(MOST), lines, strict=False)]
+    return [Document(str(row[family.text]), str(row[family.group] if family.group else number))
+            for number, row in enumerate(rows)]
+
+
+def quotes(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
+    """Verbatim-source leakage: quotes by edit and length, what repeats no passage, by family of passages.
+
+    `list` says which phrases are common: those that ship, or also those of the other half of the family's documents.
+    """
+    for family, documents in _corpora(seed, data):
+        half = len(documents) // 2
+        rng = np.random.default_rng((seed, len(documents)))
+        cases = [*quote_cases(documents[:half], n, rng), *plain_cases(documents[:half], 8 * n, rng)]
+        # A document that goes on from one half into the other would make its own words common.
+        first = {one.group for one in documents[:half]}
+        own = tuple(common_phrases(one.text for one in documents[half:] if one.group not in first))
+        for name, rule in (("shipped", QuoteRule()), ("with the corpus's own", QuoteRule(common=own))):
+            for row in measure_quotes(cases, rule):
+                yield {"suite": "quotes", "family": family.folder, "built": family.built, "list": name,
+                       "phrases": len(rule.common), **row}
+        domain = "law" if family.folder in ("civil_rights_cases", "scotus_facts", "echr_facts") else "medical"
+        yield from _verdicts(cases, domain, family, n)
+
+
+def _verdicts(cases: list[QuoteCase], domain: str, family: Family, n: int) -> Iterator[Row]:
+    """What the default guard does with answers that quote and answers that do not: it is blind to passages by itself,
+    and holds what is said of persons. With `flag` every quote that is found is held."""
+    policy = Policy.of(domain)
+    sample = [c for c in cases if c.quoted and c.words == 20][: 4 * n] + [c for c in cases if not c.quoted][: 4 * n]
+    for action in ("off", "flag"):
+        guard = Guard(replace(policy, quotes=QuoteRule(action)))
+        for quoted in (True, False):
+            codes = [guard.check(c.answer).code for c in sample if c.quoted == quoted]
+            yield {"suite": "quotes", "family": family.folder, "built": family.built, "quotes": action,
+                   "quoted": quoted, "held": rate_estimate(sum(c != "ok" for c in codes), len(codes), unit="answer"),
+                   "verbatim": rate_estimate(sum(c == "privacy/verbatim" for c in codes), len(codes), unit="answer")}
+
+
+def _corpora(seed: int, data: Path | None) -> Iterator[tuple[Family, list[Document]]]:
+    texts = [draft.answer for _, draft in drafts("medical", "unsafe", 120, seed)]
+    yield Family("grammar", built=True), [Document(text, str(number)) for number, text in enumerate(texts)]
+    if data is not None:
+        for family in FAMILIES:
+            yield family, documents_of(data, family)
+
+
+def drafts(domain: str, partition: str, n: int, seed: int, **levels: Any) -> list[tuple[Spec, Draft]]:
+    """`n` drafts of the grammar, with levels of axes set; none is thrown away."""
+    plan = make_plan(domain, {partition: n}, seed)
+    rng = np.random.default_rng((seed, n, 7))
+    specs = [replace(spec, **levels) for spec in plan.specs(partition)]
+    return [(spec, generators["grammar"].generate(spec, plan.domain, rng)) for spec in specs]
+
+
+SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes}
+
+
+def plain_row(row: Row) -> Row:
+    """A row as JSON: estimates as their ten keys."""
+    return {key: value.to_json() if isinstance(value, Estimate) else value for key, value in row.items()}

@@ -4,7 +4,9 @@
 
 Good: passages of public seed corpora in DIR (whole, and about nobody in most of them), and records of the grammar
 without their slots, as if a model had written them. Bad: the same records spoilt in one way each. Prints Markdown tables;
-every share has its Wilson interval. `--rules` leaves the learned reader out.
+every share has its Wilson interval. `--rules` leaves the learned reader out; `--only` runs one part. The part
+`marginals` runs a campaign of records without slots and prints how far the axes of its unsafe partition are from the
+plan, had what failed at its first draft been dropped as in the paper, and as kept.
 """
 
 from __future__ import annotations
@@ -12,28 +14,38 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from discreet.data.duplicates import NearDuplicates
-from discreet.domains import builtin_domains, load_domain
+from discreet.domains import Domain, builtin_domains, load_domain
 from discreet.stats import rate_estimate
+from discreet.synth.campaign import run_campaign
+from discreet.synth.checks import is_truncated
 from discreet.synth.grammar import Grammar
+from discreet.synth.marginals import PAPER_K, distance
 from discreet.synth.plan import equal_sizes, make_plan
 from discreet.synth.prompts import Prompter, cut
-from discreet.synth.records import Draft, Record, Spec
+from discreet.synth.records import SHARED, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage, corpora, read_seeds
 from discreet.synth.validate import Validator
+from discreet.synth.writer import PROFILES
 
 FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/medicine.jsonl.gz", "counsel_chat"],
          "finance": ["financebench", "finqa_like", "rag_triplets", "mmlu_law_med_fin/finance.jsonl.gz",
                      "fiqa/qa.jsonl.gz", "policy_terms_negatives"],
          "law": ["mmlu_law_med_fin/law.jsonl.gz", "rag_triplets", "legalbench/legal_qa.jsonl.gz",
-                 "civil_rights_cases"]}
+                 "civil_rights_cases", "policy_terms_negatives"]}
 MODEL = "model"
+TWO = ("This {person} is 47 years old. Another {person}, seen by a colleague, works as a welder.",
+       "Our {person} has turned 63. The neighbour who came along is a retired bus driver.",
+       "Two people asked. The {person} is 35 years old; the other one, a stranger, teaches school.",
+       "The {person} is a 29-year-old. The brother of the {person}, who waits outside, is a carpenter.")
 ROMANCE = ("El tratamiento se elige por su efecto y por su precio, y la dosis se sube poco a poco. La revisión se hace "
            "después de seis semanas, y si el efecto no basta se añade una segunda línea.")
 
@@ -57,6 +69,7 @@ def real(folder: Path, n: int, reader: bool, rng: np.random.Generator) -> None:
         by: dict[str, list[SeedPassage]] = defaultdict(list)
         for seed in read_seeds(domain, [folder / name for name in FILES[domain]]):
             by[seed.source].append(seed)
+        # Whether a passage has an end is asked of the whole of it, the rest of its first 220 words.
         for corpus in corpora(domain):
             if not (passages := by.get(corpus.name)):
                 continue
@@ -66,7 +79,8 @@ def real(folder: Path, n: int, reader: bool, rng: np.random.Generator) -> None:
             for seed in chosen:
                 record = Record(seed.id, Spec("safe", domain, MODEL), Draft("", cut(seed.text, 220)), MODEL)
                 # Each check for itself, not the first that fails.
-                reasons = {family(r) for r in (*check._form(record, None), *check._content(record))}
+                reasons = {family(r) for r in (*check._form(record, None), *check._content(record))} - {"truncated"}
+                reasons |= {"truncated"} if is_truncated(seed.text) else set()
                 reasons |= set() if near.add(seed.id, seed.text) else {"near"}
                 found.update({*reasons, *(["any"] if reasons else [])})
             cells = [found["any"], found["direct"], found["cluster"], found["truncated"],
@@ -156,8 +170,22 @@ def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
                 changed = re.sub(r"\.", ", as said.", record.draft.answer, count=1)
                 caught["near-duplicate, one sentence changed"][0] += not near.add(f"{record.id}-2", changed)
                 caught["near-duplicate, one sentence changed"][1] += 1
+            # Two facts of two people, claimed of one.
+            said = f"{record.draft.answer} {TWO[int(rng.integers(len(TWO)))].format(person=load_domain(domain).person)}"
+            claim = Spec("unsafe", domain, MODEL, qi=("AGE", "OCCUPATION"))
+            bad = replace(record, spec=claim, draft=replace(record.draft, answer=said))
+            caught["two people, claimed as one"][0] += "unbound" in check(bad)
+            caught["two people, claimed as one"][1] += 1
         prompter = Prompter(domain)
         for _, record in written(domain, n, ("unsafe",)):
+            good = as_model(record)
+            # A class is claimed that is told of nobody, or only of groups.
+            others = [qi for qi in SHARED if qi not in record.spec.qi]
+            if not check(good) and record.spec.mode != "INDIRECT_QI" and others:
+                other = others[int(rng.integers(len(others)))]
+                bad = replace(good, spec=replace(record.spec, qi=(*record.spec.qi[:-1], other)))
+                caught["a class that is not told"][0] += bool({"missing", "unbound"} & set(map(family, check(bad))))
+                caught["a class that is not told"][1] += 1
             if record.spec.mode == "INDIRECT_QI":
                 words = prompter.forbidden(record.spec)
                 said = f"{record.draft.answer} So the file has it: {words[int(rng.integers(len(words)))]}."
@@ -169,18 +197,61 @@ def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
         print(f"| {reason} | {of} | {share(k, of)} |")
 
 
+class WithoutSlots:
+    """The grammar, as a model whose words nobody knows beforehand."""
+
+    profiles, version = PROFILES, "without slots"
+
+    def __init__(self) -> None:
+        self.grammar = Grammar()
+
+    def generate(self, spec: Spec, domain: Domain, rng: np.random.Generator) -> Draft:
+        return replace(self.grammar.generate(spec, domain, rng), slots=(), forbidden=())
+
+
+def drift(n: int, reader: bool) -> None:
+    """Distances of the axes of an unsafe partition from the plan."""
+    print("\n| domain | axis | dropped: total variation | largest deviation | largest relative | kept: total variation | "
+          "largest deviation | largest relative |\n|---|---|---|---|---|---|---|---|")
+
+    def cells(one: Mapping[str, Any]) -> str:
+        return f"{one['total_variation']:.3f} | {one['deviation']:.3f} | {one['relative']:.2f} (`{one['level']}`)"
+
+    for domain in builtin_domains():
+        plan = make_plan(domain, {"unsafe": n}, 9)
+        with TemporaryDirectory() as folder:
+            manifest = run_campaign(plan, Path(folder) / "run", generator=WithoutSlots(),
+                                    check=Validator(domain, reader=reader))
+        part = manifest["partitions"]["unsafe"]
+        for axis in ("k", "qi", "framing", "placement", "mode"):
+            first, kept = part["distance"]["first_drafts"][axis], part["distance"]["kept"][axis]
+            print(f"| {domain} | {axis} | {cells(first)} | {cells(kept)} |")
+        found, asked = plan.specs("unsafe"), part["marginals"]["k"]
+        print(f"<!-- {domain}: n {len(found)}, kept k {asked}, n at first draft "
+              f"{part['distance']['first_drafts']['k']['n']}, short {part['short']}, yields "
+              f"{ {m: round(y['value'], 3) for m, y in manifest['yields']['mode'].items()} } -->", flush=True)
+    one = distance(PAPER_K["found"], PAPER_K["asked"])
+    assert one is not None
+    print(f"| paper, any | k | {cells(asdict(one))} | – | – | – |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=Path)
     parser.add_argument("--n", type=int, default=300, help="passages of a corpus")
     parser.add_argument("--records", type=int, default=200, help="grammar records of a partition")
     parser.add_argument("--rules", action="store_true")
+    parser.add_argument("--only", choices=("real", "claims", "spoilt", "marginals"))
     given = parser.parse_args()
-    rng = np.random.default_rng(11)
-    if given.seeds:
+    rng, parts = np.random.default_rng(11), (given.only,) if given.only else ("real", "claims", "spoilt", "marginals")
+    if "real" in parts and given.seeds:
         real(given.seeds, given.n, not given.rules, rng)
-    claims(given.records, not given.rules)
-    spoilt(given.records // 4, not given.rules, rng)
+    if "claims" in parts:
+        claims(given.records, not given.rules)
+    if "spoilt" in parts:
+        spoilt(given.records // 4, not given.rules, rng)
+    if "marginals" in parts:
+        drift(3 * given.records, not given.rules)
 
 
 if __name__ == "__main__":

@@ -134,8 +134,9 @@ class Validator:
         if record.draft.slots:
             return ()
         wanted = {self.domain.labels[qi]: qi for qi in spec.qi}
-        persons = read.persons()
-        kinds = {kind for of in persons for kind in of}.union(a.kind for a in read.ruled if a.kind in self.domain.own)
+        views = [persons(read.attributes), persons(read.ruled)]
+        kinds = {kind for view in views for of in view for kind in of}
+        kinds |= {a.kind for a in read.ruled if a.kind in self.domain.own}
         missing = set(wanted) - kinds
         if spec.mode == "INDIRECT_QI":
             # No lexicon knows how a fact of the domain may be paraphrased; of the others some are inferred only.
@@ -143,7 +144,10 @@ class Validator:
         if missing:
             return tuple(f"missing:{qi}" for kind, qi in wanted.items() if kind in missing)
         shared = kinds & {*wanted} & {*IDENTIFYING}
-        return () if any(shared <= of for of in persons) or not shared else ("unbound",)
+        bound = [any(shared <= of for of in view) for view in views]
+        # Who sees all of them, and sees them of different people, is believed.
+        parted = any(shared <= set().union(*view) and not one for view, one in zip(views, bound, strict=True))
+        return ("unbound",) if shared and (parted or not any(bound)) else ()
 
     def _unplanned(self, record: Record, read: Told) -> tuple[str, ...]:
         """Strong identifying attributes that are neither wanted nor within what was asked for; those that the reader
@@ -168,14 +172,14 @@ class Told:
     ruled: tuple[Attribute, ...]
     inferred: frozenset[str] = frozenset()
 
-    def persons(self) -> list[set[str]]:
-        """The classes that are told of each individual, as either sees them."""
-        found: dict[tuple[bool, str], set[str]] = defaultdict(set)
-        for by_rules, attributes in ((False, self.attributes), (True, self.ruled)):
-            for a in attributes:
-                if a.subject in _TOLD:
-                    found[by_rules, a.person].add(a.kind)
-        return list(found.values())
+
+def persons(attributes: Iterable[Attribute]) -> list[set[str]]:
+    """The classes that are told of each individual."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for a in attributes:
+        if a.subject in _TOLD:
+            found[a.person].add(a.kind)
+    return list(found.values())
 
 
 def clustered(attributes: Iterable[Attribute]) -> bool:

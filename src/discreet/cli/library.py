@@ -59,6 +59,6 @@ if TYPE_CHECKING:
     from discreet.studies.mia import corpora as mia_corpora
     from discreet.studies.mia import reproduction as mia
     from discreet.studies.mia import settings as mia_settings
-    from discreet.synth import campaign, plan, records, validate
+    from discreet.synth import campaign, leaks, plan, records, validate
 
 __getattr__ = lazily(__name__, __file__)

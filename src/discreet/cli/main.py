@@ -55,6 +55,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "synth plan": ("synth:plan", "", "How many records of which partition, writer profile and mode."),
     "synth run": ("synth:run", "", "Write the partitions of a plan."),
     "synth validate": ("synth:validate", "", "Are records what they say they are?"),
+    "synth leaks": ("synth_leaks:leaks", "", "Answers that leak what passages hold, join or never said."),
     "audit": (None, MODELS, "Find out what a model's outputs give away about its training data."),
     "audit membership": (None, "", "Who was in the training set?"),
     "audit membership scores": ("audit_membership:scores", "", "Audit a table of scores."),

@@ -125,8 +125,8 @@ class TestFolders:
         cli(*CHECK, MARK, "--question", MARK, "--out", tmp_path / "run")
         assert holding_text(tmp_path) == []
         saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-        assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False, "no-reader": False, "people": False,
-                         "show-text": False}
+        assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False, "no-reader": False,
+                         "people": False, "show-text": False}
 
     @pytest.mark.parametrize(("args", "stdin", "expected"), [
         (["some text"], None, "text on the command line"), ([], b"some text", "standard input"),

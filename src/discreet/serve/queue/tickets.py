@@ -60,7 +60,7 @@ class Queue(Store):
     notify : bool
         Whether tickets leave a row for the webhook when they are final; see `Announcer`.
     key_period_s : float
-        Period of the keys in seconds, a day at most: so much later than it expires a ticket can still be read by who has
+        Seconds of the period of the keys, a day at most: that long after it expires a ticket can be read by who has
         the database and the keys.
     clock : callable
         Seconds since 1970.

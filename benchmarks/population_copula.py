@@ -74,4 +74,4 @@ def cut_normal(one: FloatArray, other: FloatArray, rho: float) -> FloatArray:
         r = rho * (node + 1) / 2
         density = np.exp(-(h * h - 2 * r * h * k + k * k) / (2 * (1 - r * r))) / (2 * np.pi * np.sqrt(1 - r * r))
         total = total + rho / 2 * weight * density
-    return np.maximum(np.diff(np.diff(total, axis=0), axis=1), 0.0)
+    return np.asarray(np.maximum(np.diff(np.diff(total, axis=0), axis=1), 0.0))

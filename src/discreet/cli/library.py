@@ -41,7 +41,10 @@ if TYPE_CHECKING:
         stress,
     )
     from discreet.mechanisms.labels import base as label_mechanisms
+    from discreet.population import fit as population_fit
     from discreet.population import people
+    from discreet.population import private as population_private
+    from discreet.population import table as population_table
     from discreet.report import batch, commands, figure, render
     from discreet.scores import check, table, write
     from discreet.scores.adapters import build

@@ -49,6 +49,8 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "serve reviews": ("serve_queue:reviews", "", "Write down what reviewers decided, for 'guard calibrate'."),
     "guard diff": ("guard_diff:diff", "", "What another guard would decide on recorded answers."),
     "meter": ("meter:meter", ANSWERS, "How many people fit what a text says of somebody?"),
+    "population": (None, ANSWERS, "Populations of your own to count people in."),
+    "population fit": ("population:fit", "", "Fit a population to a table of people."),
     "stress-test": ("stress_test:stress_test", ANSWERS, "Does a classifier read content or style? With a gate."),
     "benchmark": ("benchmark:benchmark", ANSWERS, "Compare guards on labelled passages."),
     "synth": (None, ANSWERS, "Write safe, unsafe and borderline answers to fit and test guards on, offline."),

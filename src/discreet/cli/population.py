@@ -40,14 +40,19 @@ def fit(
     read = lib.population_table.read_table(
         table, weight=weight, only=names_of("--columns", columns) if columns else (),
         schema=lib.population_table.read_schema(schema) if schema else None)
-    told = (lambda _: None) if quiet else lambda line: print(line, flush=True)
-    about = {"people": people, "source": source or table.name, "year": year}
+    source = source or table.name
+
+    def told(line: str) -> None:
+        if not quiet:
+            print(line, flush=True)
+
     rng = lib.random.default_rng(seed)
     if epsilon is None:
-        fitted = lib.population_fit.fit_population(*read, rng, **about, progress=told)
+        fitted = lib.population_fit.fit_population(*read, rng, people=people, source=source, year=year,
+                                                     progress=told)
     else:
         guarantee = lib.population_private.Guarantee.of(len(read.columns), epsilon, delta, most_weight)
-        fitted = lib.population_private.fit_private(*read, guarantee, rng, **about)
+        fitted = lib.population_private.fit_private(*read, guarantee, rng, people=people, source=source, year=year)
         told(fitted.privacy)
     fitted.save(out)
     told(f"{out}: {fitted.people:,.0f} people, {len(fitted.columns)} columns")

@@ -198,8 +198,9 @@ def fit_population(codes: IntArray, weights: FloatArray, columns: Sequence[Colum
     tell(f"fitted {len(mixture.shares)} classes; calibrating on fits of 1 row in {1 / share:.3g}")
     left = residuals(codes, columns, share, calibrating, factor=factor, fits=fits, fitted=mixture)
     calibration: Calibration = calibrate(left.predicted, left.true, left.attributes)
-    return Population({column.name: column for column in columns}, mixture, whole, len(codes), calibration, source,
-                      year, seen=together(codes, [len(column.values) for column in columns]))
+    return Population({column.name: column for column in columns}, mixture, whole, len(codes),
+                      float(weights.sum() ** 2 / (weights**2).sum()), calibration, source, year,
+                      seen=together(codes, [len(column.values) for column in columns]))
 
 
 def _row(tried: Mapping[int, float]) -> str:

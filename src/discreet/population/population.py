@@ -30,6 +30,8 @@ DEEPEST = 40.0
 """Probabilities are kept as logarithms from 0 to −DEEPEST in 16 bits: to .03 percent."""
 SURELY_SEEN = 10.0
 """Two attributes contradict each other where no row has both, and independence expects at least so many rows."""
+WELL_SEEN = 100.0
+"""From so many expected rows the sampling error of the table is known better than calibration can show it."""
 IMPOSSIBLE_BELOW = 0.01
 """The same without the table: the model has less than this share of what independence expects."""
 
@@ -54,6 +56,8 @@ class Population:
     classes : LatentClasses
     people, rows : float, int
         People in the population, and rows of the table that it was fitted on.
+    effective_rows : float
+        Rows of equal weight that would tell as much (Kish): (sum of weights)² over the sum of their squares.
     calibration : Calibration
     seen : (V, V) bool or None
         Which two categories some row of the table has together; None under differential privacy.
@@ -68,6 +72,7 @@ class Population:
     classes: LatentClasses
     people: float
     rows: int
+    effective_rows: float
     calibration: Calibration
     source: str
     year: str
@@ -93,8 +98,9 @@ class Population:
     def save(self, path: Path | str) -> None:
         """Write the population to one file (.npz), whole or not at all."""
         meta = {"format": FORMAT, "columns": [column.to_json() for column in self.columns.values()],
-                "people": self.people, "rows": self.rows, "source": self.source, "year": self.year,
-                "privacy": self.privacy, "places": self.places.to_json() if self.places else None}
+                "people": self.people, "rows": self.rows, "effective_rows": self.effective_rows,
+                "source": self.source, "year": self.year, "privacy": self.privacy,
+                "places": self.places.to_json() if self.places else None}
         logs = -np.log(np.maximum(self.classes.tables, math.exp(-DEEPEST)))
         out = io.BytesIO()
         np.savez_compressed(
@@ -129,10 +135,27 @@ class Population:
             least = 0.0 if impossible else 1.0
             return Count(None, (least, missed[0]), (least, missed[1]), used, expected=0.0, impossible=impossible,
                          **about)
-        found = self.calibration.at(expected, asked.attributes)
+        found = self._calibrated(expected, asked.attributes)
         if asked.share is not None:
             found, expected = of_share(found, asked.share), expected * asked.share
         return Count(found.estimate, found.interval80, found.interval95, used, expected=expected, **about)
+
+    def _calibrated(self, expected: float, attributes: int) -> Range:
+        """The calibrated count; where many rows have it, at least as wide as sampling them makes it.
+
+        Calibration takes the table for the population and has no group that is both large and a small part of it.
+        """
+        if not attributes:
+            return Range(expected, (expected, expected), (expected, expected))
+        found = self.calibration.at(expected, attributes)
+        share = expected / self.people
+        if share * self.effective_rows < WELL_SEEN:
+            return found
+        left = max(0.0, 1 - share) * max(0.0, 1 - self.rows / self.people)
+        ends = [expected * math.exp(side * z * math.sqrt(left / (share * self.effective_rows)))
+                for z in (1.2816, 1.96) for side in (-1, 1)]
+        (a, d), (b, c) = found.interval95, found.interval80
+        return Range(expected, (min(b, ends[0]), max(c, ends[1])), (min(a, ends[2]), max(d, ends[3])))
 
     def narrowing(self, cluster: Mapping[str, Asked]) -> dict[str, float]:
         """By attribute used, how many times more people would fit without it, by the model before calibration."""
@@ -294,6 +317,6 @@ def _read(content: bytes, name: str) -> Population:
     if tables.shape != (sum(sizes), len(shares)):
         raise InputError(f"{name} holds tables of shape {tables.shape}: expected {(sum(sizes), len(shares))}")
     return Population(columns, LatentClasses(shares / shares.sum(), tables, sizes), float(meta["people"]),
-                      int(meta["rows"]), calibration, meta["source"], meta["year"],
+                      int(meta["rows"]), float(meta["effective_rows"]), calibration, meta["source"], meta["year"],
                       Places.of(meta["places"]) if meta["places"] else None,
                       bits.reshape(sum(sizes), sum(sizes)) if len(bits) else None, meta["privacy"])

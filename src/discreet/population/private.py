@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import Generator
@@ -49,15 +50,15 @@ class Guarantee:
         if columns < 2:
             raise UsageError(f"{columns} columns: expected at least two, whose pairs are counted")
         if not (epsilon > 0 and 0 < delta < 1 and 0 < most_weight < np.inf):
-            raise UsageError(f"epsilon {epsilon}, delta {delta}, most weight {most_weight}: expected epsilon and weight "
-                             "above 0, delta between 0 and 1 and below 1 over the number of rows")
+            raise UsageError(f"epsilon {epsilon}, delta {delta}, most weight {most_weight}: expected epsilon and "
+                             "weight above 0, delta between 0 and 1 and below 1 over the number of rows")
         sensitivity = most_weight * float(np.sqrt(columns * (columns - 1) / 2))
         return cls(epsilon, delta, most_weight, sensitivity, gaussian_sigma(epsilon, delta, sensitivity))
 
     def in_words(self) -> str:
         """The guarantee in one sentence, with what it does not protect."""
-        return (f"({self.epsilon:g}, {self.delta:g})-differential privacy for adding or removing one row: Gaussian noise "
-                f"of standard deviation {self.sigma:.4g} on each count of a pair of values, L2 sensitivity "
+        return (f"({self.epsilon:g}, {self.delta:g})-differential privacy for adding or removing one row: Gaussian "
+                f"noise of standard deviation {self.sigma:.4g} on each count of a pair of values, L2 sensitivity "
                 f"{self.sensitivity:.4g}, weights above {self.most_weight:g} cut to it. Not protected: the columns and "
                 "their values, a number of people that was given, and what several rows of one person or household "
                 "have in common. The noise is drawn in double precision.")
@@ -83,7 +84,7 @@ def release(codes: IntArray, weights: FloatArray, sizes: Sequence[int], guarante
     noise = np.triu(rng.normal(0, guarantee.sigma, (sum(sizes), sum(sizes))), 1)
     noisy = pair_counts(codes, cut, sizes) + noise + noise.T
     start = np.concatenate([[0], np.cumsum(sizes)])
-    for at, end in zip(start[:-1], start[1:], strict=True):
+    for at, end in pairwise(start):
         noisy[at:end, at:end] = 0
     return np.asarray(noisy)
 
@@ -95,7 +96,7 @@ def cleaned(noisy: FloatArray, sizes: Sequence[int], sigma: float) -> tuple[Floa
     the others leave of the total as the marginals have it, if columns were independent.
     """
     start = np.concatenate([[0], np.cumsum(sizes)])
-    blocks = [slice(a, b) for a, b in zip(start[:-1], start[1:], strict=True)]
+    blocks = [slice(a, b) for a, b in pairwise(start)]
     total = max(1.0, float(noisy.sum()) / (len(sizes) * (len(sizes) - 1)))
     base = [np.maximum(noisy[one].sum(1) / (len(sizes) - 1) / total, 0.1 / total) for one in blocks]
     base = [part / part.sum() for part in base]
@@ -120,7 +121,7 @@ def classes_of_pairs(shares: FloatArray, sizes: Sequence[int], rows: float, n_cl
     tables = base[:, None] * rng.lognormal(0, 0.5, (len(base), n_classes))
     mixing = np.full(n_classes, 1 / n_classes)
     different = np.ones(shares.shape, np.bool_)
-    for at, end in zip(start[:-1], start[1:], strict=True):
+    for at, end in pairwise(start):
         tables[at:end] /= tables[at:end].sum(0)
         different[at:end, at:end] = False
     for _ in range(steps):
@@ -128,15 +129,15 @@ def classes_of_pairs(shares: FloatArray, sizes: Sequence[int], rows: float, n_cl
         ratio = np.where(different, shares / np.maximum(model, 1e-30), 0.0)
         counts = rows * tables * mixing * (ratio @ tables) / (len(sizes) - 1)
         members = counts.sum(0) / len(sizes)
-        for at, end in zip(start[:-1], start[1:], strict=True):
+        for at, end in pairwise(start):
             part = counts[at:end] + prior * base[at:end, None]
             tables[at:end] = part / part.sum(0)
         mixing = (members + 1e-3) / (members + 1e-3).sum()
     return LatentClasses(mixing, tables, tuple(sizes))
 
 
-def fit_private(codes: IntArray, weights: FloatArray, columns: Sequence[Column], guarantee: Guarantee, rng: Generator, *,
-                people: float | None = None, source: str, year: str) -> Population:
+def fit_private(codes: IntArray, weights: FloatArray, columns: Sequence[Column], guarantee: Guarantee, rng: Generator,
+                *, people: float | None = None, source: str, year: str) -> Population:
     """A population under `guarantee`; arguments as of `fit_population`.
 
     Intervals come from the model alone (parametric bootstrap): made-up tables are released, fitted and asked in the
@@ -165,5 +166,5 @@ def fit_private(codes: IntArray, weights: FloatArray, columns: Sequence[Column],
         true.append(1.0 + one.poisson(max(whole - 1, 0) * mixture.probabilities(cells, asked.used)))
         numbers.append(asked.used.sum(1))
     calibration = calibrate(np.concatenate(predicted), np.concatenate(true), np.concatenate(numbers))
-    return Population({column.name: column for column in columns}, mixture, whole, rows, calibration, source, year,
-                      privacy=guarantee.in_words())
+    return Population({column.name: column for column in columns}, mixture, whole, rows, float(rows), calibration,
+                      source, year, privacy=guarantee.in_words())

@@ -27,8 +27,8 @@ class Table(NamedTuple):
     columns: list[Column]
 
 
-def read_table(path: Path, *, weight: str | None = None, only: Sequence[str] = (), schema: Sequence[Column] | None = None
-               ) -> Table:
+def read_table(path: Path, *, weight: str | None = None, only: Sequence[str] = (),
+               schema: Sequence[Column] | None = None) -> Table:
     """Read a CSV file with a header, one row a person (or a group of `weight` persons).
 
     Parameters
@@ -55,7 +55,8 @@ def read_table(path: Path, *, weight: str | None = None, only: Sequence[str] = (
             rows = [([" ".join((row[name] or "").split()) or MISSING for name in names],
                      row[weight] if weight else "1") for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as CSV ({type(error).__name__}): expected UTF-8 with a header") from None
+        raise InputError(f"{path} cannot be read as CSV ({type(error).__name__}): expected UTF-8 with a "
+                         "header") from None
     if len(names) < 2 or not rows:
         raise InputError(f"{path} has {len(rows)} rows and {len(names)} columns to fit: expected at least two columns")
     weights = _weights([cell for _, cell in rows], weight)
@@ -73,7 +74,8 @@ def read_schema(path: Path) -> list[Column]:
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as JSON ({type(error).__name__}): expected a list of columns") from None
+        raise InputError(f"{path} cannot be read as JSON ({type(error).__name__}): expected a list of "
+                         "columns") from None
     if not isinstance(read, list) or not read:
         raise InputError(f"{path} holds no list: expected one object for each column, with name and values")
     return [Column.of(one) for one in read]
@@ -102,6 +104,6 @@ def _column(name: str, cells: list[str]) -> Column:
             return Column(name, tuple(map(str, range(numbers[0], numbers[-1] + 1))), ordered=True)
     folded = {value.casefold(): value for value in sorted(values)}
     if len(folded) > MOST_VALUES:
-        raise UsageError(f"column {name!r} has {len(folded):,} values, more than {MOST_VALUES}: group them, or leave it "
-                         "out with --columns")
+        raise UsageError(f"column {name!r} has {len(folded):,} values, more than {MOST_VALUES}: group them, or leave "
+                         "it out with --columns")
     return Column(name, tuple(folded.values()))

@@ -30,7 +30,6 @@ from scipy.stats import spearmanr
 from discreet import Guard
 from discreet.core.records import Answer
 from discreet.core.types import FloatArray, IntArray
-from discreet.population.attributes import Description, describe
 from discreet.population.columns import Column
 from discreet.population.fit import fit_population
 from discreet.population.people import Measured, measure
@@ -152,11 +151,6 @@ def figures(estimate: Sequence[float], truth: Sequence[float], rng: Generator) -
             "median_factor": float(np.exp(np.median(error)))}
 
 
-def fullest(found: Sequence[Description]) -> Description | None:
-    """The person of whom most is said."""
-    return max(found, key=lambda one: len(one.cluster), default=None)
-
-
 def from_written(table: Table, texts: int, share: int, rng: Generator) -> dict[str, Any]:
     """Texts from profiles: counts by oracle and by extracted attributes against true sizes."""
     drawing, fitting, boot = rng.spawn(3)
@@ -165,7 +159,7 @@ def from_written(table: Table, texts: int, share: int, rng: Generator) -> dict[s
     model = fit_population(table.codes[kept], np.ones(len(kept)), table.columns, fitting, people=len(table.codes),
                            source="the survey's rows", year="1994-95", factor=1.0)
     outside = outside[np.isin(outside, table.adults)]
-    guard = Guard("medical")
+    guard = Guard("medical").counting(model)
     rows: list[dict[str, Any]] = []
     recall: Counter[tuple[str, str]] = Counter()
     for row in outside.tolist():
@@ -175,8 +169,8 @@ def from_written(table: Table, texts: int, share: int, rng: Generator) -> dict[s
         if made is None:
             continue
         text, cluster = made
-        judged = guard.judge(Answer(str(row), text))
-        one = fullest(describe(text, judged.findings))
+        people = guard.judge(Answer(str(row), text)).people
+        one = max(people, key=lambda p: len(p.description.cluster)).description if people else None
         found = dict(one.cluster) if one else {}
         for name, values in cluster.items():
             right = "missed" if name not in found else "same" if found[name] == values else (
@@ -231,17 +225,17 @@ def from_real(data: Path, population: Population, texts: Sequence[Path], rng: Ge
 
     places = corpus.places("pool")
     pool = [one for one in passages(data, "pool", texts) if not places[one.id]["teaches"] and one.cluster != "unclear"]
-    guards = {d: Guard(d) for d in ("medical", "law", "finance")}
-    pairs, rule, left = [], [], Counter()
+    guards = {d: Guard(d).counting(population) for d in ("medical", "law", "finance")}
+    pairs: list[tuple[float, float]] = []
+    rule: list[dict[str, Any]] = []
+    left: Counter[str] = Counter()
     for passage in pool:
         guard = guards[places[passage.id]["domain"]]
         main = [f for f in by_labels(passage) if f.person == f"person {passage.main}"]
         label = smallest(measure(passage.text, main, population))
-        judged = guard.judge(Answer(passage.id, passage.text))
-        mine = [f for f in judged.findings if f.subject in ("third", "speaker")]
-        found = smallest(measure(passage.text, mine, population))
-        if label is not None and len(label.count.used) > 1:
-            pairs.append((label.count.estimate, found.count.estimate if found else population.people))
+        found = smallest(guard.judge(Answer(passage.id, passage.text)).people)
+        if label is not None and label.count.estimate is not None and len(label.count.used) > 1:
+            pairs.append((label.count.estimate, (found and found.count.estimate) or population.people))
         if passage.cluster in ("yes", "one"):
             count = label.count.estimate if label else None
             rule.append({"cluster": passage.cluster == "yes", "people": count,

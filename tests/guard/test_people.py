@@ -115,3 +115,13 @@ def test_the_sentence(number: float, said: str) -> None:
     assert rounded(0) == 0
     with pytest.raises(ValueError, match="finite"):
         replace(one, estimate=float("nan"))
+
+
+def test_people_who_may_be_one_do_not_pass_apart() -> None:
+    """Each of the two is many; one who is all of it would be 2."""
+    text = "The patient is a 52-year-old lawyer. The client is a divorced man from Omaha."
+    people = guard(1000, 1e9).judge(text).people
+    assert len(people) > 1
+    verdict = guard(1000, 1e9).check(text)
+    assert verdict.action == "abstain"
+    assert "unless it is one person" in verdict.reason

@@ -47,7 +47,7 @@ def meter(
         judgement = guard.judge(answer)
         if judgement.verdict.action == "failed":
             raise UsageError(f"the text {printable(answer.id)!r} could not be read: {judgement.verdict.reason}")
-        measured = lib.people.measure(answer.answer, judgement.findings, everybody)
+        measured = judgement.people
         record = {"id": answer.id, "people": [lib.people.detailed(one, everybody) for one in measured]}
         words = [lib.people.values_of(one) for one in measured] if show_text else None
         output.say(record, lambda: "\n".join(lines(record, words, several=several)), whenever=True)  # noqa: B023

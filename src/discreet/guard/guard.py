@@ -10,7 +10,7 @@ same operating point, and the gate holds back only what evidence does not decide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from discreet.domains import DomainLike
 from discreet.guard import reading
 from discreet.guard.combined import Combined, combined, score
 from discreet.guard.conversation import Conversation
-from discreet.guard.people import decided_by_people
+from discreet.guard.people import ByPeople, decided_by_people, told_of
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import EvidenceScore, Finding, Read
 from discreet.text.evidence.entities import SpacyPipeline
@@ -246,7 +246,7 @@ class Guard:
         findings = reading.findings_of(read, self.policy)
         verdict = Verdict(answer.id, "safe", None, reading.probability(found.logit), found.logit, found.listed(),
                           self._label, found.quiet_reason(), tau=self.tau)
-        people = self._count(answer, findings) if self.counts_people else ()
+        people, joined = self._count(answer, told_of(findings, found.listed())) if self.counts_people else ((), None)
         if people:
             verdict = replace(verdict, people=people[0].people())
         unsure = None
@@ -254,7 +254,8 @@ class Guard:
             logit, delta, safe, unsafe, unsure = self._detector.score_answer(answer, read)
             verdict = replace(verdict, score=reading.probability(logit), delta=delta, sigma_safe=safe,
                               sigma_unsafe=unsafe)
-        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure, people, quotes))
+        counted = decided_by_people(people, self.policy, found, joined)
+        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure, counted, quotes))
         if quotes:
             listed = tuple(Evidence("quote", "nobody", one.start, one.end) for one in quotes)
             verdict = replace(verdict, evidence=verdict.evidence + listed)
@@ -264,14 +265,16 @@ class Guard:
             verdict = _seconded(verdict, self.second(answer))
         return Judgement(verdict, findings, found, people)
 
-    def _count(self, answer: Answer, findings: Iterable[Finding]) -> tuple[Measured, ...]:
-        from discreet.population.people import measure
+    def _count(self, answer: Answer, findings: Iterable[Finding]) -> tuple[tuple[Measured, ...], Measured | None]:
+        from discreet.population.people import measure, together
 
         mine = [one for one in findings if one.subject in self.policy.subjects]
-        return measure(answer.answer, mine, self.population) if mine else ()
+        people = measure(answer.answer, mine, self.population) if mine else ()
+        return people, together(answer.answer, mine, self.population) if len(people) > 1 else None
 
     def _change(self, quiet: Verdict, read: Read, findings: Iterable[Finding], found: EvidenceScore,
-                unsure: str | None, people: Sequence[Measured], quotes: tuple[Quote, ...]) -> dict[str, Any]:
+                unsure: str | None, counted: tuple[ByPeople | None, str],
+                quotes: tuple[Quote, ...]) -> dict[str, Any]:
         """What differs from the verdict "safe".
 
         An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
@@ -281,7 +284,7 @@ class Guard:
             where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
             return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
                     "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        by_people, why = decided_by_people(people, self.policy, found)
+        by_people, why = counted
         flags = found.flags(self.rules_tau, self.rules.counted_above(self.point)) if by_people is None else (
             by_people == "flag")
         if flags:

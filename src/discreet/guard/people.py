@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from discreet.core.records import Evidence
 from discreet.guard.policy import Policy
-from discreet.guard.reading import EvidenceScore
+from discreet.guard.reading import EvidenceScore, Finding
 
 if TYPE_CHECKING:
     from discreet.population.people import Measured
@@ -14,12 +16,24 @@ if TYPE_CHECKING:
 ByPeople = Literal["flag", "pass", "abstain"]
 
 
-def decided_by_people(people: Sequence[Measured], policy: Policy, found: EvidenceScore) -> tuple[ByPeople | None, str]:
+def told_of(findings: Sequence[Finding], evidence: Sequence[Evidence]) -> tuple[Finding, ...]:
+    """Findings, and what the rules count though no finding lists it, as said of the person of the nearest finding."""
+    held = [f for f in findings if f.layer == "contextual" and f.subject not in ("cohort", "nobody")]
+    more = [e for e in evidence if not any(f.type == e.type and f.start < e.end and e.start < f.end for f in findings)]
+    return (*findings, *(
+        replace(min(held, key=lambda f: abs(f.start - e.start)), type=e.type, start=e.start, end=e.end, counts=True)
+        for e in more if held))
+
+
+def decided_by_people(people: Sequence[Measured], policy: Policy, found: EvidenceScore,
+                      joined: Measured | None = None) -> tuple[ByPeople | None, str]:
     """What the counts decide under `fewer_than`, and why; None where they do not.
 
     Flag where for somebody the upper end of the 95% interval is below it; pass where for everybody the lower end is not
     and nothing that is said was left out of the count; else abstain. What is left out makes the count an upper bound,
-    whose lower end is no promise. Where no cluster is told, an answer is not held for what cannot be counted.
+    whose lower end is no promise. Where no cluster is told, an answer is not held for what cannot be counted. `joined`
+    is the count if several people of the answer were one: where that is short, readers who part them wrongly would let
+    a cluster pass.
     """
     fewest = policy.fewer_than
     if fewest is None or not people:
@@ -31,7 +45,9 @@ def decided_by_people(people: Sequence[Measured], policy: Policy, found: Evidenc
     short = any(one.count.estimate is None or one.count.interval95[0] < fewest for one in people)
     partly = next((one for one in people if one.upper_bound), None)
     if not short and partly is None and not found.inferred:
-        return "pass", f"not fewer than {fewest:,}: {first}"
+        if joined is None or joined.count.estimate is None or joined.count.interval95[0] >= fewest:
+            return "pass", f"not fewer than {fewest:,}: {first}"
+        return "abstain", f"not fewer than {fewest:,} unless it is one person of whom all is said: {first}"
     if not found.cluster:
         return None, ""
     if short:

@@ -168,7 +168,7 @@ def _described(lower: str, text: str, who: tuple[str, Subject], found: Sequence[
         if all(r.widened for _, r in readings):
             widened[Said(readings[0][0], readings[0][1].widened)] = None
     return Description(who[0], who[1], cluster, {c: by_column[c][0][0] for c in cluster}, tuple(widened),
-                       tuple(d for d in dropped if d.kind != "sex" or "sex" not in cluster), tuple(not_counted),
+                       tuple(d for d in dropped if d.kind not in cluster or d.why != _SAID[d.kind]), tuple(not_counted),
                        tuple(notes))
 
 

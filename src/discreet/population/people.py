@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from discreet.core.records import People
+from discreet.core.records import People, Subject
 from discreet.population.ages import OLDEST
 from discreet.population.attributes import Description, Found, Said, describe
 from discreet.population.count import Count
 from discreet.population.population import Population
 from discreet.population.words import Value
+
+
+class Alone(NamedTuple):
+    """A finding as if there were one person only."""
+
+    type: str
+    subject: Subject
+    person: str
+    start: int
+    end: int
+    layer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,16 @@ def measure(text: str, findings: Iterable[Found], population: Population) -> tup
             measured.append(Measured(one, count, asked, (*one.dropped, *dropped), unknown,
                                      place if "place" in count.used else ""))
     return tuple(sorted(measured, key=lambda m: m.count.interval95[1]))
+
+
+def together(text: str, findings: Iterable[Found], population: Population) -> Measured | None:
+    """The same if all that is said of individuals were said of one, as it may be: readers part people wrongly at times.
+
+    None where nothing is said of anybody.
+    """
+    one = (Alone(f.type, "third", "", f.start, f.end, f.layer) for f in findings
+           if f.subject not in ("cohort", "nobody"))
+    return next(iter(measure(text, one, population)), None)
 
 
 def _town(path: str) -> str:

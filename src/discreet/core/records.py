@@ -179,12 +179,12 @@ class People:
         fits = f"{who}{there} {'fit' if number > 1 else 'fits'} ({low:,} to {high:,})"
         return f"at most {fits}" if self.upper_bound and number else fits
 
-    def to_json(self) -> dict[str, Any]:
-        """Figures and classes; no place."""
+    def to_json(self, *, where: bool = False) -> dict[str, Any]:
+        """Figures and classes; `where` names the place in the sentence."""
         return {"estimate": self.estimate, "interval80": list(self.interval80), "interval95": list(self.interval95),
                 "used": list(self.used), "dropped": list(self.dropped), "unknown": list(self.unknown),
                 "not_counted": list(self.not_counted), "upper_bound": self.upper_bound, "source": self.source,
-                "year": self.year, "problem": self.problem, "sentence": self.sentence()}
+                "year": self.year, "problem": self.problem, "sentence": self.sentence(where=where)}
 
 
 def rounded(number: float) -> int:
@@ -231,11 +231,14 @@ class Verdict:
             return "ok"
         return "privacy/undecided" if self.action == "abstain" else "privacy/not_judged"
 
-    def to_json(self) -> dict[str, Any]:
-        """The line that machines read; keys are fixed, null where a mode has no such field."""
+    def to_json(self, *, where: bool = False) -> dict[str, Any]:
+        """The line that machines read; keys are fixed, null where a mode has no such field.
+
+        `where` lets the sentence on people name their place: for whoever may read the answer itself.
+        """
         return {
             "id": self.id, "action": self.action, "layer": self.layer, "score": self.score, "delta": self.delta,
             "sigma_safe": self.sigma_safe, "sigma_unsafe": self.sigma_unsafe, "tau": self.tau,
             "evidence": [e.to_json() for e in self.evidence], "policy": self.policy, "reason": self.reason,
-            "latency_ms": self.latency_ms, "people": self.people and self.people.to_json(),
+            "latency_ms": self.latency_ms, "people": self.people and self.people.to_json(where=where),
         }

@@ -105,13 +105,11 @@ class Gate:
         try:
             assert self.queue is not None
             assert worst is not None
-            told = worst.verdict.to_json() | {"logit": worst.evidence and worst.evidence.logit}
-            if worst.verdict.people is not None:  # The reviewer reads the answer itself, and so where its people are.
-                told["people"] |= {"sentence": worst.verdict.people.sentence(where=True)}
             return await asyncio.to_thread(
                 self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
                 texts=[one.answer for one in answers], question=answers[0].question,
-                verdict=told, findings=findings, payload=payload)
+                verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
+                findings=findings, payload=payload)
         except Exception as error:
             # Whatever the database or the disk says, the answer does not pass, and the service goes on.
             self.queue_failed("open", error)

@@ -100,7 +100,8 @@ class Desk:
         found = self.guard.judge(Answer("x", text, question))
         return self.queue.open(
             caller="clinic", guard=guard, code=code, policy=found.verdict.policy, texts=[text], question=question,
-            verdict=found.verdict.to_json(), findings=[{"answer": 0, **asdict(one)} for one in found.findings],
+            verdict=found.verdict.to_json(where=True),
+            findings=[{"answer": 0, **asdict(one)} for one in found.findings],
             payload={"choices": [{"message": {"content": text}}]})
 
     def person(self, name: str | None = None) -> Person:

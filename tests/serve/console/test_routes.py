@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
+from tests.population.standin import StandIn
 from tests.serve.conftest import Start
 from tests.serve.console.conftest import LITIGATOR, PART, QUESTION, UNDECIDED, Desk, Person
 
 from discreet.core.errors import NotFoundError
+from discreet.guard.guard import Guard
 from discreet.serve.console.session import COOKIE, HOURS
 from discreet.serve.keys import remove_key
 
@@ -456,3 +459,13 @@ def test_in_the_service_a_body_over_the_limit_is_refused(start: Start, tmp_path:
                              headers={"content-type": "application/x-www-form-urlencoded"})
     assert found.status_code == 413
     assert not service.events("crash")
+
+
+def test_a_ticket_says_how_many_people_fit_and_where(tmp_path: Path, guard: Guard) -> None:
+    desk = Desk(tmp_path, guard.counting(StandIn()))  # type: ignore[arg-type]
+    page = desk.person("anna").get(f"/tickets/{desk.open(LITIGATOR)}").text
+    said = unescape(page.partition('id="people">')[2].partition("</p>")[0])
+    assert said.startswith("At most about 20 people in Omaha fit (4 to 100).")
+    assert "Not everything that is said was counted (family): fewer may fit." in said
+    assert "made people, 1994; place is taken as independent of the rest." in said
+    desk.queue.close()

@@ -17,6 +17,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +29,7 @@ from numpy.random import Generator
 from scipy.stats import spearmanr
 
 from discreet import Guard
+from discreet.core.files import write_atomic
 from discreet.core.records import Answer
 from discreet.core.types import FloatArray, IntArray
 from discreet.population.columns import Column
@@ -231,11 +233,12 @@ def from_real(data: Path, population: Population, texts: Sequence[Path], rng: Ge
     left: Counter[str] = Counter()
     for passage in pool:
         guard = guards[places[passage.id]["domain"]]
-        main = [f for f in by_labels(passage) if f.person == f"person {passage.main}"]
-        label = smallest(measure(passage.text, main, population))
+        labelled = by_labels(passage)
+        label = smallest(measure(passage.text, [f for f in labelled if f.person == f"person {passage.main}"], population))
+        anybody = smallest(measure(passage.text, labelled, population))
         found = smallest(guard.judge(Answer(passage.id, passage.text)).people)
-        if label is not None and label.count.estimate is not None and len(label.count.used) > 1:
-            pairs.append((label.count.estimate, (found and found.count.estimate) or population.people))
+        if anybody is not None and anybody.count.estimate is not None and len(anybody.count.used) > 1:
+            pairs.append((anybody.count.estimate, (found and found.count.estimate) or population.people))
         if passage.cluster in ("yes", "one"):
             count = label.count.estimate if label else None
             rule.append({"cluster": passage.cluster == "yes", "people": count,
@@ -284,7 +287,8 @@ def rule_on_profiles(table: Table, population: Population, n: int, rng: Generato
     adults = table.adults
     chosen = rng.choice(adults, n, p=table.weights[adults] / table.weights[adults].sum())
     found: dict[int, list[float | None]] = {number: [] for number in (1, 2, 3, 4)}
-    rows, pairs = [], {}
+    rows: list[dict[str, Any]] = []
+    pairs: dict[str, list[float | None]] = {}
     for row in chosen.tolist():
         can = {kind: name for kind, names in ATTRIBUTES.items() for name in names
                if name == "place" or name in sayable(table, row)}
@@ -313,22 +317,26 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-    from make_population import table as read
+    from make_population import table as read  # type: ignore[import-not-found]
 
     table = Table(*read(given.table))
     shipped = Population.load()
     rngs = np.random.default_rng(SEED).spawn(2 + len(given.shares))
-    found: dict[str, Any] = {"seed": SEED, "machine": machine()}
+    found: dict[str, Any] = {"seed": SEED, "texts": given.texts, "machine": machine()}
+    if given.json and given.json.exists():  # Each step has a generator of its own, so that a stopped run resumes.
+        found = json.loads(given.json.read_text(encoding="utf-8"))
     steps: list[tuple[str, Callable[[], Any]]] = [("profiles", lambda: rule_on_profiles(table, shipped, 3000, rngs[0]))]
     if given.data is not None:
         steps.append(("real", lambda: from_real(given.data, shipped, given.given, rngs[1])))
-    steps += [(f"written_{share}", lambda share=share, rng=rng: from_written(table, given.texts, share, rng))
+    steps += [(f"written_{share}", partial(from_written, table, given.texts, share, rng))
               for share, rng in zip(given.shares, rngs[2:], strict=True)]
     for name, step in steps:
+        if name in found:
+            continue
         found[name] = step()
         print(json.dumps({name: found[name]}), flush=True)
         if given.json:
-            given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+            write_atomic(given.json, json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from discreet.studies.mia import corpora as mia_corpora
     from discreet.studies.mia import reproduction as mia
     from discreet.studies.mia import settings as mia_settings
+    from discreet.studies.ppe import reproduction as ppe
     from discreet.synth import campaign, leaks, plan, records, validate
 
 __getattr__ = lazily(__name__, __file__)

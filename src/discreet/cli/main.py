@@ -76,6 +76,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "reproduce": (None, OTHER, "Rerun the tables and figures of a paper: its definitions next to corrected ones."),
     "reproduce mia": ("reproduce:mia", "", "Boundary-targeted membership inference."),
     "reproduce blia": ("reproduce:blia", "", "Label inference."),
+    "reproduce ppe": ("reproduce:ppe", "", "Guards against leaks of context: the detectors and their confound."),
     "report": ("report:report", OTHER, "Render the report of a run folder again."),
 }
 """By its path each command: the function (None for a group that shows its help alone), its heading in the help of its

@@ -15,7 +15,7 @@ from discreet.core.files import write_atomic
 
 SCHEMA = 1
 PAGES = ("audit labels", "audit membership", "benchmark", "defend-frontier", "guard check",
-         "reproduce blia", "reproduce mia")
+         "reproduce blia", "reproduce mia", "reproduce ppe")
 """Kinds of runs that have a page."""
 
 

@@ -1,17 +1,19 @@
-"""`discreet reproduce`: the tables and figures of two papers, their definitions next to corrected ones."""
+"""`discreet reproduce`: the tables and figures of three papers, their definitions next to corrected ones."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from sys import stderr
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from discreet.cli import library as lib
-from discreet.cli.options import Engine, Seed, Workers, group, names_of, numbers_of, option
+from discreet.cli.options import Encoders, Engine, Seed, Workers, group, names_of, numbers_of, option
 from discreet.cli.output import RunOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import write_atomic
@@ -157,6 +159,57 @@ def blia(
             **ours, "corpora": {**there["provenance"]["corpora"], **ours["corpora"]}}}
 
     _finish(_record("blia", scale, found, facts), run, output, ("discreet",), merged)
+
+
+def ppe(
+    *,
+    table: Annotated[list[str] | None, option(
+        "N", "III to XI (or 3 to 11); may be repeated. Everything if none of the three is given.")] = None,
+    figure: Annotated[list[int] | None, option("N", "4.")] = None,
+    section: Annotated[list[str] | None, option(
+        "S", "Beyond the paper: rule (what is a cluster), controls, scores (histograms, risk over coverage), "
+        "detectors; may be repeated.")] = None,
+    scale: Annotated[str, option(
+        "S", "smoke (tiny, a minute), small (the packaged encoder on text of the grammar, hours on two cores), paper "
+        "(its encoders on campaigns of language models in --data; needs a GPU).")] = "smoke",
+    texts: Annotated[int | None, option("N", "Fit on N texts a side, of those of the scale.")] = None,
+    encoders: Encoders = None,
+    plan: Annotated[bool, option("", "Say what the run takes, memory and hours, and stop.")] = False,
+    seed: Seed = 42, execution: Execution, output: RunOutput,
+) -> None:
+    """Rerun the guard paper: its detectors in its own form next to ours, on every pairing, with controls.
+
+    Without --data the grammar writes the texts: self-consistency, an analogue. Keeps campaigns, with their texts, in
+    OUT/data, vectors and scores in OUT/store, so that a stopped run resumes. Domains are --corpora.
+    """
+    numerals = {str(number): roman for number, roman in lib.ppe.NUMERALS.items()}
+    tables = [numerals.get(name, name.upper()) for name in table or ()]
+    items = lib.studies.chosen_items(lib.ppe.ORDER, tables, figure or (), section or ())
+    setting = lib.studies.setting_of(lib.ppe.SETTINGS, scale)
+    domains = execution.known_corpora(setting.domains, setting.domains, scale)
+    seeds = execution.known_seeds() or (() if seed == 42 else (seed,))
+    if len(seeds) > 1:
+        raise UsageError(f"--seeds names {len(seeds)}; expected one: a study of the guard has one seed")
+    setting = setting.only(domains, texts, encoders, *seeds)
+    if plan:
+        output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
+        return
+    execution.check_data(scale, ("paper",))
+    run = output.open_run(only=("scale",))
+    with TemporaryDirectory(prefix="discreet-") as part:
+        study = lib.ppe.Study(setting, execution.data, run.path if run else Path(part), lib.presets.default_cache())
+        note = (lambda _: None) if output.quiet else partial(print, file=stderr)
+        found = lib.ppe.reproduce(study, items, note=note)
+    facts = {"source": "grammar" if execution.data is None else execution.data.name, "domains": list(setting.domains),
+             "encoders": setting.encoders, "texts": setting.sizes.fit, "seed": setting.seed,
+             "sizes": asdict(setting.sizes)}
+
+    def merged(there: Record, record: Record) -> Record:
+        known = [*there["provenance"]["domains"], *setting.domains]
+        return {**record, "items": lib.ppe.merged(there["items"], record["items"]),
+                "provenance": {**record["provenance"], "domains": list(dict.fromkeys(known))}}
+
+    _finish(_record("ppe", scale, found, facts), run, output, ("discreet", "encoders", "texts", "seed"), merged)
 
 
 def _record(study: str, scale: str, found: Mapping[str, Any], facts: Mapping[str, Any]) -> Record:

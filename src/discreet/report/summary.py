@@ -27,6 +27,7 @@ KINDS: Mapping[str, str] = {
     "audit labels": "labels.summary", "audit membership": "membership.summary", "benchmark": "benchmark.summary",
     "defend-frontier": "frontier.summary",
     "reproduce blia": "reproduction.summary", "reproduce mia": "reproduction.summary",
+    "reproduce ppe": "policy_guard.summary", "plan ppe": "policy_guard.plan_summary",
     "plan labels": "labels.plan_summary", "check-table": "commands.table_summary",
     "certificate": "commands.certificate_summary", "seal": "commands.seal_summary",
     "guard evaluate": "commands.evaluation_summary", "guard calibrate": "commands.calibration_summary",

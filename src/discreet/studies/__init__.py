@@ -51,7 +51,7 @@ def paper_figures(study: str) -> tuple[dict[str, str], ...]:
         return tuple(csv.DictReader(handle))
 
 
-def chosen_items(order: Sequence[str], tables: Sequence[int], figures: Sequence[int], sections: Sequence[str]
+def chosen_items(order: Sequence[str], tables: Sequence[int | str], figures: Sequence[int], sections: Sequence[str]
                  ) -> list[str]:
     """Names of the items asked for, in `order`; all where nothing is. UsageError for one that is not there.
 

@@ -76,11 +76,12 @@ def fit_and_score(corpus: PPECorpus, settings: DetectorSettings, *, seed: int = 
     started = time.perf_counter()
     made = _perceptron if settings.density == "mlp" else _dual
     delta, abstains, facts = made(corpus, settings, x, y, seed, started)
-    sides = [delta[f"{kind}_{CALIBRATION}"][~abstains[f"{kind}_{CALIBRATION}"]] for kind in ("unsafe", "safe")]
-    # A perceptron that is sure of nothing still needs numbers, which then decide about nothing.
-    sides = [side if side.size else delta[f"{kind}_{CALIBRATION}"]
-             for side, kind in zip(sides, ("unsafe", "safe"), strict=True)]
-    taus = operating_points(*sides, paper=settings.form == "paper")
+    calibration = {}
+    for kind in ("unsafe", "safe"):
+        values, held = delta[f"{kind}_{CALIBRATION}"], abstains[f"{kind}_{CALIBRATION}"]
+        # A perceptron that is sure of nothing still needs numbers, which then decide about nothing.
+        calibration[kind] = values if held.all() else values[~held]
+    taus = operating_points(calibration["unsafe"], calibration["safe"], paper=settings.form == "paper")
     return Scored(settings.name, delta, abstains, taus, {**asdict(settings), "seed": seed, "dim": int(x.shape[1]),
                                                          "n_safe": int((y == 0).sum()), "n_unsafe": int((y == 1).sum()),
                                                          **facts})

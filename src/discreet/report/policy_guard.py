@@ -1,0 +1,121 @@
+"""`reproduce ppe` to its summary: detectors by the paper's definition and by ours, with the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from discreet.core.numbers import FORMS, NOTHING, Forms, number, say
+from discreet.report import charts
+from discreet.report import summary as page
+from discreet.report.charts import datum, dot_figure, drawn
+from discreet.report.figure import COLOURS, Figure, name_of
+from discreet.report.reproduction import section, with_paper, without_constant
+
+KIND = "reproduce ppe"
+PLACES = ("domain", "rule", "texts", "role")
+SHOWN = ("T3+GMM-v3", "T3+OCSVM-v4", "MLP-v4")
+"""Detectors whose scores are drawn."""
+SETS = {"safe_holdout": ("control", "safe"), "unsafe_holdout": ("target", "unsafe"),
+        "borderline_eval": ("tolerance", "borderline")}
+
+
+def _flags(row: page.Record) -> str:
+    """"23.0% (TPR 81.2%)": a false positive rate is never shown without the true one."""
+    return say("{fpr_tau0:percent} (TPR {tpr_tau0:percent})", row, NOTHING)
+
+
+def _paper(figures: page.Record) -> str:
+    """What the paper prints of a line, in its own order."""
+    named = (("AUROC", "auroc", 3), ("FPR95", "fpr95", 1), ("FPR90", "fpr90", 1), ("FPR", "fpr_tau0", 1),
+             ("TPR", "tpr_tau0", 1))
+    return ", ".join(f"{name} {number(figures[key], digits=3) if places == 3 else f'{100 * figures[key]:.1f}%'}"
+                     for name, key, places in named if figures.get(key) is not None)
+
+
+TABLE_FORMS: Forms = {**FORMS, "flags": _flags, "printed": _paper,
+                      "yes": lambda value: "yes" if value else "no"}
+
+
+def summary(record: page.Record) -> page.Summary:
+    """The summary of what `reproduce ppe` saves."""
+    words, scale = page.words_of(KIND), record["scale"]
+    paper = with_paper(record)
+    sections = [one for name, item in record["items"].items() for one in section(
+        name, item, record, tables_of(name, item["rows"], paper=paper), figures_of(name, item["rows"]))]
+    found = [say(words["found"], row) for row in record["items"].get("figure 4", {"rows": []})["rows"]
+             if row["detector"] in ("T3+GMM-v3", "T3+OCSVM-v4")]
+    end = " Nothing on it is a reproduction of the paper's figures." if record["analogue"] else ""
+    grammar = record["provenance"].get("source") == "grammar"
+    return page.Summary(
+        kind=KIND, headline=words["titles"][scale], kicker=page.kicker(record, f"scale {scale}"),
+        leads=(words["leads"]["grammar" if grammar else "models"], *found, words["defined"]), sections=tuple(sections),
+        provenance=page.facts({"scale": scale, **record["provenance"]}),
+        footer=f"This page holds no text of any record.{end}", contents=True)
+
+
+def plan_summary(record: page.Record) -> page.Summary:
+    """The summary of `reproduce ppe --plan`."""
+    words = page.words_of(KIND)["plan"]
+    table = page.tabled(words["columns"], record["domains"], TABLE_FORMS)
+    assumed = {name: value for name, value in record["assumed"].items() if not isinstance(value, dict)}
+    return page.Summary(
+        kind="plan ppe", headline=words["title"].format(scale=record["scale"], encoders=record["encoders"]),
+        leads=(words["lead"],), sections=(page.Section("What a run takes", page.blocks(
+            table, page.Facts(page.facts(assumed), "What is assumed")), terminal=True),))
+
+
+def tables_of(name: str, rows: Sequence[page.Record], *, paper: bool = True) -> list[page.Table]:
+    """The tables of one item; columns of the paper's figures only where they are asked for."""
+    columns = page.words_of(KIND)["columns"]
+    chosen = [pair for pair in columns.get(name, columns["pairing"]) if paper or "paper" not in pair[0]]
+    by_domain = [(domain, [row for row in rows if row["domain"] == domain])
+                 for domain in dict.fromkeys(row["domain"] for row in rows)]
+    found = page.tabled(chosen, forms=TABLE_FORMS, groups=by_domain)
+    return [] if found is None else [without_constant(found, PLACES)]
+
+
+def figures_of(name: str, rows: Sequence[page.Record]) -> list[Figure]:
+    """The drawings of one item."""
+    if name == "figure 4" and rows:
+        shown = [{**row, "line": row["detector"], "heading": row["domain"]} for row in rows]
+        made = dot_figure("figure-4-confound", shown, [("target hollow", "within"), ("target", "borderline")],
+                          "domain detector within* borderline* fpr_tau0* tpr_tau0* paper_within=paper.within "
+                          "paper_borderline=paper.auroc", joined=True, axis="AUROC", legend=[
+                              ("target hollow", "against safe texts"), ("target", "against borderline texts")])
+        return [] if made is None else [made]
+    if name == "section scores":
+        return [figure for domain in dict.fromkeys(row["domain"] for row in rows)
+                for figure in (_scores(rows, domain), _risk(rows, domain)) if figure is not None]
+    return []
+
+
+def _scores(rows: Sequence[page.Record], domain: str) -> Figure | None:
+    mine = [row for row in rows if row["domain"] == domain and row["detector"] in SHOWN]
+    shown, data = [], list[dict[str, Any]]()
+    for row in mine:
+        edges = row["edges"]
+        marks: list[charts.Mark] = [lambda axes: axes.axvline(0.0, color=COLOURS["soft"], lw=1.2)]
+        for kind, (role, said) in SETS.items():
+            counts = row["counts"][kind]
+            shares = [count / max(1, sum(counts)) for count in counts]
+            marks.append(charts.curve([((low + high) / 2, y) for low, high, y in zip(edges, edges[1:], shares,
+                                                                                   strict=False)], role, ls="-"))
+            data += [{"domain": domain, "detector": row["detector"], "set": said, "from": low, "to": high,
+                      "count": count} for low, high, count in zip(edges, edges[1:], counts, strict=False)]
+        shown.append(charts.Panel(title=row["detector"], x="δ", y="share", marks=marks))
+    return drawn(f"scores-{name_of(domain)}", partial(charts.panels, shown, columns=len(shown) or 1, legend=[
+        (f"{role} line", said) for role, said in SETS.values()]), data, "ppe-scores", domain=domain) if shown else None
+
+
+def _risk(rows: Sequence[page.Record], domain: str) -> Figure | None:
+    roles = dict(zip(SHOWN, ("oracle", "target", "second"), strict=True))
+    mine = [row for row in rows if row["domain"] == domain and row["detector"] in roles]
+    panel = charts.Panel(x="share of texts decided", y="wrong", percent="xy", marks=[
+        charts.curve([(point["coverage"], point["risk"]) for point in row["risk"]], roles[row["detector"]])
+        for row in mine])
+    return drawn(f"risk-{name_of(domain)}", partial(charts.panels, [panel], columns=1, legend=[
+        (f"{roles[row['detector']]} line", row["detector"]) for row in mine]), [
+            datum(point, "coverage risk", domain=domain, detector=row["detector"]) for row in mine
+            for point in row["risk"]], "ppe-risk", domain=domain) if mine else None

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.core.errors import InputError, UsageError
+from discreet.report import summarise, to_markdown
+from discreet.studies.ppe.reproduction import DETECTORS, ORDER, PLAN, SETTINGS, Study, merged, plan, reproduce
+from discreet.studies.ppe.tables import GRID, JUDGE, NOT_RUN, OCSVM_V4
+
+SMOKE = SETTINGS["smoke"]
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Every item of two domains at scale smoke."""
+    out = tmp_path_factory.mktemp("smoke")
+    found = reproduce(Study(SMOKE.only(("medical", "law")), None, out, out), ORDER)
+    return json.loads(json.dumps({
+        "kind": "reproduce ppe", "schema": 1, "scale": "small", "analogue": True, **found,
+        "provenance": {"source": "grammar", "domains": ["medical", "law"], "discreet": "0"}}))
+
+
+def rows(record: dict[str, Any], name: str, **asked: Any) -> list[dict[str, Any]]:
+    return [row for row in record["items"][name]["rows"] if all(row.get(key) == value for key, value in asked.items())]
+
+
+def test_every_item_has_rows_of_every_domain(record: dict[str, Any]) -> None:
+    assert list(record["items"]) == list(ORDER)
+    for name in ORDER:
+        assert {row["domain"] for row in rows(record, name)} == {"medical", "law"}
+
+
+def test_the_papers_figures_stand_next_to_ours(record: dict[str, Any]) -> None:
+    (row,) = rows(record, "table VI", domain="law", detector=OCSVM_V4, pairing="borderline", population="kept")
+    assert row["paper"] == {"auroc": 0.93, "fpr95": 0.41, "fpr90": 0.224, "fpr_tau0": 0.031}
+    assert 0.0 <= row["auroc"]["low"] <= row["auroc"]["value"] <= row["auroc"]["high"] <= 1.0
+    (mean,) = rows(record, "table VII", domain="medical", detector=OCSVM_V4, subtype="mean of subtypes")
+    assert mean["paper"] == 0.045
+    (profile,) = rows(record, "table XI", domain="law", role="held out")
+    assert (profile["stands_for"], profile["paper"]) == ("Yi-1.5-9B-Chat", 0.511)
+    guideline = rows(record, "table VII", domain="law", detector=OCSVM_V4, subtype="PUBLIC_GUIDELINE_QUOTES")
+    assert guideline[0]["paper"] == 0.005
+
+
+def test_the_grid_is_whole_in_every_domain_and_the_paper_has_medicine(record: dict[str, Any]) -> None:
+    for domain in ("medical", "law"):
+        found = rows(record, "table X", domain=domain, pairing="borderline")
+        assert tuple(row["detector"] for row in found) == GRID
+        assert all((row["paper"] is None) == (domain == "law") for row in found)
+
+
+def test_false_positives_at_zero_have_true_positives_beside_them(record: dict[str, Any]) -> None:
+    for name in ("table V", "table VI", "table VII", "table VIII", "table X", "figure 4", "section rule"):
+        for row in rows(record, name):
+            assert row.get("difference") or ("fpr_tau0" in row and "tpr_tau0" in row)
+
+
+def test_what_needs_a_language_model_says_that_it_was_not_run(record: dict[str, Any]) -> None:
+    (judge,) = rows(record, "table IX", domain="medical", detector=JUDGE)
+    assert judge["run"] == NOT_RUN
+    assert "auroc" not in judge
+    assert judge["paper"]["auroc"] == 0.92
+    assert {row["yield"] for row in rows(record, "table III")} == {NOT_RUN}
+
+
+def test_the_page_and_markdown_show_every_item_and_no_text(record: dict[str, Any]) -> None:
+    summary = summarise(record)
+    said = to_markdown(summary)
+    for name in ORDER:
+        assert f"{name[0].upper()}{name[1:]}: " in said
+    assert "analogue" in said.lower()
+    assert "Self-consistency (grammar)" in said
+    assert len(summary.figures) == 1 + 2 * 2
+    assert all("<svg" in figure.inline for figure in summary.figures)
+    assert "patient" not in said
+
+
+def test_a_later_call_adds_domains_and_items(record: dict[str, Any]) -> None:
+    items = record["items"]
+    medical = {"table V": {"title": "x", "rows": [{"domain": "medical", "new": True}]}}
+    found = merged(items, medical)
+    assert list(found) == list(ORDER)
+    assert [row for row in found["table V"]["rows"] if row["domain"] == "medical"] == medical["table V"]["rows"]
+    assert any(row["domain"] == "law" for row in found["table V"]["rows"])
+
+
+def test_a_second_run_makes_nothing_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study(SMOKE.only(("law",)), None, tmp_path, tmp_path)
+    said: list[str] = []
+    first = reproduce(study, ["table X"], note=said.append)
+    assert [line for line in said if line.startswith("law: ")] == [f"law: {name}" for name in DETECTORS]
+    monkeypatch.setattr("discreet.studies.ppe.detectors.fit_and_score", lambda *_, **__: pytest.fail("made again"))
+    monkeypatch.setattr("discreet.studies.ppe.corpora.run_campaign", lambda *_, **__: pytest.fail("made again"))
+    assert reproduce(study, ["table X"]) == first
+
+
+def test_fewer_texts_are_the_first_of_the_same_campaigns() -> None:
+    small = SETTINGS["small"]
+    fewer = small.only(texts=1_100)
+    assert (fewer.sizes.fit, fewer.sizes.borderline) == (1_100, 400)
+    assert fewer.sizes.holdout == small.sizes.holdout
+    for texts in (0, 11_001):
+        with pytest.raises(UsageError, match="--texts"):
+            small.only(texts=texts)
+
+
+def test_a_folder_without_campaigns_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="synth run"):
+        reproduce(Study(SMOKE.only(("law",)), tmp_path, tmp_path, tmp_path), ["table III"])
+
+
+@pytest.mark.parametrize("scale", list(SETTINGS))
+def test_the_plan_states_memory_and_hours(scale: str) -> None:
+    found = plan(SETTINGS[scale])
+    assert [row["domain"] for row in found["domains"]] == list(SETTINGS[scale].domains)
+    for row in found["domains"]:
+        assert row["encode_hours_core"] > row["encode_hours_gpu"] > 0.0
+        assert (row["generator_hours_gpu"] is not None) == (scale == "paper")
+    if scale == "paper":
+        texts = found["domains"][0]["texts"]
+        parameters = sum(PLAN["parameters"].values()) * 1e6
+        assert found["dim"] == 3_072
+        assert found["domains"][0]["encode_hours_gpu"] == pytest.approx(
+            2 * parameters * PLAN["tokens"] * texts / PLAN["gpu_flops"] / 3_600)
+    said = to_markdown(summarise({"kind": "plan ppe", "schema": 1, **found}))
+    assert "GPU" in said or scale != "paper"
+
+
+def test_settings_name_every_detector_of_the_paper() -> None:
+    names: Sequence[str] = DETECTORS
+    assert {*GRID, "MLP-v4"} <= set(names)
+    for one in SMOKE.detectors:
+        if one.name in (*GRID, "MLP-v4"):
+            assert one.form == "paper"
+            assert one.v4 == one.name.endswith("v4")

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from discreet.core.records import Answer, Verdict
 from discreet.guard import Guard
+from discreet.guard.conversation import Told, Turn, judge_turn
 from discreet.guard.guard import Judgement
 from discreet.serve.app import create_app
 from discreet.serve.keys import add_key
@@ -47,6 +48,11 @@ class InProcess(Workers):
         if BREAKS in answer.answer:
             return self.failed(guard, answer.id, "the worker died")
         return self.loaded_guards[guard].judge(answer)
+
+    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float) -> Turn:
+        if BREAKS in answer.answer:
+            return Turn(self.failed(guard, answer.id, "the worker died"), told, told)
+        return judge_turn(self.loaded_guards[guard], answer, told, expires_s=expires_s)
 
     async def close(self) -> None:
         self._closed = True

@@ -17,6 +17,7 @@ from tests.serve.conftest import DIRECT, LITIGATOR, SAFE, UNDECIDED, bare
 
 from discreet.core.records import Answer
 from discreet.guard import Guard, Policy
+from discreet.guard.conversation import Told, Turn
 from discreet.guard.guard import Judgement
 from discreet.serve import workers as room
 from discreet.serve.settings import GuardSettings, Probe
@@ -83,6 +84,35 @@ def test_verdicts_are_those_of_the_library_in_any_order_and_company(medical: Gua
     assert [one.verdict.id for one in found] == [str(n) for n in range(len(texts))]
     assert [bare(one.verdict) for one in found] == expected
     assert found[1].findings == medical.judge(LITIGATOR).findings
+
+
+def test_a_turn_of_a_conversation_is_that_of_the_library(medical: Guard) -> None:
+    said = [Answer("1", "The patient is 52 years old."), Answer("2", "She works as a litigator.")]
+
+    async def judged(pool: Workers) -> list[str]:
+        told, codes = Told(), list[str]()
+        for one in said:
+            turn = await pool.judge_turn("medical", one, told, 60)
+            told = turn.shown
+            codes.append(turn.judgement.verdict.code)
+        return codes
+
+    assert run(judged) == ["ok", "privacy/contextual"]
+
+
+def test_a_turn_that_cannot_be_judged_tells_nothing() -> None:
+    async def broken(pool: Workers) -> Turn:
+        return await pool.judge_turn("medical", Answer("1", "garble"), told, 60)
+
+    told = Told()
+    found = run(broken, target=_obeys_with_told)
+    assert (found.judgement.verdict.action, found.shown, found.held) == ("failed", told, told)
+
+
+def _obeys_with_told(pipe: Connection, guards: Any) -> None:
+    pipe.send({})
+    pipe.recv()
+    pipe.send("safe")
 
 
 @pytest.mark.parametrize(("order", "cause"), [("die", "died"), ("hang", "hung"), ("raise", "died"),

@@ -27,7 +27,7 @@ from discreet.guard.combined import Combined, score
 from discreet.guard.reading import EvidenceScore, Read
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
-from discreet.text.evidence.learned import attributes_of
+from discreet.text.evidence.learned import attributes_of, facts_words
 from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
@@ -178,7 +178,7 @@ def _with_question(guard: Guard, told: Told, said: str | None) -> Told:
     found: Sequence[Attribute] = find_evidence(doc, guard.policy.domain)
     if guard.reader:
         found = (*found, *attributes_of(packaged().read(doc.text), doc))
-    more = dict.fromkeys((a.kind, told.hashed(reading.facts_words(a.value))) for a in found)
+    more = dict.fromkeys((a.kind, told.hashed(facts_words(a.value))) for a in found)
     return replace(told, said=tuple(dict.fromkeys((*told.said, *more)))[-SAID:])
 
 
@@ -272,14 +272,14 @@ def _facts(told: Told, read: Read, members: Sequence[Attribute], now: float
     for a in members:
         if a.kind == "sex" or (a.kind == "age" and dated and not _DIGIT.search(a.value)):
             continue
-        words = told.hashed(reading.facts_words(a.value))
+        words = told.hashed(facts_words(a.value))
         if any(kind == a.kind and words <= said for kind, said in told.said):
             continue
         pairs: list[tuple[Fact, Attribute | None]] = [
             (Fact(a.kind, words, a.weak, a.probability, False, now), a)]
         rule = next((b for b in read.ruled if b.kind == a.kind and b.start < a.end and a.start < b.end), None)
         if rule is not None:
-            pairs.append((Fact(a.kind, told.hashed(reading.facts_words(rule.value)), rule.weak, 1.0, True, now), None))
+            pairs.append((Fact(a.kind, told.hashed(facts_words(rule.value)), rule.weak, 1.0, True, now), None))
         for fact, where in pairs:
             if not any(_equal(fact, other) for other, _ in found):
                 found.append((fact, where))

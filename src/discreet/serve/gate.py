@@ -12,7 +12,9 @@ from uuid import uuid4
 
 from discreet.core.errors import NotFoundError
 from discreet.core.records import Answer, Code
+from discreet.guard.conversation import Told, Turn
 from discreet.guard.guard import Judgement
+from discreet.serve.conversations import Conversations, Remembered
 from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
@@ -49,21 +51,34 @@ class Gate:
                  telemetry: Telemetry | None = None) -> None:
         self.settings, self.workers, self.queue = settings, workers, queue
         self.telemetry = telemetry or Telemetry()
+        self.conversations = Conversations(settings)
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
-                     payload: Mapping[str, Any] | None = None, door: str) -> Outcome:
+                     payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None) -> Outcome:
         """What to do with answers that go out together: the worst of them decides. Never raises for what they hold.
 
         Observing, the action is "pass" whatever `would` says. Enforcing, a flag is blocked, or becomes a ticket where
         flags are reviewed; an abstention becomes a ticket where there is a queue and a `payload`, the JSON that the
         caller receives if it is released, and is blocked otherwise. An answer that could not be judged is "failed":
-        neither passed nor blocked for what it says. So is nothing at all, and what is over the limits.
+        neither passed nor blocked for what it says. So is nothing at all, and what is over the limits. With the id of a
+        `conversation` of this caller what its earlier answers told counts too; RefusedError where it cannot.
         """
+        if conversation is None:
+            return await self._decide(caller, guard, answers, payload, door, None)
+        async with self.conversations.turn((caller.id, guard, conversation)) as remembered:
+            return await self._decide(caller, guard, answers, payload, door, remembered)
+
+    async def _decide(self, caller: Caller, guard: str, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
+                      door: str, remembered: Remembered | None) -> Outcome:
         started = time.perf_counter()
         request = uuid4().hex
         with self.telemetry.tracing.span("discreet.decide", guard=guard, door=door, request=request,
                                          answers=len(answers)) as span:
-            judgements = tuple(await asyncio.gather(*(self._judge(guard, one) for one in answers)))
+            if remembered is None:
+                judgements = tuple(await asyncio.gather(*(self._judge(guard, one) for one in answers)))
+            else:
+                turns = await self._turns(guard, answers, remembered.told)
+                judgements = tuple(one.judgement for one in turns)
             code, worst = worst_of(judgements)
             would: Act = "pass" if code == "ok" else "failed" if code == "privacy/not_judged" else "block"
             ticket = None
@@ -79,6 +94,9 @@ class Gate:
                     would = "block" if ticket is None else "pending"
             policy = worst.verdict.policy if worst is not None else guard
             outcome = Outcome("pass" if observes else would, code, judgements, ticket, would, policy)
+            if remembered is not None and turns:
+                # One that waits for a reviewer may go out, and is remembered as if it had.
+                remembered.told = turns[-1].shown if outcome.action in ("pass", "pending") else turns[0].held
             self._count(caller, guard, door, request, outcome, observes, time.perf_counter() - started)
             if span is not None:
                 span.set_attributes({"discreet.action": outcome.action, "discreet.code": code})
@@ -88,11 +106,27 @@ class Gate:
         """Count an answer without any text: nothing is said to anybody, and nothing can be judged."""
         self._count(caller, guard, door, uuid4().hex, Outcome("pass", "ok", (), None, "pass", guard), False, 0.0)
 
+    async def _turns(self, guard: str, answers: Sequence[Answer], told: Told) -> list[Turn]:
+        """Answers that go out together, each with what those before it tell."""
+        turns: list[Turn] = []
+        for one in answers:
+            if (failed := self._too_long(guard, one)) is not None:
+                turns.append(Turn(failed, told, told))
+            else:
+                with self.telemetry.timed(guard):
+                    turns.append(await self.workers.judge_turn(guard, one, told, self.conversations.expires_s))
+            told = turns[-1].shown
+        return turns
+
+    def _too_long(self, guard: str, answer: Answer) -> Judgement | None:
+        if (length := length_of(answer)) <= self.settings.limits.text_chars:
+            return None
+        return self.workers.failed(guard, answer.id, f"{length:,} characters are over the limit of "
+                                   f"{self.settings.limits.text_chars:,}")
+
     async def _judge(self, guard: str, answer: Answer) -> Judgement:
-        length = length_of(answer)
-        if length > self.settings.limits.text_chars:
-            return self.workers.failed(guard, answer.id, f"{length:,} characters are over the limit of "
-                                       f"{self.settings.limits.text_chars:,}")
+        if (failed := self._too_long(guard, answer)) is not None:
+            return failed
         with self.telemetry.timed(guard):
             return await self.workers.judge(guard, answer)
 

@@ -119,6 +119,13 @@ class Upstream(_Part):
                          description="What stands in place of an answer that waits; {ticket} is its id.")
 
 
+class ConversationSettings(_Part):
+    """What is remembered of answers that name a conversation; see docs/serve.md."""
+
+    expires_s: float = Field(3600, gt=0, description="Seconds after which what was told is forgotten.")
+    most: int = Field(10_000, ge=1, description="Conversations that a process remembers; the idle longest goes first.")
+
+
 class Webhook(_Part):
     """Where decided tickets are announced, and the secret that signs the announcement."""
 
@@ -162,6 +169,7 @@ class Settings(BaseSettings):
     keep_alive_s: float = Field(10, gt=0, description="Seconds between comments on a stream that is held.")
     drain_s: float = Field(30, ge=0, description="Seconds that requests have to end after SIGTERM.")
     limits: Limits = Limits()  # type: ignore[call-arg]
+    conversations: ConversationSettings = ConversationSettings()  # type: ignore[call-arg]
     upstream: Upstream | None = None
     queue: QueueSettings | None = None
     log_file: Path | None = Field(None, description="Where JSON Lines go; standard error if not given.")

@@ -19,6 +19,7 @@ from typing import Any
 
 from discreet.core.errors import DiscreetError
 from discreet.core.records import Answer, Verdict
+from discreet.guard.conversation import Told, Turn, judge_turn
 from discreet.guard.guard import Guard, Judgement
 from discreet.serve.presets import undecided_share
 from discreet.serve.settings import GuardSettings, Probe
@@ -102,8 +103,9 @@ def _work(pipe: Connection, guards: Mapping[str, GuardSettings]) -> None:
     pipe.send({name: GuardFacts.of(one) for name, one in loaded.items()})
     with suppress(Exception):  # A traceback would show what was sent; the pool sees that the worker has ended.
         while True:
-            name, answer = pipe.recv()
-            pipe.send(loaded[name].judge(answer))
+            name, answer, *told = pipe.recv()
+            pipe.send(judge_turn(loaded[name], answer, *told[:1], expires_s=told[1]) if told
+                      else loaded[name].judge(answer))
 
 
 class Worker:
@@ -133,21 +135,25 @@ class Worker:
             raise
         self.facts = told
 
-    def judge(self, guard: str, answer: Answer, deadline_s: float) -> Judgement:
-        """The judgement. Raises WorkerError where the process hangs or dies; it is dead then."""
+    def judge(self, guard: str, answer: Answer, deadline_s: float, *told: Any) -> Any:
+        """The judgement, or with what a conversation `told` and the seconds until that is forgotten the Turn.
+
+        Raises WorkerError where the process hangs or dies; it is dead then.
+        """
         try:
-            self.pipe.send((guard, answer))
-            told = self._receive(deadline_s)
+            self.pipe.send((guard, answer, *told))
+            found = self._receive(deadline_s)
         except WorkerError:
             self.kill()
             raise
         except OSError:
             self.kill()
             raise WorkerError("died", "the worker had died") from None
-        if not isinstance(told, Judgement) or told.verdict.id != answer.id:
+        judgement = found.judgement if told and isinstance(found, Turn) else found
+        if not isinstance(judgement, Judgement) or judgement.verdict.id != answer.id:
             self.kill()
             raise WorkerError("garbled", "the worker answered something else")
-        return told
+        return found
 
     def _receive(self, seconds: float) -> Any:
         try:
@@ -233,9 +239,16 @@ class Workers:
         stop the judging, and the worker is free again when it ends.
         """
         self.guards[guard]
-        return await asyncio.shield(self._spawn(self._judge(guard, answer)))
+        found: Judgement = await asyncio.shield(self._spawn(self._judge(guard, answer)))
+        return found
 
-    async def _judge(self, guard: str, answer: Answer) -> Judgement:
+    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float) -> Turn:
+        """As `judge`, with what a conversation told so far."""
+        self.guards[guard]
+        found = await asyncio.shield(self._spawn(self._judge(guard, answer, told, expires_s)))
+        return found if isinstance(found, Turn) else Turn(found, told, told)
+
+    async def _judge(self, guard: str, answer: Answer, *told: Any) -> Any:
         started = time.monotonic()
         self.waiting += 1
         try:
@@ -245,11 +258,11 @@ class Workers:
         finally:
             self.waiting -= 1
         try:
-            work = asyncio.ensure_future(self._in_thread(worker.judge, guard, answer, self.deadline_s))
+            work = asyncio.ensure_future(self._in_thread(worker.judge, guard, answer, self.deadline_s, *told))
             await asyncio.wait({work}, timeout=self.deadline_s + 1)
             if not work.done():  # It does not even read what it is sent.
                 worker.process.kill()
-            judgement: Judgement = await work
+            judgement = await work
         except WorkerError as error:
             self._workers.discard(worker)
             self.loaded -= 1

@@ -114,15 +114,15 @@ def common_phrases(texts: Iterable[str], documents: int = 5, words: int = 6) -> 
         seen.update(runs)
     phrases: dict[str, None] = {}
     for said, _ in kept:
-        run: list[str] = []
+        phrase: list[str] = []
         for number, gram in enumerate(_grams(said, words)):
             if seen[gram] >= documents:
-                run = [*(run or gram[:-1]), said[number + words - 1]]
-            elif run:
-                phrases[" ".join(run)] = None
-                run = []
-        if run:
-            phrases[" ".join(run)] = None
+                phrase = [*(phrase or gram[:-1]), said[number + words - 1]]
+            elif phrase:
+                phrases[" ".join(phrase)] = None
+                phrase = []
+        if phrase:
+            phrases[" ".join(phrase)] = None
     return list(phrases)
 
 

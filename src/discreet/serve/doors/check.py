@@ -46,6 +46,8 @@ class Check(BaseModel):
     question: str | None = None
     conversation: list[CheckedTurn] = []
     sources: list[str | Passage] = []
+    conversation_id: str | None = Field(None, min_length=1, max_length=200, description="What earlier answers of this "
+                                        "conversation told counts too; one of the key's own.")
     model: str | None = Field(None, max_length=200)
     review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
 
@@ -114,7 +116,8 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None) -> J
         raise RefusedError(413, "too_long", f"{longest:,} characters with question, sources and conversation; "
                            f"expected at most {limits.text_chars:,}")
     payload = {"texts": texts} if body.review else None
-    outcome = await gate.decide(caller, guard, answers, payload=payload, door="check")
+    outcome = await gate.decide(caller, guard, answers, payload=payload, door="check",
+                                conversation=body.conversation_id)
     return answer_of(request, guard, caller, outcome)
 
 

@@ -31,6 +31,9 @@ FIXED = ("harassment", "harassment/threatening", "hate", "hate/threatening", "il
          "self-harm/intent", "self-harm/instructions", "sexual", "sexual/minors", "violence", "violence/graphic")
 """OpenAI's categories, which strict clients expect in every result; discreet never says any of them."""
 
+CONVERSATION = "x-discreet-conversation"
+"""The header that names the conversation of a completion: what its earlier answers told counts too."""
+
 
 class Completion(BaseModel):
     """A request for a completion. Everything but `moderation` goes to the model as it is."""
@@ -77,6 +80,7 @@ class Proxied:
     caller: Caller
     guard: str
     body: Json
+    conversation: str | None = None
 
     async def reply(self) -> Reply:
         """The answer, judged. Raises RefusedError where there is none or it could not be judged."""
@@ -97,7 +101,7 @@ class Proxied:
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
                 self.caller, self.guard, chat.answers_of_completion(completion, question, turns), payload=completion,
-                door="openai")
+                door="openai", conversation=self.conversation)
             if outcome.action != "block" or not left:
                 break
             body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
@@ -194,7 +198,11 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
 
 async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None,
                      request: Request) -> Response:
-    proxied = Proxied(gate, upstream, caller, gate.route(caller, body.model, path), body.model_dump(exclude_unset=True))
+    conversation = request.headers.get(CONVERSATION)
+    if conversation is not None and not 1 <= len(conversation) <= 200:
+        raise RefusedError(422, "invalid", f"{CONVERSATION} has {len(conversation)} characters; expected 1 to 200")
+    proxied = Proxied(gate, upstream, caller, gate.route(caller, body.model, path), body.model_dump(exclude_unset=True),
+                      conversation)
     work = asyncio.create_task(proxied.reply())
     # After the body, the next that is received is that the caller has gone.
     gone = asyncio.ensure_future(request.receive())

@@ -21,6 +21,8 @@ from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import rate_estimate
 from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
+from discreet.studies.ppe.limits_rewrites import one_shot, query_attacks
+from discreet.studies.ppe.limits_turns import measure_turns, plain_exchanges, spread_exchanges
 from discreet.synth import Draft, Spec, generators, make_plan
 from discreet.text.quotes import QuoteRule, common_phrases
 
@@ -108,7 +110,35 @@ def drafts(domain: str, partition: str, n: int, seed: int, **levels: Any) -> lis
     return [(spec, generators["grammar"].generate(spec, plan.domain, rng)) for spec in specs]
 
 
-SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes}
+def turns(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
+    """Clusters over turns: by domain, from writer profiles that served in building, and from two that did not."""
+    for partition in ("unsafe_heldout", "matched_unsafe", "unsafe"):
+        for domain in ("medical", "finance", "law"):
+            guard = Guard(domain)
+            safe = [draft for _, draft in drafts(domain, "safe", 60, seed + 1)]
+            found = [draft for _, draft in drafts(domain, partition, n, seed, placement="DISTRIBUTED", mode="NONE")]
+            rng = np.random.default_rng((seed, n))
+            exchanges = [*spread_exchanges(found, safe, rng), *plain_exchanges(found, safe, rng)]
+            for row in measure_turns(guard, exchanges):
+                yield {"suite": "turns", "domain": domain, "partition": partition,
+                       "built": domain == "medical" and partition == "unsafe", **row}
+
+
+def rewrites(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
+    """An adversary who rewrites: one draw by kind of move, then queries; with the reader and by the rules alone."""
+    found = [draft for part in ("unsafe", "unsafe_heldout") for _, draft in drafts("medical", part, n, seed,
+                                                                                  mode="NONE")]
+    for reader in (True, False):
+        guard = Guard("medical", reader=reader)
+        for row in one_shot(guard, found, np.random.default_rng((seed, 1))):
+            yield {"suite": "rewrites", **row}
+    few = found[: n // 3] + found[n : n + n // 3]
+    for reader, sees in ((False, ("action", "delta")), (True, ("action", "delta", "reader"))):
+        for row in query_attacks(Guard("medical", reader=reader), few, np.random.default_rng((seed, 2)), sees):
+            yield {"suite": "rewrites", **row}
+
+
+SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes, "turns": turns, "rewrites": rewrites}
 
 
 def plain_row(row: Row) -> Row:

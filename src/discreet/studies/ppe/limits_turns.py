@@ -8,13 +8,12 @@ what the user told of themselves or of their own patient, or tell one fact again
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from numpy.random import Generator
 
-from discreet.guard.conversation import Conversation
 from discreet.guard.guard import Guard
 from discreet.stats import rate_estimate
 from discreet.synth import Draft
@@ -118,21 +117,26 @@ def _with_filler(sentence: str, safe: Sequence[Draft], rng: Generator) -> str:
     return f"{sentence} {general[int(rng.integers(len(general)))]}" if general else sentence
 
 
-def measure_turns(guard: Guard, exchanges: Sequence[Exchange], rounds: str) -> list[dict[str, object]]:
-    """Rows by kind: `held` is the share of conversations in which some answer is held, `flagged` in which one is
-    flagged; `rounds` "each" judges every answer by itself, "together" as one conversation. Of clusters that close
-    those count that are held in the turn in which they close, or later while no more than a part went out."""
-    hits: dict[tuple[str, bool, int], list[tuple[bool, bool]]] = {}
+def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str, object]]:
+    """Rows by kind, and by the number of turns over which a cluster is parted (0: any).
+
+    `alone` is the share of conversations of which the guard holds some answer where it judges each by itself,
+    `together` where it judges them as a conversation, `added` that of the ones that pass alone which are held together:
+    recall of what is spread over turns, and false alarms of the controls. Of a cluster only the answers up to the one
+    in which it closes count.
+    """
+    hits: dict[tuple[bool, str, int], list[tuple[bool, bool]]] = {}
     for one in exchanges:
-        conversation: Conversation | None = guard.conversation() if rounds == "together" else None
-        judge: Callable[[str, str], object] = guard.check if conversation is None else conversation.check
-        actions = [judge(answer, question).action for question, answer in one.turns]  # type: ignore[attr-defined]
-        if one.spread is not None:  # In time: before two facts have gone out.
-            actions = actions[: one.spread + 1]
-        for parts in {0, one.parts}:
-            hits.setdefault((one.kind, one.spread is not None, parts), []).append(
-                (any(a != "safe" for a in actions), "flag" in actions))
-    return [{"kind": kind, "spread": spread, "turns": parts, "judged": rounds,
-             "held": rate_estimate(sum(a for a, _ in one), len(one), unit="conversation"),
-             "flagged": rate_estimate(sum(b for _, b in one), len(one), unit="conversation")}
-            for (kind, spread, parts), one in sorted(hits.items())]
+        upto = one.turns if one.spread is None else one.turns[: one.spread + 1]
+        alone = any(guard.check(answer, question).action != "safe" for question, answer in upto)
+        conversation = guard.conversation()
+        actions = [conversation.check(answer, question).action for question, answer in upto]
+        together = set(actions) != {"safe"}
+        for kind, parts in {(one.kind, one.parts if one.spread else 0), (one.kind, 0), ("all", 0)}:
+            hits.setdefault((one.spread is not None, kind, parts), []).append((alone, together))
+    return [{"spread": spread, "kind": kind, "turns": parts,
+             "alone": rate_estimate(sum(a for a, _ in found), len(found), unit="conversation"),
+             "together": rate_estimate(sum(b for _, b in found), len(found), unit="conversation"),
+             "added": rate_estimate(sum(b and not a for a, b in found), sum(not a for a, _ in found),
+                                    unit="conversation", of="conversations that pass alone")}
+            for (spread, kind, parts), found in sorted(hits.items())]

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.errors import InputError
+from discreet.guard.guard import Guard
+from discreet.studies.ppe import limits, limits_rewrites
+from discreet.studies.ppe.limits import Family, documents_of, drafts, plain_row
+from discreet.studies.ppe.limits_quotes import (
+    EDITS,
+    LENGTHS,
+    Document,
+    measure_quotes,
+    plain_cases,
+    quote_cases,
+)
+from discreet.studies.ppe.limits_rewrites import BUDGETS, Meaning, attack, one_shot, query_attacks
+from discreet.studies.ppe.limits_turns import LINKS, measure_turns, plain_exchanges, sentences_of, spread_exchanges
+from discreet.synth import Draft
+from discreet.synth.records import Slot
+from discreet.text.quotes import QuoteRule
+
+
+@pytest.fixture(scope="module")
+def rules() -> Guard:
+    return Guard("medical", reader=False)
+
+
+@pytest.fixture(scope="module")
+def spread() -> list[Draft]:
+    return [one for _, one in drafts("medical", "unsafe", 16, 0, placement="DISTRIBUTED", mode="NONE")]
+
+
+@pytest.fixture(scope="module")
+def safe() -> list[Draft]:
+    return [one for _, one in drafts("medical", "safe", 20, 1)]
+
+
+def invented(n: int = 12) -> list[Document]:
+    rng = np.random.default_rng(0)
+    words = [f"{a}{b}{c}" for a in "bdfgklm" for b in ("ar", "en", "iv", "os", "um") for c in ("ta", "le", "rin", "do")]
+    return [Document(" ".join(f"{words[int(k)]}{chr(97 + number)}" for k in rng.integers(len(words), size=90)) + ".", str(number))
+            for number in range(n)]
+
+
+def test_quotes_are_found_and_what_quotes_nothing_is_not() -> None:
+    rng = np.random.default_rng(1)
+    cases = [*quote_cases(invented(), 2, rng), *plain_cases(invented(), 10, rng)]
+    assert sum(c.quoted for c in cases) == 2 * len(EDITS) * len(LENGTHS)
+    none = next(c for c in cases if c.edit == "none" and c.words == 20)
+    said = none.answer.answer[none.place[0] : none.place[1]]
+    assert sum(said in source for source in none.answer.sources) == 1
+    rows = {(r["quoted"], r["edit"], r["words"]): r["found"] for r in measure_quotes(cases, QuoteRule())}
+    assert rows[True, "all", 0].value >= 0.95  # type: ignore[attr-defined]
+    assert rows[False, "all", 0].value == 0  # type: ignore[attr-defined]
+    off = measure_quotes(cases, QuoteRule("off"))
+    assert {plain_row(r)["found"]["value"] for r in off} == {0.0}
+
+
+def test_documents_of_one_group_do_not_stand_together() -> None:
+    same = [Document(one.text, "case") for one in invented()]
+    with pytest.raises(ValueError, match="fewer than 6 groups"):
+        list(quote_cases(same, 1, np.random.default_rng(0)))
+
+
+def test_documents_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.jsonl").write_text(json.dumps({"text": "One.", "case": 7}) + "\n", encoding="utf-8")
+    assert documents_of(tmp_path, Family("notes", group="case")) == [Document("One.", "7")]
+    with pytest.raises(InputError, match="holds no letters"):
+        documents_of(tmp_path, Family("letters"))
+
+
+def test_clusters_are_cut_over_turns(spread: Sequence[Draft], safe: Sequence[Draft]) -> None:
+    rng = np.random.default_rng(2)
+    found = list(spread_exchanges(spread, safe, rng))
+    assert {one.kind for one in found} == set(LINKS)
+    for one in found:
+        assert 2 <= one.parts <= 5
+        assert one.spread is not None
+        assert 1 <= one.spread < len(one.turns)
+    for draft in spread:
+        for qi, sentence in sentences_of(draft):
+            assert sum(slot.qi == qi and draft.answer[slot.start : slot.end] in sentence for slot in draft.slots) == 1
+
+
+def test_a_conversation_sees_what_answers_alone_do_not(rules: Guard, spread: Sequence[Draft], safe: Sequence[Draft]
+                                                       ) -> None:
+    rng = np.random.default_rng(3)
+    exchanges = [*spread_exchanges(spread, safe, rng), *plain_exchanges(spread, safe, rng)]
+    rows = {(r["spread"], r["kind"], r["turns"]): plain_row(r) for r in measure_turns(rules, exchanges)}
+    assert rows[True, "all", 0]["added"]["value"] > 0.8
+    assert rows[True, "all", 0]["alone"]["value"] < 0.2
+    assert rows[False, "all", 0]["added"]["value"] < 0.05
+    assert rows[False, "nobody", 0]["together"]["value"] == rows[False, "nobody", 0]["alone"]["value"]
+
+
+TEXT = "The patient is a 52-year-old welder from Omaha. Metformin lowers blood glucose and is taken with meals."
+
+
+def drafted(text: str = TEXT) -> Draft:
+    slots = [Slot(qi, text.index(words), text.index(words) + len(words))
+             for qi, words in (("AGE", "52-year-old"), ("OCCUPATION", "welder"), ("LOCATION", "from Omaha"))]
+    return Draft("What is known?", text, tuple(slots))
+
+
+@pytest.mark.parametrize(("said", "kept"), [
+    (TEXT, True), (TEXT.replace("52", "fifty-two"), True), (TEXT.replace("Omaha", "**Oma**ha"), True),
+    (TEXT.replace("welder", "person"), False), (TEXT.replace("52-year-old ", ""), False),
+    (TEXT.replace("Omaha", "Nebraska"), False),
+])
+def test_the_meaning_is_what_the_slots_tell(said: str, kept: bool) -> None:
+    assert Meaning.of(drafted()).kept(said) is kept
+
+
+@pytest.mark.parametrize("name", list(limits_rewrites.MOVES))
+def test_a_move_draws_the_same_from_the_same_state(name: str) -> None:
+    move = limits_rewrites.MOVES[name]
+    first, again = (move(TEXT, np.random.default_rng(5)) for _ in range(2))
+    assert first == again
+    assert move("", np.random.default_rng(5)).strip() == ""
+
+
+@pytest.mark.parametrize("sees", ["action", "delta"])
+def test_an_attack_keeps_to_its_budget_and_to_the_meaning(sees: str) -> None:
+    asked: list[str] = []
+
+    class Counting(Guard):
+        def check(self, answer: Any, question: str | None = None) -> Any:
+            asked.append(answer)
+            return super().check(answer, question)
+
+    guard = Counting("medical", reader=False)
+    needed = attack(guard, drafted(), sees, np.random.default_rng(0), 15)
+    assert len(asked) == (15 if needed is None else needed)
+    assert all(Meaning.of(drafted()).kept(one) for one in asked)
+    if needed is not None:
+        assert Guard("medical", reader=False).check(asked[-1], "What is known?").action == "safe"
+
+
+def test_rows_of_attacks(rules: Guard) -> None:
+    rows = list(one_shot(rules, [drafted()], np.random.default_rng(0), draws=2))
+    assert {(r["attack"], r["normalised"]) for r in rows} >= {("disguised letters", False), ("synonyms", True)}
+    curves = [r["held"].value for r in query_attacks(rules, [drafted()], np.random.default_rng(0), ["action"])]
+    assert len(curves) == len(BUDGETS)
+    assert curves == sorted(curves, reverse=True)
+    assert curves[0] == 1.0
+
+
+def test_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(limits.SUITES) == {"quotes", "turns", "rewrites"}
+    row = next(limits.quotes(1, 0))
+    assert plain_row(row)["found"]["n"] == 1

@@ -30,7 +30,16 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.population.calibration import Calibration, calibrate
 from discreet.population.classes import marginals
 from discreet.population.columns import Column
-from discreet.population.fit import Residuals, fit_mixture, random_clusters, recipe, residuals, true_sizes
+from discreet.population.fit import (
+    CALIBRATION_CLUSTERS,
+    Residuals,
+    choose,
+    fit_mixture,
+    random_clusters,
+    recipe,
+    residuals,
+    true_sizes,
+)
 from discreet.population.table import read_table
 from discreet.stats import auroc, wilson
 
@@ -78,7 +87,8 @@ def estimators(codes: IntArray, columns: list[Column], share: int, seed: int, *,
     logs = np.log(marginals(seen, np.ones(len(part)), sizes))[cells + start]
     raw = np.array([np.all(seen[:, used] == row[used], 1).sum() for row, used in zip(cells, asked.used, strict=True)])
     began = time.process_time()
-    mixture = fit_mixture(seen, np.ones(len(part)), columns, recipe(len(part)), rng)
+    chosen = choose(seen, np.ones(len(part)), columns, rng)
+    mixture = fit_mixture(seen, np.ones(len(part)), columns, recipe(len(part), chosen.factor, chosen.smoothed), rng)
     seconds = time.process_time() - began
     one = fit_mixture(seen, np.ones(len(part)), columns, recipe(len(part)).__class__(32, 1, 1.0, 0.0), rng)
     found = {"latent classes": scored(n * mixture.probabilities(cells, asked.used), true) | {"cpu_seconds": seconds},
@@ -110,20 +120,24 @@ def coverage(calibration: Calibration, tested: Residuals) -> dict[str, Any]:
 
 
 def covered(codes: IntArray, columns: list[Column], share: float, seed: int, *, small: int | None = None,
-            test_share: float | None = None, fits: int = 20, tests: int = 10) -> dict[str, Any]:
+            test_share: float | None = None, fits: int = 40, tests: int = 40) -> dict[str, Any]:
     """Calibrate on clusters of one half of the persons, test on fresh fits and clusters of the other.
 
     With `small` the calibration has only so many rows for its population, and fits that are that much smaller.
     """
     first, second, splitting = np.random.default_rng(seed).spawn(3)
     order = splitting.permutation(len(codes))
+    part = codes[order[:max(100, round(share * (small or len(codes))))]]
+    chosen = choose(part, np.ones(len(part)), columns, splitting)
+    how: dict[str, Any] = {"factor": chosen.factor, "smoothed": chosen.smoothed}
     if small is None:
-        left = residuals(codes, columns, share, first, fits=fits, persons=order[::2])
+        left = residuals(codes, columns, share, first, fits=fits, persons=order[::2],
+                         clusters=2 * CALIBRATION_CLUSTERS, **how)
     else:
-        left = residuals(codes[order[:small]], columns, share, first, fits=fits)
+        left = residuals(codes[order[:small]], columns, share, first, fits=fits, **how)
     calibration = calibrate(left.predicted, left.true, left.attributes)
-    tested = residuals(codes, columns, test_share or share, second, fits=tests, clusters=CLUSTERS, least=2,
-                       persons=order[1::2])
+    tested = residuals(codes, columns, test_share or share, second, fits=tests, clusters=2 * CLUSTERS, least=2,
+                       persons=order[1::2], **how)
     return {"calibration_rows": len(codes) if small is None else small, "share": share, "test_share": test_share or share,
             "rows": len(codes), "n_calibration": len(left.true), "n_test": len(tested.true),
             "coverage": coverage(calibration, tested)}
@@ -133,8 +147,11 @@ def carried_over(codes: IntArray, columns: list[Column], other: IntArray, others
                  ) -> dict[str, Any]:
     """Calibrate on one population, test on another: do intervals hold where there is nothing to calibrate on?"""
     first, second = np.random.default_rng(seed).spawn(2)
+    part = other[second.permutation(len(other))[:round(share * len(other))]]
+    chosen = choose(part, np.ones(len(part)), others, second)
     left = residuals(codes[first.permutation(len(codes))[:len(other)]], columns, share, first)
-    tested = residuals(other, others, share, second, fits=10, clusters=CLUSTERS, least=2)
+    tested = residuals(other, others, share, second, fits=20, clusters=CLUSTERS, least=2, factor=chosen.factor,
+                       smoothed=chosen.smoothed)
     return {"rows": len(other), "share": share,
             "coverage": coverage(calibrate(left.predicted, left.true, left.attributes), tested)}
 
@@ -174,13 +191,13 @@ def main() -> None:
     parts: dict[str, Callable[[], dict[str, Any]]] = {}
     for share in (300, 100, 10):
         for who, rows in (("all", codes), ("in work", work)):
-            for seed in range(SEEDS if share > 10 else 1):
+            for seed in range(SEEDS if share == 300 else 1):
                 parts[f"1/{share}, {who}, seed {seed}"] = partial(
                     estimators, rows, columns, share, seed, copula=share == 300 and seed == 0)
     parts["coverage 1/300"] = partial(covered, codes, columns, 1 / 300, 0)
     parts["coverage 1/300, in work"] = partial(covered, work, columns, 1 / 300, 1)
-    parts["more rows at the same share"] = partial(covered, codes, columns, 1 / 30, 2, small=30_000, tests=4)
-    parts["a smaller share"] = partial(covered, codes, columns, 1 / 300, 3, test_share=1 / 870)
+    parts["more rows at the same share"] = partial(covered, codes, columns, 1 / 30, 2, small=30_000, fits=20, tests=4)
+    parts["a smaller share"] = partial(covered, codes, columns, 1 / 300, 3, fits=20, tests=20, test_share=1 / 870)
     for path in given.also:
         there = read_table(path, only=OTHERS[path.stem])
         for share in (15, 50):
@@ -191,7 +208,9 @@ def main() -> None:
             carried_over, work, columns, there.codes, there.columns, 1 / 15, 6)
     parts["speed"] = speed
     done: dict[str, Any] = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
-    for name, run in parts.items():
+    order = sorted(parts, key=lambda name: ("1/100" in name) + 2 * ("1/10," in name))
+    for name in order:
+        run = parts[name]
         if name not in done and given.parts in name:
             done[name] = run() | {"machine": machine()}
             write_atomic(given.out, dump_json(done, indent=1))

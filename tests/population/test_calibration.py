@@ -11,7 +11,7 @@ from discreet.population.columns import Column
 from discreet.population.fit import (
     Clusters,
     calibration_share,
-    choose_factor,
+    choose,
     fit_population,
     random_clusters,
     recipe,
@@ -82,13 +82,22 @@ def test_calibration_is_as_far_from_its_population_as_the_table() -> None:
     assert large.prior < small.prior
 
 
+def test_ages_are_smoothed_and_codes_that_are_numbers_are_not() -> None:
+    rng = np.random.default_rng(5)
+    age = np.clip(rng.normal(45, 15, 800).round(), 0, 89).astype(np.int64)
+    code = rng.choice(np.arange(0, 90, 7), 800)
+    columns = [Column("age", tuple(map(str, range(90))), ordered=True),
+               Column("code", tuple(map(str, range(90))), ordered=True)]
+    assert choose(np.column_stack([age, code]), np.ones(800), columns, rng).smoothed == {"age"}
+
+
 def test_dependence_asks_for_more_classes_and_a_whole_table_is_its_own_population() -> None:
     rng = np.random.default_rng(4)
     group = rng.integers(0, 6, 3000)
     codes = np.column_stack([np.where(rng.random(3000) < 0.9, group, rng.integers(0, 6, 3000)) for _ in range(4)])
     columns = [Column(name, tuple("abcdef")) for name in "wxyz"]
-    factor, tried = choose_factor(codes, np.ones(3000), columns, rng, (0.05, 0.5))
-    assert (factor, sorted(tried)) == (0.5, [2, 23])
+    chosen = choose(codes, np.ones(3000), columns, rng, (0.05, 0.5))
+    assert (chosen.factor, sorted(chosen.tried)) == (0.5, [2, 23])
     fitted = fit_population(codes, np.ones(3000), columns, rng, source="made up", year="2000", factor=0.5)
     assert (fitted.people, fitted.rows) == (3000, 3000)
     left = residuals(codes, columns, 1 / 10, rng, factor=0.5, fits=2, clusters=500, least=2)

@@ -29,17 +29,19 @@ HELD_OUT = 0.2
 class Recipe:
     """How to fit so many rows.
 
-    `classes` per fit and `fits` that are averaged; `prior` and `width` of ordered columns as in `fit_classes`.
+    `classes` per fit and `fits` that are averaged; `prior` and `width` as in `fit_classes`, the width for the columns
+    of `smoothed`, by default all that are ordered.
     """
 
     classes: int
     fits: int
     prior: float
     width: float
+    smoothed: frozenset[str] | None = None
     iterations: int = 60
 
 
-def recipe(rows: int, factor: float = 1.0) -> Recipe:
+def recipe(rows: int, factor: float = 1.0, smoothed: frozenset[str] | None = None) -> Recipe:
     """The recipe for a number of rows, with `factor` times the usual number of classes.
 
     Powers of the number of rows: at 1,000 32 classes, 3 prior rows and a width of 3 categories, at 300,000 313 classes,
@@ -47,7 +49,8 @@ def recipe(rows: int, factor: float = 1.0) -> Recipe:
     Census-Income table.
     """
     classes = max(2, round(32 * (rows / 1000) ** 0.4 * factor))
-    return Recipe(classes, max(2, min(16, 512 // classes)), 3 * (1000 / rows) ** 0.4, 3 * (1000 / rows) ** 0.2)
+    return Recipe(classes, max(2, min(16, 512 // classes)), 3 * (1000 / rows) ** 0.4, 3 * (1000 / rows) ** 0.2,
+                  smoothed)
 
 
 class Clusters(NamedTuple):
@@ -91,27 +94,45 @@ def fit_mixture(codes: IntArray, weights: FloatArray, columns: Sequence[Column],
                 ) -> LatentClasses:
     """The average of the fits of a recipe."""
     sizes = [len(column.values) for column in columns]
-    widths = [min(how.width, len(column.values) / 8) if column.ordered else 0.0 for column in columns]
+    smoothed = {column.name for column in columns if column.ordered} if how.smoothed is None else how.smoothed
+    widths = [min(how.width, len(column.values) / 8) if column.name in smoothed else 0.0 for column in columns]
     return joined([fit_classes(codes, weights, sizes, how.classes, one, prior=how.prior, widths=widths,
                                iterations=how.iterations) for one in rng.spawn(how.fits)])
 
 
-def choose_factor(codes: IntArray, weights: FloatArray, columns: Sequence[Column], rng: Generator,
-                  factors: Sequence[float] = (0.25, 0.5, 1.0, 2.0)) -> tuple[float, dict[int, float]]:
-    """Which multiple of the usual number of classes explains held-out rows best, and the mean log likelihood of each.
+class Choice(NamedTuple):
+    """What held-out rows choose: multiple of the usual number of classes, and the ordered columns that are smoothed.
 
-    One fit each on four fifths of the rows; the smallest number within .005 nats of the best is taken.
+    `tried` is the mean log likelihood of held-out rows by number of classes.
     """
-    order = rng.permutation(len(codes))
-    held, kept = np.split(order, [max(1, int(HELD_OUT * len(codes)))])
-    found: dict[float, tuple[int, float]] = {}
-    for factor, one in zip(factors, rng.spawn(len(factors)), strict=True):
-        how = replace(recipe(len(kept), factor), fits=1)
-        mixture = fit_mixture(codes[kept], weights[kept], columns, how, one)
-        found[factor] = how.classes, mixture.log_likelihood(codes[held], weights[held])
-    best = max(likelihood for _, likelihood in found.values())
-    chosen = min(factor for factor, (_, likelihood) in found.items() if likelihood >= best - 0.005)
-    return chosen, dict(found.values())
+
+    factor: float
+    smoothed: frozenset[str]
+    tried: Mapping[int, float]
+
+
+def choose(codes: IntArray, weights: FloatArray, columns: Sequence[Column], rng: Generator,
+           factors: Sequence[float] = (0.25, 0.5, 1.0, 2.0)) -> Choice:
+    """What explains held-out rows best, by single fits on four fifths of the rows.
+
+    Of the numbers of classes the smallest within .005 nats of the best is taken. A column of numbers is smoothed unless
+    that makes held-out rows less likely: codes of occupations are numbers too, and neighbours in code are no relatives.
+    """
+    held, kept = np.split(rng.permutation(len(codes)), [max(1, int(HELD_OUT * len(codes)))])
+    seed = int(rng.integers(2**32))
+
+    def held_out(factor: float, smoothed: frozenset[str]) -> float:
+        how = replace(recipe(len(kept), factor, smoothed), fits=1)
+        mixture = fit_mixture(codes[kept], weights[kept], columns, how, np.random.default_rng(seed))
+        return mixture.log_likelihood(codes[held], weights[held])
+
+    smoothed = frozenset(column.name for column in columns if column.ordered)
+    for name in sorted(smoothed):
+        if held_out(0.5, smoothed - {name}) > held_out(0.5, smoothed):
+            smoothed -= {name}
+    found = {factor: held_out(factor, smoothed) for factor in factors}
+    chosen = min(factor for factor, likelihood in found.items() if likelihood >= max(found.values()) - 0.005)
+    return Choice(chosen, smoothed, {recipe(len(kept), factor).classes: value for factor, value in found.items()})
 
 
 def calibration_share(rows: int, people: float) -> float:
@@ -141,9 +162,9 @@ class Residuals(NamedTuple):
 
 
 def residuals(codes: IntArray, columns: Sequence[Column], share: float, rng: Generator, *, factor: float = 1.0,
-              fits: int = CALIBRATION_FITS, clusters: int = CALIBRATION_CLUSTERS, least: int = 1,
-              fitted: LatentClasses | None = None, persons: IntArray | None = None,
-              progress: Callable[[int, int], None] | None = None) -> Residuals:
+              smoothed: frozenset[str] | None = None, fits: int = CALIBRATION_FITS,
+              clusters: int = CALIBRATION_CLUSTERS, least: int = 1, fitted: LatentClasses | None = None,
+              persons: IntArray | None = None) -> Residuals:
     """What counts get wrong: fit `fits` parts of the rows, predict how many of all rows have each cluster.
 
     With `share` 1 `fitted` is asked instead, about the rows that it was fitted on: the table is the population.
@@ -156,14 +177,12 @@ def residuals(codes: IntArray, columns: Sequence[Column], share: float, rng: Gen
         return Residuals(sizes, n * fitted.probabilities(codes[asked.rows], asked.used), numbers)
     found = []
     part = max(2, round(share * n))
-    for at, one in enumerate(rng.spawn(fits)):
+    for one in rng.spawn(fits):
         chosen = one.choice(n, part, replace=False)
-        mixture = fit_mixture(codes[chosen], np.ones(part), columns, recipe(part, factor), one)
+        mixture = fit_mixture(codes[chosen], np.ones(part), columns, recipe(part, factor, smoothed), one)
         outside = ~np.isin(asked.rows, chosen)
         predicted = n * mixture.probabilities(codes[asked.rows[outside]], asked.used[outside])
         found.append(Residuals(sizes[outside], predicted, numbers[outside]))
-        if progress:
-            progress(at + 1, fits)
     return Residuals(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -183,25 +202,22 @@ def fit_population(codes: IntArray, weights: FloatArray, columns: Sequence[Colum
     source, year : str
         Said in every answer.
     factor : float, optional
-        Multiple of the usual number of classes; by default chosen on held-out rows.
+        Multiple of the usual number of classes; by default chosen on held-out rows, as is what is smoothed.
     fits : int
         Calibration fits.
     """
     tell = progress or (lambda _: None)
     whole = float(weights.sum()) if people is None else people
     choosing, fitting, calibrating = rng.spawn(3)
+    smoothed: frozenset[str] | None = None
     if factor is None:
-        factor, tried = choose_factor(codes, weights, columns, choosing)
-        tell(f"classes and held-out log likelihood: {_row(tried)}")
-    mixture = fit_mixture(codes, weights, columns, recipe(len(codes), factor), fitting)
+        factor, smoothed, tried = choose(codes, weights, columns, choosing)
+        tell(f"held-out log likelihood by classes: {', '.join(f'{k}: {value:.3f}' for k, value in tried.items())}")
+    mixture = fit_mixture(codes, weights, columns, recipe(len(codes), factor, smoothed), fitting)
     share = calibration_share(len(codes), whole)
     tell(f"fitted {len(mixture.shares)} classes; calibrating on fits of 1 row in {1 / share:.3g}")
-    left = residuals(codes, columns, share, calibrating, factor=factor, fits=fits, fitted=mixture)
+    left = residuals(codes, columns, share, calibrating, factor=factor, smoothed=smoothed, fits=fits, fitted=mixture)
     calibration: Calibration = calibrate(left.predicted, left.true, left.attributes)
     return Population({column.name: column for column in columns}, mixture, whole, len(codes),
                       float(weights.sum() ** 2 / (weights**2).sum()), calibration, source, year,
                       seen=together(codes, [len(column.values) for column in columns]))
-
-
-def _row(tried: Mapping[int, float]) -> str:
-    return ", ".join(f"{classes}: {value:.3f}" for classes, value in tried.items())

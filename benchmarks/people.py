@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,7 @@ from numpy.random import Generator
 from scipy.stats import spearmanr
 
 from discreet import Guard
+from discreet.cli.main import run
 from discreet.core.files import write_atomic
 from discreet.core.records import Answer
 from discreet.core.types import FloatArray, IntArray
@@ -253,6 +255,21 @@ def from_real(data: Path, population: Population, texts: Sequence[Path], rng: Ge
             "single": held([r["people"] for r in rule if not r["cluster"]]), "right_at": right_at(rule)}
 
 
+def from_grammar(population: Population, n: int) -> dict[str, Any]:
+    """Answers that the grammar of `discreet synth` wrote with a cluster: how many people fit, by found attributes."""
+    found: dict[str, Any] = {}
+    for domain in ("medical", "law", "finance"):
+        guard = Guard(domain).counting(population)
+        with TemporaryDirectory() as folder:
+            run(["synth", "run", "--domain", domain, "--n", str(n), "--out", f"{folder}/s", "--quiet"])
+            lines = (Path(folder) / "s" / "unsafe.jsonl").read_text(encoding="utf-8").splitlines()[:n]
+        people = [smallest(guard.judge(Answer(str(i), json.loads(line)["answer"])).people)
+                  for i, line in enumerate(lines)]
+        found[domain] = held([one and one.count.estimate for one in people]) | {
+            "bound": sum(one is not None and one.upper_bound for one in people)}
+    return found
+
+
 def held(people: Sequence[float | None]) -> dict[str, Any]:
     """Of clusters: how many have a count, and what share of these holds fewer than so many people."""
     known = [p for p in people if p is not None]
@@ -275,8 +292,7 @@ def right_at(rule: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if not agree:
         return {"n": len(known), "people": None}
     best = max(agree)
-    return {"n": len(known), "people": best[1], "agreement": best[0], "few_are_two": best[2], "many_are_one": best[3],
-            "at": {k: next((a[0] for a in agree if a[1] == k), None) for k in (100.0, 1000.0)}}
+    return {"n": len(known), "people": best[1], "agreement": best[0], "few_are_two": best[2], "many_are_one": best[3]}
 
 
 def rule_on_profiles(table: Table, population: Population, n: int, rng: Generator) -> dict[str, Any]:
@@ -328,6 +344,7 @@ def main() -> None:
     steps: list[tuple[str, Callable[[], Any]]] = [("profiles", lambda: rule_on_profiles(table, shipped, 3000, rngs[0]))]
     if given.data is not None:
         steps.append(("real", lambda: from_real(given.data, shipped, given.given, rngs[1])))
+    steps.append(("grammar", lambda: from_grammar(shipped, 200)))
     steps += [(f"written_{share}", partial(from_written, table, given.texts, share, rng))
               for share, rng in zip(given.shares, rngs[2:], strict=True)]
     for name, step in steps:

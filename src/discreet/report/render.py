@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import counted, number, percent, printable
 from discreet.report.figure import css
+from discreet.report.people import scale
 from discreet.report.summary import Block, Bullets, Cells, Controls, Facts, Summary, Table, Text, moment
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def environment() -> Environment:
     env.filters.update(
         words=lambda name: str(name).replace("_", " "), thousands=lambda value: f"{value:,}",
         moment=moment, number=number, percent=percent,
+        people_scale=lambda people: Markup(scale(people)),
         emphasis=_emphasis, ms=lambda value: "not measured" if value is None else f"{value:,.1f} ms")
     return env
 

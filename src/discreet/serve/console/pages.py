@@ -10,8 +10,10 @@ from typing import Any
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from discreet.core.numbers import NOTHING, counted, number, percent, share
+from discreet.report.people import scale
 from discreet.serve.console.evidence import visible
 
 
@@ -53,6 +55,7 @@ def environment() -> Environment:
         seconds=lambda s: f"{max(0, -int(-s // 1))} s", brief=brief, visible=visible, share=share, counted=counted,
         thousands=lambda n: f"{n:,}", words=lambda name: str(name).replace("_", " "),
         label=lambda code, kind: label(kind, code), number=number, percent=percent,
+        people_scale=lambda people: Markup(scale(people)),
         lasting=lambda s: NOTHING if s is None else span(s), exact=lambda s: _time(s, "%Y-%m-%d %H:%M:%S"),
         iso=lambda s: _time(s, "%Y-%m-%dT%H:%M:%SZ"), clock=lambda s: _time(s, "%d %b, %H:%M UTC"))
     return made

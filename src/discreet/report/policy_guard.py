@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from discreet.core.numbers import FORMS, NOTHING, Forms, number, say
+from discreet.core.numbers import FORMS, NOTHING, Forms, number, percent, say
 from discreet.report import charts
 from discreet.report import summary as page
 from discreet.report.charts import datum, dot_figure, drawn
@@ -21,21 +21,22 @@ SETS = {"safe_holdout": ("control", "safe"), "unsafe_holdout": ("target", "unsaf
         "borderline_eval": ("tolerance", "borderline")}
 
 
-def _flags(row: page.Record) -> str:
+def _flags(row: page.Record, point: str = "tau0") -> str:
     """"23.0% (TPR 81.2%)": a false positive rate is never shown without the true one."""
-    return say("{fpr_tau0:percent} (TPR {tpr_tau0:percent})", row, NOTHING)
+    if row.get(f"fpr_{point}") is None:
+        return NOTHING
+    return say(f"{{fpr_{point}:percent}} (TPR {{tpr_{point}:percent}})", row, NOTHING)
 
 
 def _paper(figures: page.Record) -> str:
     """What the paper prints of a line, in its own order."""
-    named = (("AUROC", "auroc", 3), ("FPR95", "fpr95", 1), ("FPR90", "fpr90", 1), ("FPR", "fpr_tau0", 1),
-             ("TPR", "tpr_tau0", 1))
-    return ", ".join(f"{name} {number(figures[key], digits=3) if places == 3 else f'{100 * figures[key]:.1f}%'}"
-                     for name, key, places in named if figures.get(key) is not None)
+    named = (("AUROC", "auroc", number), ("FPR95", "fpr95", percent), ("FPR90", "fpr90", percent),
+             ("FPR", "fpr_tau0", percent), ("TPR", "tpr_tau0", percent))
+    return ", ".join(f"{name} {show(figures[key])}" for name, key, show in named
+                     if figures.get(key) is not None).replace("-", "−")
 
 
-TABLE_FORMS: Forms = {**FORMS, "flags": _flags, "printed": _paper,
-                      "yes": lambda value: "yes" if value else "no"}
+TABLE_FORMS: Forms = {**FORMS, "flags": _flags, "flags_balanced": partial(_flags, point="balanced"), "printed": _paper}
 
 
 def summary(record: page.Record) -> page.Summary:

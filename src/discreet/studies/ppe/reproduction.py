@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from discreet.studies import ROOM
 from discreet.studies.ppe.corpora import Sizes, encode_campaign, read_corpus, write_campaigns
 from discreet.studies.ppe.detectors import COMPONENTS, DetectorSettings, Scored, scored
 from discreet.studies.ppe.tables import TABLES, Domain, made, paper
+from discreet.synth.plan import Plan
 
 __all__ = ["DETECTORS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce"]
 
 ORDER = tuple(TABLES)
 NUMERALS = dict(enumerate("III IV V VI VII VIII IX X XI".split(), start=3))
+GRAMMAR = "grammar"
 Progress = Callable[[str], None]
 
 
@@ -37,16 +39,20 @@ class Setting:
     block: int
     sizes: Sizes
     detectors: tuple[DetectorSettings, ...]
+    proportional: bool = False
 
     def only(self, domains: Sequence[str] | None = None, texts: int | None = None, encoders: str | None = None,
              seed: int | None = None) -> Setting:
-        """The same with some of its domains, with fewer texts a side to fit on (the borderline ones in proportion),
-        other encoders, or another seed. UsageError for more texts than the scale has, or none."""
+        """The same with some of its domains, with fewer texts a side to fit on (the borderline ones in proportion;
+        where the setting is `proportional`, all sets), other encoders, or another seed. UsageError for more texts than
+        the scale has, or none."""
         sizes = self.sizes
         if texts is not None:
             if not 0 < texts <= sizes.fit:
                 raise UsageError(f"--texts is {texts}; expected 1 to {sizes.fit}, what --scale {self.scale} fits on")
-            sizes = replace(sizes, fit=texts, borderline=max(1, round(sizes.borderline * texts / sizes.fit)))
+            names = [one.name for one in fields(sizes)] if self.proportional else ["fit", "borderline"]
+            sizes = replace(sizes, **{name: max(1, round(getattr(sizes, name) * texts / self.sizes.fit))
+                                      for name in names})
         kept = tuple(name for name in self.domains if domains is None or name in domains)
         return replace(self, domains=kept, sizes=sizes, encoders=encoders or self.encoders,
                        seed=self.seed if seed is None else seed)
@@ -55,8 +61,10 @@ class Setting:
 def _settings() -> tuple[dict[str, Setting], dict[str, Any]]:
     said = yaml.safe_load((ROOM / "ppe" / "settings.yaml").read_text("utf-8"))
     detectors = tuple(DetectorSettings(name, **given) for name, given in said["detectors"].items())
-    return {scale: Setting(scale, tuple(given["domains"]), given["encoders"], given["seed"], given["block"],
-                           Sizes(**given["sizes"]), detectors) for scale, given in said["scales"].items()}, said["plan"]
+    scales = {scale: Setting(scale, tuple(given["domains"]), given["encoders"], given["seed"], given["block"],
+                             Sizes(**given["sizes"]), detectors, given.get("proportional", False))
+              for scale, given in said["scales"].items()}
+    return scales, said["plan"]
 
 
 SETTINGS, PLAN = _settings()
@@ -128,7 +136,7 @@ def _domain(study: Study, name: str, folders: Sequence[Path], encoders: Sequence
             more: Mapping[str, Callable[[Any], Mapping[str, Scored]]]) -> Domain:
     setting, store = study.setting, study.out / "store"
     manifests = [json.loads((folder / "manifest.json").read_text(encoding="utf-8")) for folder in folders]
-    source = "grammar" if study.data is None else study.data.name
+    source = GRAMMAR if study.data is None else study.data.name
     corpus = read_corpus(name, folders, encoders, setting.sizes, store, source=source)
     facts = json.dumps([[one["key"] for one in manifests], corpus.encoder, corpus.dims, str(setting.sizes)])
     key = hashlib.sha256(facts.encode()).hexdigest()[:24]
@@ -138,16 +146,18 @@ def _domain(study: Study, name: str, folders: Sequence[Path], encoders: Sequence
         note(f"{name}: {one.name}")
     for make in more.values():
         found |= make(corpus)
-    return Domain(corpus, found, () if study.data is None else _yields(manifests))
+    return Domain(corpus, found, _yields(folders))
 
 
-def _yields(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Yields of a model's campaigns, by partition, as their manifests say them."""
+def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """How many drafts of a model were kept, by mode, profile and partition, as manifests say it; none of a grammar."""
     rows = []
-    for manifest in manifests:
-        for partition, said in manifest["partitions"].items():
-            if "yield" in said:
-                rows.append({"set": partition, "n": said.get("n"), "yield": said["yield"], "source": "campaign"})
+    for folder in folders:
+        if Plan.load(folder / "plan.json").generator == GRAMMAR:
+            continue
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        rows += [{"set": f"{axis} {level}", "n": said["n"], "yielded": said, "yield": "run", "source": folder.name}
+                 for axis, levels in manifest["yields"].items() for level, said in levels.items()]
     return rows
 
 

@@ -168,7 +168,7 @@ def ppe(
     figure: Annotated[list[int] | None, option("N", "4.")] = None,
     section: Annotated[list[str] | None, option(
         "S", "Beyond the paper: rule (what is a cluster), controls, scores (histograms, risk over coverage), "
-        "detectors; may be repeated.")] = None,
+        "detectors, limits (section IX-E; by name only); may be repeated.")] = None,
     scale: Annotated[str, option(
         "S", "smoke (tiny, a minute), small (the packaged encoder on text of the grammar, hours on two cores), paper "
         "(its encoders on campaigns of language models in --data; needs a GPU).")] = "smoke",
@@ -184,7 +184,9 @@ def ppe(
     """
     numerals = {str(number): roman for number, roman in lib.ppe.NUMERALS.items()}
     tables = [numerals.get(name, name.upper()) for name in table or ()]
-    items = lib.studies.chosen_items(lib.ppe.ORDER, tables, figure or (), section or ())
+    known = (*lib.ppe.ORDER, lib.ppe.LIMITS)
+    items = [name for name in lib.studies.chosen_items(known, tables, figure or (), section or ())
+             if table or figure or section or name != lib.ppe.LIMITS]
     setting = lib.studies.setting_of(lib.ppe.SETTINGS, scale)
     domains = execution.known_corpora(setting.domains, setting.domains, scale)
     seeds = execution.known_seeds() or (() if seed == 42 else (seed,))

@@ -295,7 +295,7 @@ def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
     """Whether this turn's facts come to a cluster with those of before: 2 where it is flagged, 1 where the guard is not
     sure, 0 where not or where nothing is added."""
     quiet = Verdict("", "safe", None, 0.0, None, (), "", "")
-    if not one.before or all(f.weak for f in one.new):
+    if not one.new or not one.before:
         return 0, quiet
     whole = _score(guard, one.known)
     kinds = ", ".join(sorted({f.kind for f in one.known.facts}))
@@ -303,7 +303,9 @@ def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
     reason = (f"over turns: {len([f for f in one.known.facts if not f.ruled])} attributes bound to one person "
               f"({one.known.subject}): {kinds}; {earlier} of them in earlier answers")
     chance = reading.probability(whole.logit)
-    if whole.flags(guard.rules_tau, guard.rules.counted_above(guard.point)):
+    # What is only seen weakly in this turn, as one fact told again in other words may be, is not enough for a flag.
+    sure = not all(f.weak for f in one.new)
+    if sure and whole.flags(guard.rules_tau, guard.rules.counted_above(guard.point)):
         return 2, replace(quiet, action="flag", layer="contextual", score=chance, reason=reason, evidence=one.evidence)
     if whole.cluster and whole.logit > guard.unsure_above(guard.point):
         return 1, replace(quiet, action="abstain", score=chance, reason=f"unsure {reason}", evidence=one.evidence)

@@ -10,6 +10,8 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.guard.guard import Guard
+from discreet.report.policy_guard import tables_of
+from discreet.stats import rate_estimate
 from discreet.studies.ppe import limits, limits_rewrites
 from discreet.studies.ppe.limits import Family, documents_of, drafts, plain_row
 from discreet.studies.ppe.limits_quotes import (
@@ -22,6 +24,7 @@ from discreet.studies.ppe.limits_quotes import (
 )
 from discreet.studies.ppe.limits_rewrites import BUDGETS, Meaning, attack, one_shot, query_attacks
 from discreet.studies.ppe.limits_turns import LINKS, measure_turns, plain_exchanges, sentences_of, spread_exchanges
+from discreet.studies.ppe.reproduction import LIMITS, SETTINGS, Study, merged, reproduce
 from discreet.synth import Draft
 from discreet.synth.records import Slot
 from discreet.text.quotes import QuoteRule
@@ -45,8 +48,8 @@ def safe() -> list[Draft]:
 def invented(n: int = 12) -> list[Document]:
     rng = np.random.default_rng(0)
     words = [f"{a}{b}{c}" for a in "bdfgklm" for b in ("ar", "en", "iv", "os", "um") for c in ("ta", "le", "rin", "do")]
-    return [Document(" ".join(f"{words[int(k)]}{chr(97 + number)}" for k in rng.integers(len(words), size=90)) + ".", str(number))
-            for number in range(n)]
+    drawn = [[f"{words[int(k)]}{chr(97 + number)}" for k in rng.integers(len(words), size=90)] for number in range(n)]
+    return [Document(" ".join(one) + ".", str(number)) for number, one in enumerate(drawn)]
 
 
 def test_quotes_are_found_and_what_quotes_nothing_is_not() -> None:
@@ -153,7 +156,28 @@ def test_rows_of_attacks(rules: Guard) -> None:
     assert curves[0] == 1.0
 
 
-def test_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_suites() -> None:
     assert set(limits.SUITES) == {"quotes", "turns", "rewrites"}
     row = next(limits.quotes(1, 0))
     assert plain_row(row)["found"]["n"] == 1
+
+
+def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    share = rate_estimate(3, 4)
+    shares = dict.fromkeys(("found", "held", "alone", "together", "added", "whole"), share)
+    monkeypatch.setattr(limits, "quotes", lambda n, seed: [
+        {"quoted": quoted, "words": 0, "list": "shipped", **shares} for quoted in (True, False)])
+    monkeypatch.setattr(limits, "turns", lambda n, seed, domains: [
+        {"kind": "all", "spread": True, "domain": one, "partition": "unsafe", **shares} for one in domains])
+    monkeypatch.setattr(limits, "rewrites", lambda n, seed, budgets: [
+        {"attack": "sees delta", "queries": budget, "reader": True, **shares} for budget in budgets])
+    study = Study(SETTINGS["smoke"].only(("medical", "law")), None, tmp_path, tmp_path)
+    found = reproduce(study, [LIMITS])["items"]
+    rows = found[LIMITS]["rows"]
+    assert [row["suite"] for row in rows] == ["quotes"] + 8 * ["turns"] + 2 * ["rewrites"]
+    assert rows[-1]["what"] == "sees delta, 10 queries, with the reader"
+    assert {row["share"]["value"] for row in rows} == {0.75}
+    assert [row["domain"] for row in merged(found, {LIMITS: {**found[LIMITS], "rows": rows[5:9]}})[LIMITS]["rows"]
+            ].count("law") == 4
+    [table] = tables_of(LIMITS, rows[:1])
+    assert table.rows

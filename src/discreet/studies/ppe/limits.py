@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import rate_estimate
 from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
-from discreet.studies.ppe.limits_rewrites import one_shot, query_attacks
+from discreet.studies.ppe.limits_rewrites import BUDGETS, one_shot, query_attacks
 from discreet.studies.ppe.limits_turns import measure_turns, plain_exchanges, spread_exchanges
 from discreet.synth import Draft, Spec, generators, make_plan
 from discreet.text.quotes import QuoteRule, common_phrases
 
 Row = dict[str, Any]
+DOMAINS = ("medical", "finance", "law")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,10 @@ def drafts(domain: str, partition: str, n: int, seed: int, **levels: Any) -> lis
     return [(spec, generators["grammar"].generate(spec, plan.domain, rng)) for spec in specs]
 
 
-def turns(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
+def turns(n: int, seed: int, data: Path | None = None, domains: Sequence[str] = DOMAINS) -> Iterator[Row]:
     """Clusters over turns: by domain, from writer profiles that served in building, and from two that did not."""
     for partition in ("unsafe_heldout", "matched_unsafe", "unsafe"):
-        for domain in ("medical", "finance", "law"):
+        for domain in domains:
             guard = Guard(domain)
             safe = [draft for _, draft in drafts(domain, "safe", 60, seed + 1)]
             found = [draft for _, draft in drafts(domain, partition, n, seed, placement="DISTRIBUTED", mode="NONE")]
@@ -124,7 +125,7 @@ def turns(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
                        "built": domain == "medical" and partition == "unsafe", **row}
 
 
-def rewrites(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
+def rewrites(n: int, seed: int, data: Path | None = None, budgets: Sequence[int] = BUDGETS) -> Iterator[Row]:
     """An adversary who rewrites: one draw by kind of move, then queries; with the reader and by the rules alone."""
     found = [draft for part in ("unsafe", "unsafe_heldout") for _, draft in drafts("medical", part, n, seed,
                                                                                   mode="NONE")]
@@ -134,8 +135,32 @@ def rewrites(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
             yield {"suite": "rewrites", **row}
     few = found[: n // 3] + found[n : n + n // 3]
     for reader, sees in ((False, ("action", "delta")), (True, ("action", "delta", "reader"))):
-        for row in query_attacks(Guard("medical", reader=reader), few, np.random.default_rng((seed, 2)), sees):
+        for row in query_attacks(Guard("medical", reader=reader), few, np.random.default_rng((seed, 2)), sees, budgets):
             yield {"suite": "rewrites", **row}
+
+
+def limited(domains: Sequence[str], n: int, seed: int) -> dict[str, Any]:
+    """The item of `reproduce ppe`: what the suites say on text of the grammar, a share a row, as plain values.
+
+    Of quotes recall alone: writers of the grammar repeat whole sentences, so that other documents hold them too.
+    """
+    rows: list[Row] = []
+    for row in quotes(max(1, n // 8), seed):
+        if row.get("quoted") and row.get("words", 1) == 0 and row["list"] == "shipped":
+            rows.append({"domain": "medical", "suite": "quotes", "what": "quotes found", "share": row["found"]})
+    for row in turns(n, seed, domains=domains):
+        if row["kind"] == "all":
+            told = "clusters over turns" if row["spread"] else "controls"
+            rows += [{"domain": row["domain"], "suite": "turns", "what": f"{told}, {row['partition']}: {said}",
+                      "share": row[name]} for name, said in (
+                ("alone", "held, each answer alone"), ("together", "held, as a conversation"),
+                ("added", "of those that pass alone, held as a conversation"), ("whole", "held, all in one answer"))]
+    for row in rewrites(n, seed, budgets=BUDGETS if n > 9 else BUDGETS[:2]):
+        how = "with the reader" if row["reader"] else "rules alone"
+        rendered = "" if row.get("normalised", True) else ", not rendered"
+        rows.append({"domain": "medical", "suite": "rewrites", "share": row["held"],
+                     "what": f"{row['attack']}, {row['queries']} queries, {how}{rendered}"})
+    return {"title": "The limits that the paper names", "rows": [plain_row(row) for row in rows]}
 
 
 SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes, "turns": turns, "rewrites": rewrites}

@@ -215,13 +215,14 @@ def _aimed(text: str, move: Move, aim: Sequence[float], rng: Generator) -> str:
     return " ".join([*parts[:k], move(parts[k], rng), *parts[k + 1 :]])
 
 
-def query_attacks(guard: Guard, drafts: Sequence[Draft], rng: Generator, sees: Sequence[str]
-                  ) -> Iterator[dict[str, Any]]:
+def query_attacks(guard: Guard, drafts: Sequence[Draft], rng: Generator, sees: Sequence[str],
+                  budgets: Sequence[int] = BUDGETS) -> Iterator[dict[str, Any]]:
     """Rows by what the adversary sees and the budget: the share of held answers of which no rewriting passed."""
     held = [one for one in drafts if guard.check(one.answer, one.question).action != "safe" and Meaning.of(one).facts]
     for what in sees:
-        needed = [attack(guard, one, what, own) for one, own in zip(held, rng.spawn(len(held)), strict=True)]
-        for budget in BUDGETS:
+        needed = [attack(guard, one, what, own, max(budgets))
+                  for one, own in zip(held, rng.spawn(len(held)), strict=True)]
+        for budget in budgets:
             still = sum(one is None or one > budget for one in needed)
             yield {"attack": f"sees {what}", "queries": budget, "reader": guard.reader,
                    "held": rate_estimate(still, len(held), unit="answer")}

@@ -121,22 +121,25 @@ def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str,
     """Rows by kind, and by the number of turns over which a cluster is parted (0: any).
 
     `alone` is the share of conversations of which the guard holds some answer where it judges each by itself,
-    `together` where it judges them as a conversation, `added` that of the ones that pass alone which are held together:
-    recall of what is spread over turns, and false alarms of the controls. Of a cluster only the answers up to the one
-    in which it closes count.
+    `together` where it judges them as a conversation, `whole` where all of them stand in one answer; `added` is the
+    share of the ones that pass alone which are held together: recall of what is spread over turns, and false alarms of
+    the controls. Of a cluster only the answers up to the one in which it closes count.
     """
-    hits: dict[tuple[bool, str, int], list[tuple[bool, bool]]] = {}
+    hits: dict[tuple[bool, str, int], list[tuple[bool, bool, bool]]] = {}
     for one in exchanges:
         upto = one.turns if one.spread is None else one.turns[: one.spread + 1]
         alone = any(guard.check(answer, question).action != "safe" for question, answer in upto)
         conversation = guard.conversation()
         actions = [conversation.check(answer, question).action for question, answer in upto]
         together = set(actions) != {"safe"}
+        # What the guard sees of these facts at all: the ceiling of what a conversation can see.
+        whole = guard.check("\n\n".join(answer for _, answer in upto), upto[0][0]).action != "safe"
         for kind, parts in {(one.kind, one.parts if one.spread else 0), (one.kind, 0), ("all", 0)}:
-            hits.setdefault((one.spread is not None, kind, parts), []).append((alone, together))
+            hits.setdefault((one.spread is not None, kind, parts), []).append((alone, together, whole))
     return [{"spread": spread, "kind": kind, "turns": parts,
-             "alone": rate_estimate(sum(a for a, _ in found), len(found), unit="conversation"),
-             "together": rate_estimate(sum(b for _, b in found), len(found), unit="conversation"),
-             "added": rate_estimate(sum(b and not a for a, b in found), sum(not a for a, _ in found),
+             "alone": rate_estimate(sum(a for a, _, _ in found), len(found), unit="conversation"),
+             "together": rate_estimate(sum(b for _, b, _ in found), len(found), unit="conversation"),
+             "whole": rate_estimate(sum(c for _, _, c in found), len(found), unit="conversation"),
+             "added": rate_estimate(sum(b and not a for a, b, _ in found), sum(not a for a, _, _ in found),
                                     unit="conversation", of="conversations that pass alone")}
             for (spread, kind, parts), found in sorted(hits.items())]

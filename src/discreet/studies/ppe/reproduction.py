@@ -17,12 +17,17 @@ from discreet.encode.presets import build_encoders
 from discreet.studies import ROOM
 from discreet.studies.ppe.corpora import Sizes, encode_campaign, read_corpus, write_campaigns
 from discreet.studies.ppe.detectors import COMPONENTS, DetectorSettings, Scored, scored
+from discreet.studies.ppe.limits import limited
 from discreet.studies.ppe.tables import TABLES, Domain, made, paper
 from discreet.synth.plan import Plan
 
-__all__ = ["DETECTORS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce"]
+__all__ = ["DETECTORS", "LIMITS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce"]
 
 ORDER = tuple(TABLES)
+LIMITS = "section limits"
+"""An item that is made where it is asked for by name: no detector is fitted for it."""
+LIMIT_TEXTS = {"smoke": 3, "small": 24, "paper": 60}
+"""Texts of each writer in the suites of the limits, by scale."""
 NUMERALS = dict(enumerate("III IV V VI VII VIII IX X XI".split(), start=3))
 GRAMMAR = "grammar"
 Progress = Callable[[str], None]
@@ -111,10 +116,16 @@ def reproduce(study: Study, items: Sequence[str], *, note: Progress = lambda _: 
     Domains are encoded in turn, a campaign each, so that a run that is stopped has something of all of them. `more` are
     functions of a corpus that give further detectors. Raises DiscreetError where data or encoders are not there.
     """
+    limits: dict[str, Any] = {}
+    if LIMITS in items:
+        setting = study.setting
+        limits[LIMITS] = limited(setting.domains, LIMIT_TEXTS[setting.scale], setting.seed)
+        if len(items) == 1:
+            return {"items": limits}
     encoders = build_encoders(study.setting.encoders, cache=study.cache)
     folders = _prepared(study, encoders, note)
     domains = [_domain(study, name, folders[name], encoders, note, more or {}) for name in study.setting.domains]
-    return {"items": made(domains, items)}
+    return {"items": made(domains, [name for name in items if name != LIMITS]) | limits}
 
 
 def _prepared(study: Study, encoders: Sequence[Encoder], note: Progress) -> dict[str, list[Path]]:
@@ -164,7 +175,7 @@ def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Items of two calls in `ORDER`; of an item of both, the later call's rows and the earlier's of other domains."""
     found: dict[str, Any] = {}
-    for name in ORDER:
+    for name in (*ORDER, LIMITS):
         if name in earlier and name in later:
             anew = {row["domain"] for row in later[name]["rows"]}
             found[name] = {**later[name], "rows": [row for row in earlier[name]["rows"] if row["domain"] not in anew]

@@ -9,13 +9,13 @@ from tests.serve.conftest import BREAKS, Start
 from discreet.guard.conversation import Told
 from discreet.serve.conversations import Conversations
 from discreet.serve.limits import RefusedError
-from discreet.serve.settings import Settings
+from discreet.serve.settings import GuardSettings, Settings
 
 AGE, JOB = "The patient is 52 years old.", "She works as a litigator."
 
 
 def settings(**more: Any) -> Settings:
-    return Settings(guards={"medical": {"domain": "medical"}}, no_auth=True, **more)
+    return Settings(guards={"medical": GuardSettings(domain="medical")}, no_auth=True, **more)
 
 
 def test_what_a_conversation_told_counts_and_is_nobody_elses(start: Start) -> None:

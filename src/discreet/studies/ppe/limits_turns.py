@@ -23,8 +23,9 @@ LINKS = ("as written", "pronoun", "the same patient")
 MOST = 5
 _HEAD = re.compile(r"^(?:[\w' ]{0,40}?\b)?(?:(?:the|this|our) (?:patient|person|individual|client|investor|account "
                    r"holder|taxpayer|tenant|plaintiff|matter)|she|he|they)\b", re.I)
+_NOUN = re.compile(r"\b(?:patient|client|person|individual|investor|taxpayer|tenant|plaintiff)\b", re.I)
 _TELLS = re.compile(r"\d|[a-z,;] [A-Z][a-z]|\b(?:adults?|people|patients?|residents?|surveys?|studied|sample|series)\b")
-_OTHERS = ("And what of another patient?", "What about a different patient?", "Tell me of the next patient, please.")
+_OTHERS = ("And what of another one?", "What about a different one?", "Tell me of the next one, please.")
 _MORE = ("What else should I know?", "Go on, please.", "And then?", "Can you tell me more?", "Is there anything else?")
 
 
@@ -102,7 +103,10 @@ def _relinked(sentence: str, link: str, draft: Draft | None = None) -> str:
         return sentence
     he, she = (len(re.findall(rf"\b(?:{words})\b", draft.answer if draft else sentence, re.I))
                for words in ("he|his|him", "she|hers?"))
-    who = ("He" if he > she else "She") if link == "pronoun" else f"{link[0].upper()}{link[1:]}"
+    # Who is a client in this draft is no patient.
+    noun = _NOUN.search(draft.answer if draft else sentence)
+    who = (("He" if he > she else "She") if link == "pronoun" else
+           f"{link[0].upper()}{link[1:]}".replace("patient", noun[0].lower() if noun else "patient"))
     return f"{who}{sentence[found.end():]}"
 
 

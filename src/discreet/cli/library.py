@@ -14,7 +14,7 @@ from discreet.core.lazy import lazily
 if TYPE_CHECKING:
     from numpy import random
 
-    from discreet import benchmark, domains, engine, report, studies
+    from discreet import benchmark, domains, endpoints, engine, report, studies
     from discreet.audit import sealed
     from discreet.audit.defences import frontier as defences
     from discreet.audit.labels import audit as label_audit
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from discreet.studies.mia import corpora as mia_corpora
     from discreet.studies.mia import reproduction as mia
     from discreet.studies.mia import settings as mia_settings
+    from discreet.studies.ppe import baselines as ppe_baselines
     from discreet.studies.ppe import reproduction as ppe
     from discreet.synth import campaign, leaks, plan, records, validate
 

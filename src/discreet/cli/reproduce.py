@@ -174,6 +174,12 @@ def ppe(
         "(its encoders on campaigns of language models in --data; needs a GPU).")] = "smoke",
     texts: Annotated[int | None, option("N", "Fit on N texts a side, of those of the scale.")] = None,
     encoders: Encoders = None,
+    baseline: Annotated[list[str] | None, option(
+        "B", "Judge the texts by this too: 'default guard', 'evidence rules', Presidio, 'MiniLM, full' or 'MiniLM, "
+        "LoRA'; may be repeated.")] = None,
+    judge: Annotated[str | None, option("URL", "An endpoint of the OpenAI protocol, which gets texts: the LLM judge of "
+                                        "table IX. Needs --model.")] = None,
+    model: Annotated[str | None, option("M", "What that endpoint calls the model.")] = None,
     plan: Annotated[bool, option("", "Say what the run takes, memory and hours, and stop.")] = False,
     seed: Seed = 42, execution: Execution, output: RunOutput,
 ) -> None:
@@ -197,11 +203,16 @@ def ppe(
         output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
         return
     execution.check_data(scale, ("paper",))
+    if (judge is None) != (model is None):
+        raise UsageError("--judge and --model go together: expected the address of an endpoint and what it calls the "
+                         "model")
+    endpoint = None if judge is None else lib.endpoints.ChatEndpoint(judge, model or "")
+    more = lib.ppe_baselines.further(baseline or (), endpoint, seed=setting.seed)
     run = output.open_run(only=("scale",))
     with TemporaryDirectory(prefix="discreet-") as part:
         study = lib.ppe.Study(setting, execution.data, run.path if run else Path(part), lib.presets.default_cache())
         note = (lambda _: None) if output.quiet else partial(print, file=stderr)
-        found = lib.ppe.reproduce(study, items, note=note)
+        found = lib.ppe.reproduce(study, items, note=note, more=more)
     facts = {"source": "grammar" if execution.data is None else execution.data.name, "domains": list(setting.domains),
              "encoders": setting.encoders, "texts": setting.sizes.fit, "seed": setting.seed,
              "sizes": asdict(setting.sizes)}

@@ -24,6 +24,7 @@ from discreet.studies.ppe.baselines import (
     cohort_only,
     fine_tuned,
     fpr_at_tpr,
+    further,
     gate_cohorts,
     judge,
     matched_load,
@@ -34,6 +35,7 @@ from discreet.studies.ppe.baselines import (
 )
 from discreet.studies.ppe.corpora import PPECorpus
 from discreet.studies.ppe.detectors import SCORED, Scored
+from discreet.studies.ppe.tables import Domain, architectures
 from discreet.train.base import Data
 
 
@@ -195,3 +197,16 @@ def test_an_encoder_is_trained_and_calibrated(corpus: PPECorpus, tmp_path: Any, 
     assert found.facts["temperature"] > 0
     band = np.log(9)
     np.testing.assert_array_equal(found.abstains["matched_unsafe"], np.abs(found.delta["matched_unsafe"]) < band)
+
+
+def test_further_detectors_of_the_tables(model: Service, corpus: PPECorpus) -> None:
+    made = further(["evidence rules"], ChatEndpoint(model.url, "m"))
+    assert list(made) == ["evidence rules", "LLM judge"]
+    found = {name: one for make in made.values() for name, one in make(corpus).items()}
+    row = next(row for row in architectures([Domain(corpus, found)]) if row["detector"] == "LLM judge")
+    assert (row["run"], row["n"]) == ("run", 15)
+    assert row["n_kept"] == 15 - found["LLM judge"].abstains["borderline_eval"].sum()
+    assert row["score_ms"] > 0
+    assert list(further(["evidence rules"])) == ["evidence rules"]
+    with refused(UsageError, "there is no baseline 'GPT'; expected one of default guard"):
+        further(["GPT"])

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import exp, log
 from typing import Any, TypeAlias
 
@@ -31,8 +32,8 @@ from discreet.studies.ppe.detectors import SCORED, Scored
 from discreet.train.base import Data
 from discreet.train.spec import recipe_of
 
-__all__ = ["BASELINES", "DISCRETE", "Scorer", "achievable", "adapted", "fine_tuned", "fpr_at_tpr", "gate_cohorts",
-           "judge", "matched_load", "run_baseline", "temperature", "training"]
+__all__ = ["BASELINES", "DISCRETE", "Scorer", "achievable", "adapted", "fine_tuned", "fpr_at_tpr", "further",
+           "gate_cohorts", "judge", "matched_load", "run_baseline", "temperature", "training"]
 
 JUDGE = "LLM judge"
 DISCRETE = 20
@@ -94,6 +95,22 @@ def run_baseline(corpus: PPECorpus, name: str, fit: Fit, *, most: int | None = N
     return Scored(name, delta, {part: pair[1] for part, pair in said.items()}, _taus(delta), {
         **scorer.facts, "seed": seed, "n_train": len(train), "fit_seconds": round(fitted - started, 1),
         "score_ms": round(taken, 3), "distinct": int(np.unique(np.concatenate(list(delta.values()))).size)})
+
+
+def further(names: Sequence[str], endpoint: ChatEndpoint | None = None, *, most: int | None = None, seed: int = 42
+            ) -> dict[str, Callable[[PPECorpus], Mapping[str, Scored]]]:
+    """Baselines for `reproduction.reproduce`: those of `names`, and the judge where there is an endpoint.
+
+    `most` texts train an encoder. Raises UsageError for a name that is none of `BASELINES`.
+    """
+    if unknown := [name for name in names if name not in BASELINES]:
+        raise UsageError(f"there is no baseline {unknown[0][:40]!r}; expected one of {', '.join(BASELINES)}")
+    fits = {name: BASELINES[name] for name in names} | ({} if endpoint is None else {JUDGE: judge(endpoint)})
+
+    def run(corpus: PPECorpus, name: str) -> Mapping[str, Scored]:
+        return {name: run_baseline(corpus, name, fits[name], most=most, seed=seed)}
+
+    return {name: partial(run, name=name) for name in fits}
 
 
 def _taus(delta: Mapping[str, FloatArray]) -> dict[str, float]:

@@ -35,11 +35,14 @@ from discreet.population.fit import (
     Residuals,
     choose,
     fit_mixture,
+    fit_population,
     random_clusters,
     recipe,
     residuals,
     true_sizes,
 )
+from discreet.population.population import Population
+from discreet.population.private import Guarantee, fit_private
 from discreet.population.table import read_table
 from discreet.stats import auroc, wilson
 
@@ -156,11 +159,26 @@ def carried_over(codes: IntArray, columns: list[Column], other: IntArray, others
             "coverage": coverage(calibrate(left.predicted, left.true, left.attributes), tested)}
 
 
+def private(codes: IntArray, columns: list[Column], seed: int) -> dict[str, Any]:
+    """A table that is its own population, fitted under differential privacy: error and coverage by epsilon."""
+    rng, ones = np.random.default_rng(seed), np.ones(len(codes))
+    asked = random_clusters(np.arange(len(codes)), len(columns), CLUSTERS, rng)
+    true, cells, numbers = true_sizes(codes, asked), codes[asked.rows], asked.used.sum(1)
+    found: dict[str, Any] = {}
+    fits: dict[str, Population] = {"not private": fit_population(codes, ones, columns, rng, source="", year="")}
+    for epsilon in (10.0, 3.0, 1.0):
+        guarantee = Guarantee.of(len(columns), epsilon, 1e-6, 1.0)
+        fits[f"epsilon {epsilon:g}"] = fit_private(codes, ones, columns, guarantee, rng, source="", year="")
+    for name, fitted in fits.items():
+        predicted = fitted.people * fitted.classes.probabilities(cells, asked.used)
+        held = coverage(fitted.calibration, Residuals(true, predicted, numbers))
+        found[name] = scored(predicted, true) | {"coverage80": held["all"]["80"], "coverage95": held["all"]["95"]}
+    return {"rows": len(codes), "columns": len(columns), "private": found}
+
+
 def speed() -> dict[str, Any]:
     """Milliseconds a count on one thread, size of the population that ships, and its load time."""
     from importlib.resources import files
-
-    from discreet.population import Population
 
     began = time.perf_counter()
     population = Population.load()
@@ -196,13 +214,14 @@ def main() -> None:
                     estimators, rows, columns, share, seed, copula=share == 300 and seed == 0)
     parts["coverage 1/300"] = partial(covered, codes, columns, 1 / 300, 0)
     parts["coverage 1/300, in work"] = partial(covered, work, columns, 1 / 300, 1)
-    parts["more rows at the same share"] = partial(covered, codes, columns, 1 / 30, 2, small=30_000, fits=20, tests=4)
+    parts["more rows at the same share"] = partial(covered, codes, columns, 1 / 30, 2, small=30_000, fits=20, tests=3)
     parts["a smaller share"] = partial(covered, codes, columns, 1 / 300, 3, fits=20, tests=20, test_share=1 / 870)
     for path in given.also:
         there = read_table(path, only=OTHERS[path.stem])
         for share in (15, 50):
             parts[f"{path.stem}, 1/{share}"] = partial(
                 estimators, there.codes, there.columns, share, 4, copula=share == 15)
+        parts[f"{path.stem}, private"] = partial(private, there.codes, there.columns, 7)
         parts[f"{path.stem}, coverage"] = partial(covered, there.codes, there.columns, 1 / 15, 5)
         parts[f"{path.stem}, intervals of the other population"] = partial(
             carried_over, work, columns, there.codes, there.columns, 1 / 15, 6)

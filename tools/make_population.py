@@ -121,7 +121,7 @@ def main() -> None:
     given = parser.parse_args()
     codes, people, columns = table(given.archive)
     fitted = fit_population(codes, people, columns, np.random.default_rng(SEED), source=SOURCE, year="1994-95",
-                            factor=given.factor, fits=40, progress=lambda line: print(line, flush=True))
+                            factor=given.factor, progress=lambda line: print(line, flush=True))
     replace(fitted, places=places(given.places)).save(given.out)
     print(f"{given.out.name}: {given.out.stat().st_size:,} bytes, {fitted.people:,.0f} people, {fitted.rows:,} rows")
 

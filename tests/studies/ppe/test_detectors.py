@@ -93,6 +93,14 @@ def test_the_band_of_the_perceptron_is_the_papers_or_comes_from_calibration(corp
     assert both.mean() == pytest.approx(0.05, abs=1 / both.size)
 
 
+def test_the_sides_can_stand_as_in_the_paper(corpus: PPECorpus) -> None:
+    facts = fit_and_score(corpus, replace(OCSVM, ratio="paper")).facts
+    # Law: 58,500 unsafe for 34,065 + 4,000 safe; all of the smaller side are kept.
+    assert facts["n_unsafe"] == 60
+    assert facts["n_safe"] == round(60 * 38_065 / 58_500)
+    assert "ratio" not in fit_and_score(corpus, OCSVM).facts
+
+
 def test_scores_are_made_once(corpus: PPECorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = scored(corpus, OCSVM, tmp_path, "key")
     monkeypatch.setattr(detectors, "fit_and_score", lambda *_, **__: pytest.fail("made again"))

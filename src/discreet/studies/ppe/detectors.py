@@ -19,6 +19,7 @@ from discreet.core.types import BoolArray, FloatArray
 from discreet.guard.discriminators import Perceptron
 from discreet.guard.dual_density import PCA, DualDensity
 from discreet.guard.points import PAPER_PERCENTILE, THETA_PERCENTILE, operating_points, thetas
+from discreet.studies import paper_figures
 from discreet.studies.ppe.corpora import CALIBRATION, HOLDOUT, UNSEEN, PPECorpus
 
 VERSION = 1
@@ -36,7 +37,9 @@ class DetectorSettings:
     `form` "paper": eight components on all rows, raw scales, θ at the fifth percentile, τ that may lie above 0; "ours":
     as `DualDensity` and a fitted guard have it. With `v4` borderline texts are on the safe side. `band` of "mlp": it
     abstains where 1 − band < p < band, or "calibration": on the 5% of calibration texts that it is least sure of.
-    `shuffled` permutes the labels that it is fitted on: the control that knows nothing.
+    `shuffled` permutes the labels that it is fitted on: the control that knows nothing. `ratio` "paper" leaves rows of
+    the larger side out until there are as many unsafe ones for each safe one as in table III, on which the sum of raw
+    scales depends: .95 in medicine, 1.26 in finance, 1.54 in law, borderline texts among the safe.
     """
 
     name: str
@@ -46,6 +49,11 @@ class DetectorSettings:
     features: str = "embedding"
     band: float | Literal["calibration"] = 0.9
     shuffled: bool = False
+    ratio: Literal["paper"] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is not set is left out."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +79,9 @@ class Scored:
 def fit_and_score(corpus: PPECorpus, settings: DetectorSettings, *, seed: int = 42) -> Scored:
     """Fit a detector on the corpus, calibrate it on the calibration sets, and score what is held out."""
     x, y = corpus.fitted(borderline=settings.v4)
+    if settings.ratio is not None:
+        kept = _as_the_papers(y, corpus.domain.name, np.random.default_rng((seed, 2)))
+        x, y = x[kept], y[kept]
     if settings.shuffled:
         y = np.random.default_rng((seed, 1)).permutation(y)
     started = time.perf_counter()
@@ -82,9 +93,22 @@ def fit_and_score(corpus: PPECorpus, settings: DetectorSettings, *, seed: int = 
         # A perceptron that is sure of nothing still needs numbers, which then decide about nothing.
         calibration[kind] = values if held.all() else values[~held]
     taus = operating_points(calibration["unsafe"], calibration["safe"], paper=settings.form == "paper")
-    return Scored(settings.name, delta, abstains, taus, {**asdict(settings), "seed": seed, "dim": int(x.shape[1]),
+    return Scored(settings.name, delta, abstains, taus, {**settings.to_json(), "seed": seed, "dim": int(x.shape[1]),
                                                          "n_safe": int((y == 0).sum()), "n_unsafe": int((y == 1).sum()),
                                                          **facts})
+
+
+def _as_the_papers(y: NDArray[np.int64], domain: str, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows, rising, of which unsafe to safe are as in table III; all where the paper does not have the domain."""
+    counts = {row["part"]: float(row["value"]) for row in paper_figures("ppe")
+              if row["table"] == "III" and row["domain"] == domain}
+    if not counts:
+        return np.arange(y.size)
+    ratio = counts["unsafe"] / (counts["safe"] + counts["borderline"])
+    n_safe, n_unsafe = (int((y == label).sum()) for label in (0, 1))
+    wanted = (min(n_safe, round(n_unsafe / ratio)), min(n_unsafe, round(n_safe * ratio)))
+    return np.sort(np.concatenate([rng.permutation(np.flatnonzero(y == label))[:n]
+                                   for label, n in enumerate(wanted)]))
 
 
 _Made = tuple[dict[str, FloatArray], dict[str, BoolArray], dict[str, Any]]
@@ -150,7 +174,7 @@ def _milliseconds(rows: NDArray[np.float32], score: Any) -> float:
 
 def scored(corpus: PPECorpus, settings: DetectorSettings, store: Path, key: str, *, seed: int = 42) -> Scored:
     """`fit_and_score`, kept in `store` under `key`, which names the corpus: made once."""
-    facts = json.dumps({"version": VERSION, "corpus": key, "seed": seed, **asdict(settings)}, sort_keys=True)
+    facts = json.dumps({"version": VERSION, "corpus": key, "seed": seed, **settings.to_json()}, sort_keys=True)
     path = store / "scores" / f"{hashlib.sha256(facts.encode()).hexdigest()[:24]}.npz"
     if path.is_file():
         with np.load(path, allow_pickle=False) as there:

@@ -19,7 +19,8 @@ from discreet.guard.guard import Guard
 from discreet.studies.ppe.leaks import measure_leaks
 from discreet.synth.leaks import make_leaks
 
-COLUMNS = ("flagged", "held", "control_flagged", "control_held", "passage_flagged", "general_flagged")
+COLUMNS = ("flagged", "held", "control_flagged", "control_held", "passage_flagged", "general_flagged",
+           "direct")
 
 
 def cell(one: Estimate | None) -> str:

@@ -18,7 +18,10 @@ def rows() -> dict[tuple[str, str], Row]:
 def test_rules_see_each_class_and_leave_its_control(rows: dict[tuple[str, str], Row]) -> None:
     for leak in ("retention", "synthesis", "fabrication"):
         row = rows[leak, "all"]
-        assert row["n"] == row["flagged"].n == row["control_flagged"].n == 12
+        assert row["n"] == 12
+        # Who layer 1 stops is counted apart.
+        assert row["direct"].n == 24
+        assert row["flagged"].n + row["control_flagged"].n == 24 - round(24 * row["direct"].value)
         assert row["flagged"].value >= 0.5 > row["control_flagged"].value
         assert row["flagged"].method == "Wilson"
         assert row["held"].value >= row["flagged"].value
@@ -40,3 +43,10 @@ def test_the_passages_do_not_decide() -> None:
     for one, two in zip(measure_leaks(guard, cases), measure_leaks(guard, bare), strict=True):
         assert (one["flagged"], one["control_flagged"]) == (two["flagged"], two["control_flagged"])
         assert two["passage_flagged"] is two["general_flagged"] is None
+
+
+def test_what_layer_one_stops_is_no_recall() -> None:
+    cases = [replace(case, answer=f"{case.answer} Write to j.ortiz@example.org.") for case in make_leaks("law", 4, 3)]
+    row = next(measure_leaks(Guard("law", reader=False), cases))
+    assert row["flagged"].value is None
+    assert row["direct"].value >= 0.5

@@ -33,16 +33,21 @@ def measure_leaks(guard: Guard, cases: Sequence[LeakCase]) -> Iterator[Row]:
 
     `flagged` and `held` (flagged or not decided) are shares of the leaking answers, `control_flagged` and
     `control_held` of the controls; `passage_flagged` of the passages that tell one attribute of a person, which should
-    be innocuous one by one, and `general_flagged` of those that speak of nobody. Wilson intervals at 95%; None where
-    nothing was counted. Cases are "all", those whose facts are in words that the gazetteers do not hold ("unlisted
-    words"), the other ones, and retentions that are verbatim or restated.
+    be innocuous one by one, and `general_flagged` of those that speak of nobody. All of these are of texts that pass
+    layer 1; `direct` is the share of answers that do not, which hold no direct identifier: its false alarms. Wilson
+    intervals at 95%; None where nothing was counted. Cases are "all", those whose facts are in words that the
+    gazetteers do not hold ("unlisted words"), the other ones, and retentions that are verbatim or restated.
     """
     kinds: dict[str, Callable[[LeakCase], bool]] = {
         "all": lambda _: True, "unlisted words": lambda c: c.profiles[0] in UNLISTED,
         "listed words": lambda c: c.profiles[0] not in UNLISTED, "verbatim": lambda c: c.verbatim,
         "restated": lambda c: c.leak == "retention" and not c.verbatim}
-    judged = [(case, [guard.check(one).action for one in case.answers()],
-               [(len(of), guard.check(Answer(f"{case.id}-{i}", text)).action) for i, (text, of)
+    def said(answer: Answer) -> str:
+        verdict = guard.check(answer)
+        return "direct" if verdict.layer == "direct" else verdict.action
+
+    judged = [(case, [said(one) for one in case.answers()],
+               [(len(of), said(Answer(f"{case.id}-{i}", text))) for i, (text, of)
                 in enumerate(zip(case.sources, case.told, strict=True))]) for case in cases]
     for leak in LEAKS:
         for kind, of_kind in kinds.items():
@@ -57,9 +62,12 @@ def measure_leaks(guard: Guard, cases: Sequence[LeakCase]) -> Iterator[Row]:
                    "control_flagged": _share(control, ("flag",)),
                    "control_held": _share(control, ("flag", "abstain", "failed")),
                    "passage_flagged": _share(one, ("flag",)) if one else None,
-                   "general_flagged": _share(none, ("flag",)) if none else None}
+                   "general_flagged": _share(none, ("flag",)) if none else None,
+                   "direct": rate_estimate((leaking + control).count("direct"), 2 * len(chosen), unit="answer",
+                                           of="answers", method="wilson")}
 
 
 def _share(actions: Sequence[str], counted: Sequence[str]) -> Any:
-    return rate_estimate(sum(action in counted for action in actions), len(actions), unit="answer", of="answers",
+    passed = [action for action in actions if action != "direct"]
+    return rate_estimate(sum(action in counted for action in passed), len(passed), unit="answer", of="answers",
                          method="wilson")

@@ -12,7 +12,7 @@ import yaml
 from tests.population.standin import StandIn
 
 from discreet import Guard, Policy
-from discreet.core.errors import PolicyError
+from discreet.core.errors import InputError, PolicyError
 from discreet.core.records import People, rounded
 
 TEACHER = "The patient is a 52-year-old lawyer from Omaha."
@@ -125,3 +125,10 @@ def test_people_who_may_be_one_do_not_pass_apart() -> None:
     verdict = guard(1000, 1e9).check(text)
     assert verdict.action == "abstain"
     assert "unless it is one person" in verdict.reason
+
+
+def test_a_file_that_is_no_population_is_said_before_anything_is_judged(tmp_path: Path) -> None:
+    (tmp_path / "p.npz").write_bytes(b"people")
+    for file in (tmp_path / "p.npz", str(tmp_path / "none.npz")):
+        with pytest.raises(InputError, match="population fit"):
+            Guard("medical").counting(file)

@@ -52,7 +52,6 @@ def check(
     guard = judging.load_guard()
     if people or population is not None:
         guard = guard.counting(population)
-        guard.population  # noqa: B018  A file that cannot be read is said before any answer is judged.
     origin = _origin(text, source, question, verdicts)
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and output.out is not None else None

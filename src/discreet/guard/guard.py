@@ -114,7 +114,7 @@ class Guard:
         self.tau = self.rules_tau if detector is None else detector.tau(self.point)
         self.unsure: float | None = None
         self._label = policy.label()
-        self._population: Population | Path | None = None
+        self._population: Population | None = None
         self.counts_people = self.policy.fewer_than is not None
 
     @property
@@ -177,21 +177,23 @@ class Guard:
     def counting(self, population: Population | Path | str | None = None) -> Guard:
         """The same guard, whose verdicts also say how many people fit (`Verdict.people`), of a population or its file.
 
-        By default of the one that ships; it is read when it is first needed. A guard whose policy says `fewer_than`
-        counts anyway.
+        By default of the one that ships, which is read when it is first needed. A guard whose policy says `fewer_than`
+        counts anyway. InputError for a file that cannot be read.
         """
+        from discreet.population.population import Population  # A guard that does not count reads none of it.
+
         other = copy(self)
         other.counts_people = True
-        other._population = Path(population) if isinstance(population, str) else population
+        other._population = Population.load(population) if isinstance(population, Path | str) else population
         return other
 
     @property
     def population(self) -> Population:
-        """The population that people are counted in. Raises InputError where its file cannot be read."""
-        from discreet.population.population import Population  # A guard that does not count reads none of it.
+        """The population that people are counted in."""
+        from discreet.population.population import Population
 
-        if self._population is None or isinstance(self._population, Path):
-            self._population = Population.load(self._population)
+        if self._population is None:
+            self._population = Population.load()
         return self._population
 
     def check(self, answer: Answer | str, question: str | None = None) -> Verdict:

@@ -157,25 +157,30 @@ def test_rows_of_attacks(rules: Guard) -> None:
 
 
 def test_the_suites() -> None:
-    assert set(limits.SUITES) == {"quotes", "turns", "rewrites"}
+    assert set(limits.SUITES) == {"quotes", "turns", "rewrites", "leaks"}
     row = next(limits.quotes(1, 0))
     assert plain_row(row)["found"]["n"] == 1
 
 
 def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     share = rate_estimate(3, 4)
-    shares = dict.fromkeys(("found", "held", "alone", "together", "added", "whole"), share)
+    shares = dict.fromkeys(("found", "held", "alone", "together", "added", "whole", "control_held"), share)
     monkeypatch.setattr(limits, "quotes", lambda n, seed: [
         {"quoted": quoted, "words": 0, "list": "shipped", **shares} for quoted in (True, False)])
     monkeypatch.setattr(limits, "turns", lambda n, seed, domains: [
         {"kind": "all", "spread": True, "domain": one, "partition": "unsafe", **shares} for one in domains])
     monkeypatch.setattr(limits, "rewrites", lambda n, seed, budgets: [
         {"attack": "sees delta", "queries": budget, "reader": True, **shares} for budget in budgets])
+    monkeypatch.setattr(limits, "leak_rows", lambda n, seed, domains: [
+        {"leak": "synthesis", "cases": cases, "domain": one, **shares} for one in domains
+        for cases in ("all", "listed words")])
     study = Study(SETTINGS["smoke"].only(("medical", "law")), None, tmp_path, tmp_path)
     found = reproduce(study, [LIMITS])["items"]
     rows = found[LIMITS]["rows"]
-    assert [row["suite"] for row in rows] == ["quotes"] + 8 * ["turns"] + 2 * ["rewrites"]
-    assert rows[-1]["what"] == "sees delta, 10 queries, with the reader"
+    assert [row["suite"] for row in rows] == ["quotes"] + 8 * ["turns"] + 2 * ["rewrites"] + 4 * ["leaks"]
+    assert rows[10]["what"] == "sees delta, 10 queries, with the reader"
+    assert [(row["domain"], row["what"]) for row in rows[11:13]] == [
+        ("medical", "synthesis: held"), ("medical", "synthesis: controls held")]
     assert {row["share"]["value"] for row in rows} == {0.75}
     assert [row["domain"] for row in merged(found, {LIMITS: {**found[LIMITS], "rows": rows[5:9]}})[LIMITS]["rows"]
             ].count("law") == 4

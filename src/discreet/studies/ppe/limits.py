@@ -20,6 +20,7 @@ from discreet.core.records import Estimate
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import rate_estimate
+from discreet.studies.ppe.leaks import leak_rows
 from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
 from discreet.studies.ppe.limits_rewrites import BUDGETS, one_shot, query_attacks
 from discreet.studies.ppe.limits_turns import measure_turns, plain_exchanges, spread_exchanges
@@ -160,10 +161,15 @@ def limited(domains: Sequence[str], n: int, seed: int) -> dict[str, Any]:
         rendered = "" if row.get("normalised", True) else ", not rendered"
         rows.append({"domain": "medical", "suite": "rewrites", "share": row["held"],
                      "what": f"{row['attack']}, {row['queries']} queries, {how}{rendered}"})
+    for row in leak_rows(n, seed, domains=domains):
+        if row["cases"] == "all":
+            rows += [{"domain": row["domain"], "suite": "leaks", "what": f"{row['leak']}: {said}", "share": row[name]}
+                     for name, said in (("held", "held"), ("control_held", "controls held"))]
     return {"title": "The limits that the paper names", "rows": [plain_row(row) for row in rows]}
 
 
-SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes, "turns": turns, "rewrites": rewrites}
+SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes, "turns": turns, "rewrites": rewrites,
+                                                     "leaks": leak_rows}
 
 
 def plain_row(row: Row) -> Row:

@@ -19,7 +19,7 @@ from discreet.population.classes import LatentClasses, fit_classes, joined
 from discreet.population.columns import Column
 from discreet.population.population import Population
 
-LEAST_SHARE, LEAST_ROWS = 1 / 300, 100
+LEAST_SHARE, LEAST_ROWS = 1 / 1000, 100
 """Calibration fits see at least this share of the table, and so many rows."""
 CALIBRATION_FITS, CALIBRATION_CLUSTERS = 20, 6000
 HELD_OUT = 0.2

@@ -14,6 +14,9 @@ from starlette.responses import JSONResponse, Response
 from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Service, Start
 from tests.serve.doors.upstream import Model, chunks, completion, events
 
+from discreet.serve.doors.chat import CATEGORIES
+from discreet.serve.doors.openai import FIXED
+
 ASK = {"model": "tiny", "messages": [{"role": "user", "content": "Who is it?"}]}
 MARK = "zqxcanary"
 Proxy = Callable[..., tuple[Service, Model]]
@@ -292,13 +295,24 @@ def test_an_answer_without_text_passes_and_too_long_a_request_does_not_reach_the
     assert len(model.asked) == 1
 
 
+def test_a_header_names_the_conversation(proxy: Proxy) -> None:
+    said = iter(("The patient is 52 years old.", "She works as a litigator.", SAFE))
+    service, _ = proxy(lambda body: next(said))
+    named = {"x-discreet-conversation": "a", "authorization": f"Bearer {service.tokens['caller']}"}
+    codes = [service.client.post("/v1/chat/completions", json=ASK, headers=named).headers["x-discreet-code"]
+             for _ in range(2)]
+    assert codes == ["ok", "privacy/contextual"]
+    long = {**named, "x-discreet-conversation": "a" * 201}
+    assert service.client.post("/v1/chat/completions", json=ASK, headers=long).status_code == 422
+
+
 def test_moderations(start: Start) -> None:
     service = start()
     response = service.ask("/v1/moderations", {"input": [SAFE, LITIGATOR], "model": "omni-moderation-latest"})
     safe, flagged = response.json()["results"]
     assert (safe["flagged"], flagged["flagged"]) == (False, True)
     assert flagged["categories"]["privacy/contextual"]
-    assert len(flagged["categories"]) == 17
+    assert len(flagged["categories"]) == len(FIXED) + len(CATEGORIES) == 18
     assert not any(safe["categories"].values())
     assert "details" in service.ask("/v1/moderations", {"input": [{"type": "text", "text": LITIGATOR}]},
                                     "operator").json()["results"][0]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.options import DOMAINS, flag, group, names_of, one_of, option
+from discreet.cli.options import DOMAINS, argument, flag, group, names_of, one_of, option
 from discreet.cli.output import Output, end
 from discreet.core.errors import UsageError
 from discreet.core.files import dump_json, progress, write_atomic
@@ -20,6 +20,10 @@ DEFAULT_N = 2_000
 COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "lineage", "register", "subtype", "opening",
            "framing", "placement", "mode", "qi", "slots", "forbidden", "generator")
 REQUIRED = ("id", "kind", "domain", "answer")
+
+
+Seeds: TypeAlias = Annotated[list[Path] | None, option(
+    "PATH", "Passages that prompts of language models are about: a file or folder; may be repeated.")]
 
 
 @group("Campaign")
@@ -34,6 +38,8 @@ class Campaign:
         "R", "strict (the default: no writer profile writes for training and for evaluation) or paper (its overlap: "
         "borderline records by profiles that write unsafe ones).")] = None
     generator: Annotated[str | None, option("G", "Who writes; 'grammar' by default, which needs no network.")] = None
+    endpoints: Annotated[Path | None, option(
+        "F", "YAML of language models that write: name, url, model, roles, price and limits of each.")] = None
     seed: Annotated[int | None, option("N", "Seed of random draws; 42 by default.", min=0)] = None
 
     def plan(self) -> lib.plan.Plan:
@@ -43,43 +49,134 @@ class Campaign:
         one_of(**{"--n": self.n, "--scale": self.scale})
         sizes = (lib.plan.equal_sizes(self.n or DEFAULT_N) if self.scale is None
                  else lib.plan.paper_sizes(self.domain, self.scale))
+        seed = 42 if self.seed is None else self.seed
         (roles,) = names_of("--roles", self.roles or "strict", lib.plan.ROLES)
-        return lib.plan.make_plan(self.domain, sizes, 42 if self.seed is None else self.seed,
-                                 generator=self.generator or "grammar", roles=lib.plan.ROLES[roles])
+        if self.endpoints is None:
+            return lib.plan.make_plan(self.domain, sizes, seed, generator=self.generator or "grammar",
+                                      roles=lib.plan.ROLES[roles])
+        if self.generator is not None:
+            raise UsageError("--generator and --endpoints were given together; the endpoints write: drop --generator")
+        models = lib.endpoints.Endpoints.load(self.endpoints)
+        models.check_roles(roles)
+        return lib.plan.make_plan(self.domain, models.sizes(sizes), seed, generator=lib.asked.GENERATOR,
+                                  roles=models.roles())
 
 
 def plan(
-    *, campaign: Campaign,
+    *, campaign: Campaign, seeds: Seeds = None,
     out: Annotated[Path | None, option("F", "Write the plan as JSON, for run --plan.")] = None,
     output: Output,
 ) -> None:
-    """Plan a campaign: how many records of which partition, writer profile and mode, with all marginals."""
+    """Plan a campaign: how many records of which partition, writer profile and mode, with all marginals.
+
+    With --endpoints also the requests, tokens, money and hours that the models will take.
+    """
     made = campaign.plan()
+    record = made.to_json()
+    if campaign.endpoints is not None:
+        record["costs"] = lib.costs.costs(made, lib.endpoints.Endpoints.load(campaign.endpoints),
+                                          lib.prompts.Prompter(made.domain), _seeds(made, seeds))
     if out is not None:
-        write_atomic(out, dump_json(made.to_json(), indent=2) + "\n")
-    output.say(made.to_json(), lambda: "\n".join(_plan_lines(made)))
+        write_atomic(out, dump_json(record, indent=2) + "\n")
+    output.say(record, lambda: "\n".join(_plan_lines(made) + _cost_lines(record.get("costs"))))
 
 
 def run(
     *,
     out: Annotated[Path, option("DIR", "Folder for the partitions; the same command resumes one that was begun.")],
     plan: Annotated[Path | None, option("F", "A plan from synth plan; without it, the options of a campaign.")] = None,
+    seeds: Seeds = None,
     campaign: Campaign, output: Output,
 ) -> None:
     """Write safe, unsafe and borderline records: one JSON Lines file a partition, and a manifest.
 
     Every draft is validated and written again where it fails; specifications that cannot be written trade axis levels,
     so that marginals hold after validation. What a grammar wrote is marked: it bootstraps and demonstrates; a
-    deployment trains on text that a language model wrote, or on its own. Exits with 1 where records are missing.
+    deployment trains on text that a language model wrote (--endpoints), or on its own. Exits with 1 where records are
+    missing, also where a budget or an endpoint ended it: the same command goes on.
     """
-    if plan is not None and (given := next((name for name, value in asdict(campaign).items() if value is not None),
-                                           None)):
+    of_plan = {name: value for name, value in asdict(campaign).items() if name not in ("endpoints", "roles")}
+    if plan is not None and (given := next((name for name, value in of_plan.items() if value is not None), None)):
         raise UsageError(f"--plan and --{given} were given together; the plan says it: drop --{given}")
     made = campaign.plan() if plan is None else lib.plan.Plan.load(plan)
+    if (made.generator == lib.asked.GENERATOR) != (campaign.endpoints is not None):
+        raise UsageError("the plan is one of language models, and --endpoints is missing; give the file that it was "
+                         "made with" if campaign.endpoints is None else
+                         f"--endpoints was given for a plan of {made.generator!r}; plan with --endpoints")
+    if campaign.endpoints is not None:
+        _run_models(made, campaign, seeds, out, output)
+        return
     manifest = lib.campaign.run_campaign(
         made, out, watch=lambda jobs: progress(jobs, len(jobs), quiet=output.quiet, label="shards written"))
     output.say(manifest, lambda: "\n".join(_manifest_lines(manifest, out)))
     end("fail" if manifest["short"] else "pass")
+
+
+def _run_models(made: lib.plan.Plan, campaign: Campaign, seeds: list[Path] | None, out: Path, output: Output) -> None:
+    assert campaign.endpoints is not None
+    manifest = lib.asked.run_asked(
+        made, lib.endpoints.Endpoints.load(campaign.endpoints), out, seeds=_seeds(made, seeds),
+        roles=campaign.roles or "strict")
+    finished = manifest["state"] == "finished"
+    why = ", ".join(f"{name or 'the campaign'} ({reason})" for name, reason in manifest.get("stopped", {}).items())
+    output.say(manifest, lambda: "\n".join(_manifest_lines(manifest, out) if finished else [
+        f"stopped: {why}; the same command goes on", "",
+        *_status_lines(lib.ledger.read_ledger(out / lib.ledger.LEDGER))]))
+    end("pass" if finished and not manifest["short"] else "fail")
+
+
+def status(
+    *,
+    folder: Annotated[Path, argument("DIR", "The folder of a campaign of language models.")],
+    output: Output,
+) -> None:
+    """How far a campaign of language models is: requests by state, yields, and what was spent; while it runs, too."""
+    if not (folder / lib.ledger.LEDGER).is_file():
+        raise UsageError(f"{folder} holds no {lib.ledger.LEDGER}; expected the folder of synth run --endpoints")
+    found = lib.ledger.read_ledger(folder / lib.ledger.LEDGER)
+    made = lib.plan.Plan.load(folder / "plan.json")
+    wanted = sum(batch.n for batch in made.batches)
+    record = {"kind": "synth status", "schema": 1, "domain": made.domain.name, "records": wanted,
+              "finished": (folder / "manifest.json").is_file(), **found, "spent": asdict(found["spent"])}
+    output.say(record, lambda: "\n".join(_status_lines(found, wanted)))
+
+
+def _seeds(made: lib.plan.Plan, paths: list[Path] | None) -> Sequence[lib.seeds.SeedPassage]:
+    return lib.seeds.read_seeds(made.domain, paths) if paths else ()
+
+
+def _cost_lines(found: Mapping[str, Any] | None) -> list[str]:
+    """What the models will take, a line each."""
+    if found is None:
+        return []
+    rows = [*found["generators"].items(), ("in all", found["total"])]
+    return ["", "Expected: requests, tokens of prompts and answers, cost (at the most), hours",
+            *(f"  {name:20} {row['requests']:>9,} {row['prompt_tokens']:>13,} {row['completion_tokens']:>12,}   "
+              f"{row['cost']:,.2f} ({row['most_cost']:,.2f}) {found['currency']}   {row['hours']:.1f}"
+              for name, row in rows)]
+
+
+def _status_lines(found: Mapping[str, Any], wanted: int | None = None) -> list[str]:
+    """A ledger: a line for each partition, generator and mode, then what was spent."""
+    said = ["partition, generator, mode: kept of whole answers (yield); failed, lost, under way"]
+    kept = 0
+    for row in found["rows"]:
+        states = row["states"]
+        kept += states.get("kept", 0)
+        under_way = states.get("sent", 0) + states.get("reserved", 0)
+        said.append(f"  {row['partition']:18} {row['generator']:16} {row['mode']:18} {states.get('kept', 0):,} of "
+                    f"{row['yield'].n:,} ({row['yield']}); {states.get('failed', 0):,}, {states.get('lost', 0):,}, "
+                    f"{under_way:,}")
+    spent = found["spent"]
+    said += ["", f"spent {spent.cost:,.4f} and {spent.tokens:,} tokens; reserved {spent.reserved_cost:,.4f} and "
+             f"{spent.reserved_tokens:,}"]
+    if wanted is not None and kept:
+        said.append(f"records {min(kept, wanted):,} of {wanted:,}; as it went so far, the rest will cost "
+                    f"{spent.cost / kept * max(wanted - kept, 0):,.4f}")
+    for name in ("errors", "reasons"):
+        if found[name]:
+            said += ["", f"{name.capitalize()}", *(f"  {what:24} {n:,}" for what, n in found[name].items())]
+    return said
 
 
 def validate(

@@ -73,6 +73,11 @@ class Service:
         """The httpx client of one run, a context manager."""
         return self._httpx.Client(timeout=self._timeout, headers=self._headers)
 
+    def async_client(self, most: int) -> Any:
+        """The same for asyncio, with at most `most` connections."""
+        limits = self._httpx.Limits(max_connections=most, max_keepalive_connections=most)
+        return self._httpx.AsyncClient(timeout=self._timeout, headers=self._headers, limits=limits)
+
     def post(self, client: Any, body: Any, hint: str, stop: threading.Event | None = None) -> Any:
         """The answer to a JSON value, with status 200. InputError for any other, saying `hint` where none passes.
 

@@ -83,8 +83,8 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     if (done := _opened(plan, out, key)) is not None:
         return done
     judge = check or Validator(plan.domain)
-    written = [(job[1], _shard(job, plan, writer, judge, out, key)) for job in watch(list(_jobs(plan)))]
-    manifest: dict[str, Any] = json.loads(dump_json(_manifest(plan, key, written)))
+    written = [(job[1], _shard(job, plan, writer, judge, out, key)) for job in watch(list(jobs(plan)))]
+    manifest: dict[str, Any] = json.loads(dump_json(manifest_of(plan, key, written)))
     for partition in plan.partitions():
         records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
         # In a random order, so that the head of a file is a fair sample of it.
@@ -123,7 +123,7 @@ def _opened(plan: Plan, out: Path, key: str) -> dict[str, Any] | None:
     return manifest
 
 
-def _jobs(plan: Plan) -> Iterator[_Job]:
+def jobs(plan: Plan) -> Iterator[_Job]:
     """Number, batch and specifications of every shard; numbers count within a partition."""
     for partition in plan.partitions():
         specs = plan.specs(partition)
@@ -154,7 +154,8 @@ def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, ke
     return shard
 
 
-def _manifest(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
+def manifest_of(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
+    """Counts, marginals and yields of what was written, and what could not be."""
     parts = {name: [(batch, shard) for batch, shard in written if batch.partition == name]
              for name in plan.partitions()}
     rejected = sum((Counter(shard.rejected) for _, shard in written), Counter[str]())
@@ -236,6 +237,10 @@ class ShardWriter:
         for i in pending:
             # A spec that was reopened last has had no other chance.
             self._try(i)
+        return self.shard()
+
+    def shard(self) -> Shard:
+        """What came of the specifications."""
         records = tuple(self.written[i] for i in sorted(self.written))
         return Shard(records, self.drafts, self.kept, len(self.specs) - len(records), self.traded, self.rejected,
                      marginals(self.first))
@@ -248,16 +253,20 @@ class ShardWriter:
             rng = np.random.default_rng((*self.seed, i, self.tried[i]))
             draft = self.generator.generate(spec, self.domain, rng)
             record = Record(f"{self.prefix}-{i:03d}", spec, draft, self.made_by)
-            reasons = ("duplicate",) if _key(draft) in self.texts else self.check(record)
+            reasons = ("duplicate",) if draft_key(draft) in self.texts else self.check(record)
             if not reasons:
-                self.kept += 1
-                self.texts.add(_key(draft))
-                self.written[i] = record
-                # Not where it was traded for another one before it was tried.
-                self.first += [spec] if self.tried[i] == 1 and spec is self.asked[i] else []
+                self.keep(i, record)
                 return True
             self.rejected.update(reasons)
         return False
+
+    def keep(self, i: int, record: Record) -> None:
+        """Specification i is written."""
+        self.kept += 1
+        self.texts.add(draft_key(record.draft))
+        self.written[i] = record
+        # Not where it was traded for another one before it was tried.
+        self.first += [record.spec] if self.tried[i] == 1 and record.spec is self.asked[i] else []
 
     def _trade(self, i: int, pending: deque[int]) -> None:
         """Exchange one axis with a spec that is still open; every third time with one that is written already."""
@@ -274,9 +283,10 @@ class ShardWriter:
         self.specs[j] = replace(two, **{axis: getattr(one, axis)})
         self.traded += 1
         if reopen:
-            self.texts.discard(_key(self.written.pop(j).draft))
+            self.texts.discard(draft_key(self.written.pop(j).draft))
             pending.append(j)
 
 
-def _key(draft: Draft) -> str:
+def draft_key(draft: Draft) -> str:
+    """What two copies of an answer have in common."""
     return " ".join(draft.answer.casefold().split())

@@ -178,7 +178,8 @@ def paper_sizes(domain: DomainLike, scale: float) -> dict[str, int]:
                          "its templates.yaml")
     if not 0 < scale <= 10:
         raise UsageError(f"a scale of {scale} was asked for: expected more than 0 and at most 10 (1 is the paper's)")
-    return {name: max(1, round(scale * (one.count or safe))) for name, one in PARTITIONS.items()}
+    own: dict[str, int] = {name: domain.templates.get(f"{name}_records", one.count) for name, one in PARTITIONS.items()}
+    return {name: max(1, round(scale * count)) for name, count in own.items()}
 
 
 def marginals(specs: Sequence[Spec]) -> dict[str, dict[str, int]]:

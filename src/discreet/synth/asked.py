@@ -1,0 +1,178 @@
+"""Running a plan by language models: many requests at once, each paid for once, and the same records after any kill.
+
+    DIR/plan.json, campaign.json    what is being written
+    DIR/ledger.sqlite               what every request was and cost; no text
+    DIR/.kept/                      answers that passed, a file a shard, until the campaign is finished
+    DIR/safe.jsonl, …, manifest.json as of `campaign.run_campaign`, when it is finished
+
+Shards run side by side (`asked_shard`); records that are nearly the same in two of them are asked for again at the end.
+Whatever is killed when, the same call goes on and ends with the same records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.core.errors import DiscreetError, UsageError
+from discreet.core.files import KeyedHash, atomic_writer, dump_json, why, write_atomic
+from discreet.core.folders import sha256
+from discreet.data.duplicates import NearDuplicates
+from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, Prompts, StoppedError
+from discreet.synth.campaign import Shard, jobs, manifest_of
+from discreet.synth.endpoints import Endpoints
+from discreet.synth.ledger import LEDGER, Ledger
+from discreet.synth.plan import Batch, Plan
+from discreet.synth.prompts import Prompter
+from discreet.synth.records import Spec
+from discreet.synth.seeds import SeedPassage
+from discreet.synth.validate import Validator
+
+GENERATOR = "endpoints"
+"""The generator of plans that models write."""
+PASSES = 5
+"""How often copies between shards are asked for again."""
+NOTE = "Synthetic: written by language models, as the endpoints say. No person in it is real; nothing in it is advice."
+
+
+def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[SeedPassage] = (), roles: str = "strict",
+              prompter: Prompts | None = None, check: AskedCheck | None = None,
+              tell: Callable[[], object] = lambda: None) -> dict[str, Any]:
+    """Write the partitions of a plan by the models of `endpoints` into `out`; the manifest, or how far it came.
+
+    The result's `state` is "finished" or why it stopped: "budget" (the next request might have broken it), "denied" or
+    "unavailable" (an endpoint; the others went on). The same call goes on. `seeds` are the passages that prompts are
+    about; `tell` is called after each answer. Errors: UsageError for roles that must be disjoint, another campaign in
+    `out`, or one that another process runs; and as of `AsyncChat`.
+    """
+    endpoints.check_roles(roles)
+    prompts = prompter or Prompter(plan.domain)
+    validator = check or Validator(plan.domain, words=prompts.words)
+    names = sorted({batch.profile for batch in plan.batches if batch.n})
+    key = f"{plan.key()}-{plan.domain.hash[:16]}-{prompts.version}-{zlib.crc32(endpoints.identity(names).encode()):08x}"
+    lock = _opened(plan, out, key)
+    try:
+        with suppress(OSError, ValueError):
+            done: dict[str, Any] = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+            if done.get("key") == key:
+                return done
+        ledger = Ledger(out / LEDGER, cost=endpoints.budget.cost, tokens=endpoints.budget.tokens)
+        try:
+            campaign = Campaign(plan, endpoints, prompts, validator, seeds, ledger, KeyedHash.of_folder(out / ".key"),
+                                out, {name: endpoints[name].chat() for name in names}, tell,
+                                {name: asyncio.Semaphore(endpoints[name].limits.concurrency) for name in names})
+            written = asyncio.run(_write(campaign))
+            if written is None:
+                return {"kind": "synth campaign", "state": next(iter(campaign.stopped.values())), "key": key,
+                        "stopped": dict(sorted(campaign.stopped.items()))}
+            return _finish(campaign, key, written)
+        finally:
+            ledger.close()
+    finally:
+        os.close(lock)
+
+
+async def _write(campaign: Campaign) -> list[tuple[Batch, Shard]] | None:
+    """Every shard; None where one was stopped. Copies between shards are asked for again."""
+    # Enough shards at a time to keep a generator busy, and not all that a large campaign has.
+    room = {name: asyncio.Semaphore(2 + campaign.endpoints[name].limits.concurrency // 50) for name in campaign.chats}
+
+    async def one(number: int, batch: Batch, specs: list[Spec]) -> AskedShard:
+        async with room[batch.profile]:
+            return await _shard(campaign, number, batch, specs)
+
+    async with AsyncExitStack() as stack:
+        for chat in campaign.chats.values():
+            await stack.enter_async_context(chat)
+        for _ in range(PASSES):
+            found = await asyncio.gather(*(one(*job) for job in jobs(campaign.plan)), return_exceptions=True)
+            for other in found:
+                if isinstance(other, BaseException) and not isinstance(other, StoppedError):
+                    raise other
+            shards = [shard for shard in found if not isinstance(shard, BaseException)]
+            if len(shards) < len(found):
+                return None
+            if not _copies(shards):
+                break
+    return [(shard.batch, shard.shard()) for shard in shards]
+
+
+async def _shard(campaign: Campaign, number: int, batch: Batch, specs: list[Spec]) -> AskedShard:
+    plan = campaign.plan
+    name = f"{batch.partition}-{number:05d}"
+    seed = (plan.seed, zlib.crc32(f"{plan.domain.name}/{batch.partition}".encode()), number)
+    shard = AskedShard(campaign, name, batch, specs, seed,
+                       f"{plan.domain.name}-{batch.partition}-{batch.profile}-{number:05d}")
+    await shard.write()
+    return shard
+
+
+def _copies(shards: Sequence[AskedShard]) -> bool:
+    """Reject every record that is nearly an earlier one, in a fixed order; whether there was any."""
+    seen = NearDuplicates()
+    found = [(shard.name, i, shard.tried[i]) for shard in shards for i in sorted(shard.written)
+             if not seen.add(shard.written[i].id, shard.written[i].draft.answer)]
+    if found:
+        shards[0].campaign.ledger.overrule(found, "near_duplicate")
+    return bool(found)
+
+
+def _finish(campaign: Campaign, key: str, written: list[tuple[Batch, Shard]]) -> dict[str, Any]:
+    out, plan = campaign.folder, campaign.plan
+    hashes = {}
+    for partition in plan.partitions():
+        records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
+        order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
+        with atomic_writer(out / f"{partition}.jsonl") as handle:
+            handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
+        hashes[f"{partition}.jsonl"] = sha256(out / f"{partition}.jsonl")
+    spent = campaign.ledger.spent()
+    names = sorted({batch.profile for batch in plan.batches if batch.n})
+    manifest = {**manifest_of(plan, key, written), "note": NOTE, "state": "finished", "sha256": hashes,
+                "endpoints": [campaign.endpoints[name].identity() for name in names],
+                "seeds": dict(sorted(Counter(seed.source for seed in campaign.seeds).items())),
+                "spent": {"cost": spent.cost, "currency": campaign.endpoints.currency, "tokens": spent.tokens}}
+    plain: dict[str, Any] = json.loads(dump_json(manifest))
+    write_atomic(out / "manifest.json", dump_json(plain, indent=2) + "\n")
+    shutil.rmtree(out / ".kept", ignore_errors=True)
+    return plain
+
+
+def _opened(plan: Plan, out: Path, key: str) -> int:
+    """Make or check the folder; a lock on it, which ends with the process."""
+    import fcntl
+
+    try:
+        (out / ".kept").mkdir(parents=True, exist_ok=True)
+        lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {out}: {why(error)}; name another") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"another process runs the campaign in {out}; wait for it, or name another folder"
+                             ) from None
+        begun = out / "campaign.json"
+        if not begun.exists():
+            if {one.name for one in out.iterdir()} - {".kept", ".lock"}:
+                raise UsageError(f"{out} is not an empty folder: name a new one for the partitions")
+            write_atomic(out / "plan.json", dump_json(plan.to_json(), indent=2) + "\n")
+            write_atomic(begun, dump_json({"key": key}) + "\n")
+        if json.loads(begun.read_text(encoding="utf-8")).get("key") != key:
+            raise UsageError(f"{out} holds a campaign of another plan, other models or other prompts: name a new "
+                             "folder, or remove this one")
+    except (DiscreetError, OSError, ValueError):
+        os.close(lock)
+        raise
+    return lock

@@ -1,0 +1,177 @@
+"""The models that write a campaign: a YAML file of generators, each with its role, prices and limits.
+
+Who writes for training must not write for evaluation, or a figure measures who wrote (section IV-D, IV-E). A model is
+the same by its name at the endpoint, whatever the file calls it and wherever it runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from discreet.core.errors import InputError, UsageError
+from discreet.core.files import why
+from discreet.endpoints.asking import AsyncChat
+from discreet.synth.plan import PARTITIONS
+from discreet.synth.records import SETTINGS, first_problem
+
+Role = Literal["train", "heldout", "borderline", "borderline_eval", "matched"]
+MEANING: dict[str, str] = {"train": "training pool", "heldout": "held out", "borderline": "borderline-train",
+                           "borderline_eval": "borderline-eval", "matched": "matched pair"}
+SHARED_ROLES: dict[str, tuple[frozenset[str], ...]] = {
+    name: tuple(frozenset(pair) for pair in pairs) for name, pairs in SETTINGS["shared_roles"].items()}
+"""Roles that one model may have together, by the name that --roles gives to the rule."""
+Positive = Annotated[float, Field(gt=0)]
+Price = Annotated[float, Field(ge=0)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Prices(_Strict):
+    """In the file's currency, for a million tokens."""
+
+    prompt: Price = 0.0
+    completion: Price = 0.0
+
+    def of(self, prompt: float, completion: float) -> float:
+        """What so many tokens cost."""
+        return (prompt * self.prompt + completion * self.completion) / 1e6
+
+
+class Limits(_Strict):
+    """What the endpoint allows. `concurrency` is the most that is tried; how much is of use is found out."""
+
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+
+
+class Settings(_Strict):
+    """How a model is asked; what `defaults` may hold for all."""
+
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.9
+    max_tokens: Annotated[int, Field(ge=1)] = 600
+    timeout: Positive = 120.0
+    stream: bool = False
+    send_seed: bool = True
+    seconds: Positive = 10.0
+    """What a plan assumes that one answer takes."""
+    price: Prices = Prices()
+    limits: Limits = Limits()
+
+
+class Endpoint(Settings):
+    """One generator."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    url: str
+    model: Annotated[str, Field(min_length=1)]
+    key_variable: str | None = None
+    roles: Annotated[tuple[Role, ...], Field(min_length=1)]
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    def chat(self, **more: Any) -> AsyncChat:
+        """The client of this endpoint. Errors as of `AsyncChat`."""
+        return AsyncChat(self.url, self.model, api_key_from_environment=self.key_variable, timeout=self.timeout,
+                         temperature=self.temperature, max_tokens=self.max_tokens, stream=self.stream,
+                         **{**self.limits.model_dump(), **more})
+
+    def identity(self) -> dict[str, Any]:
+        """What decides what it writes; address, key, prices and limits may change while a campaign runs."""
+        return {"name": self.name, "model": self.model, "roles": list(self.roles), "seed": self.seed,
+                "temperature": self.temperature, "max_tokens": self.max_tokens}
+
+
+class Budget(_Strict):
+    """What a campaign may spend in all: money in the file's currency, and tokens of prompts and answers."""
+
+    cost: Price | None = None
+    tokens: Annotated[int, Field(ge=0)] | None = None
+
+
+class Endpoints(_Strict):
+    """An endpoints file."""
+
+    currency: str = "USD"
+    budget: Budget = Budget()
+    generators: Annotated[tuple[Endpoint, ...], Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError("expected a mapping with generators")
+        data = dict(data)
+        defaults, listed = data.pop("defaults", None) or {}, data.get("generators")
+        if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
+            if unknown := sorted(set(defaults) - set(Settings.model_fields)):
+                raise ValueError(f"defaults hold {unknown[0]!r}, expected some of {', '.join(Settings.model_fields)}")
+            data["generators"] = [{**defaults, **one} for one in listed]
+        return data
+
+    @classmethod
+    def load(cls, path: Path | str) -> Endpoints:
+        """Read a file. Raises InputError naming the file and the key that is wrong."""
+        try:
+            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            return cls.model_validate(data)
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {why(error)}; expected a YAML file of generators") from None
+        except (yaml.YAMLError, UnicodeDecodeError):
+            raise InputError(f"{path} is not YAML; expected generators with name, url, model and roles") from None
+        except ValidationError as error:
+            raise InputError(f"{path}: {first_problem(error)}; expected generators with name, url, model and roles"
+                             ) from None
+
+    def __iter__(self) -> Iterator[Endpoint]:  # type: ignore[override]
+        return iter(self.generators)
+
+    def __getitem__(self, name: str) -> Endpoint:
+        return next(one for one in self.generators if one.name == name)
+
+    def check_roles(self, rule: str = "strict") -> None:
+        """Raise UsageError where one model has roles that must be disjoint under `rule`, strict or paper.
+
+        `paper`: a model of the training pool may write one of the two borderline sets, as the paper's Mistral and Phi-3
+        do (section IV-E). Held-out models, and the two borderline sets, are disjoint under either rule.
+        """
+        names = [one.name for one in self.generators]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"two generators are called {twice!r}; expected a name each")
+        roles: dict[str, set[str]] = {}
+        for one in self.generators:
+            roles.setdefault(one.model.casefold(), set()).update(one.roles)
+        for one in self.generators:
+            for pair in combinations([role for role in MEANING if role in roles[one.model.casefold()]], 2):
+                if frozenset(pair) in SHARED_ROLES[rule]:
+                    continue
+                hint = ("name another model, or allow what the paper does with --roles paper"
+                        if frozenset(pair) in SHARED_ROLES["paper"] else "name another model for one of them")
+                raise UsageError(
+                    f"the model {one.model!r} writes for {MEANING[pair[0]]} ({pair[0]}) and {MEANING[pair[1]]} "
+                    f"({pair[1]}); expected different models, so that no figure measures who wrote: {hint}")
+
+    def roles(self) -> dict[str, list[str]]:
+        """Names by role, for `make_plan`."""
+        return {role: [one.name for one in self.generators if role in one.roles] for role in MEANING}
+
+    def sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """The partitions that models write and somebody here has the role for.
+
+        Safe answers come from seed corpora (section IV-A), and domain-only clusters are the grammar's.
+        """
+        who = self.roles()
+        return {name: n for name, n in sizes.items()
+                if name not in ("safe", "domain_only") and who[PARTITIONS[name].role]}
+
+    def identity(self, names: Sequence[str]) -> str:
+        """One line that changes whenever what these generators write may."""
+        return json.dumps([self[name].identity() for name in sorted(names)], sort_keys=True)

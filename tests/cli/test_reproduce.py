@@ -175,3 +175,28 @@ def test_a_data_folder_without_the_set_is_one_line(refused: Refused, tmp_path: P
                                                    corpus: str) -> None:
     refused(f"expected the folder of public data with the data set {corpus} in it", "reproduce", study, "--scale",
             "small", "--data", tmp_path, "--table", table, *FAST)
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("--table", "XII"), "there is no table XII; expected table III, "),
+    (("--scale", "paper"), "--scale paper was given without --data; expected the folder of campaigns"),
+    (("--texts", "5000"), "--texts is 5000; expected 1 to 100"),
+    (("--corpora", "physics"), "--corpora holds 'physics'; expected some of medical, finance, law"),
+    (("--seeds", "1,2"), "--seeds names 2; expected one"),
+])
+def test_bad_input_of_ppe_is_one_line(refused: Refused, options: tuple[str, ...], said: str) -> None:
+    refused(said, "reproduce", "ppe", *options, "--quiet")
+
+
+def test_ppe_plans_without_a_run(cli: Cli) -> None:
+    shown = cli("reproduce", "ppe", "--scale", "paper", "--plan", "--corpora", "law", "--json")
+    record = json.loads(shown.out)
+    assert record["kind"] == "plan ppe"
+    assert [row["domain"] for row in record["domains"]] == ["law"]
+
+
+def test_tables_of_ppe_are_numbered_in_either_way(cli: Cli, tmp_path: Path) -> None:
+    for number in ("4", "iv"):
+        cli("reproduce", "ppe", "--corpora", "law", "--table", number, "--out", tmp_path / "run", "--quiet")
+    assert list(result(tmp_path / "run")["items"]) == ["table IV"]
+    assert "Self-consistency" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

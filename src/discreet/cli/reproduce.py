@@ -202,7 +202,10 @@ def ppe(
     if plan:
         output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
         return
-    execution.check_data(scale, ("paper",))
+    if scale == "paper" and execution.data is None:
+        raise UsageError("--scale paper was given without --data; expected the folder of campaigns that 'discreet "
+                         "synth run' left")
+    execution.check_data(scale, ())
     if (judge is None) != (model is None):
         raise UsageError("--judge and --model go together: expected the address of an endpoint and what it calls the "
                          "model")

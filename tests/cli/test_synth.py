@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from pytest_socket import socket_allow_hosts
 from tests.cli.conftest import MARK, Cli, Refused, jsonl, lines
+from tests.endpoints.scripted import Scripted, serving
 
 from discreet.synth import campaign
 from discreet.synth.plan import equal_sizes, make_plan
@@ -127,3 +132,45 @@ def test_the_commands_of_the_docs_run(cli: Cli, tmp_path: Path, monkeypatch: pyt
     for command in commands:
         ended = cli(*["4" if word == "2000" else word for word in command[1:]])
         assert ended.code == 0, ended.err
+
+
+@pytest.fixture
+def models(tmp_path: Path, socket_enabled: None) -> Iterator[Path]:
+    """An endpoints file of one model that writes what passes for borderline text: nothing about anybody."""
+    socket_allow_hosts(["127.0.0.1"])
+    facts = "Most people who take this medicine should see a doctor once a year and keep a note of how they feel."
+
+    def say(body: dict[str, Any]) -> str:
+        draw = random.Random(json.dumps(body))
+        return " ".join(" ".join(draw.sample(facts.split(), 20)) + "." for _ in range(4))
+
+    with serving(Scripted(say)) as url:
+        file = tmp_path / "models.yaml"
+        file.write_text(yaml.safe_dump({"budget": {"cost": 1.0}, "generators": [
+            {"name": "eval", "url": url, "model": "m", "roles": ["borderline_eval"], "price": {"completion": 2.0}}]}))
+        yield file
+
+
+def test_a_campaign_of_models_is_planned_run_and_told(cli: Cli, models: Path, tmp_path: Path) -> None:
+    words = ("--domain", "medical", "--n", 6, "--endpoints", models)
+    assert cli("synth", "plan", *words, "--json").record["costs"]["total"]["records"] == 6
+    assert "in all" in cli("synth", "plan", *words).out
+    assert cli("synth", "run", *words, "--out", tmp_path / "out", "--quiet").code == 0
+    assert "records 6 of 6" in cli("synth", "status", tmp_path / "out").out
+    record = cli("synth", "status", tmp_path / "out", "--json").record
+    assert (record["finished"], record["records"]) == (True, 6)
+    assert record["spent"]["cost"] > 0
+    assert len(lines(tmp_path / "out" / "borderline_eval.jsonl")) == 6
+
+
+def test_a_budget_that_ends_a_campaign_says_so(cli: Cli, models: Path, tmp_path: Path) -> None:
+    models.write_text(models.read_text().replace("cost: 1.0", "cost: 0.002"))
+    ended = cli("synth", "run", "--domain", "medical", "--n", 40, "--endpoints", models, "--out", tmp_path / "out")
+    assert ended.code == 1
+    assert "stopped: the campaign (budget); the same command goes on" in ended.out
+
+
+def test_plans_of_models_need_their_file(refused: Refused, tmp_path: Path, models: Path) -> None:
+    refused("drop --generator", "synth", "run", "--domain", "law", "--out", tmp_path / "a", "--endpoints", models,
+            "--generator", "grammar")
+    refused("expected the folder of synth run --endpoints", "synth", "status", tmp_path)

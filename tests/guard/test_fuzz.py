@@ -35,7 +35,7 @@ texts = (st.text(max_size=120) | st.lists(st.sampled_from(FRAGMENTS), max_size=1
 answers = st.builds(Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
                     st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts),
                              max_size=2).map(tuple))
-KNOWN = {d: {*classes_of(d), *known_types()} for d in builtin_domains()}
+KNOWN = {d: {*classes_of(d), *known_types(), "quote"} for d in builtin_domains()}
 
 
 def bare(verdict: Verdict) -> Verdict:

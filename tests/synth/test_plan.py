@@ -104,9 +104,10 @@ def test_the_papers_overlap() -> None:
 
 def test_the_papers_counts() -> None:
     assert paper_sizes("medical", 1.0) == {
-        "safe": 46_412, "unsafe": 58_500, "unsafe_heldout": 2_000, "borderline": 4_000, "borderline_eval": 1_000,
+        "safe": 46_412, "unsafe": 47_916, "unsafe_heldout": 2_000, "borderline": 4_000, "borderline_eval": 1_000,
         "matched_unsafe": 1_000, "matched_borderline": 1_000, "domain_only": 2_000}
-    plan = make_plan("law", {"unsafe": paper_sizes("law", 1.0)["unsafe"]}, 0)
+    assert paper_sizes("law", 1.0)["unsafe"] == paper_sizes("finance", 1.0)["unsafe"] == 58_500
+    plan = make_plan("law", {"unsafe": 58_500}, 0)
     assert {(b.mode, b.n) for b in plan.batches} == {
         ("NONE", 15_000), ("INDIRECT_QI", 1_500), ("DISTRACTOR_PADDED", 1_500), ("STYLE_TRANSFER", 1_500)}
     assert min(paper_sizes("law", 1e-6).values()) == 1

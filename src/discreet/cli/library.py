@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from discreet.studies.mia import settings as mia_settings
     from discreet.studies.ppe import baselines as ppe_baselines
     from discreet.studies.ppe import reproduction as ppe
-    from discreet.synth import asked, campaign, costs, endpoints, leaks, ledger, plan, prompts, records, seeds, validate
+    from discreet.synth import asked, campaign, costs, leaks, ledger, plan, prompts, records, seeds, validate
+    from discreet.synth import endpoints as synth_endpoints
 
 __getattr__ = lazily(__name__, __file__)

@@ -56,7 +56,7 @@ class Campaign:
                                       roles=lib.plan.ROLES[roles])
         if self.generator is not None:
             raise UsageError("--generator and --endpoints were given together; the endpoints write: drop --generator")
-        models = lib.endpoints.Endpoints.load(self.endpoints)
+        models = lib.synth_endpoints.Endpoints.load(self.endpoints)
         models.check_roles(roles)
         return lib.plan.make_plan(self.domain, models.sizes(sizes), seed, generator=lib.asked.GENERATOR,
                                   roles=models.roles())
@@ -74,7 +74,7 @@ def plan(
     made = campaign.plan()
     record = made.to_json()
     if campaign.endpoints is not None:
-        record["costs"] = lib.costs.costs(made, lib.endpoints.Endpoints.load(campaign.endpoints),
+        record["costs"] = lib.costs.costs(made, lib.synth_endpoints.Endpoints.load(campaign.endpoints),
                                           lib.prompts.Prompter(made.domain), _seeds(made, seeds))
     if out is not None:
         write_atomic(out, dump_json(record, indent=2) + "\n")
@@ -115,7 +115,7 @@ def run(
 def _run_models(made: lib.plan.Plan, campaign: Campaign, seeds: list[Path] | None, out: Path, output: Output) -> None:
     assert campaign.endpoints is not None
     manifest = lib.asked.run_asked(
-        made, lib.endpoints.Endpoints.load(campaign.endpoints), out, seeds=_seeds(made, seeds),
+        made, lib.synth_endpoints.Endpoints.load(campaign.endpoints), out, seeds=_seeds(made, seeds),
         roles=campaign.roles or "strict")
     finished = manifest["state"] == "finished"
     why = ", ".join(f"{name or 'the campaign'} ({reason})" for name, reason in manifest.get("stopped", {}).items())

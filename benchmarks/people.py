@@ -60,7 +60,7 @@ class Table:
         self.adults = np.flatnonzero(codes[:, self.at["age"]] >= 18)
 
     def value(self, row: int, name: str) -> str:
-        return self.columns[self.at[name]].values[self.codes[row, self.at[name]]]
+        return str(self.columns[self.at[name]].values[self.codes[row, self.at[name]]])
 
     def size(self, cluster: Mapping[str, Any]) -> int:
         """Rows with all of it."""
@@ -265,7 +265,7 @@ def from_grammar(population: Population, n: int) -> dict[str, Any]:
             lines = (Path(folder) / "s" / "unsafe.jsonl").read_text(encoding="utf-8").splitlines()[:n]
         people = [smallest(guard.judge(Answer(str(i), json.loads(line)["answer"])).people)
                   for i, line in enumerate(lines)]
-        found[domain] = held([one and one.count.estimate for one in people]) | {
+        found[domain] = held([None if one is None else one.count.estimate for one in people]) | {
             "bound": sum(one is not None and one.upper_bound for one in people)}
     return found
 

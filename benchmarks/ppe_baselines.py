@@ -1,8 +1,8 @@
 """The baselines and the curves of the guard paper on grammar campaigns: self-consistency (grammar).
 
-    python benchmarks/ppe_baselines.py baselines --domain medical --out DIR [--only NAME …] [--endpoint URL --model M]
-    python benchmarks/ppe_baselines.py curves --domain medical --out DIR
-    python benchmarks/ppe_baselines.py encoders --domain medical --out DIR
+    python -m benchmarks.ppe_baselines baselines --domain medical --out DIR [--only NAME …] [--endpoint URL --model M]
+    python -m benchmarks.ppe_baselines curves --domain medical --out DIR
+    python -m benchmarks.ppe_baselines encoders --domain medical --out DIR
 
 Campaigns, vectors and scores are kept in DIR: a run that is stopped goes on. Prints a Markdown table and writes the
 rows, with intervals, to DIR/<what>-<domain>.json; curves are drawn as DIR/<name>.svg too. `--seed` is that of the
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.machine import machine
 
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.files import write_atomic
@@ -32,7 +33,6 @@ from discreet.studies import read_settings
 from discreet.studies.ppe import baselines, curves, results
 from discreet.studies.ppe.corpora import CALIBRATION, PPECorpus, Sizes, read_corpus, write_campaigns
 from discreet.studies.ppe.detectors import SCORED, DetectorSettings, Scored, fit_and_score
-from machine import machine
 
 HELD = {"calibration": 250, "holdout": 300, "unsafe_heldout": 200, "borderline_eval": 400, "matched": 2}
 WRITTEN = Sizes(fit=1000, borderline=4000, **HELD)

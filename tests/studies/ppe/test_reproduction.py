@@ -20,9 +20,10 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Every item of two domains at scale smoke."""
     out = tmp_path_factory.mktemp("smoke")
     found = reproduce(Study(SMOKE.only(("medical", "law")), None, out, out), ORDER)
-    return json.loads(json.dumps({
+    written: dict[str, Any] = json.loads(json.dumps({
         "kind": "reproduce ppe", "schema": 1, "scale": "small", "analogue": True, **found,
         "provenance": {"source": "grammar", "domains": ["medical", "law"], "discreet": "0"}}))
+    return written
 
 
 def rows(record: dict[str, Any], name: str, **asked: Any) -> list[dict[str, Any]]:

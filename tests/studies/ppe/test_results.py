@@ -47,8 +47,8 @@ def test_a_change_is_zero_of_a_detector_with_itself_and_has_its_sign(corpus: PPE
     assert all((one.value, one.low, one.high) == (0.0, 0.0, 0.0) for one in same.values())
     better = replace(scored, delta={**scored.delta, "borderline_eval": scored.delta["borderline_eval"] - 6.0})
     found = results.changes(corpus, scored, better, "borderline")
-    assert found["auroc"].low > 0.0
-    assert found["fpr95"].high < 0.0
+    assert (found["auroc"].low or 0.0) > 0.0
+    assert (found["fpr95"].high or 0.0) < 0.0
 
 
 def test_rates_by_level_count_every_text_once(corpus: PPECorpus, scored: Scored) -> None:
@@ -72,8 +72,9 @@ def test_who_sees_the_writer_alone_knows_nothing_of_the_matched_pair(corpus: PPE
 def test_controls_find_chance_and_what_is_planted(corpus: PPECorpus) -> None:
     apart = made(corpus, {"unsafe_holdout": 8.0})
     found = results.controls(corpus, apart)
-    assert found["control_auroc"].low <= 0.5 <= found["control_auroc"].high
-    assert found["unplanted_fpr"].value < 0.1 < found["planted_fpr"].value
+    chance, unplanted, planted = (found[name] for name in ("control_auroc", "unplanted_fpr", "planted_fpr"))
+    assert (chance.low or 1.0) <= 0.5 <= (chance.high or 0.0)
+    assert (1.0 if unplanted.value is None else unplanted.value) < 0.1 < (planted.value or 0.0)
 
 
 def test_histograms_hold_every_text(scored: Scored) -> None:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from unittest import mock
 
 import yaml
 from numpy.random import Generator
 
 from discreet.core.records import Verdict
 from discreet.core.unicode import prepare
-from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.stats import rate_estimate
 from discreet.studies.paraphrase.rules import Rules
@@ -143,22 +143,11 @@ def one_shot(guard: Guard, drafts: Sequence[Draft], rng: Generator, draws: int =
                 text = other if meaning.kept(other := move(text, rng)) else text
             rewritten.append((text, draft.question))
         for normalised in (True, False) if name == "disguised letters" else (True,):
-            with _rendered(normalised):
+            # Without rendering, for the figure of what it adds.
+            with nullcontext() if normalised else mock.patch("discreet.guard.reading.render", prepare):
                 still = sum(guard.check(*one).action != "safe" for one in rewritten)
             yield {"attack": name, "normalised": normalised, "queries": 0, "reader": guard.reader,
                    "held": rate_estimate(still, len(held), unit="answer")}
-
-
-@contextmanager
-def _rendered(normalised: bool) -> Iterator[None]:
-    """With or without rendering, for the figure of what it adds."""
-    before = reading.render
-    try:
-        if not normalised:
-            reading.render = prepare
-        yield
-    finally:
-        reading.render = before
 
 
 def attack(guard: Guard, draft: Draft, sees: str, rng: Generator, most: int = BUDGETS[-1]) -> int | None:

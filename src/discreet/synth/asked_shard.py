@@ -34,7 +34,7 @@ from discreet.synth.seeds import SeedPassage
 FAILURES: dict[str, dict[str, int]] = SETTINGS["failures"]
 """Drafts of one specification and round that may fail in one way, by mode."""
 BROKEN = ("timeout", "cut", "unavailable")
-ROUNDS = 6
+ROUNDS = 20
 """How often a specification may use up a retry budget, trading after each, before it is given up."""
 DOWN = 5
 """Requests in a row that got no answer in all their attempts, from which an endpoint is asked for nothing more."""

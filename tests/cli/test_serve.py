@@ -114,8 +114,8 @@ def test_keys_are_added_listed_and_removed(cli: Cli, tmp_path: Path) -> None:
     (("--domain", "astrology", "--no-auth"), "astrology"), (("--point", "strict", "--no-auth"), "--point belongs"),
     (("--domain", "medical", "--no-auth", "--host", "0.0.0.0"), "listens on the loopback only"),
     (("--domain", "medical", "--no-auth", "--point", "mild"), "unknown operating point"),
-    (("--domain", "medical", "--keys", "none.json"), "cannot read none.json"),
-    (("--domain", "medical", "--keys", "none.json", "--processes", "2"), "cannot read none.json"),
+    (("--domain", "medical", "--keys", "none.json", "--port", "0"), "cannot read none.json"),
+    (("--domain", "medical", "--keys", "none.json", "--processes", "2", "--port", "0"), "cannot read none.json"),
     (("--domain", "medical", "--no-auth", "--host", "127.0.0.1", "--config", "none.yaml"), "cannot read none.yaml")])
 def test_a_mistake_is_one_line_before_anything_is_served(cli: Cli, words: tuple[str, ...], said: str,
                                                          tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,8 @@ def _events(text: str, finish: str | None, usage: Json | None, *, cut: bool) -> 
 @contextmanager
 def serving(app: Scripted) -> Iterator[str]:
     """The address of a model on the loopback, served by a thread."""
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off"))
+    # Setting up logging would close handlers of others, such as absl's, and the stream of a captured test with them.
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -244,11 +244,12 @@ def released(service: Service, ticket: str) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_undecided_answer_waits_and_its_ticket_is_what_the_caller_gets(
         proxy: Proxy, queue: dict[str, Any], stream: bool) -> None:
-    service, _ = proxy(UNDECIDED, queue=queue)
+    service, _ = proxy(UNDECIDED, queue=queue, upstream={"pending": "{wait} for {ticket} {"})
     response = service.ask("/v1/chat/completions", {**ASK, "stream": stream})
     ticket = response.headers["x-discreet-ticket"]
     assert UNDECIDED not in response.text
-    assert ticket in (told(response) if stream else response.json()["choices"][0]["message"]["content"])
+    assert f"{{wait}} for {ticket} {{" == (
+        told(response) if stream else response.json()["choices"][0]["message"]["content"])
     assert response.headers["x-discreet-code"] == "privacy/undecided"
     released(service, ticket)
     state = service.ask(f"/v1/tickets/{ticket}").json()

@@ -132,7 +132,7 @@ class Proxied:
                 return Reply(chat.with_verdict(state.payload, None, operator=operator),
                              headers | {"x-discreet-action": "released", "x-discreet-code": "ok"})
             if state.status == "pending":
-                completion = chat.replaced(completion, given.pending.format(ticket=outcome.ticket))
+                completion = chat.replaced(completion, given.pending.replace("{ticket}", outcome.ticket))
             else:
                 headers["x-discreet-action"] = "block"
                 completion = chat.replaced(completion, given.blocked)

@@ -110,7 +110,7 @@ def test_keys_are_added_listed_and_removed(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    ((), "guards: field required"), (("--domain", "medical"), "keys is missing"),
+    ((), "guards is missing; expected --domain"), (("--domain", "medical"), "keys is missing"),
     (("--domain", "astrology", "--no-auth"), "astrology"), (("--point", "strict", "--no-auth"), "--point belongs"),
     (("--domain", "medical", "--no-auth", "--host", "0.0.0.0"), "listens on the loopback only"),
     (("--domain", "medical", "--no-auth", "--point", "mild"), "unknown operating point"),

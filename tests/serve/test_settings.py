@@ -44,13 +44,19 @@ def test_what_the_program_says_wins_over_the_environment_and_that_over_the_file(
     ({"host": "0.0.0.0"}, "no_auth with host 0.0.0.0"), ({"no_auth": False}, "keys is missing"),
     ({"keys": "k"}, "keys and no_auth were given together"), ({"hold_s": 3}, "there is no queue"),
     ({"limits": {"texts": 0}}, "limits.texts: "), ({"mode": "permit"}, "mode: "), ({"deadline_s": 0}, "deadline_s: "),
-    ({"upstream": {"url": "h", "key": "sk-secret"}}, "upstream.url: ")])
+    ({"upstream": {"url": "h", "key": "sk-secret"}}, "upstream.url: "),
+    ({"upstream": {"url": "ftp://h"}}, "upstream.url: URL scheme")])
 def test_a_mistake_is_one_line_that_shows_no_secret(over: dict[str, Any], said: str) -> None:
     with pytest.raises(DiscreetError, match=r"see docs/serve\.md$") as caught:
         Settings.read(None, **{**ONE, **over})
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_without_a_guard_it_says_where_to_name_one() -> None:
+    with pytest.raises(DiscreetError, match=r"guards is missing; expected --domain, --guard, or guards in the file"):
+        Settings.read(None, no_auth=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"- a\n", b"{", b"\xff\xfe", b"1: 2\n"])

@@ -12,6 +12,7 @@ from discreet.cli import library as lib
 from discreet.cli.options import flag, option
 from discreet.core.errors import UsageError, need
 from discreet.core.files import atomic_writer, dump_json
+from discreet.core.numbers import counted
 
 Config = Annotated[Path, option("F", "The settings of the service, with its queue.")]
 
@@ -63,4 +64,4 @@ def reviews(
         for row in lib.queue_reviews.exported(database, guard=guard):
             table.write(dump_json(row) + "\n")
             count += 1
-    print(f"{count} decisions written to {written}")
+    print(f"{counted(count, 'decision')} written to {written}")

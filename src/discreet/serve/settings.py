@@ -260,7 +260,12 @@ def _in_words(error: ValidationError, file: Path | None) -> str:
     first, *more = error.errors(include_url=False, include_input=False, include_context=False)
     at = ".".join(str(part) for part in first["loc"])
     said = str(first["msg"]).removeprefix("Value error, ")
-    said = "is not a setting" if first["type"] == "extra_forbidden" else said[:1].lower() + said[1:]
+    if first["type"] == "extra_forbidden":
+        said = "is not a setting"
+    elif at == "guards" and first["type"] == "missing":
+        at, said = "", "guards is missing; expected --domain, --guard, or guards in the file of --config"
+    elif not said[:2].isupper():
+        said = said[:1].lower() + said[1:]
     where = "" if file is None else f"{file}: "
     rest = f" (and {len(more)} more)" if more else ""
     return f"{where}{at + ': ' if at else ''}{said}{rest}; see docs/serve.md"

@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "serve key": (None, "", "Keys of callers, reviewers and operators."),
     "serve key add": ("serve:key_add", "", "Make a key, and print its token once."),
     "serve key list": ("serve:key_list", "", "Names, roles and guards of keys."),
-    "serve key remove": ("serve:key_remove", "", "Take a key away."),
+    "serve key remove": ("serve:key_remove", "", "Remove a key."),
     "serve audit": ("serve_queue:audit", "", "Check that nobody changed the audit of the review queue."),
     "serve reviews": ("serve_queue:reviews", "", "Write down what reviewers decided, for 'guard calibrate'."),
     "guard diff": ("guard_diff:diff", "", "What another guard would decide on recorded answers."),

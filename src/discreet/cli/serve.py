@@ -92,7 +92,7 @@ def key_list(file: KeyFile) -> None:
 
 
 def key_remove(file: KeyFile, name: Annotated[str, argument("NAME", "The key's name.")]) -> None:
-    """Take a key away; running services notice at the next request."""
+    """Remove a key; running services notice at the next request."""
     _needed()
     lib.serve_keys.remove_key(file, name)
     print(f"removed {name}")

@@ -99,7 +99,7 @@ def add_key(file: Path, role: Role, guard: str | None = None, name: str | None =
 
 
 def remove_key(file: Path, name: str) -> None:
-    """Take a key out of `file`. UsageError where it is not there."""
+    """Remove a key from `file`. UsageError where it is not there."""
     keys = _read(file)
     kept = tuple(key for key in keys if key.id != name)
     if len(kept) == len(keys):

@@ -89,7 +89,7 @@ class Sessions:
                             samesite="strict", secure=request.url.scheme == "https", max_age=HOURS * 3600)
 
     def close(self, response: Response, request: Request) -> None:
-        """Take the cookie back."""
+        """Delete the cookie in the browser; a copy of it ends with its key, or after `HOURS`."""
         response.delete_cookie(COOKIE, path=request.scope["root_path"] or "/", httponly=True, samesite="strict",
                                secure=request.url.scheme == "https")
 

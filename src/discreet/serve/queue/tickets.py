@@ -228,7 +228,7 @@ class Queue(Store):
                             decision_code=code, decided_by=reviewer, final_at=self.clock() + self.undo_s, **changes)
 
     def undo(self, ticket: str, reviewer: str, version: int) -> int:
-        """Take back one's decision, or one's proposal of a release, before it takes effect; the new version."""
+        """Undo one's decision, or one's proposal of a release, before it takes effect; the new version."""
         row = self.settled(ticket)
         if row["version"] != version:
             raise stale(ticket)

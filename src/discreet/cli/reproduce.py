@@ -167,8 +167,10 @@ def ppe(
         "N", "III to XI (or 3 to 11); may be repeated. Everything if none of the three is given.")] = None,
     figure: Annotated[list[int] | None, option("N", "4.")] = None,
     section: Annotated[list[str] | None, option(
-        "S", "Beyond the paper: rule (what is a cluster), controls, scores (histograms, risk over coverage), "
-        "detectors, limits (section IX-E; by name only); may be repeated.")] = None,
+        "S", "Beyond the paper: rule (what is a cluster), controls, scores (histograms, risk over coverage), baselines "
+        "(at the same review), detectors; by name only, as they take long: curves (of borderline texts on the safe "
+        "side, all of the scale whatever --texts), encoders (alone, in pairs, with evidence), limits (section IX-E); "
+        "may be repeated.")] = None,
     scale: Annotated[str, option(
         "S", "smoke (tiny, a minute), small (the packaged encoder on text of the grammar, hours on two cores), paper "
         "(its encoders on campaigns of language models in --data; needs a GPU).")] = "smoke",
@@ -190,9 +192,9 @@ def ppe(
     """
     numerals = {str(number): roman for number, roman in lib.ppe.NUMERALS.items()}
     tables = [numerals.get(name, name.upper()) for name in table or ()]
-    known = (*lib.ppe.ORDER, lib.ppe.LIMITS)
+    known = (*lib.ppe.ORDER, *lib.ppe.BY_NAME)
     items = [name for name in lib.studies.chosen_items(known, tables, figure or (), section or ())
-             if table or figure or section or name != lib.ppe.LIMITS]
+             if table or figure or section or name not in lib.ppe.BY_NAME]
     setting = lib.studies.setting_of(lib.ppe.SETTINGS, scale)
     domains = execution.known_corpora(setting.domains, setting.domains, scale)
     seeds = execution.known_seeds() or (() if seed == 42 else (seed,))
@@ -209,9 +211,12 @@ def ppe(
     if (judge is None) != (model is None):
         raise UsageError("--judge and --model go together: expected the address of an endpoint and what it calls the "
                          "model")
-    endpoint = None if judge is None else lib.endpoints.ChatEndpoint(judge, model or "")
-    more = lib.ppe_baselines.further(baseline or (), endpoint, seed=setting.seed)
+    lib.ppe_baselines.further(baseline or ())  # Names no baseline? Then say so before a folder is made.
     run = output.open_run(only=("scale",))
+    # An answer of a judge is paid for: who goes on with a run that was stopped asks for the rest alone.
+    endpoint = None if judge is None else lib.endpoints.ChatEndpoint(
+        judge, model or "", cache=None if run is None else run.path / "store" / "judge")
+    more = lib.ppe_baselines.further(baseline or (), endpoint, most=setting.fine_tuned, seed=setting.seed)
     with TemporaryDirectory(prefix="discreet-") as part:
         study = lib.ppe.Study(setting, execution.data, run.path if run else Path(part), lib.presets.default_cache())
         note = (lambda _: None) if output.quiet else partial(print, file=stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.numbers import FORMS, NOTHING, Forms, number, percent, say
 from discreet.report import charts
@@ -13,10 +13,14 @@ from discreet.report.charts import datum, dot_figure, drawn
 from discreet.report.figure import COLOURS, Figure, name_of
 from discreet.report.reproduction import section, with_paper, without_constant
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
 KIND = "reproduce ppe"
 PLACES = ("domain", "rule", "texts", "role")
 SHOWN = ("T3+GMM-v3", "T3+OCSVM-v4", "MLP-v4")
 """Detectors whose scores are drawn."""
+CURVED = (("auroc", "AUROC, unsafe against borderline"), ("fpr95", "FPR at 95% TPR, borderline"))
 SETS = {"safe_holdout": ("control", "safe"), "unsafe_holdout": ("target", "unsafe"),
         "borderline_eval": ("tolerance", "borderline")}
 
@@ -86,9 +90,12 @@ def figures_of(name: str, rows: Sequence[page.Record]) -> list[Figure]:
                           "paper_borderline=paper.auroc", joined=True, axis="AUROC", legend=[
                               ("target hollow", "against safe texts"), ("target", "against borderline texts")])
         return [] if made is None else [made]
+    domains = dict.fromkeys(row["domain"] for row in rows)
     if name == "section scores":
-        return [figure for domain in dict.fromkeys(row["domain"] for row in rows)
-                for figure in (_scores(rows, domain), _risk(rows, domain)) if figure is not None]
+        return [figure for domain in domains for figure in (_scores(rows, domain), _risk(rows, domain))
+                if figure is not None]
+    if name == "section curves":
+        return [_curves(rows, domain) for domain in domains]
     return []
 
 
@@ -120,3 +127,34 @@ def _risk(rows: Sequence[page.Record], domain: str) -> Figure | None:
         (f"{roles[row['detector']]} line", row["detector"]) for row in mine]), [
             datum(point, "coverage risk", domain=domain, detector=row["detector"]) for row in mine
             for point in row["risk"]], "ppe-risk", domain=domain) if mine else None
+
+
+def _curves(rows: Sequence[page.Record], domain: str) -> Figure:
+    """AUROC and FPR95 over how many borderline texts are on the safe side, a line a detector, with intervals.
+
+    Numbers stand at equal distances.
+    """
+    rows = [row for row in rows if row["domain"] == domain]
+    sizes = sorted({row["borderline"] for row in rows})
+    names = list(dict.fromkeys(row["detector"] for row in rows))
+    roles = dict(zip(names, ("target", "tolerance", "second", "oracle"), strict=False))
+
+    def draw() -> Canvas:
+        shown = []
+        for part, title in CURVED:
+            marks: list[charts.Mark] = []
+            for name in names:
+                own = [row for row in rows if row["detector"] == name]
+                marks.append(charts.curve(((sizes.index(row["borderline"]), row[part]["value"]) for row in own),
+                                          roles[name]))
+                marks += [charts.upright(sizes.index(row["borderline"]), row[part], roles[name], 7.0) for row in own]
+            ends = charts.reach((row[part][end] for row in rows for end in ("low", "high")), 0.0, 1.0)
+            shown.append(charts.Panel(marks=marks, title=title, x="borderline texts fitted on", axes={
+                "xlim": (-0.3, len(sizes) - 0.7), "ylim": ends, "xticks": range(len(sizes)),
+                "xticklabels": [f"{size:,}" for size in sizes]}))
+        return charts.panels(shown, legend=[(roles[name], name) for name in names])
+
+    data: list[dict[str, Any]] = [
+        {"detector": row["detector"], "borderline": row["borderline"],
+         **{f"{part}_{end}": row[part][end] for part, _ in CURVED for end in ("value", "low", "high")}} for row in rows]
+    return drawn(f"augmentation-{name_of(domain)}", draw, data, "augmentation", domain=domain)

@@ -22,10 +22,11 @@ from discreet.studies.ppe.baselines import (
     BASELINES,
     achievable,
     cohort_only,
+    cohorts,
     fine_tuned,
     fpr_at_tpr,
     further,
-    gate_cohorts,
+    gated,
     judge,
     matched_load,
     rating,
@@ -35,7 +36,7 @@ from discreet.studies.ppe.baselines import (
 )
 from discreet.studies.ppe.corpora import PPECorpus
 from discreet.studies.ppe.detectors import SCORED, Scored
-from discreet.studies.ppe.tables import Domain, architectures
+from discreet.studies.ppe.tables import Domain, architectures, reviewed
 from discreet.train.base import Data
 
 
@@ -156,12 +157,12 @@ def test_the_gate_takes_back_flags_of_cohorts_alone(corpus: PPECorpus) -> None:
                    {name: np.zeros(len(corpus.records[name]), dtype=bool) for name in SCORED},
                    {"conservative": 0.0, "balanced": 0.0, "strict": 0.0})
     flags.delta["safe_calibration"][3] = -5.0
-    found = gate_cohorts(corpus, flags)
+    found = gated(flags, cohorts(corpus))
     policy = Policy.of("law")
     for name in SCORED:
-        gated = np.array([cohort_only(text, policy) for text in corpus.texts(name)])
-        assert found.facts["gated"][name] == gated.sum()
-        np.testing.assert_array_equal(found.delta[name], np.where(gated, -5.0, flags.delta[name]))
+        only = np.array([cohort_only(text, policy) for text in corpus.texts(name)])
+        assert found.facts["gated"][name] == only.sum()
+        np.testing.assert_array_equal(found.delta[name], np.where(only, -5.0, flags.delta[name]))
     assert found.facts["gated"]["unsafe_holdout"] < 0.2 * len(corpus.records["unsafe_holdout"])
 
 
@@ -202,11 +203,12 @@ def test_an_encoder_is_trained_and_calibrated(corpus: PPECorpus, tmp_path: Any, 
 def test_further_detectors_of_the_tables(model: Service, corpus: PPECorpus) -> None:
     made = further(["evidence rules"], ChatEndpoint(model.url, "m"))
     assert list(made) == ["evidence rules", "LLM judge"]
-    found = {name: one for make in made.values() for name, one in make(corpus).items()}
+    found = {name: one.make(corpus) for name, one in made.items()}
     row = next(row for row in architectures([Domain(corpus, found)]) if row["detector"] == "LLM judge")
     assert (row["run"], row["n"]) == ("run", 15)
     assert row["n_kept"] == 15 - found["LLM judge"].abstains["borderline_eval"].sum()
     assert row["score_ms"] > 0
     assert list(further(["evidence rules"])) == ["evidence rules"]
+    assert {row["detector"] for row in reviewed([Domain(corpus, found)])} == {"evidence rules", "LLM judge"}
     with refused(UsageError, "there is no baseline 'GPT'; expected one of default guard"):
         further(["GPT"])

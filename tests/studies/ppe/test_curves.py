@@ -10,11 +10,11 @@ from discreet.core.records import plain
 from discreet.encode.base import Encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.report import policy_curves
+from discreet.report.policy_guard import figures_of
 from discreet.stats import auroc
 from discreet.studies.ppe.corpora import PPECorpus, read_corpus
 from discreet.studies.ppe.curves import augmentation, combinations_of, encoders, measured
-from discreet.studies.ppe.detectors import DetectorSettings, fit_and_score
+from discreet.studies.ppe.detectors import DetectorSettings, Scored, fit_and_score
 
 OURS = DetectorSettings("OCSVM-v4", "ocsvm", "paper", v4=True, shuffled=False)
 
@@ -35,15 +35,14 @@ def test_figures_are_of_all_texts_with_intervals(corpus: PPECorpus) -> None:
     assert measured(found, seed=1)["auroc"].value == row["auroc"].value
 
 
-def test_each_step_adds_texts_to_those_before(corpus: PPECorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_adds_texts_to_those_before(corpus: PPECorpus) -> None:
     seen = []
 
-    def spied(fewer: PPECorpus, settings: DetectorSettings, *, seed: int) -> object:
-        seen.append((settings.v4, fewer.texts("borderline_fit"), fewer.vectors["borderline_fit"]))
-        return fit_and_score(fewer, settings, seed=seed)
+    def spied(corpus: PPECorpus, settings: DetectorSettings, *, seed: int) -> Scored:
+        seen.append((settings.v4, corpus.texts("borderline_fit"), corpus.vectors["borderline_fit"]))
+        return fit_and_score(corpus, settings, seed=seed)
 
-    monkeypatch.setattr("discreet.studies.ppe.curves.fit_and_score", spied)
-    rows = augmentation(corpus, [OURS], [20, 0, 10, 9_999], seed=5)
+    rows = augmentation(corpus, [OURS], [20, 0, 10, 9_999], seed=5, fit=spied)
     assert [row["borderline"] for row in rows] == [0, 10, 20]
     assert [(v4, len(texts)) for v4, texts, _ in seen] == [(False, 0), (True, 10), (True, 20)]
     assert seen[2][1][:10] == seen[1][1]
@@ -57,7 +56,7 @@ def test_each_step_adds_texts_to_those_before(corpus: PPECorpus, monkeypatch: py
 def test_a_figure_of_the_curve(corpus: PPECorpus) -> None:
     pytest.importorskip("matplotlib")
     rows = augmentation(corpus, [OURS], [0, 10, 20])
-    figure = policy_curves.augmentation(plain(rows))
+    [figure] = figures_of("section curves", plain(rows))
     assert "law" in figure.title
     for words in ("FPR at 95% TPR", "OCSVM-v4", ">20<"):
         assert words in figure.standalone

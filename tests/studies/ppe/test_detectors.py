@@ -102,13 +102,13 @@ def test_the_sides_can_stand_as_in_the_paper(corpus: PPECorpus) -> None:
 
 
 def test_scores_are_made_once(corpus: PPECorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = scored(corpus, OCSVM, tmp_path, "key")
+    first = scored(corpus, OCSVM, tmp_path)
     monkeypatch.setattr(detectors, "fit_and_score", lambda *_, **__: pytest.fail("made again"))
-    again = scored(corpus, OCSVM, tmp_path, "key")
+    again = scored(corpus, OCSVM, tmp_path)
     assert again.facts == first.facts
     assert again.taus == first.taus
     for name in detectors.SCORED:
         np.testing.assert_array_equal(again.delta[name], first.delta[name])
         np.testing.assert_array_equal(again.abstains[name], first.abstains[name])
     with pytest.raises(pytest.fail.Exception):
-        scored(corpus, OCSVM, tmp_path, "other corpus")
+        scored(replace(corpus, key="another"), OCSVM, tmp_path)

@@ -5,11 +5,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.report import summarise, to_markdown
-from discreet.studies.ppe.reproduction import DETECTORS, ORDER, PLAN, SETTINGS, Study, merged, plan, reproduce
+from discreet.studies.ppe.baselines import Further
+from discreet.studies.ppe.corpora import PPECorpus
+from discreet.studies.ppe.detectors import SCORED, Scored
+from discreet.studies.ppe.reproduction import (
+    CURVES,
+    DETECTORS,
+    ENCODERS,
+    ORDER,
+    PLAN,
+    SETTINGS,
+    Study,
+    merged,
+    plan,
+    reproduce,
+)
 from discreet.studies.ppe.tables import GRID, JUDGE, NOT_RUN, OCSVM_V4
 
 SMOKE = SETTINGS["smoke"]
@@ -139,3 +154,46 @@ def test_settings_name_every_detector_of_the_paper() -> None:
         if one.name in (*GRID, "MLP-v4"):
             assert one.form == "paper"
             assert one.v4 == one.name.endswith("v4")
+
+
+def test_baselines_are_shown_with_their_own_review_and_with_the_same(record: dict[str, Any]) -> None:
+    found = rows(record, "section baselines", domain="law")
+    for name in (OCSVM_V4, "MLP-v4", f"{OCSVM_V4}, cohorts gated"):
+        own, matched = (one for one in found if one["detector"] == name)
+        assert (own["review"], matched["review"]) == ("own", "matched")
+        assert own["auroc"] == matched["auroc"]
+        assert 0.0 <= matched["reached"] <= 0.2
+    assert not any("shuffled" in one["detector"] for one in found)
+    assert found[-1] == {"domain": "law", "detector": JUDGE, "review": NOT_RUN}
+
+
+def test_what_a_further_detector_said_is_kept(tmp_path: Path) -> None:
+    def make(corpus: PPECorpus) -> Scored:
+        asked.append(corpus.key)
+        return Scored("mine", {name: np.arange(len(corpus.records[name]), dtype=np.float64) for name in SCORED}, {
+            name: np.zeros(len(corpus.records[name]), dtype=np.bool_) for name in SCORED},
+            {"conservative": 0.0, "balanced": 0.0, "strict": 0.0}, {"own": True})
+
+    asked: list[str] = []
+    study = Study(SMOKE.only(("law",)), None, tmp_path, tmp_path)
+    first = reproduce(study, ["table VI"], more={"mine": Further({"of": 1}, make)})
+    assert reproduce(study, ["table VI"], more={"mine": Further({"of": 1}, make)}) == first
+    assert len(asked) == 1
+    reproduce(study, ["table VI"], more={"mine": Further({"of": 2}, make)})
+    assert len(asked) == 2
+
+
+def test_curves_and_encoders_are_made_by_name_alone_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study(SMOKE.only(("law",), texts=100), None, tmp_path, tmp_path)
+    found = reproduce(study, [CURVES, ENCODERS])
+    steps = found["items"][CURVES]["rows"]
+    assert [(row["detector"], row["borderline"]) for row in steps] == [
+        (name, n) for n in (0, 40) for name in ("T3+GMM-v4", OCSVM_V4)]
+    assert [row["encoders"] for row in found["items"][ENCODERS]["rows"]] == [
+        "hashed:dim=32", "hashed:dim=64", "hashed:dim=32+hashed:dim=64", "evidence", "hashed:dim=32+evidence",
+        "hashed:dim=64+evidence", "hashed:dim=32+hashed:dim=64+evidence"]
+    said = to_markdown(summarise(json.loads(json.dumps(
+        {"kind": "reproduce ppe", "schema": 1, "scale": "small", "analogue": True, **found, "provenance": {}}))))
+    assert "How many borderline texts" in said
+    monkeypatch.setattr("discreet.studies.ppe.detectors.fit_and_score", lambda *_, **__: pytest.fail("made again"))
+    assert reproduce(study, [CURVES, ENCODERS]) == found

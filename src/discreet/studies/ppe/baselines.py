@@ -32,8 +32,8 @@ from discreet.studies.ppe.detectors import SCORED, Scored
 from discreet.train.base import Data
 from discreet.train.spec import recipe_of
 
-__all__ = ["BASELINES", "DISCRETE", "Scorer", "achievable", "adapted", "fine_tuned", "fpr_at_tpr", "further",
-           "gate_cohorts", "judge", "matched_load", "run_baseline", "temperature", "training"]
+__all__ = ["BASELINES", "DISCRETE", "Further", "Scorer", "achievable", "adapted", "cohorts", "fine_tuned", "fpr_at_tpr",
+           "further", "gated", "judge", "matched_load", "run_baseline", "temperature", "training"]
 
 JUDGE = "LLM judge"
 DISCRETE = 20
@@ -70,6 +70,15 @@ class Scorer:
 Fit: TypeAlias = Callable[[Data, Data, str, np.random.SeedSequence], Scorer]
 
 
+@dataclass(frozen=True, slots=True)
+class Further:
+    """A detector that comes to those of the settings: `make(corpus)`, and the `facts` that its scores depend on besides
+    the corpus."""
+
+    facts: Mapping[str, Any]
+    make: Callable[[PPECorpus], Scored] = field(repr=False)
+
+
 def training(corpus: PPECorpus, *, most: int | None = None, seed: int = 42) -> tuple[Data, Data]:
     """What is fitted (v4: borderline texts are safe) and what is calibrated on; `most` texts drawn of the first."""
     def data(names: Sequence[str], label: Sequence[int]) -> Data:
@@ -98,26 +107,27 @@ def run_baseline(corpus: PPECorpus, name: str, fit: Fit, *, most: int | None = N
 
 
 def further(names: Sequence[str], endpoint: ChatEndpoint | None = None, *, most: int | None = None, seed: int = 42
-            ) -> dict[str, Callable[[PPECorpus], Mapping[str, Scored]]]:
+            ) -> dict[str, Further]:
     """Baselines for `reproduction.reproduce`: those of `names`, and the judge where there is an endpoint.
 
     `most` texts train an encoder. Raises UsageError for a name that is none of `BASELINES`.
     """
     if unknown := [name for name in names if name not in BASELINES]:
         raise UsageError(f"there is no baseline {unknown[0][:40]!r}; expected one of {', '.join(BASELINES)}")
-    fits = {name: BASELINES[name] for name in names} | ({} if endpoint is None else {JUDGE: judge(endpoint)})
-
-    def run(corpus: PPECorpus, name: str) -> Mapping[str, Scored]:
-        return {name: run_baseline(corpus, name, fits[name], most=most, seed=seed)}
-
-    return {name: partial(run, name=name) for name in fits}
+    found = {name: Further({"baseline": name, "most": most if name.startswith("MiniLM") else None, "seed": seed},
+                           partial(run_baseline, name=name, fit=BASELINES[name], most=most, seed=seed))
+             for name in names}
+    if endpoint is not None:
+        found[JUDGE] = Further({"baseline": JUDGE, "endpoint": endpoint.name, "model": endpoint.model, "seed": seed},
+                               partial(run_baseline, name=JUDGE, fit=judge(endpoint), seed=seed))
+    return found
 
 
 def _taus(delta: Mapping[str, FloatArray]) -> dict[str, float]:
     return operating_points(delta[f"unsafe_{CALIBRATION}"], delta[f"safe_{CALIBRATION}"], paper=True)
 
 
-def matched_load(scored: Scored, share: float, name: str | None = None) -> Scored:
+def matched_load(scored: Scored, share: float) -> Scored:
     """The same scores, with review where |δ| is least: of the safe calibration texts at most `share`, in [0, 1).
 
     Its own abstentions are dropped, so that all ask for as much review; δ = 0, which says nothing, stays with review.
@@ -130,7 +140,7 @@ def matched_load(scored: Scored, share: float, name: str | None = None) -> Score
     levels, counts = np.unique(sure, return_counts=True)
     allowed = levels[np.cumsum(counts) <= share * sure.size + 1e-9]
     width = float(allowed[-1]) if allowed.size else 0.0
-    return replace(scored, detector=name or f"{scored.detector}, matched review", abstains={
+    return replace(scored, abstains={
         part: np.abs(delta) <= width for part, delta in scored.delta.items()}, facts={
         **scored.facts, "review": float(np.mean(sure <= width)), "review_asked": share, "unsure": width})
 
@@ -281,20 +291,24 @@ def temperature(delta: FloatArray, labels: IntArray) -> float:
     return exp(float(minimize_scalar(loss, bounds=(log(1 / 16), log(64)), method="bounded").x))
 
 
-def gate_cohorts(corpus: PPECorpus, scored: Scored, name: str | None = None) -> Scored:
+def cohorts(corpus: PPECorpus) -> dict[str, BoolArray]:
+    """Of each set in `SCORED`: which texts are `cohort_only`."""
+    policy = Policy.of(corpus.domain)
+    return {part: np.array([cohort_only(text, policy) for text in corpus.texts(part)], dtype=np.bool_)
+            for part in SCORED}
+
+
+def gated(scored: Scored, only: Mapping[str, BoolArray]) -> Scored:
     """Quantitative-content gating (IX-B) as a rule over a detector's flag: cohort-scoped numbers do not flag.
 
     A text that states a quantity (an amount, a share, a dose, a range), and of which the evidence rules bind no
-    attribute to a person, gets the lowest δ of the safe calibration texts. Quantities are not stripped: where one
-    attribute is a person's own the detector decides, and abstentions stay.
+    attribute to a person (`only`, as `cohorts` gives it), gets the lowest δ of the safe calibration texts. Quantities
+    are not stripped: where one attribute is a person's own the detector decides, and abstentions stay.
     """
     floor = float(scored.delta[f"safe_{CALIBRATION}"].min())
-    policy = Policy.of(corpus.domain)
-    gated = {part: np.array([cohort_only(text, policy) for text in corpus.texts(part)], dtype=np.bool_)
-             for part in SCORED}
-    delta = {part: np.where(gated[part], np.minimum(values, floor), values) for part, values in scored.delta.items()}
-    return Scored(name or f"{scored.detector}, cohorts gated", delta, scored.abstains, _taus(delta), {
-        **scored.facts, "gated": {part: int(hits.sum()) for part, hits in gated.items()}})
+    delta = {part: np.where(only[part], np.minimum(values, floor), values) for part, values in scored.delta.items()}
+    return Scored(f"{scored.detector}, cohorts gated", delta, scored.abstains, _taus(delta), {
+        **scored.facts, "gated": {part: int(hits.sum()) for part, hits in only.items()}})
 
 
 def cohort_only(text: str, policy: Policy) -> bool:

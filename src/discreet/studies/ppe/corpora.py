@@ -70,7 +70,8 @@ class PPECorpus:
     """One domain: by set its records and their vectors (n, dim) float32, row by row.
 
     `source` is "grammar" or the name of the folder of campaigns; `encoder` and `dims` name the encoders and their
-    columns; `short` says of sets that have fewer records than were asked for how many are missing.
+    columns; `short` says of sets that have fewer records than were asked for how many are missing; `key` names what all
+    of it was made of.
     """
 
     domain: Domain
@@ -80,6 +81,7 @@ class PPECorpus:
     records: Mapping[str, Sequence[Record]] = field(repr=False)
     vectors: Mapping[str, NDArray[np.float32]] = field(repr=False)
     short: Mapping[str, int] = field(default_factory=dict)
+    key: str = ""
 
     def texts(self, name: str) -> list[str]:
         """The answers of a set."""
@@ -143,8 +145,10 @@ def read_corpus(domain: DomainLike, campaigns: Sequence[Path], encoders: Sequenc
         if len(records[name]) < sizes.of(name):
             short[name] = sizes.of(name) - len(records[name])
     dims = tuple(one.dim for one in encoders)
-    return PPECorpus(domain, source, "+".join(one.name for one in encoders), dims, records,
-                     _balanced(vectors, dims), short)
+    encoder = "+".join(one.name for one in encoders)
+    facts = json.dumps([[_manifest(folder)["key"] for folder in campaigns], encoder, dims, str(sizes)])
+    return PPECorpus(domain, source, encoder, dims, records, _balanced(vectors, dims), short,
+                     hashlib.sha256(facts.encode()).hexdigest()[:24])
 
 
 def encode_campaign(folder: Path, encoders: Sequence[Encoder], store: Path) -> None:
@@ -196,15 +200,19 @@ def _sets(parts: Mapping[str, _Found], sizes: Sizes) -> dict[str, _Found]:
     return found
 
 
-def _key(folder: Path, encoder: Encoder) -> str:
-    """What vectors depend on: the campaign, as its manifest names it, and the encoder."""
+def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        campaign = str(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["key"])
+        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return {**found, "key": str(found["key"])}
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{folder} has no manifest.json of a finished campaign: expected the folder that "
                          "'discreet synth run' leaves; run it to its end") from None
-    facts: Any = {"campaign": campaign, "encoder": encoder.name, "kind": encoder.kind, "dim": encoder.dim,
-                  "facts": getattr(encoder, "facts", {})}
+
+
+def _key(folder: Path, encoder: Encoder) -> str:
+    """What vectors depend on: the campaign, as its manifest names it, and the encoder."""
+    facts: Any = {"campaign": _manifest(folder)["key"], "encoder": encoder.name, "kind": encoder.kind,
+                  "dim": encoder.dim, "facts": getattr(encoder, "facts", {})}
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:24]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,14 @@ EVIDENCE = "evidence"
 UNIT, RESAMPLES, TPR = "text", 1_000, 0.95
 
 Rows: TypeAlias = list[dict[str, Any]]
-Note: TypeAlias = Callable[[str], None]
+
+
+class Fit(Protocol):
+    """What `fit_and_score` does."""
+
+    def __call__(self, corpus: PPECorpus, settings: DetectorSettings, *, seed: int) -> Scored:
+        """What the detector says of the corpus."""
+        ...
 
 
 def measured(scored: Scored, *, seed: int = 42) -> dict[str, Estimate]:
@@ -49,25 +56,25 @@ def measured(scored: Scored, *, seed: int = 42) -> dict[str, Estimate]:
 
 
 def augmentation(corpus: PPECorpus, detectors: Sequence[DetectorSettings], sizes: Sequence[int] = AUGMENTATION, *,
-                 seed: int = 42, note: Note = lambda _: None) -> Rows:
+                 seed: int = 42, fit: Fit = fit_and_score) -> Rows:
     """A row for each detector and number of borderline texts on the safe side, fewest first.
 
     The texts are drawn once, and each number takes the first of them: what a step adds is new texts and nothing else.
-    Numbers that the corpus cannot fill are left out. With 0 the detector is its v3.
+    Numbers that the corpus cannot fill are left out. With 0 the detector is its v3. `fit` may keep what it has made.
     """
     order = np.random.default_rng((seed, len(AUGMENTATION))).permutation(len(corpus.records["borderline_fit"]))
     rows: Rows = []
     for n in sorted(size for size in sizes if size <= order.size):
         some = order[:n]
         fewer = replace(
-            corpus, vectors={**corpus.vectors, "borderline_fit": corpus.vectors["borderline_fit"][some]},
+            corpus, key=f"{corpus.key}, {n} borderline texts",
+            vectors={**corpus.vectors, "borderline_fit": corpus.vectors["borderline_fit"][some]},
             records={**corpus.records, "borderline_fit": [corpus.records["borderline_fit"][at] for at in some]})
         for one in detectors:
-            scored = fit_and_score(fewer, replace(one, v4=n > 0), seed=seed)
+            scored = fit(fewer, replace(one, v4=n > 0), seed=seed)
             rows.append({"domain": corpus.domain.name, "detector": one.name, "density": one.density, "borderline": n,
                          "safe": len(corpus.records["safe_fit"]), **measured(scored, seed=seed),
                          "facts": dict(scored.facts)})
-            note(f"{corpus.domain.name}: {one.name} with {n} borderline texts")
     return rows
 
 
@@ -81,15 +88,14 @@ def combinations_of(names: Sequence[str], evidence: str = EVIDENCE) -> Iterator[
 
 
 def encoders(read: Callable[[str], PPECorpus], names: Sequence[str], detectors: Sequence[DetectorSettings], *,
-             seed: int = 42, note: Note = lambda _: None) -> Rows:
+             seed: int = 42, fit: Fit = fit_and_score) -> Rows:
     """A row for each detector and combination of encoders; `read` gives the corpus of a value of `--encoders`."""
     rows: Rows = []
     for some in combinations_of(names):
         corpus = read(",".join(some))
         for one in detectors:
-            scored = fit_and_score(corpus, one, seed=seed)
+            scored = fit(corpus, one, seed=seed)
             rows.append({"domain": corpus.domain.name, "detector": one.name, "encoders": "+".join(some),
                          "evidence": EVIDENCE in some, "dims": list(corpus.dims), **measured(scored, seed=seed),
                          "facts": dict(scored.facts)})
-            note(f"{corpus.domain.name}: {one.name} on {'+'.join(some)}")
     return rows

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.files import write_atomic
+from discreet.core.records import plain
 from discreet.core.types import BoolArray, FloatArray
 from discreet.guard.discriminators import Perceptron
 from discreet.guard.dual_density import PCA, DualDensity
@@ -172,19 +173,25 @@ def _milliseconds(rows: NDArray[np.float32], score: Any) -> float:
     return round(1e3 * float(np.median(times)), 3)
 
 
-def scored(corpus: PPECorpus, settings: DetectorSettings, store: Path, key: str, *, seed: int = 42) -> Scored:
-    """`fit_and_score`, kept in `store` under `key`, which names the corpus: made once."""
-    facts = json.dumps({"version": VERSION, "corpus": key, "seed": seed, **settings.to_json()}, sort_keys=True)
-    path = store / "scores" / f"{hashlib.sha256(facts.encode()).hexdigest()[:24]}.npz"
+def scored(corpus: PPECorpus, settings: DetectorSettings, store: Path, *, seed: int = 42) -> Scored:
+    """`fit_and_score`, kept in `store` under the corpus' key: made once."""
+    return kept(settings.name, store, {"corpus": corpus.key, "seed": seed, **settings.to_json()},
+                lambda: fit_and_score(corpus, settings, seed=seed))
+
+
+def kept(detector: str, store: Path, facts: Mapping[str, Any], make: Callable[[], Scored]) -> Scored:
+    """What `make` says, kept in `store` under the `facts` that it depends on: made once."""
+    named = json.dumps({"version": VERSION, **facts}, sort_keys=True)
+    path = store / "scores" / f"{hashlib.sha256(named.encode()).hexdigest()[:24]}.npz"
     if path.is_file():
         with np.load(path, allow_pickle=False) as there:
             said = json.loads(str(there["facts"]))
-            return Scored(settings.name, {name: there[f"delta/{name}"] for name in SCORED},
+            return Scored(detector, {name: there[f"delta/{name}"] for name in SCORED},
                           {name: there[f"abstains/{name}"] for name in SCORED}, said["taus"], said["facts"])
-    made = fit_and_score(corpus, settings, seed=seed)
+    made = make()
     arrays = {f"{what}/{name}": getattr(made, what)[name] for what in ("delta", "abstains") for name in SCORED}
     packed = io.BytesIO()
-    np.savez(packed, facts=np.array(json.dumps({"taus": dict(made.taus), "facts": made.facts})), **arrays)
+    np.savez(packed, facts=np.array(json.dumps({"taus": dict(made.taus), "facts": plain(made.facts)})), **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, packed.getvalue())
     return made

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from discreet import __version__
 from discreet.core.errors import InputError, UsageError
+from discreet.core.records import plain
 from discreet.encode.base import Encoder
 from discreet.encode.presets import build_encoders
 from discreet.studies import ROOM
-from discreet.studies.ppe.corpora import Sizes, encode_campaign, read_corpus, write_campaigns
-from discreet.studies.ppe.detectors import COMPONENTS, DetectorSettings, Scored, scored
+from discreet.studies.ppe import curves
+from discreet.studies.ppe.baselines import Further
+from discreet.studies.ppe.corpora import PPECorpus, Sizes, encode_campaign, read_corpus, write_campaigns
+from discreet.studies.ppe.curves import Fit, Rows
+from discreet.studies.ppe.detectors import COMPONENTS, DetectorSettings, Scored, kept, scored
 from discreet.studies.ppe.limits import limited
 from discreet.studies.ppe.tables import TABLES, Domain, made, paper
 from discreet.synth.plan import Plan
 
-__all__ = ["DETECTORS", "LIMITS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce"]
+__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce"]
 
 ORDER = tuple(TABLES)
-LIMITS = "section limits"
-"""An item that is made where it is asked for by name: no detector is fitted for it."""
+LIMITS, CURVES, ENCODERS = "section limits", "section curves", "section encoders"
+BY_NAME = (CURVES, ENCODERS, LIMITS)
+"""Items that are made where they are asked for by name alone: they take longer than all tables together."""
+TITLES = {CURVES: "How many borderline texts", ENCODERS: "Which encoders"}
+CURVED = ("T3+GMM-v4", "T3+OCSVM-v4")
+"""Detectors of the curves; the last is that of the encoders too."""
 LIMIT_TEXTS = {"smoke": 3, "small": 24, "paper": 60}
 """Texts of each writer in the suites of the limits, by scale."""
 NUMERALS = dict(enumerate("III IV V VI VII VIII IX X XI".split(), start=3))
@@ -35,7 +44,8 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One scale of `settings.yaml`: which domains, encoded by what, in which sizes."""
+    """One scale of `settings.yaml`: which domains, encoded by what, in which sizes; `ablated` are the encoders of
+    `section encoders`, `fine_tuned` how many texts an encoder is trained on as a baseline (None: all)."""
 
     scale: str
     domains: tuple[str, ...]
@@ -44,6 +54,8 @@ class Setting:
     block: int
     sizes: Sizes
     detectors: tuple[DetectorSettings, ...]
+    ablated: tuple[str, ...]
+    fine_tuned: int | None = None
     proportional: bool = False
 
     def only(self, domains: Sequence[str] | None = None, texts: int | None = None, encoders: str | None = None,
@@ -67,7 +79,8 @@ def _settings() -> tuple[dict[str, Setting], dict[str, Any]]:
     said = yaml.safe_load((ROOM / "ppe" / "settings.yaml").read_text("utf-8"))
     detectors = tuple(DetectorSettings(name, **given) for name, given in said["detectors"].items())
     scales = {scale: Setting(scale, tuple(given["domains"]), given["encoders"], given["seed"], given["block"],
-                             Sizes(**given["sizes"]), detectors, given.get("proportional", False))
+                             Sizes(**given["sizes"]), detectors, tuple(given["ablated"]), given.get("fine_tuned"),
+                             given.get("proportional", False))
               for scale, given in said["scales"].items()}
     return scales, said["plan"]
 
@@ -110,22 +123,25 @@ class Study:
 
 
 def reproduce(study: Study, items: Sequence[str], *, note: Progress = lambda _: None,
-              more: Mapping[str, Callable[[Any], Mapping[str, Scored]]] | None = None) -> dict[str, Any]:
+              more: Mapping[str, Further] | None = None) -> dict[str, Any]:
     """The record of the items: `{"items": {name: {"title", "rows"}}}`.
 
     Domains are encoded in turn, a campaign each, so that a run that is stopped has something of all of them. `more` are
-    functions of a corpus that give further detectors. Raises DiscreetError where data or encoders are not there.
+    further detectors, such as baselines. Raises DiscreetError where data or encoders are not there.
     """
-    limits: dict[str, Any] = {}
+    setting, by_name = study.setting, dict[str, Any]()
     if LIMITS in items:
-        setting = study.setting
-        limits[LIMITS] = limited(setting.domains, LIMIT_TEXTS[setting.scale], setting.seed)
-        if len(items) == 1:
-            return {"items": limits}
-    encoders = build_encoders(study.setting.encoders, cache=study.cache)
+        by_name[LIMITS] = limited(setting.domains, LIMIT_TEXTS[setting.scale], setting.seed)
+    for name, make in ((CURVES, _curves), (ENCODERS, _encoders)):
+        if name in items:
+            by_name[name] = {"title": TITLES[name], "rows": plain(make(study, note))}
+    tables = [name for name in items if name not in BY_NAME]
+    if not tables:
+        return {"items": by_name}
+    encoders = build_encoders(setting.encoders, cache=study.cache)
     folders = _prepared(study, encoders, note)
-    domains = [_domain(study, name, folders[name], encoders, note, more or {}) for name in study.setting.domains]
-    return {"items": made(domains, [name for name in items if name != LIMITS]) | limits}
+    domains = [_domain(study, name, folders[name], encoders, note, more or {}) for name in setting.domains]
+    return {"items": made(domains, tables) | by_name}
 
 
 def _prepared(study: Study, encoders: Sequence[Encoder], note: Progress) -> dict[str, list[Path]]:
@@ -144,20 +160,66 @@ def _prepared(study: Study, encoders: Sequence[Encoder], note: Progress) -> dict
 
 
 def _domain(study: Study, name: str, folders: Sequence[Path], encoders: Sequence[Encoder], note: Progress,
-            more: Mapping[str, Callable[[Any], Mapping[str, Scored]]]) -> Domain:
-    setting, store = study.setting, study.out / "store"
-    manifests = [json.loads((folder / "manifest.json").read_text(encoding="utf-8")) for folder in folders]
-    source = GRAMMAR if study.data is None else study.data.name
-    corpus = read_corpus(name, folders, encoders, setting.sizes, store, source=source)
-    facts = json.dumps([[one["key"] for one in manifests], corpus.encoder, corpus.dims, str(setting.sizes)])
-    key = hashlib.sha256(facts.encode()).hexdigest()[:24]
-    found = {}
-    for one in setting.detectors:
-        found[one.name] = scored(corpus, one, store, key, seed=setting.seed)
-        note(f"{name}: {one.name}")
-    for make in more.values():
-        found |= make(corpus)
+            more: Mapping[str, Further]) -> Domain:
+    store = study.out / "store"
+    corpus = _corpus(study, name, folders, encoders, study.setting.sizes)
+    fit = _fitting(study, note)
+    found = {one.name: fit(corpus, one, seed=study.setting.seed) for one in study.setting.detectors}
+    for detector, further in more.items():
+        facts = {"corpus": corpus.key, "discreet": __version__, **further.facts}
+        found[detector] = kept(detector, store, facts, partial(further.make, corpus))
+        note(f"{name}: {detector}")
     return Domain(corpus, found, _yields(folders))
+
+
+def _corpus(study: Study, name: str, folders: Sequence[Path], encoders: Sequence[Encoder], sizes: Sizes) -> PPECorpus:
+    source = GRAMMAR if study.data is None else study.data.name
+    return read_corpus(name, folders, encoders, sizes, study.out / "store", source=source)
+
+
+def _fitting(study: Study, note: Progress) -> Fit:
+    def fit(corpus: PPECorpus, settings: DetectorSettings, *, seed: int) -> Scored:
+        found = scored(corpus, settings, study.out / "store", seed=seed)
+        note(f"{corpus.domain.name}: {settings.name}")
+        return found
+
+    return fit
+
+
+def _curves(study: Study, note: Progress) -> Rows:
+    """Borderline texts on the safe side, from none to all that the whole scale has."""
+    setting = study.setting
+    whole = SETTINGS[setting.scale].sizes
+    every = replace(study, setting=replace(setting, sizes=whole))
+    built = build_encoders(setting.encoders, cache=study.cache)
+    folders = _prepared(every, built, note)
+    rows: Rows = []
+    for name in setting.domains:
+        corpus = _corpus(study, name, folders[name], built, replace(setting.sizes, borderline=whole.borderline))
+        most = len(corpus.records["borderline_fit"])
+        steps = sorted({min(size, most) for size in curves.AUGMENTATION})
+        rows += curves.augmentation(corpus, _chosen(setting, CURVED), steps, seed=setting.seed,
+                                    fit=_fitting(study, note))
+    return rows
+
+
+def _encoders(study: Study, note: Progress) -> Rows:
+    """The scale's encoders alone, in pairs, together, and each with evidence."""
+    setting, rows = study.setting, list[dict[str, Any]]()
+    for name in setting.domains:
+        folders = list(study.campaigns(name))
+
+        def read(words: str, name: str = name, folders: Sequence[Path] = folders) -> PPECorpus:
+            note(f"{name}: {words}")
+            return _corpus(study, name, folders, build_encoders(words, domain=name, cache=study.cache), setting.sizes)
+
+        rows += curves.encoders(read, setting.ablated, _chosen(setting, CURVED[-1:]), seed=setting.seed,
+                                fit=_fitting(study, note))
+    return rows
+
+
+def _chosen(setting: Setting, names: Sequence[str]) -> list[DetectorSettings]:
+    return [one for one in setting.detectors if one.name in names]
 
 
 def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
@@ -173,9 +235,9 @@ def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """Items of two calls in `ORDER`; of an item of both, the later call's rows and the earlier's of other domains."""
+    """Items of two calls in order; of an item of both, the later call's rows and the earlier's of other domains."""
     found: dict[str, Any] = {}
-    for name in (*ORDER, LIMITS):
+    for name in (*ORDER, *BY_NAME):
         if name in earlier and name in later:
             anew = {row["domain"] for row in later[name]["rows"]}
             found[name] = {**later[name], "rows": [row for row in earlier[name]["rows"] if row["domain"] not in anew]

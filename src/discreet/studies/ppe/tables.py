@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.records import Estimate, plain
 from discreet.stats import share_estimate
 from discreet.studies import paper_figures
-from discreet.studies.ppe import results
+from discreet.studies.ppe import baselines, results
 from discreet.studies.ppe.corpora import PPECorpus
 from discreet.studies.ppe.detectors import Scored
 
@@ -250,6 +250,40 @@ def drawn(domains: Sequence[Domain]) -> Rows:
             for one in domains for scored in one.scored.values()]
 
 
+def reviewed(domains: Sequence[Domain]) -> Rows:
+    """Each detector and baseline on the borderline pairing: with the review that it asks for itself, and with that of
+    T3+OCSVM-v4 on safe calibration texts; with cohort-scoped quantities gated (IX-B); scores of few levels with their
+    `points`, none interpolated."""
+    rows: Rows = []
+    for one in domains:
+        load = one.scored.get(OCSVM_V4)
+        share = None if load is None else float(np.mean(load.abstains["safe_calibration"]))
+        only = baselines.cohorts(one.corpus)
+        every = [scored for scored in one.scored.values() if not scored.facts.get("shuffled")]
+        for scored in (*every, *(baselines.gated(one.scored[name], only) for name in (OCSVM_V4, MLP)
+                                 if name in one.scored)):
+            rows += [_reviewed(one, said, review) for said, review in (
+                (scored, "own"), *([] if share is None else [(baselines.matched_load(scored, share), "matched")]))]
+        if JUDGE not in one.scored:
+            rows.append({"domain": one.name, "detector": JUDGE, "review": NOT_RUN})
+    return rows
+
+
+def _reviewed(domain: Domain, scored: Scored, review: str) -> dict[str, Any]:
+    found = results.figures(domain.corpus, scored, "borderline")
+    unsafe, safe = scored.delta["unsafe_holdout"], scored.delta["borderline_eval"]
+    points = baselines.achievable(unsafe, safe)
+    kept, full = found["kept"], found["full"]
+    return {"domain": domain.name, "detector": scored.detector, "review": review,
+            "reached": scored.facts.get("review"), "abstain_safe": full["abstain_safe"],
+            "abstain_unsafe": full["abstain_unsafe"], "auroc": full["auroc"],
+            "fpr95": baselines.fpr_at_tpr(unsafe, safe), "tpr_kept": kept["tpr_tau0"], "fpr_kept": kept["fpr_tau0"],
+            "tpr_full": full["tpr_tau0"], "fpr_full": full["fpr_tau0"],
+            "tpr_heldout": results.figures(domain.corpus, scored, "cross_generator")["full"]["tpr_tau0"],
+            "points": points if len(points) < baselines.DISCRETE else None, "gated": scored.facts.get("gated"),
+            "score_ms": scored.facts.get("score_ms")}
+
+
 def detectors(domains: Sequence[Domain]) -> Rows:
     """What was fitted: rows, dimensions, components, ν, θ, τ, seconds."""
     return [{"domain": one.name, "detector": scored.detector, **dict(scored.facts),
@@ -264,7 +298,9 @@ TABLES: Mapping[str, tuple[str, Callable[[Sequence[Domain]], Rows]]] = {
     "table IX": ("Three architectures", architectures), "table X": ("Density by data", grid),
     "table XI": ("TPR by writer profile", profiles), "figure 4": ("The confound and its remedy", remedy),
     "section rule": ("What is a cluster?", by_rule), "section controls": ("Controls", control_rows),
-    "section scores": ("Scores, risk and coverage", drawn), "section detectors": ("What was fitted", detectors)}
+    "section scores": ("Scores, risk and coverage", drawn),
+    "section baselines": ("Baselines and gating, at their own and at the same review", reviewed),
+    "section detectors": ("What was fitted", detectors)}
 """Every item in the order in which it is shown: its title and its rows."""
 
 

@@ -98,8 +98,8 @@ def _events(text: str, finish: str | None, usage: Json | None, *, cut: bool) -> 
 
 
 @contextmanager
-def serving(app: Scripted) -> Iterator[str]:
-    """The address of a model on the loopback, served by a thread."""
+def serving(app: Any) -> Iterator[str]:
+    """The address of an application, such as `Scripted`, on the loopback, served by a thread."""
     # Setting up logging would close handlers of others, such as absl's, and the stream of a captured test with them.
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)

@@ -153,7 +153,7 @@ def test_a_wrong_plan_says_what_is_wrong(change: dict[str, object], message: str
 
 @pytest.mark.parametrize(("sizes", "roles", "message"), [
     ({"unsave": 3}, None, "'unsave'"), ({"safe": -1}, None, "from 0"), ({"safe": 0}, None, "no records"),
-    ({"safe": 3}, {"train": ()}, "'train'"),
+    ({"safe": 3}, {"train": ()}, "'safe'"),
 ])
 def test_impossible_requests(sizes: dict[str, int], roles: dict[str, tuple[str, ...]] | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):

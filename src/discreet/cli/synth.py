@@ -23,7 +23,8 @@ REQUIRED = ("id", "kind", "domain", "answer")
 
 
 Seeds: TypeAlias = Annotated[list[Path] | None, option(
-    "PATH", "Passages that prompts of language models are about: a file or folder; may be repeated.")]
+    "PATH", "Passages that prompts of language models are about, and that are the safe records: a file or folder; may "
+    "be repeated.")]
 
 
 @group("Campaign")
@@ -42,8 +43,8 @@ class Campaign:
         "F", "YAML of language models that write: name, url, model, roles, price and limits of each.")] = None
     seed: Annotated[int | None, option("N", "Seed of random draws; 42 by default.", min=0)] = None
 
-    def plan(self) -> lib.plan.Plan:
-        """The plan that the options ask for."""
+    def plan(self, seeds: list[Path] | None) -> lib.plan.Plan:
+        """The plan that the options ask for; safe records of a campaign of models are passages of `seeds`."""
         if self.domain is None:
             raise UsageError("there is no domain to write for; expected --domain: " + DOMAINS)
         one_of(**{"--n": self.n, "--scale": self.scale})
@@ -58,8 +59,8 @@ class Campaign:
             raise UsageError("--generator and --endpoints were given together; the endpoints write: drop --generator")
         models = lib.synth_endpoints.Endpoints.load(self.endpoints)
         models.check_roles(roles)
-        return lib.plan.make_plan(self.domain, models.sizes(sizes), seed, generator=lib.asked.GENERATOR,
-                                  roles=models.roles())
+        return lib.plan.make_plan(self.domain, models.sizes(sizes, seeded=bool(seeds)), seed,
+                                  generator=lib.asked.GENERATOR, roles=models.roles())
 
 
 def plan(
@@ -71,7 +72,7 @@ def plan(
 
     With --endpoints also the requests, tokens, money and hours that the models will take.
     """
-    made = campaign.plan()
+    made = campaign.plan(seeds)
     record = made.to_json()
     if campaign.endpoints is not None:
         record["costs"] = lib.costs.costs(made, lib.synth_endpoints.Endpoints.load(campaign.endpoints),
@@ -98,7 +99,7 @@ def run(
     of_plan = {name: value for name, value in asdict(campaign).items() if name not in ("endpoints", "roles")}
     if plan is not None and (given := next((name for name, value in of_plan.items() if value is not None), None)):
         raise UsageError(f"--plan and --{given} were given together; the plan says it: drop --{given}")
-    made = campaign.plan() if plan is None else lib.plan.Plan.load(plan)
+    made = campaign.plan(seeds) if plan is None else lib.plan.Plan.load(plan)
     if (made.generator == lib.asked.GENERATOR) != (campaign.endpoints is not None):
         raise UsageError("the plan is one of language models, and --endpoints is missing; give the file that it was "
                          "made with" if campaign.endpoints is None else

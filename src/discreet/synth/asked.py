@@ -32,17 +32,19 @@ from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, Prompts
 from discreet.synth.campaign import Shard, jobs, manifest_of
 from discreet.synth.endpoints import Endpoints
 from discreet.synth.ledger import LEDGER, Ledger
-from discreet.synth.plan import Batch, Plan
+from discreet.synth.passages import read_safe, record_of
+from discreet.synth.plan import Batch, Plan, marginals
 from discreet.synth.prompts import Prompter
-from discreet.synth.records import Spec
-from discreet.synth.seeds import SeedPassage
+from discreet.synth.records import PASSAGES, Spec
+from discreet.synth.seeds import LEAST, SeedPassage
 from discreet.synth.validate import Validator
 
 GENERATOR = "endpoints"
 """The generator of plans that models write."""
 PASSES = 5
 """How often copies between shards are asked for again."""
-NOTE = "Synthetic: written by language models, as the endpoints say. No person in it is real; nothing in it is advice."
+NOTE = ("Synthetic: written by language models, as the endpoints say. No person in it is real; nothing in it is "
+        "advice. Safe records are passages of the seed corpora, and real text.")
 
 
 def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[SeedPassage] = (), roles: str = "strict",
@@ -58,7 +60,11 @@ def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[Se
     endpoints.check_roles(roles)
     prompts = prompter or Prompter(plan.domain)
     validator = check or Validator(plan.domain, words=prompts.words)
-    names = sorted({batch.profile for batch in plan.batches if batch.n})
+    if any(batch.profile == PASSAGES for batch in plan.batches) and not seeds:
+        raise UsageError("the plan has safe records, which are passages of seed corpora, and none were given; expected "
+                         "--seeds, the files that it was made with")
+    models = plan.by_models()
+    names = sorted({batch.profile for batch in models.batches if batch.n})
     key = f"{plan.key()}-{plan.domain.hash[:16]}-{prompts.version}-{zlib.crc32(endpoints.identity(names).encode()):08x}"
     lock = _opened(plan, out, key)
     try:
@@ -68,14 +74,14 @@ def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[Se
                 return done
         ledger = Ledger(out / LEDGER, cost=endpoints.budget.cost, tokens=endpoints.budget.tokens)
         try:
-            campaign = Campaign(plan, endpoints, prompts, validator, seeds, ledger, KeyedHash.of_folder(out / ".key"),
+            campaign = Campaign(models, endpoints, prompts, validator, seeds, ledger, KeyedHash.of_folder(out / ".key"),
                                 out, {name: endpoints[name].chat() for name in names}, tell,
                                 {name: asyncio.Semaphore(endpoints[name].limits.concurrency) for name in names})
             written = asyncio.run(_write(campaign))
             if written is None:
                 return {"kind": "synth campaign", "state": next(iter(campaign.stopped.values())), "key": key,
                         "stopped": dict(sorted(campaign.stopped.items()))}
-            return _finish(campaign, key, written)
+            return _finish(campaign, plan, key, [*_safe(campaign, plan), *written])
         finally:
             ledger.close()
     finally:
@@ -127,8 +133,17 @@ def _copies(shards: Sequence[AskedShard]) -> bool:
     return bool(found)
 
 
-def _finish(campaign: Campaign, key: str, written: list[tuple[Batch, Shard]]) -> dict[str, Any]:
-    out, plan = campaign.folder, campaign.plan
+def _safe(campaign: Campaign, plan: Plan) -> list[tuple[Batch, Shard]]:
+    """The passages of seed corpora that are the safe records of the plan."""
+    most = campaign.prompter.words[1]
+    check = Validator(plan.domain, words=(LEAST, most))
+    return [(batch, read_safe(plan.domain.name, batch.n, campaign.seeds, plan.seed, check, most,
+                              campaign.folder / ".kept"))
+            for batch in plan.batches if batch.profile == PASSAGES]
+
+
+def _finish(campaign: Campaign, plan: Plan, key: str, written: list[tuple[Batch, Shard]]) -> dict[str, Any]:
+    out = campaign.folder
     hashes = {}
     for partition in plan.partitions():
         records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
@@ -137,8 +152,10 @@ def _finish(campaign: Campaign, key: str, written: list[tuple[Batch, Shard]]) ->
             handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
         hashes[f"{partition}.jsonl"] = sha256(out / f"{partition}.jsonl")
     spent = campaign.ledger.spent()
-    names = sorted({batch.profile for batch in plan.batches if batch.n})
-    manifest = {**manifest_of(plan, key, written), "note": NOTE, "state": "finished", "sha256": hashes,
+    names = sorted({batch.profile for batch in campaign.plan.batches if batch.n})
+    # Of passages nobody plans how many have which register: what was asked for is what the corpora hold.
+    held = marginals([record_of(plan.domain.name, seed, 1).spec for seed in campaign.seeds])
+    manifest = {**manifest_of(plan, key, written, {"safe": held}), "note": NOTE, "state": "finished", "sha256": hashes,
                 "endpoints": [campaign.endpoints[name].identity() for name in names],
                 "seeds": dict(sorted(Counter(seed.source for seed in campaign.seeds).items())),
                 "spent": {"cost": spent.cost, "currency": campaign.endpoints.currency, "tokens": spent.tokens}}

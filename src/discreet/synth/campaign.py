@@ -154,15 +154,17 @@ def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, ke
     return shard
 
 
-def manifest_of(plan: Plan, key: str, written: _Written) -> dict[str, Any]:
-    """Counts, marginals and yields of what was written, and what could not be."""
+def manifest_of(plan: Plan, key: str, written: _Written,
+                asked: Mapping[str, Mapping[str, Mapping[str, int]]] | None = None) -> dict[str, Any]:
+    """Counts, marginals and yields of what was written, and what could not be; `asked` are marginals of partitions for
+    which they are not those of the plan."""
     parts = {name: [(batch, shard) for batch, shard in written if batch.partition == name]
              for name in plan.partitions()}
     rejected = sum((Counter(shard.rejected) for _, shard in written), Counter[str]())
     return {
         "kind": "synth campaign", "schema": 1, "key": key, "domain": plan.domain.name, "seed": plan.seed,
         "generator": plan.generator, "synthetic": True, "note": NOTE,
-        "partitions": {name: _partition(name, part, marginals(plan.specs(name)))
+        "partitions": {name: _partition(name, part, (asked or {}).get(name) or marginals(plan.specs(name)))
                        for name, part in parts.items()},
         "yields": {"mode": _yields(parts.get("unsafe", ()), "mode"), "profile": _yields(written, "profile"),
                    "partition": _yields(written, "partition")},

@@ -28,6 +28,7 @@ def costs(plan: Plan, endpoints: Endpoints, prompts: Prompts, seeds: Sequence[Se
     what would be reserved if every request took all it may. Hours are those of the slowest generator, at the
     concurrency, rates and seconds an answer that the endpoints file says.
     """
+    plan = plan.by_models()
     specs = {name: plan.specs(name) for name in plan.partitions()}
     at = dict.fromkeys(specs, 0)
     rows: dict[str, dict[str, Any]] = {}

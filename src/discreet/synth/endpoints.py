@@ -19,7 +19,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
 from discreet.endpoints.asking import AsyncChat
 from discreet.synth.plan import PARTITIONS
-from discreet.synth.records import SETTINGS, first_problem
+from discreet.synth.records import PASSAGES, SETTINGS, first_problem
 
 Role = Literal["train", "heldout", "borderline", "borderline_eval", "matched"]
 MEANING: dict[str, str] = {"train": "training pool", "heldout": "held out", "borderline": "borderline-train",
@@ -161,16 +161,17 @@ class Endpoints(_Strict):
 
     def roles(self) -> dict[str, list[str]]:
         """Names by role, for `make_plan`."""
-        return {role: [one.name for one in self.generators if role in one.roles] for role in MEANING}
+        return {"safe": [PASSAGES], **{role: [one.name for one in self.generators if role in one.roles]
+                                       for role in MEANING}}
 
-    def sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    def sizes(self, sizes: Mapping[str, int], *, seeded: bool = False) -> dict[str, int]:
         """The partitions that models write and somebody here has the role for.
 
-        Safe answers come from seed corpora (section IV-A), and domain-only clusters are the grammar's.
+        Safe answers are passages of seed corpora (section IV-A), where there are any (`seeded`); domain-only clusters
+        are the grammar's.
         """
-        who = self.roles()
-        return {name: n for name, n in sizes.items()
-                if name not in ("safe", "domain_only") and who[PARTITIONS[name].role]}
+        who, without = self.roles(), {"domain_only"} if seeded else {"domain_only", "safe"}
+        return {name: n for name, n in sizes.items() if name not in without and who[PARTITIONS[name].role]}
 
     def identity(self, names: Sequence[str]) -> str:
         """One line that changes whenever what these generators write may."""

@@ -13,7 +13,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -25,7 +25,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
 from discreet.domains import Domain, DomainLike, load_domain
 from discreet.synth import records as axes
-from discreet.synth.records import SETTINGS, SHARED, Kind, Spec, Whole, first_problem
+from discreet.synth.records import PASSAGES, SETTINGS, SHARED, Kind, Spec, Whole, first_problem
 
 L = TypeVar("L")
 SCHEMA = 1
@@ -90,6 +90,10 @@ class Plan:
         return [Spec(kind, self.domain.name, profile, mode, **levels) for (profile, mode), levels
                 in zip(writers, _axes(kind, self.domain, len(writers), rng), strict=True)]
 
+    def by_models(self) -> Plan:
+        """The part that is not passages of seed corpora."""
+        return replace(self, batches=tuple(batch for batch in self.batches if batch.profile != PASSAGES))
+
     def key(self) -> str:
         """SHA-256 of the settings: 64 hexadecimal digits."""
         return hashlib.sha256(json.dumps(self._settings(), sort_keys=True).encode()).hexdigest()
@@ -142,6 +146,8 @@ def make_plan(domain: DomainLike, sizes: Mapping[str, int], seed: int, *, genera
     Raises UsageError for an unknown domain or partition, a count below 0, or a role without profiles.
     """
     who = ROLES["strict"] if roles is None else roles
+    # Who writes unsafe training records writes the safe ones, too, where nothing else is said.
+    who = {"safe": who.get("train", ()), **who}
     for name, size in sizes.items():
         if name not in PARTITIONS:
             raise UsageError(f"there is no partition {name!r}: expected some of {', '.join(PARTITIONS)}")

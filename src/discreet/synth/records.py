@@ -31,6 +31,8 @@ SUBTYPES = ("POPULATION_DEMOGRAPHICS", "PUBLIC_GUIDELINE_QUOTES", "SECOND_PERSON
 SHARED = tuple(SHARED_CLASSES.values())
 """The quasi-identifier classes that all domains share, as records name them."""
 
+PASSAGES = "passages"
+"""The generator of safe records that are passages of seed corpora: real text."""
 Whole = Annotated[int, Field(strict=True, ge=0)]
 
 
@@ -90,7 +92,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line of a partition. Every record of this room is marked `synthetic`."""
+    """A line of a partition. What a grammar or a model wrote is marked `synthetic`."""
 
     id: str
     spec: Spec
@@ -109,7 +111,7 @@ class Record:
             "qi": list(spec.qi), "k": len(spec.qi),
             **({"slots": [asdict(slot) for slot in draft.slots]} if draft.slots else {}),
             **({"forbidden": list(draft.forbidden)} if draft.forbidden else {}),
-            "generator": self.generator, "synthetic": True,
+            "generator": self.generator, "synthetic": self.generator != PASSAGES,
         }
 
     @classmethod

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from discreet.core.errors import UsageError
 from discreet.domains import IDENTIFYING, DomainLike, load_domain
 from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
-from discreet.synth.records import Record
+from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
 from discreet.text import reader as learned
 from discreet.text.direct import find_direct
@@ -93,7 +93,7 @@ class Validator:
         answer, spec = record.draft.answer, record.spec
         if (said := task_talk(answer)) is not None:
             return (said,)
-        if is_truncated(answer):
+        if record.generator != PASSAGES and is_truncated(answer):
             return ("truncated",)
         if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", answer, re.I) for w in record.draft.forbidden):
             return ("forbidden",)

@@ -14,6 +14,7 @@ from discreet.synth.prompts import Prompter, cut
 from discreet.synth.records import Spec
 from discreet.synth.seeds import SeedPassage
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "domains"
 SEED = SeedPassage("s", "corpus", "authoritative", "What {helps}\nbest?", "Rest {helps}. " * 300)
 UNSAFE = Spec("unsafe", "medical", "m", qi=("AGE", "TREATMENT"), framing="REFERRAL", placement="MID_ANSWER")
 
@@ -22,7 +23,7 @@ def asked(spec: Spec, seed: SeedPassage | None = None, number: int = 0) -> str:
     return Prompter(spec.domain).messages(spec, seed, np.random.default_rng(number))[1]["content"]
 
 
-@pytest.mark.parametrize("domain", builtin_domains())
+@pytest.mark.parametrize("domain", [*builtin_domains(), *map(str, sorted(EXAMPLES.iterdir()))])
 def test_every_specification_of_a_plan_has_a_prompt(domain: str) -> None:
     prompter, rng, plan = Prompter(domain), np.random.default_rng(0), make_plan(domain, equal_sizes(120), 3)
     for partition in plan.partitions():
